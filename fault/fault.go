@@ -1,0 +1,101 @@
+// Package fault gives errors a stable machine-readable code and a text that a person may read.
+//
+// Domains and the store raise faults; package api translates them to problem documents (RFC 9457) in one place. An
+// error without a code is internal: it is logged and never shown. The package imports the standard library only.
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names a kind of failure. It is part of the API's contract: clients switch on it.
+type Code string
+
+// The kinds that every domain shares. Their HTTP status is given by package api. A domain may raise a more specific
+// code with the same kind by Errorf(code, …) when the contract names one.
+const (
+	Invalid         Code = "invalid"             // The input is malformed or breaks a rule.
+	Unauthenticated Code = "unauthenticated"     // No credentials, or none that hold.
+	Forbidden       Code = "forbidden"           // Signed in, but not allowed.
+	NotFound        Code = "not_found"           // It does not exist, or belongs to somebody else.
+	Conflict        Code = "conflict"            // The state of the thing does not allow it.
+	TooLarge        Code = "too_large"           // The body or file exceeds its limit.
+	RateLimited     Code = "rate_limited"        // Too many requests; try again later.
+	Unavailable     Code = "unavailable"         // A component is down or the server is overloaded; try again.
+	Internal        Code = "internal"            // A defect or an unexpected failure. Details stay in the log.
+	Canceled        Code = "canceled"            // The caller went away.
+	ThreadBusy      Code = "thread_busy"         // A generation is running in this thread.
+	RequestConflict Code = "request_id_conflict" // The same request id came with another body.
+)
+
+// FieldError says what is wrong with one field of the input.
+type FieldError struct {
+	Field   string `json:"field"`   // Path of the field, for example "users[2].email".
+	Message string `json:"message"` // What a person reads, in Japanese.
+}
+
+// Error is a failure with a code. Detail may be shown to a person; the wrapped error may not.
+type Error struct {
+	Code   Code
+	Detail string
+	Fields []FieldError
+	err    error
+}
+
+// Error implements error. The text is for logs; it includes the wrapped error.
+func (e *Error) Error() string {
+	if e.err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.err)
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
+}
+
+// Unwrap returns the cause, which stays in the log.
+func (e *Error) Unwrap() error { return e.err }
+
+// Errorf returns an error with the given code. The formatted text may be shown to a person.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Wrap returns an error with the given code and text whose cause is kept for the log.
+func Wrap(err error, code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...), err: err}
+}
+
+// InvalidField returns an Invalid error that names one field.
+func InvalidField(field, format string, args ...any) *Error {
+	message := fmt.Sprintf(format, args...)
+	return &Error{Code: Invalid, Detail: message, Fields: []FieldError{{Field: field, Message: message}}}
+}
+
+// CodeOf returns the code of the first fault in err's chain, "" for nil and Internal for an error without a code.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return Internal
+}
+
+// DetailOf returns the text of the first fault in err's chain that a person may read, or "" if there is none.
+func DetailOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return ""
+}
+
+// FieldsOf returns the field errors of the first fault in err's chain.
+func FieldsOf(err error) []FieldError {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Fields
+	}
+	return nil
+}
