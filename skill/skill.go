@@ -1,0 +1,126 @@
+// Package skill owns what a person can choose to work with: skills (an assistant with a name, an icon and a prompt),
+// the categories they are grouped in, and each person's favourites. It renders a skill's prompt and checks and renders
+// its form, and it carries the built-in skills that every organization has.
+//
+// The package imports fault and the standard library, uuid for ids and yaml for the embedded built-in skills. It knows
+// no database, no HTTP and no model.
+package skill
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Kind names what a skill does where that matters to other parts of the program: the means it needs (web search), the
+// way its answer is checked, or how an engine without a language model can help. Empty means a plain conversation.
+type Kind string
+
+// The kinds of the product specification.
+const (
+	KindWebSearch                Kind = "web_search"
+	KindProofreading             Kind = "proofreading_v2"
+	KindEasyExplain              Kind = "chrome_extension_easy_explain"
+	KindEasyExplanationFollowUp  Kind = "chrome_extension_easy_explanation_follow_up"
+	KindPageWholeSummary         Kind = "chrome_extension_page_whole_summary"
+	KindPageWholeSummaryFollowUp Kind = "chrome_extension_page_whole_summary_follow_up"
+)
+
+// The kinds of the built-in skills that the specification has no name for.
+const (
+	KindTranslation Kind = "translation"
+	KindMail        Kind = "mail"
+	KindMinutes     Kind = "minutes"
+	KindIdeas       Kind = "ideas"
+	KindProposal    Kind = "proposal"
+	KindRephrase    Kind = "rephrase"
+	KindSpreadsheet Kind = "spreadsheet"
+	KindCode        Kind = "code"
+	KindSparring    Kind = "sparring"
+	KindGlossary    Kind = "glossary"
+	KindInterview   Kind = "interview"
+	KindJobPosting  Kind = "job_posting"
+	KindReport      Kind = "report"
+	KindProcedure   Kind = "procedure"
+)
+
+// TaskType says that a skill works on the thread's data sources, and how. Empty means that it does neither.
+type TaskType string
+
+// The task types of the product specification.
+const (
+	TaskDocumentQA    TaskType = "document_qa"   // Retrieve passages, answer from them, cite them.
+	TaskSummarization TaskType = "summarization" // Read whole documents, map, then reduce.
+)
+
+// FormType says how a person asks a skill: by typing freely, or by filling in fields.
+type FormType string
+
+// The form types of the product specification.
+const (
+	FormChat FormType = "chat"
+	FormForm FormType = "form"
+)
+
+// FieldType is the type of one field of a form.
+type FieldType string
+
+// The field types of the API. The value of every field travels as a string: a number in decimal digits, a file as the
+// id of a data source that was uploaded before.
+const (
+	FieldText     FieldType = "text"
+	FieldTextarea FieldType = "textarea"
+	FieldSelect   FieldType = "select"
+	FieldNumber   FieldType = "number"
+	FieldFile     FieldType = "file"
+)
+
+// Category is a group of skills. Categories are shown in the order of Position.
+type Category struct {
+	ID       uuid.UUID
+	Name     string
+	Position int
+}
+
+// FormField is one field of a form. Its JSON form is the one of the API, and the one the store keeps.
+type FormField struct {
+	Name        string    `json:"name" yaml:"name"`               // Key of the value; a to z, digits and underscore.
+	Label       string    `json:"label" yaml:"label"`             // What a person reads.
+	Type        FieldType `json:"type" yaml:"type"`               // How it is entered and checked.
+	Required    bool      `json:"required" yaml:"required"`       // Blank is refused. A required select starts on its first option.
+	Options     []string  `json:"options" yaml:"options"`         // The choices of a select, else empty.
+	Placeholder string    `json:"placeholder" yaml:"placeholder"` // An example, shown while the field is empty.
+	MaxLength   int       `json:"max_length" yaml:"max_length"`   // In characters (code points); 0 means the default of the type.
+}
+
+// Skill is an assistant that a person can choose.
+type Skill struct {
+	ID                 uuid.UUID
+	OrganizationID     *uuid.UUID // Nil for a built-in skill, which every organization has.
+	CategoryID         uuid.UUID
+	Position           int // Within its category.
+	Name               string
+	Description        string // Two short lines, separated by a line break.
+	IconPath           string // Path under the app's origin, for example /icons/skills/chat.svg.
+	Kind               Kind
+	TaskType           TaskType
+	FormType           FormType
+	FormFields         []FormField // Empty for a chat skill.
+	Suggestions        []string    // Questions to start with; empty for a form skill.
+	AcceptsDataSources bool
+	Prompt             string // The system prompt. Not part of the API's record.
+
+	// IsFavorite holds for the user on whose behalf the skill was read. It is no column of the skill.
+	IsFavorite bool
+	// Unavailable says in Japanese why the skill cannot do its work on this server, "" if it can. The Service sets it
+	// from its Config; the store neither reads nor writes it.
+	Unavailable string
+}
+
+// Favorite is a skill that a user has starred.
+type Favorite struct {
+	SkillID     uuid.UUID
+	Name        string
+	IconPath    string
+	FavoritedAt time.Time
+}
