@@ -1,0 +1,146 @@
+package chat
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+// NewThread is what CreateThread takes.
+type NewThread struct {
+	ID        uuid.UUID
+	SkillID   uuid.UUID
+	Title     string
+	RequestID *uuid.UUID // Made by the client; nil for none.
+}
+
+// Begin is what BeginGeneration stores: a question and the answer that is about to be written.
+type Begin struct {
+	Owner       Owner
+	ThreadID    uuid.UUID
+	RequestID   uuid.UUID
+	RequestHash [32]byte  // Of the request's body: the same request id with another hash is a conflict.
+	AnswerID    uuid.UUID // Of the new answer.
+	ServerID    uuid.UUID // Who runs it.
+
+	QuestionID uuid.UUID // Of the new question. Not used if Regenerate is set.
+	Content    string
+	Prompt     string
+
+	// Regenerate is the thread's last answer, to be asked again: the new answer answers the same question and takes its
+	// place; the old one is kept. Nil to ask a new question.
+	Regenerate *uuid.UUID
+}
+
+// Begun is what BeginGeneration answers.
+type Begun struct {
+	Exchange
+	Existing bool // The request was known: nothing was written, and the exchange is the one of then, as it is now.
+}
+
+// Outcome is how a generation ended.
+type Outcome struct {
+	MessageID    uuid.UUID
+	Run          int
+	ServerID     uuid.UUID
+	Content      string
+	Status       Status // StatusSuccess or StatusFailed.
+	FinishReason FinishReason
+	Failure      *Failure
+	Model        string
+	InputTokens  int
+	OutputTokens int
+	Citations    []Citation
+	Steps        []Step
+}
+
+// Job is a generation that this server has to run, with all that it needs to know.
+type Job struct {
+	Owner    Owner
+	ThreadID uuid.UUID
+	Run      int
+	Stopped  bool // The owner asked for its end before this server had it.
+	Exchange
+}
+
+// Errors of the Store that clients know by their codes.
+var (
+	ErrThreadBusy      = fault.Errorf(fault.ThreadBusy, "このスレッドでは別の回答を作成しています。完了してからお試しください。")
+	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
+	ErrNotLast         = fault.Errorf(fault.Conflict, "再生成できるのは、スレッドの最後の回答だけです。")
+	ErrStaleRun        = fault.Errorf(fault.Conflict, "この生成は別のサーバーに引き継がれています。")
+	ErrNoThread        = fault.Errorf(fault.NotFound, "スレッドが見つかりません。")
+	ErrNoMessage       = fault.Errorf(fault.NotFound, "メッセージが見つかりません。")
+)
+
+// Store is what the Service needs of a database. Each method is one transaction. What belongs to somebody else is
+// answered like what does not exist: ErrNoThread or ErrNoMessage.
+type Store interface {
+	// CreateThread adds a thread. If the owner has made one with the same request id before, that one is returned if it
+	// is with the same skill, else ErrRequestConflict. If the skill is not visible to the organization or is retired, the
+	// error has the code fault.NotFound.
+	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
+
+	// ListThreads returns the owner's threads, last touched first, then by id descending.
+	ListThreads(ctx context.Context, owner Owner, offset, limit int) ([]Thread, error)
+
+	// FindThread returns one thread.
+	FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
+
+	// RenameThread gives a thread a title. It stays where it is in the list.
+	RenameThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (Thread, error)
+
+	// TitleThread gives a thread a title if it has none, and reports whether it did.
+	TitleThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (bool, error)
+
+	// TouchThread moves a thread to the top of the list.
+	TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
+
+	// DeleteThread deletes a thread with all that is in it and returns the answers that were being written.
+	DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) (running []uuid.UUID, err error)
+
+	// ListMessages returns the thread's messages that were not replaced, newest first.
+	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, offset, limit int) ([]Message, error)
+
+	// FindMessage returns one message, replaced or not.
+	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
+
+	// FindRequest returns the exchange that a request id began, or nil if it is not known. If the hash is another one,
+	// the error is ErrRequestConflict.
+	FindRequest(ctx context.Context, owner Owner, requestID uuid.UUID, hash [32]byte) (*Exchange, error)
+
+	// BeginGeneration stores a question, its pending answer and its generation, and touches the thread. The thread's row
+	// is locked meanwhile, so that of several at the same time one wins. Errors: ErrNoThread, ErrThreadBusy,
+	// ErrRequestConflict, ErrNotLast.
+	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
+
+	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or it has
+	// ended, or the thread is gone, nothing is written and the error is ErrStaleRun.
+	EndGeneration(ctx context.Context, outcome Outcome) error
+
+	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
+	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
+
+	// History returns what was said in a thread before a question, oldest first and at most limit messages: questions,
+	// and their answers that succeeded or have partial text, without those that were replaced. Content and Prompt are
+	// what matters; ownership has been checked.
+	History(ctx context.Context, threadID, beforeQuestionID uuid.UUID, limit int) ([]Message, error)
+
+	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
+	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
+
+	// Heartbeat notes that a server lives, and creates its row if it has none.
+	Heartbeat(ctx context.Context, serverID uuid.UUID) error
+
+	// RemoveServer takes a server off the list: its generations can be taken over at once.
+	RemoveServer(ctx context.Context, serverID uuid.UUID) error
+
+	// TakeOver makes generations of dead servers this server's own, each as the next run, and returns them: those whose
+	// server's last heartbeat is older than lease or has no row, and this server's own that are not among held (their
+	// storing was reported as failed, but was not). At most limit, locked one by one with SKIP LOCKED, so that several
+	// servers share the work. Servers that are long dead are removed.
+	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]Job, error)
+}
