@@ -1,0 +1,51 @@
+import type { ComponentPropsWithRef } from 'react'
+import { Link, type LinkProps } from 'react-router'
+import { cx } from '@/lib/cx'
+import styles from './Button.module.css'
+import { Spinner } from './Spinner'
+
+/** How much a button asks for. One `primary` in a place at most. */
+export type ButtonVariant = 'primary' | 'secondary' | 'quiet' | 'danger' | 'link'
+export type ButtonSize = 'sm' | 'md' | 'lg'
+
+interface Look {
+  variant?: ButtonVariant
+  size?: ButtonSize
+  wide?: boolean
+}
+
+interface ButtonProps extends ComponentPropsWithRef<'button'>, Look {
+  /** Shows that the work is under way; clicks are ignored and the focus stays. */
+  loading?: boolean | undefined
+}
+
+/** A button with words. */
+export function Button({ variant, size, wide, loading, className, children, onClick, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={buttonClass({ variant, size, wide }, className)}
+      aria-busy={loading || undefined}
+      onClick={(event) => {
+        if (loading) event.preventDefault()
+        else onClick?.(event)
+      }}
+    >
+      {loading && <Spinner size={16} />}
+      {children}
+    </button>
+  )
+}
+
+/** A link within the app that looks like a button. */
+export function ButtonLink({ variant, size, wide, className, ...rest }: LinkProps & Look) {
+  return <Link {...rest} className={buttonClass({ variant, size, wide }, className)} />
+}
+
+function buttonClass(
+  { variant = 'secondary', size = 'md', wide }: { [K in keyof Look]: Look[K] | undefined },
+  extra?: string,
+): string {
+  return cx(styles.button, styles[variant], size !== 'md' && styles[size], wide && styles.wide, extra)
+}

@@ -1,0 +1,123 @@
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { cx } from '@/lib/cx'
+import { Button } from './Button'
+import styles from './Dialog.module.css'
+
+interface DialogProps {
+  title: string
+  onClose: () => void
+  /** Buttons at the foot; the one that goes on stands last. */
+  actions?: ReactNode
+  wide?: boolean
+  className?: string | undefined
+  /** Hides the title from the eye where the content says it. */
+  hideTitle?: boolean
+  children: ReactNode
+}
+
+/**
+ * A dialog over the page, the browser's own: it holds the focus, closes on Esc and gives the focus back. Render it only
+ * while it is open.
+ */
+export function Dialog({
+  title,
+  onClose,
+  actions,
+  wide = false,
+  className,
+  hideTitle,
+  children,
+}: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const id = useId()
+
+  useEffect(() => {
+    const element = dialog.current
+    const before = document.activeElement
+    element?.showModal()
+    return () => {
+      element?.close()
+      // The browser gives the focus back only for a dialog that is still in the page.
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true })
+    }
+  }, [])
+
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click is on the backdrop; Esc does the same through onCancel.
+    <dialog
+      ref={dialog}
+      className={cx(styles.dialog, wide && styles.wide, className)}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current && outside(event, dialog.current)) onClose()
+      }}
+    >
+      <h2 id={id} className={hideTitle ? 'visually-hidden' : styles.title}>
+        {title}
+      </h2>
+      {children}
+      {actions && <div className={styles.actions}>{actions}</div>}
+    </dialog>
+  )
+}
+
+/** A dialog's running text. */
+export function DialogBody({ children }: { children: ReactNode }) {
+  return <div className={styles.body}>{children}</div>
+}
+
+interface ConfirmProps {
+  title: string
+  body: ReactNode
+  /** The verb of the button that goes on. */
+  confirm: string
+  danger?: boolean
+  onConfirm: () => void | Promise<void>
+  onClose: () => void
+}
+
+/** Asks before something that cannot be undone. */
+export function ConfirmDialog({ title, body, confirm, danger = false, onConfirm, onClose }: ConfirmProps) {
+  const [busy, setBusy] = useState(false)
+  const run = async () => {
+    setBusy(true)
+    try {
+      await onConfirm()
+      onClose()
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button variant="quiet" onClick={onClose}>
+            キャンセル
+          </Button>
+          <Button variant={danger ? 'danger' : 'primary'} loading={busy} onClick={() => void run()}>
+            {confirm}
+          </Button>
+        </>
+      }
+    >
+      <DialogBody>{body}</DialogBody>
+    </Dialog>
+  )
+}
+
+function outside(event: { clientX: number; clientY: number }, element: HTMLElement): boolean {
+  const box = element.getBoundingClientRect()
+  return (
+    event.clientX < box.left ||
+    event.clientX > box.right ||
+    event.clientY < box.top ||
+    event.clientY > box.bottom
+  )
+}

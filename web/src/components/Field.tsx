@@ -1,0 +1,173 @@
+import { ChevronDown, CircleAlert, Eye, EyeOff } from 'lucide-react'
+import { type ComponentPropsWithRef, type KeyboardEvent, type ReactNode, useId, useState } from 'react'
+import { cx } from '@/lib/cx'
+import { ime } from '@/lib/ime'
+import styles from './Field.module.css'
+import { IconButton } from './IconButton'
+
+/** What every field has: a label above, a hint, and its error under it, in words and with a mark. */
+export interface FieldProps {
+  label: string
+  hint?: ReactNode | undefined
+  error?: string | undefined
+  /** Hides the label from the eye where the place already says it; screen readers still read it. */
+  hideLabel?: boolean | undefined
+  /** Says 任意 beside the label; fields are required unless they say so. */
+  optional?: boolean | undefined
+}
+
+interface Ids {
+  id: string
+  'aria-describedby': string | undefined
+  'aria-invalid': true | undefined
+}
+
+/** The frame of a field, for controls that are not among the ones here. */
+export function Field({
+  label,
+  hint,
+  error,
+  hideLabel,
+  optional,
+  children,
+}: FieldProps & { children: (ids: Ids) => ReactNode }) {
+  const id = useId()
+  const described = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
+  return (
+    <div className={styles.field}>
+      <label className={cx(styles.label, hideLabel && 'visually-hidden')} htmlFor={id}>
+        {label}
+        {optional && <span className={styles.required}>任意</span>}
+      </label>
+      {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': error ? true : undefined })}
+      {hint && (
+        <div className={styles.hint} id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+      <div role="alert">{error && <FieldErrorText id={`${id}-error`}>{error}</FieldErrorText>}</div>
+    </div>
+  )
+}
+
+/** The words of an error, with its mark. */
+export function FieldErrorText({ id, children }: { id?: string; children: ReactNode }) {
+  return (
+    <p className={styles.error} id={id}>
+      <CircleAlert size={14} strokeWidth={1.5} aria-hidden />
+      <span>{children}</span>
+    </p>
+  )
+}
+
+/** A field for one line. */
+export function TextField({
+  label,
+  hint,
+  error,
+  hideLabel,
+  optional,
+  className,
+  onKeyDown,
+  ...rest
+}: FieldProps & ComponentPropsWithRef<'input'>) {
+  return (
+    <Field {...{ label, hint, error, hideLabel, optional }}>
+      {(ids) => (
+        <input
+          type="text"
+          {...rest}
+          {...ids}
+          className={cx(styles.control, className)}
+          onKeyDown={(event) => {
+            keepConversion(event)
+            onKeyDown?.(event)
+          }}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** A field for a password, which can be shown. */
+export function PasswordField({
+  label,
+  hint,
+  error,
+  hideLabel,
+  className,
+  ...rest
+}: FieldProps & Omit<ComponentPropsWithRef<'input'>, 'type'>) {
+  const [shown, setShown] = useState(false)
+  return (
+    <Field {...{ label, hint, error, hideLabel }}>
+      {(ids) => (
+        <div className={styles.withButton}>
+          <input
+            autoCapitalize="off"
+            autoCorrect="off"
+            spellCheck={false}
+            {...rest}
+            {...ids}
+            type={shown ? 'text' : 'password'}
+            className={cx(styles.control, className)}
+          />
+          <IconButton
+            label={shown ? 'パスワードを隠す' : 'パスワードを表示'}
+            aria-pressed={shown}
+            onClick={() => setShown(!shown)}
+          >
+            {shown ? <EyeOff size={18} strokeWidth={1.5} /> : <Eye size={18} strokeWidth={1.5} />}
+          </IconButton>
+        </div>
+      )}
+    </Field>
+  )
+}
+
+/** A field for several lines, which grows with its text. */
+export function TextArea({
+  label,
+  hint,
+  error,
+  hideLabel,
+  optional,
+  className,
+  ...rest
+}: FieldProps & ComponentPropsWithRef<'textarea'>) {
+  return (
+    <Field {...{ label, hint, error, hideLabel, optional }}>
+      {(ids) => <textarea {...rest} {...ids} className={cx(styles.control, className)} />}
+    </Field>
+  )
+}
+
+/** A choice of one among a few; the browser's own list, since it is the best one on a phone. */
+export function Select({
+  label,
+  hint,
+  error,
+  hideLabel,
+  optional,
+  className,
+  children,
+  ...rest
+}: FieldProps & ComponentPropsWithRef<'select'>) {
+  return (
+    <Field {...{ label, hint, error, hideLabel, optional }}>
+      {(ids) => (
+        <div className={styles.selectBox}>
+          <select {...rest} {...ids} className={cx(styles.control, className)}>
+            {children}
+          </select>
+          <ChevronDown size={16} strokeWidth={1.5} aria-hidden />
+        </div>
+      )}
+    </Field>
+  )
+}
+
+// The Enter that ends a conversion must not send the form: Safari reports it as a plain one.
+function keepConversion(event: KeyboardEvent): void {
+  if (event.key === 'Enter' && ime.isComposing(event)) event.preventDefault()
+}

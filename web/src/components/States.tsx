@@ -1,0 +1,53 @@
+import type { CSSProperties, ReactNode } from 'react'
+import { cx } from '@/lib/cx'
+import { Button } from './Button'
+import styles from './States.module.css'
+
+/** A place where something is about to stand. Say 読み込み中 once around a group of them, not in each. */
+export function Skeleton({
+  width = '100%',
+  height = 14,
+  radius,
+  className,
+}: {
+  width?: CSSProperties['width']
+  height?: CSSProperties['height']
+  radius?: number
+  className?: string | undefined
+}) {
+  return (
+    <span
+      className={cx(styles.skeleton, className)}
+      style={{ width, height, ...(radius !== undefined && { borderRadius: radius }) }}
+      aria-hidden="true"
+    />
+  )
+}
+
+/** Nothing is here yet: says so, and what to do about it. */
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className={styles.state}>
+      <p className={styles.stateTitle}>{title}</p>
+      {children}
+    </div>
+  )
+}
+
+/** A part of the page could not be loaded. */
+export function ErrorState({
+  onRetry,
+  message = '読み込みに失敗しました',
+}: {
+  onRetry: () => void
+  message?: string
+}) {
+  return (
+    <div className={styles.state} role="alert">
+      <p className={styles.stateTitle}>{message}</p>
+      <Button variant="link" onClick={onRetry}>
+        再読み込み
+      </Button>
+    </div>
+  )
+}

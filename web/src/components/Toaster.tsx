@@ -1,0 +1,62 @@
+import { useAtomValue } from 'jotai'
+import { X } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { cx } from '@/lib/cx'
+import { dismissToast, type Toast, toastsAtom } from '@/lib/toast'
+import styles from './Toaster.module.css'
+
+/** Shows the toasts; stands once at the end of the app. */
+export function Toaster() {
+  const toasts = useAtomValue(toastsAtom)
+  return (
+    <section className={styles.region} aria-label="お知らせ" aria-live="polite" data-print="hide">
+      {toasts.map((item) => (
+        <ToastItem key={item.id} toast={item} />
+      ))}
+    </section>
+  )
+}
+
+function ToastItem({ toast }: { toast: Toast }) {
+  const [held, setHeld] = useState(false)
+  useEffect(() => {
+    if (held) return
+    const timer = setTimeout(() => dismissToast(toast.id), toast.duration)
+    return () => clearTimeout(timer)
+  }, [held, toast.id, toast.duration])
+
+  const { action } = toast
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it holds still under the pointer or focus, no more.
+    <div
+      role={toast.tone === 'danger' ? 'alert' : 'status'}
+      className={cx(styles.toast, toast.tone === 'danger' && styles.danger)}
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+    >
+      <span>{toast.message}</span>
+      {action && (
+        <button
+          type="button"
+          className={styles.action}
+          onClick={() => {
+            dismissToast(toast.id)
+            action.run()
+          }}
+        >
+          {action.label}
+        </button>
+      )}
+      <button
+        type="button"
+        className={styles.close}
+        aria-label="閉じる"
+        onClick={() => dismissToast(toast.id)}
+      >
+        <X size={16} strokeWidth={1.5} aria-hidden />
+      </button>
+    </div>
+  )
+}

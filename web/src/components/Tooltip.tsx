@@ -1,0 +1,35 @@
+import { Tooltip as Radix } from 'radix-ui'
+import type { ReactNode } from 'react'
+import styles from './Tooltip.module.css'
+
+interface TooltipProps {
+  label: string
+  shortcut?: string | undefined
+  side?: 'top' | 'right' | 'bottom' | 'left' | undefined
+  /** One element that takes a ref and event handlers. */
+  children: ReactNode
+}
+
+/** Names what is under the pointer or the focus. Never the only place where something is said. */
+export function Tooltip({ label, shortcut, side = 'bottom', children }: TooltipProps) {
+  return (
+    <Radix.Root>
+      <Radix.Trigger asChild>{children}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content className={styles.tip} side={side} sideOffset={6} collisionPadding={8} aria-hidden>
+          {label}
+          {shortcut && <kbd className={styles.keys}>{shortcut}</kbd>}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  )
+}
+
+/** Stands once around the app: tooltips that follow each other open without delay. */
+export function TooltipProvider({ children }: { children: ReactNode }) {
+  return (
+    <Radix.Provider delayDuration={450} skipDelayDuration={200} disableHoverableContent>
+      {children}
+    </Radix.Provider>
+  )
+}

@@ -1,0 +1,200 @@
+import createClient from 'openapi-fetch'
+import { session } from '../session'
+import { ApiError, asApiError, assertRequired, readProblem } from './errors'
+import type { paths } from './schema.gen'
+import type {
+  AppConfig,
+  AuthTypeAnswer,
+  Category,
+  Exchange,
+  FavoriteSkill,
+  Feedback,
+  FeedbackRequest,
+  Me,
+  Message,
+  MessageRequest,
+  Notification,
+  Skill,
+  Thread,
+} from './types'
+
+const signed = createClient<paths>({ baseUrl: '/', fetch: (request) => session.fetch(request) })
+const open = createClient<paths>({ baseUrl: '/', fetch: (request) => fetch(request) })
+
+/** A page of a list: how many items to pass over and how many to answer at most. */
+export interface Page {
+  offset: number
+  limit: number
+}
+
+interface Answer<T> {
+  data?: T
+  response: Response
+}
+
+async function take<T>(call: Promise<Answer<T>>): Promise<T> {
+  let answer: Answer<T>
+  try {
+    answer = await call
+  } catch (cause) {
+    throw asApiError(cause)
+  }
+  if (!answer.response.ok) throw await problemOf(answer)
+  return answer.data as T
+}
+
+// openapi-fetch has read the body already and put it into `error`; the response's own body is spent.
+async function problemOf(answer: Answer<unknown> & { error?: unknown }): Promise<ApiError> {
+  const { error, response } = answer
+  if (error !== null && typeof error === 'object') {
+    return new ApiError(response.status, { request_id: response.headers.get('X-Request-Id') ?? '', ...error })
+  }
+  return response.bodyUsed ? new ApiError(response.status, {}) : readProblem(response)
+}
+
+/** How the owner of an address signs in. */
+export async function authType(email: string): Promise<AuthTypeAnswer> {
+  assertRequired('authType', 'authTypeRequest', email)
+  return take(open.POST('/v1/auth-type', { body: { email } }))
+}
+
+/** Ends the session on the server; answers where to go next. */
+export async function signOut(): Promise<string> {
+  return (await take(signed.POST('/v1/signout'))).sign_out_url
+}
+
+/** The signed-in user. */
+export async function me(signal?: AbortSignal): Promise<Me> {
+  return take(signed.GET('/v1/me', { signal: signal ?? null }))
+}
+
+/** Brand, external links and tag manager. */
+export async function appConfig(): Promise<AppConfig> {
+  return take(open.GET('/config.json'))
+}
+
+/** Categories of skills, by position. */
+export async function listCategories(page: Page, signal?: AbortSignal): Promise<Category[]> {
+  return (await take(signed.GET('/v1/category', { params: { query: page }, signal: signal ?? null }))).items
+}
+
+/** Skills, by category and position. */
+export async function listSkills(page: Page, signal?: AbortSignal): Promise<Skill[]> {
+  return (await take(signed.GET('/v1/skill', { params: { query: page }, signal: signal ?? null }))).items
+}
+
+/** One skill. */
+export async function getSkill(skillId: string, signal?: AbortSignal): Promise<Skill> {
+  assertRequired('getSkill', 'skillId', skillId)
+  const params = { path: { skill_id: skillId } }
+  return take(signed.GET('/v1/skill/{skill_id}', { params, signal: signal ?? null }))
+}
+
+/** The user's favourite skills, newest first. */
+export async function listFavoriteSkills(page: Page, signal?: AbortSignal): Promise<FavoriteSkill[]> {
+  return (await take(signed.GET('/v1/favorite_skill', { params: { query: page }, signal: signal ?? null })))
+    .items
+}
+
+/** Makes a skill a favourite. */
+export async function addFavoriteSkill(skillId: string): Promise<void> {
+  assertRequired('addFavoriteSkill', 'favoriteSkillPostRequest', skillId)
+  await take(signed.POST('/v1/favorite_skill', { body: { skill_id: skillId } }))
+}
+
+/** Takes a skill off the favourites. */
+export async function removeFavoriteSkill(skillId: string): Promise<void> {
+  assertRequired('removeFavoriteSkill', 'favoriteSkillDeleteRequest', skillId)
+  await take(signed.DELETE('/v1/favorite_skill', { body: { skill_id: skillId } }))
+}
+
+/** Notices, newest first. */
+export async function listNotifications(page: Page, signal?: AbortSignal): Promise<Notification[]> {
+  return (await take(signed.GET('/v1/notification', { params: { query: page }, signal: signal ?? null })))
+    .items
+}
+
+/** Marks notices as read. */
+export async function readNotifications(ids: string[]): Promise<void> {
+  assertRequired('readNotifications', 'notificationReadRequest', ids)
+  await take(signed.PUT('/v1/notification/read', { body: { ids } }))
+}
+
+/** The user's threads, last touched first. */
+export async function listThreads(page: Page, signal?: AbortSignal): Promise<Thread[]> {
+  return (await take(signed.GET('/v1/thread', { params: { query: page }, signal: signal ?? null }))).items
+}
+
+/** Starts a thread; made again with the same request id it answers the same thread. */
+export async function createThread(request: {
+  request_id: string
+  skill_id: string
+  title?: string
+}): Promise<Thread> {
+  assertRequired('createThread', 'threadCreateRequest', request)
+  return take(signed.POST('/v1/thread', { body: request }))
+}
+
+/** One thread. */
+export async function getThread(threadId: string, signal?: AbortSignal): Promise<Thread> {
+  assertRequired('getThread', 'threadId', threadId)
+  const params = { path: { thread_id: threadId } }
+  return take(signed.GET('/v1/thread/{thread_id}', { params, signal: signal ?? null }))
+}
+
+/** Renames a thread. */
+export async function editThread(threadId: string, request: { title: string }): Promise<Thread> {
+  assertRequired('editThread', 'threadId', threadId)
+  assertRequired('editThread', 'threadEditRequest', request)
+  return take(
+    signed.PUT('/v1/thread/{thread_id}', { params: { path: { thread_id: threadId } }, body: request }),
+  )
+}
+
+/** Deletes a thread with its messages. */
+export async function deleteThread(threadId: string): Promise<void> {
+  assertRequired('deleteThread', 'threadId', threadId)
+  await take(signed.DELETE('/v1/thread/{thread_id}', { params: { path: { thread_id: threadId } } }))
+}
+
+/** Moves a thread to the top of the list, in every open tab. */
+export async function touchThread(threadId: string): Promise<Thread> {
+  assertRequired('touchThread', 'threadId', threadId)
+  return take(signed.PUT('/v1/thread/{thread_id}/touch', { params: { path: { thread_id: threadId } } }))
+}
+
+/** A thread's messages, newest first. */
+export async function listMessages(threadId: string, page: Page, signal?: AbortSignal): Promise<Message[]> {
+  assertRequired('listMessages', 'threadId', threadId)
+  const query = { thread_id: threadId, ...page }
+  return (await take(signed.GET('/v1/message', { params: { query }, signal: signal ?? null }))).items
+}
+
+/** Asks, and returns at once with the question and the answer that is being written. */
+export async function askMessage(request: MessageRequest): Promise<Exchange> {
+  assertRequired('askMessage', 'messageAsyncRequest', request)
+  return take(signed.POST('/v1/message/async', { body: request }))
+}
+
+/** Stops an answer; what has been written stays. */
+export async function stopMessage(messageId: string): Promise<void> {
+  assertRequired('stopMessage', 'messageId', messageId)
+  await take(signed.POST('/v1/message/{message_id}/stop', { params: { path: { message_id: messageId } } }))
+}
+
+/** Rates an answer; repeated, it replaces the earlier rating. */
+export async function giveFeedback(request: FeedbackRequest): Promise<Feedback> {
+  assertRequired('giveFeedback', 'feedbackRequest', request)
+  return take(signed.POST('/v1/message_feedback', { body: request }))
+}
+
+/** All items of a list, a hundred at a time. */
+export async function listAll<T>(list: (page: Page) => Promise<T[]>): Promise<T[]> {
+  const limit = 100
+  const all: T[] = []
+  for (;;) {
+    const page = await list({ offset: all.length, limit })
+    all.push(...page)
+    if (page.length < limit) return all
+  }
+}

@@ -1,0 +1,28 @@
+import type { components } from './schema.gen'
+
+// The records of the API under short names. Their one source is api/openapi.yaml; see `npm run gen:api`.
+type Schemas = components['schemas']
+
+export type Me = Schemas['Me']
+export type Role = Schemas['Role']
+export type AuthKind = Schemas['AuthKind']
+export type AuthTypeAnswer = Schemas['AuthType']
+export type Category = Schemas['Category']
+export type Skill = Schemas['Skill']
+export type FormField = Schemas['FormField']
+export type FavoriteSkill = Schemas['FavoriteSkill']
+export type Notification = Schemas['Notification']
+export type Thread = Schemas['Thread']
+export type DataSource = Schemas['DataSource']
+export type Message = Schemas['Message']
+export type MessageRequest = Schemas['MessageRequest']
+export type MessageError = Schemas['MessageError']
+export type Citation = Schemas['Citation']
+export type Step = Schemas['Step']
+export type Exchange = Schemas['Exchange']
+export type FeedbackRequest = Schemas['FeedbackRequest']
+export type Feedback = Schemas['Feedback']
+export type JobStatus = Schemas['JobStatus']
+export type AppConfig = Schemas['AppConfig']
+export type Problem = Schemas['Problem']
+export type FieldError = Schemas['FieldError']

@@ -1,0 +1,48 @@
+const time = new Intl.DateTimeFormat('ja-JP', { hour: 'numeric', minute: '2-digit', hour12: false })
+const full = new Intl.DateTimeFormat('ja-JP', { dateStyle: 'long', timeStyle: 'short' })
+
+/** A date as a person says it, in the reader's zone: 今日 14:05, 昨日, 3月4日, 2025年3月4日. */
+export function formatDate(iso: string, now = new Date()): string {
+  const date = new Date(iso)
+  if (Number.isNaN(date.getTime())) return ''
+  const days = daysBetween(date, now)
+  if (days === 0) return `今日 ${formatTime(iso)}`
+  if (days === 1) return '昨日'
+  const day = `${date.getMonth() + 1}月${date.getDate()}日`
+  return date.getFullYear() === now.getFullYear() ? day : `${date.getFullYear()}年${day}`
+}
+
+/** The time of day: 9:05, 14:05. */
+export function formatTime(iso: string): string {
+  return time.format(new Date(iso))
+}
+
+/** The whole date with its time, for a tooltip. */
+export function formatFull(iso: string): string {
+  const date = new Date(iso)
+  return Number.isNaN(date.getTime()) ? '' : full.format(date)
+}
+
+/** The groups of a list by date, newest first. */
+export type DateGroup = '今日' | '昨日' | '過去7日間' | 'それ以前'
+
+/** Which group a date belongs to, in the reader's zone. */
+export function dateGroup(iso: string, now = new Date()): DateGroup {
+  const days = daysBetween(new Date(iso), now)
+  if (days <= 0) return '今日'
+  if (days === 1) return '昨日'
+  return days <= 7 ? '過去7日間' : 'それ以前'
+}
+
+/** A greeting that fits the hour. */
+export function greeting(now = new Date()): string {
+  const hour = now.getHours()
+  if (hour >= 4 && hour < 11) return 'おはようございます'
+  return hour >= 11 && hour < 18 ? 'こんにちは' : 'こんばんは'
+}
+
+// Calendar days from `date` to `now`. Counted in UTC from local midnights, so that days of 23 or 25 hours count as one.
+function daysBetween(date: Date, now: Date): number {
+  const day = (at: Date) => Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) / 86_400_000
+  return day(now) - day(date)
+}

@@ -1,0 +1,90 @@
+import { type RefObject, useEffect, useRef } from 'react'
+
+/** How near the end must be before more is loaded, in pixels. */
+export const SCROLL_MARGIN = 100
+
+/** The least time between two triggers, in milliseconds. */
+export const SCROLL_PAUSE = 1000
+
+/** Lets a function through at most once in `pause` ms; a call that came too early is made up for when the time is up. */
+export class Throttle {
+  readonly #run: () => void
+  readonly #pause: number
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #waiting = false
+
+  constructor(run: () => void, pause: number) {
+    this.#run = run
+    this.#pause = pause
+  }
+
+  /** Runs now, or once the pause is over. */
+  call = (): void => {
+    if (this.#timer !== undefined) {
+      this.#waiting = true
+      return
+    }
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      if (!this.#waiting) return
+      this.#waiting = false
+      this.call()
+    }, this.#pause)
+    this.#run()
+  }
+
+  /** Drops what is waiting. */
+  cancel(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#waiting = false
+  }
+}
+
+/** What a scroll trigger watches and does. */
+export interface ScrollTrigger {
+  /** Whether there may be more to load; a trigger that is off watches nothing. */
+  enabled: boolean
+  /** Called when the sentinel comes near, at most once a second, and again while it stays near. */
+  onNear: () => void
+  /** Which end of the scroll container the sentinel stands at; `start` for a list that grows upwards. */
+  edge?: 'start' | 'end'
+  /** Changes when more has come, so that a sentinel that is still near triggers again. */
+  count: number
+}
+
+/**
+ * Loads more when the returned sentinel comes within 100 px of the visible part of its scroll container, at most once a
+ * second. Put `sentinel` on an empty element at the end (or start) of the list.
+ */
+export function useScrollTrigger<E extends HTMLElement>(
+  root: RefObject<HTMLElement | null>,
+  { enabled, onNear, edge = 'end', count }: ScrollTrigger,
+): RefObject<E | null> {
+  const sentinel = useRef<E>(null)
+  const latest = useRef(onNear)
+  latest.current = onNear
+  const throttle = useRef<Throttle>(null)
+  throttle.current ??= new Throttle(() => latest.current(), SCROLL_PAUSE)
+
+  useEffect(() => () => throttle.current?.cancel(), [])
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `count` re-observes, which reports a sentinel still near.
+  useEffect(() => {
+    const element = sentinel.current
+    if (!enabled || element === null) return
+    const margin = edge === 'end' ? `0px 0px ${SCROLL_MARGIN}px 0px` : `${SCROLL_MARGIN}px 0px 0px 0px`
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) throttle.current?.call()
+      },
+      { root: root.current, rootMargin: margin },
+    )
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+    }
+  }, [root, enabled, edge, count])
+
+  return sentinel
+}

@@ -1,0 +1,187 @@
+import { formatCursor, parseCursor, utf8Length } from './cursor'
+import {
+  type AnswerPart,
+  type AnswerSource,
+  type AnswerStep,
+  type AnswerUsage,
+  decodePart,
+  type Frame,
+} from './events'
+
+/** How a generation ended. */
+export type Outcome =
+  | { readonly kind: 'finished'; readonly reason: string; readonly usage: AnswerUsage | null }
+  | { readonly kind: 'stopped' }
+  | {
+      readonly kind: 'failed'
+      readonly message: string
+      readonly code: string
+      readonly retryable: boolean
+    }
+
+/** Everything a client knows of one answer. Plain data; changed by `receive` alone. */
+export interface Answer {
+  readonly messageId: string | null
+  readonly userMessageId: string | null
+  readonly threadId: string | null
+  /** The run the text belongs to; 0 until the server has named one. */
+  readonly run: number
+  readonly text: string
+  /** UTF-8 bytes of `text`: our side of the cursor. */
+  readonly bytes: number
+  readonly steps: readonly AnswerStep[]
+  readonly sources: readonly AnswerSource[]
+  readonly title: string | null
+  readonly outcome: Outcome | null
+  /** `[DONE]` was seen: nothing more will come. */
+  readonly done: boolean
+  /** The text is no longer trusted: ask without a cursor, and forget it at the next `start`. */
+  readonly restart: boolean
+}
+
+/** What the connection has to do after a frame. */
+export type Verdict = 'continue' | 'done' | 'resync'
+
+export interface Received {
+  readonly answer: Answer
+  readonly verdict: Verdict
+}
+
+export const emptyAnswer: Answer = {
+  messageId: null,
+  userMessageId: null,
+  threadId: null,
+  run: 0,
+  text: '',
+  bytes: 0,
+  steps: [],
+  sources: [],
+  title: null,
+  outcome: null,
+  done: false,
+  restart: false,
+}
+
+/** The `Last-Event-ID` to ask with, or null to ask for everything. */
+export function cursorOf(answer: Answer): string | null {
+  if (answer.restart || answer.run === 0 || answer.bytes === 0) return null
+  return formatCursor({ run: answer.run, offset: answer.bytes })
+}
+
+/**
+ * Takes one frame. The text only ever grows by bytes that follow on those held, within one run;
+ * whatever else a connection brings (a hole, an overlap, a change of run that nobody announced,
+ * something that is no frame) leaves the text as it is and asks for a new connection that starts
+ * over. So the text is at every moment a prefix of what the server has, in one piece.
+ */
+export function receive(answer: Answer, frame: Frame): Received {
+  if (answer.done) return { answer, verdict: 'done' }
+  const part = decodePart(frame.data)
+  switch (part.type) {
+    case 'ignored':
+      return keep(answer)
+    case 'broken':
+      return resync(answer)
+    case 'start':
+      return keep(started(answer, part))
+    case 'reset':
+      return keep({ ...answer, ...blank, run: part.run })
+    case 'delta':
+      return grown(answer, frame.id, part.delta)
+    case 'step':
+      return keep({ ...answer, steps: upsert(answer.steps, part.step) })
+    case 'source':
+      return keep({ ...answer, sources: upsert(answer.sources, part.source) })
+    case 'title':
+      return keep({ ...answer, title: part.title })
+    case 'done':
+      // An end without an outcome is no end of ours: a proxy or a bug wrote it.
+      if (answer.outcome === null || answer.restart) return resync(answer)
+      return { answer: { ...answer, done: true }, verdict: 'done' }
+    default:
+      return ended(answer, frame.id, part)
+  }
+}
+
+const blank = {
+  text: '',
+  bytes: 0,
+  steps: [],
+  sources: [],
+  outcome: null,
+  restart: false,
+} as const
+
+function keep(answer: Answer): Received {
+  return { answer, verdict: 'continue' }
+}
+
+function resync(answer: Answer): Received {
+  return { answer: { ...answer, restart: true, outcome: null }, verdict: 'resync' }
+}
+
+function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): Answer {
+  const base = answer.restart ? { ...answer, ...blank, run: 0 } : answer
+  return {
+    ...base,
+    messageId: part.messageId,
+    userMessageId: part.userMessageId ?? base.userMessageId,
+    threadId: part.threadId ?? base.threadId,
+    // Text that is held belongs to its run until a reset says otherwise.
+    run: base.bytes === 0 ? (part.run ?? base.run) : base.run,
+  }
+}
+
+function grown(answer: Answer, id: string, delta: string): Received {
+  const cursor = parseCursor(id)
+  if (cursor === null || answer.restart) return resync(answer)
+  const adopts = answer.bytes === 0 && answer.run === 0
+  if (!adopts && cursor.run !== answer.run) {
+    return cursor.run < answer.run ? keep(answer) : resync(answer)
+  }
+  // A frame that lies wholly within the text came before: a run's text never changes.
+  if (cursor.offset <= answer.bytes) return keep(answer)
+  if (cursor.offset - utf8Length(delta) !== answer.bytes) return resync(answer)
+  return keep({
+    ...answer,
+    run: cursor.run,
+    text: answer.text + delta,
+    bytes: cursor.offset,
+  })
+}
+
+type EndPart = Extract<AnswerPart, { type: 'finish' | 'abort' | 'error' }>
+
+function ended(answer: Answer, id: string, part: EndPart): Received {
+  if (answer.restart) return resync(answer)
+  const cursor = parseCursor(id)
+  // The last id says how long the text is: an end that comes too early or too late is none.
+  if (cursor !== null && answer.run !== 0) {
+    if (cursor.run < answer.run) return keep(answer)
+    if (cursor.run > answer.run || cursor.offset !== answer.bytes) return resync(answer)
+  }
+  return keep({ ...answer, outcome: outcomeOf(part) })
+}
+
+function outcomeOf(part: EndPart): Outcome {
+  switch (part.type) {
+    case 'finish':
+      return { kind: 'finished', reason: part.reason, usage: part.usage }
+    case 'abort':
+      return { kind: 'stopped' }
+    case 'error':
+      return {
+        kind: 'failed',
+        message: part.message,
+        code: part.code,
+        retryable: part.retryable,
+      }
+  }
+}
+
+/** Steps and sources are sent again on every connection: the same id replaces, so none doubles. */
+function upsert<T extends { readonly id: string }>(list: readonly T[], item: T): readonly T[] {
+  const at = list.findIndex((other) => other.id === item.id)
+  if (at === -1) return [...list, item]
+  return list.map((other, i) => (i === at ? item : other))
+}

@@ -1,0 +1,319 @@
+import { fetchEventSource } from '@microsoft/fetch-event-source'
+import { type Answer, cursorOf, emptyAnswer, receive } from './answer'
+import { type BackoffPolicy, backoff, defaultBackoff } from './backoff'
+import { readProblem, StreamFailure } from './failure'
+import { observeBytes } from './observe'
+import type { WakeReason, WakeSource } from './wake'
+
+/** What to ask: a question (the same body on every reconnect), or an answer already begun. */
+export type StreamRequest =
+  | { readonly kind: 'send'; readonly url: string; readonly body: string }
+  | { readonly kind: 'attach'; readonly url: string }
+
+/** What the outside world does for a connection; tests bring their own. */
+export interface ConnectionDeps {
+  /** Signs the call in, and renews an expired token by itself. */
+  readonly fetch: typeof fetch
+  readonly wake: WakeSource
+  readonly now: () => number
+  readonly random: () => number
+}
+
+export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'closed'
+
+/** How a connection ended for good. `gone`: nothing more to stream, the stored message has it all. */
+export type Ending =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'failed'; readonly failure: StreamFailure }
+
+export interface ConnectionListener {
+  readonly onAnswer: (answer: Answer) => void
+  readonly onState: (state: ConnectionState) => void
+  readonly onEnd: (ending: Ending) => void
+}
+
+export interface ConnectionPolicy {
+  readonly backoff: BackoffPolicy
+  /** The server sends at least a heartbeat every 15 s; longer than this without a byte is dead. */
+  readonly silenceMs: number
+  /** When the tab comes back, a connection this quiet is replaced without waiting for proof. */
+  readonly staleMs: number
+  /** A question the server has not taken by then is given back to the person. */
+  readonly handOverMs: number
+  /** Connections in a row that made no sense, before that is called a failure. */
+  readonly maxResyncs: number
+}
+
+export const defaultPolicy: ConnectionPolicy = {
+  backoff: defaultBackoff,
+  silenceMs: 40_000,
+  staleMs: 18_000,
+  handOverMs: 20_000,
+  maxResyncs: 3,
+}
+
+/** How one attempt went. */
+type Attempt =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'resync' }
+  /** Cut, silent, or closed by the server: ask again with the cursor. */
+  | { readonly kind: 'lost' }
+  /** Something woke us: ask again at once. */
+  | { readonly kind: 'woken' }
+  | { readonly kind: 'refused'; readonly failure: StreamFailure }
+
+const contentType = 'text/event-stream'
+const passingStatuses = new Set([408, 425, 429, 502, 503, 504])
+
+/**
+ * One answer's line to the server: connects, resumes at the cursor whenever the line breaks, and
+ * ends with the answer complete or with a reason. fetch-event-source reads the wire; when to
+ * connect, with which cursor and when to stop is decided here, because its own habits (closing
+ * in hidden tabs, committing an id before its data is in, repeating the call after every close)
+ * are not ours.
+ */
+export class Connection {
+  #answer: Answer
+  #state: ConnectionState = 'closed'
+  #stopAttempt: ((attempt: Attempt) => void) | null = null
+  #stopWaiting: (() => void) | null = null
+  #closed = false
+  #lastByteAt = 0
+  #retryMs: number | null = null
+  #failures = 0
+  #resyncs = 0
+  /** How far the text had come when it last made no sense: progress is what lies beyond. */
+  #nonsenseAt = -1
+  #startedAt = 0
+
+  constructor(
+    private readonly request: StreamRequest,
+    private readonly deps: ConnectionDeps,
+    private readonly listener: ConnectionListener,
+    answer: Answer = emptyAnswer,
+    private readonly policy: ConnectionPolicy = defaultPolicy,
+  ) {
+    this.#answer = answer
+  }
+
+  get answer(): Answer {
+    return this.#answer
+  }
+
+  /** Connects, and stays at it until the end, which it reports once. Call it once. */
+  async run(): Promise<void> {
+    this.#startedAt = this.deps.now()
+    const unsubscribe = this.deps.wake((reason) => this.#wake(reason))
+    try {
+      const ending = await this.#loop()
+      this.#enter('closed')
+      this.listener.onEnd(ending)
+    } finally {
+      unsubscribe()
+    }
+  }
+
+  /** Leaves without stopping the generation. */
+  close(): void {
+    this.#closed = true
+    this.#stopAttempt?.({ kind: 'lost' })
+    this.#stopWaiting?.()
+  }
+
+  async #loop(): Promise<Ending> {
+    while (!this.#closed) {
+      this.#enter('connecting')
+      const attempt = await this.#attempt()
+      if (this.#closed) break
+      const next = await this.#next(attempt)
+      if (next !== null) return next
+    }
+    return { kind: 'closed' }
+  }
+
+  /** Decides what follows an attempt: an ending, or null for another attempt (after a wait). */
+  async #next(attempt: Attempt): Promise<Ending | null> {
+    switch (attempt.kind) {
+      case 'done':
+      case 'gone':
+        return attempt
+      case 'woken':
+        return null
+      case 'resync':
+        return this.#afterNonsense()
+      case 'lost':
+        if (this.#handOverIsOver()) {
+          return failed(new StreamFailure('network', 'network_unreachable', 0, ''))
+        }
+        await this.#wait(this.#backoff())
+        return null
+      case 'refused':
+        return this.#afterRefusal(attempt.failure)
+    }
+  }
+
+  /** Asks anew without a cursor: at once the first time, later with a wait, and not for ever. */
+  async #afterNonsense(): Promise<Ending | null> {
+    if (this.#answer.bytes > this.#nonsenseAt) this.#resyncs = 0
+    this.#nonsenseAt = Math.max(this.#nonsenseAt, this.#answer.bytes)
+    this.#resyncs++
+    if (this.#resyncs > this.policy.maxResyncs) {
+      return failed(new StreamFailure('protocol', 'stream_inconsistent', 0, ''))
+    }
+    if (this.#resyncs > 1) await this.#wait(this.#backoff())
+    return null
+  }
+
+  async #afterRefusal(failure: StreamFailure): Promise<Ending | null> {
+    const accepted = this.#accepted()
+    const passing = passingStatuses.has(failure.status) || (accepted && failure.status >= 500)
+    if (!passing) return failed(failure)
+    const delay = Math.max(this.#backoff(), failure.detail.retryAfterMs ?? 0)
+    if (!accepted && this.#elapsed() + delay > this.policy.handOverMs) return failed(failure)
+    await this.#wait(delay)
+    return null
+  }
+
+  #backoff(): number {
+    this.#failures++
+    return backoff(this.#failures, this.#retryMs, this.deps.random, this.policy.backoff)
+  }
+
+  /** The server has the question: from here on it is never given up for a broken line. */
+  #accepted(): boolean {
+    return this.request.kind === 'attach' || this.#answer.messageId !== null
+  }
+
+  #handOverIsOver(): boolean {
+    return !this.#accepted() && this.#elapsed() >= this.policy.handOverMs
+  }
+
+  #elapsed(): number {
+    return this.deps.now() - this.#startedAt
+  }
+
+  #enter(state: ConnectionState): void {
+    if (this.#state === state) return
+    this.#state = state
+    this.listener.onState(state)
+  }
+
+  #wait(ms: number): Promise<void> {
+    if (this.#closed) return Promise.resolve()
+    this.#enter('waiting')
+    return new Promise((resolve) => {
+      const finish = () => {
+        clearTimeout(timer)
+        this.#stopWaiting = null
+        resolve()
+      }
+      const timer = setTimeout(finish, ms)
+      this.#stopWaiting = finish
+    })
+  }
+
+  #wake(reason: WakeReason): void {
+    if (this.#stopWaiting !== null) {
+      this.#failures = 0
+      this.#stopWaiting()
+      return
+    }
+    const quiet = this.deps.now() - this.#lastByteAt
+    if (reason === 'visible' && quiet < this.policy.staleMs) return
+    this.#stopAttempt?.({ kind: 'woken' })
+  }
+
+  /** One connection, from the call to its end. Never rejects. */
+  #attempt(): Promise<Attempt> {
+    return new Promise((resolve) => {
+      const abort = new AbortController()
+      this.#lastByteAt = this.deps.now()
+      const silence = this.#watchSilence(() => settle({ kind: 'lost' }))
+      let settled = false
+      const settle = (attempt: Attempt) => {
+        if (settled) return
+        settled = true
+        silence.stop()
+        this.#stopAttempt = null
+        abort.abort()
+        resolve(attempt)
+      }
+      this.#stopAttempt = settle
+      const onBytes = () => {
+        this.#lastByteAt = this.deps.now()
+        silence.touch()
+      }
+      fetchEventSource(this.request.url, {
+        ...this.#call(),
+        signal: abort.signal,
+        openWhenHidden: true,
+        fetch: observeBytes(this.deps.fetch, onBytes),
+        onopen: async (response) => {
+          const refusal = await this.#judge(response)
+          if (refusal !== null) settle(refusal)
+          else if (!settled) this.#enter('open')
+        },
+        onmessage: (message) => {
+          if (settled) return
+          if (message.retry !== undefined) this.#retryMs = message.retry
+          this.#take(message, settle)
+        },
+        onclose: () => settle({ kind: 'lost' }),
+        onerror: (error: unknown) => {
+          settle({ kind: 'lost' })
+          throw error
+        },
+      }).catch(() => settle({ kind: 'lost' }))
+    })
+  }
+
+  #call(): RequestInit & { headers: Record<string, string> } {
+    const headers: Record<string, string> = {}
+    const cursor = cursorOf(this.#answer)
+    if (cursor !== null) headers['last-event-id'] = cursor
+    if (this.request.kind === 'attach') return { method: 'GET', headers, cache: 'no-store' }
+    headers['content-type'] = 'application/json'
+    return { method: 'POST', headers, body: this.request.body, cache: 'no-store' }
+  }
+
+  /** Null when the response is a stream of ours. */
+  async #judge(response: Response): Promise<Attempt | null> {
+    if (response.status === 204) return { kind: 'gone' }
+    if (!response.ok) {
+      return { kind: 'refused', failure: await readProblem(response, this.deps.now()) }
+    }
+    const type = response.headers.get('content-type') ?? ''
+    // A 200 that is no event stream comes from something in between (a captive portal).
+    if (!type.startsWith(contentType)) return { kind: 'lost' }
+    return null
+  }
+
+  #take(frame: { id: string; data: string }, settle: (attempt: Attempt) => void): void {
+    const { answer, verdict } = receive(this.#answer, frame)
+    if (answer !== this.#answer) {
+      if (answer.bytes > this.#answer.bytes) this.#failures = 0
+      this.#answer = answer
+      this.listener.onAnswer(answer)
+    }
+    if (verdict === 'done') settle({ kind: 'done' })
+    else if (verdict === 'resync') settle({ kind: 'resync' })
+  }
+
+  #watchSilence(onSilence: () => void): { touch: () => void; stop: () => void } {
+    let timer = setTimeout(onSilence, this.policy.silenceMs)
+    return {
+      touch: () => {
+        clearTimeout(timer)
+        timer = setTimeout(onSilence, this.policy.silenceMs)
+      },
+      stop: () => clearTimeout(timer),
+    }
+  }
+}
+
+function failed(failure: StreamFailure): Ending {
+  return { kind: 'failed', failure }
+}

@@ -1,0 +1,189 @@
+/**
+ * The parts of an answer stream as they stand on the wire (the AI SDK's UI message stream,
+ * version 1, with our `data-*` parts), decoded and checked. Whatever the wire holds, nothing
+ * beyond these shapes reaches the rest of the app.
+ */
+
+/** One complete server-sent event. */
+export interface Frame {
+  readonly id: string
+  readonly data: string
+}
+
+export type StepStatus = 'pending' | 'running' | 'success' | 'failed'
+
+/** What the assistant does before it writes. `detail` is for people, e.g. `3/12`. */
+export interface AnswerStep {
+  readonly id: string
+  readonly kind: string
+  readonly status: StepStatus
+  readonly detail: string
+}
+
+/** A passage or a page the answer may cite as `[index]`. */
+export interface AnswerSource {
+  readonly id: string
+  readonly index: number
+  readonly title: string
+  readonly filename: string
+  readonly mediaType: string
+  readonly page: number | null
+  readonly url: string | null
+}
+
+export interface AnswerUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+export type AnswerPart =
+  | {
+      readonly type: 'start'
+      readonly messageId: string
+      readonly userMessageId: string | null
+      readonly threadId: string | null
+      readonly run: number | null
+    }
+  | { readonly type: 'step'; readonly step: AnswerStep }
+  | { readonly type: 'source'; readonly source: AnswerSource }
+  | { readonly type: 'delta'; readonly delta: string }
+  | { readonly type: 'title'; readonly title: string }
+  | { readonly type: 'reset'; readonly run: number }
+  | { readonly type: 'finish'; readonly reason: string; readonly usage: AnswerUsage | null }
+  | { readonly type: 'abort' }
+  | {
+      readonly type: 'error'
+      readonly message: string
+      readonly code: string
+      readonly retryable: boolean
+    }
+  | { readonly type: 'done' }
+  /** Known to others, or from a newer server: skipped. */
+  | { readonly type: 'ignored' }
+  /** Not a part at all: what came can no longer be trusted. */
+  | { readonly type: 'broken' }
+
+type Fields = Readonly<Record<string, unknown>>
+
+const ignored: AnswerPart = { type: 'ignored' }
+const broken: AnswerPart = { type: 'broken' }
+const done: AnswerPart = { type: 'done' }
+
+/** Decodes the data of one event. An event without data (a heartbeat, `retry:`) is ignored. */
+export function decodePart(data: string): AnswerPart {
+  if (data === '') return ignored
+  if (data === '[DONE]') return done
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    return broken
+  }
+  if (!isFields(value) || typeof value.type !== 'string') return broken
+  const decode = decoders[value.type]
+  return decode === undefined ? ignored : decode(value)
+}
+
+const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
+  __proto__: null as never,
+  start: decodeStart,
+  'data-step': decodeStep,
+  'source-document': decodeSource,
+  'source-url': decodeSource,
+  'text-delta': (f) => (typeof f.delta === 'string' ? { type: 'delta', delta: f.delta } : broken),
+  'data-title': (f) => {
+    const title = text(fields(f.data).title)
+    return title === '' ? ignored : { type: 'title', title }
+  },
+  'data-reset': (f) => {
+    const run = count(fields(f.data).run)
+    return run === null || run === 0 ? broken : { type: 'reset', run }
+  },
+  finish: (f) => ({
+    type: 'finish',
+    reason: text(f.finishReason) || 'stop',
+    usage: decodeUsage(fields(f.messageMetadata).usage),
+  }),
+  abort: () => ({ type: 'abort' }),
+  error: (f) => ({
+    type: 'error',
+    message: text(f.errorText),
+    code: text(f.code),
+    retryable: f.retryable !== false,
+  }),
+}
+
+function decodeStart(f: Fields): AnswerPart {
+  const messageId = text(f.messageId)
+  if (messageId === '') return broken
+  const metadata = fields(f.messageMetadata)
+  return {
+    type: 'start',
+    messageId,
+    userMessageId: text(metadata.user_message_id) || null,
+    threadId: text(metadata.thread_id) || null,
+    run: count(metadata.run),
+  }
+}
+
+function decodeStep(f: Fields): AnswerPart {
+  const data = fields(f.data)
+  const kind = text(data.kind)
+  const status = text(data.status)
+  if (kind === '' || !isStepStatus(status)) return ignored
+  return {
+    type: 'step',
+    step: { id: text(f.id) || kind, kind, status, detail: text(data.detail) },
+  }
+}
+
+function decodeSource(f: Fields): AnswerPart {
+  const id = text(f.sourceId)
+  if (id === '') return ignored
+  const title = text(f.title)
+  return {
+    type: 'source',
+    source: {
+      id,
+      index: count(f.index) ?? 0,
+      title,
+      filename: text(f.filename) || title,
+      mediaType: text(f.mediaType),
+      page: count(f.page),
+      url: httpUrl(text(f.url)),
+    },
+  }
+}
+
+function decodeUsage(value: unknown): AnswerUsage | null {
+  const usage = fields(value)
+  const inputTokens = count(usage.input_tokens)
+  const outputTokens = count(usage.output_tokens)
+  if (inputTokens === null || outputTokens === null) return null
+  return { inputTokens, outputTokens }
+}
+
+function isStepStatus(status: string): status is StepStatus {
+  return status === 'pending' || status === 'running' || status === 'success' || status === 'failed'
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function fields(value: unknown): Fields {
+  return isFields(value) ? value : {}
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
+}
+
+/** Only web addresses: a source is shown as a link. */
+function httpUrl(value: string): string | null {
+  return /^https?:\/\//i.test(value) ? value : null
+}

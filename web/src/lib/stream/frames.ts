@@ -1,0 +1,72 @@
+/** When the screen is next painted; tests bring their own. */
+export interface FrameSource {
+  /** Calls back once, before the next paint, or soon when nothing is painted (a hidden tab). */
+  readonly request: (callback: () => void) => () => void
+  readonly now: () => number
+}
+
+/** The browser's frames. A hidden tab has none, so there a timer stands in. */
+export const browserFrames: FrameSource = {
+  request: (callback) => {
+    if (document.visibilityState === 'hidden') {
+      const timer = setTimeout(callback, 100)
+      return () => clearTimeout(timer)
+    }
+    // A tab hidden after the request never gets its frame: the timer is the way out.
+    let open = true
+    const once = () => {
+      if (!open) return
+      cancel()
+      callback()
+    }
+    const frame = requestAnimationFrame(once)
+    const timer = setTimeout(once, 250)
+    const cancel = () => {
+      open = false
+      cancelAnimationFrame(frame)
+      clearTimeout(timer)
+    }
+    return cancel
+  },
+  now: () => performance.now(),
+}
+
+/**
+ * Gathers what changed between paints into one commit: any number of `schedule` calls make one
+ * commit on a frame, and commits keep `intervalMs` between them, since each costs the parsing of
+ * the block that is being written.
+ */
+export class FrameCommitter {
+  #cancel: (() => void) | null = null
+  #lastAt = Number.NEGATIVE_INFINITY
+
+  constructor(
+    private readonly frames: FrameSource,
+    private readonly commit: () => void,
+    private readonly intervalMs = 50,
+  ) {}
+
+  schedule(): void {
+    if (this.#cancel === null) this.#cancel = this.frames.request(() => this.#onFrame())
+  }
+
+  /** Commits now; a commit that was scheduled is part of it. */
+  flush(): void {
+    this.stop()
+    this.#lastAt = this.frames.now()
+    this.commit()
+  }
+
+  /** Forgets what was scheduled. */
+  stop(): void {
+    this.#cancel?.()
+    this.#cancel = null
+  }
+
+  #onFrame(): void {
+    this.#cancel = null
+    // Half a frame of tolerance, so that a 60 Hz screen commits every third frame, not the fourth.
+    if (this.frames.now() - this.#lastAt < this.intervalMs - 8) this.schedule()
+    else this.flush()
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * Reading answers while they are written: every byte once, whatever the network does.
+ * `events` decodes the wire, `answer` is the state machine, `connection` keeps one line to the
+ * server, `registry` keeps the answers of this tab and puts them into atoms. Imports nothing of
+ * the app.
+ */
+export type { Answer, Outcome } from './answer'
+export type { ConnectionDeps, ConnectionState, Ending } from './connection'
+export type { AnswerSource, AnswerStep, AnswerUsage, StepStatus } from './events'
+export { type FieldError, StreamFailure } from './failure'
+export { browserFrames, type FrameSource } from './frames'
+export {
+  AnswerStreams,
+  type AnswerView,
+  type LiveAnswer,
+  type RegistryDeps,
+  type StreamObserver,
+} from './registry'
+export { browserWake, type WakeReason, type WakeSource } from './wake'

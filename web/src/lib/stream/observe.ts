@@ -1,0 +1,29 @@
+/**
+ * A `fetch` that tells about every chunk of a response's body as it is read. The event-stream
+ * reader passes over heartbeat comments in silence; this is how they are heard.
+ */
+export function observeBytes(inner: typeof fetch, onBytes: () => void): typeof fetch {
+  return async (input, init) => {
+    const response = await inner(input, init)
+    onBytes()
+    if (!response.ok || response.body === null) return response
+    const reader = response.body.getReader()
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await reader.read()
+        if (done) {
+          controller.close()
+          return
+        }
+        onBytes()
+        controller.enqueue(value)
+      },
+      cancel: (reason) => reader.cancel(reason),
+    })
+    return new Response(body, {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    })
+  }
+}

@@ -1,0 +1,24 @@
+/** What happened that makes a broken or sleeping connection worth another look. */
+export type WakeReason = 'online' | 'visible' | 'restored'
+
+/** Calls back when the machine, the tab or the network comes back; returns how to stop that. */
+export type WakeSource = (listener: (reason: WakeReason) => void) => () => void
+
+/** The browser's own signs. */
+export const browserWake: WakeSource = (listener) => {
+  const online = () => listener('online')
+  const visible = () => {
+    if (document.visibilityState === 'visible') listener('visible')
+  }
+  const restored = (event: PageTransitionEvent) => {
+    if (event.persisted) listener('restored')
+  }
+  window.addEventListener('online', online)
+  window.addEventListener('pageshow', restored)
+  document.addEventListener('visibilitychange', visible)
+  return () => {
+    window.removeEventListener('online', online)
+    window.removeEventListener('pageshow', restored)
+    document.removeEventListener('visibilitychange', visible)
+  }
+}

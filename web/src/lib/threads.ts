@@ -1,0 +1,115 @@
+import { atom, useAtomValue } from 'jotai'
+import { ApiError, api, type Thread } from './api'
+import { PagedList, type PagedState, usePagedList } from './pagedList'
+import { store } from './store'
+import { toast, toastFailure } from './toast'
+
+/** How many threads a page has. */
+export const THREAD_PAGE = 20
+
+const UNDO_MS = 6000
+
+/** The user's threads, last touched first: one list for the side column, the palette and the chat. */
+export const threadList = new PagedList<Thread>(THREAD_PAGE, (page) => api.listThreads(page))
+
+// Threads whose deletion can still be undone: hidden here, and on the server as if nothing had happened.
+const deletions = new Map<string, ReturnType<typeof setTimeout>>()
+const hiddenAtom = atom<ReadonlySet<string>>(new Set<string>())
+
+/** The thread list as it is to be shown, without what is being deleted. */
+export function useThreads(): PagedState<Thread> {
+  const state = usePagedList(threadList)
+  const hidden = useAtomValue(hiddenAtom, { store })
+  return hidden.size === 0 ? state : { ...state, items: state.items.filter((item) => !hidden.has(item.id)) }
+}
+
+/** One thread of the list, if it is at hand. */
+export function findThread(id: string): Thread | undefined {
+  return threadList.state.items.find((item) => item.id === id)
+}
+
+/** Puts a thread into the list, or in place of what is there, in the order of the last touch. */
+export function upsertThread(thread: Thread): void {
+  threadList.update((items) => sorted([thread, ...items.filter((item) => item.id !== thread.id)]))
+}
+
+/** Changes what is known of a thread, such as its title or whether an answer is being written. */
+export function patchThread(id: string, change: Partial<Thread>): void {
+  threadList.update((items) => {
+    if (!items.some((item) => item.id === id)) return items
+    const next = items.map((item) => (item.id === id ? { ...item, ...change } : item))
+    return 'touched_at' in change ? sorted(next) : next
+  })
+}
+
+/** Moves a thread to the top, here at once and on the server; a failure there is not worth a word. */
+export function touchThread(id: string): void {
+  patchThread(id, { touched_at: new Date().toISOString() })
+  api.touchThread(id).then(upsertThread, () => {})
+}
+
+/** Gives a thread another title, here at once; a failure puts the old one back and says so. */
+export async function renameThread(id: string, title: string): Promise<void> {
+  const before = findThread(id)
+  patchThread(id, { title })
+  try {
+    patchThread(id, await api.editThread(id, { title }))
+  } catch {
+    if (before) patchThread(id, { title: before.title })
+    toastFailure('スレッドの名前を変更できませんでした。', () => void renameThread(id, title))
+  }
+}
+
+/**
+ * Deletes a thread after a pause in which it can be undone. `onRestore` is called if it comes back, so that the screen
+ * that left it can return.
+ */
+export function deleteThread(id: string, onRestore?: () => void): void {
+  if (deletions.has(id)) return
+  hide(id, true)
+  const undo = () => {
+    clearTimeout(deletions.get(id))
+    deletions.delete(id)
+    hide(id, false)
+    onRestore?.()
+  }
+  deletions.set(
+    id,
+    setTimeout(() => void commitDeletion(id, true), UNDO_MS),
+  )
+  toast('スレッドを削除しました。', { action: { label: '元に戻す', run: undo }, duration: UNDO_MS })
+}
+
+/** Deletes at once what is waiting to be deleted: called when the page goes away. */
+export function flushDeletions(): void {
+  for (const id of [...deletions.keys()]) {
+    clearTimeout(deletions.get(id))
+    void commitDeletion(id, false)
+  }
+}
+
+async function commitDeletion(id: string, report: boolean): Promise<void> {
+  deletions.delete(id)
+  try {
+    await api.deleteThread(id)
+  } catch (cause) {
+    if (!(cause instanceof ApiError && cause.status === 404)) {
+      hide(id, false)
+      if (report) toastFailure('スレッドを削除できませんでした。', () => deleteThread(id))
+      return
+    }
+  }
+  threadList.update((items) => items.filter((item) => item.id !== id))
+  hide(id, false)
+}
+
+function hide(id: string, hidden: boolean): void {
+  const next = new Set(store.get(hiddenAtom))
+  if (hidden) next.add(id)
+  else next.delete(id)
+  store.set(hiddenAtom, next)
+}
+
+function sorted(items: readonly Thread[]): readonly Thread[] {
+  return [...items].sort((a, b) => Date.parse(b.touched_at) - Date.parse(a.touched_at))
+}

@@ -1,0 +1,86 @@
+import type { AuthKind } from './api/types'
+
+/** The one key under which the token record is kept. */
+export const TOKEN_KEY = 'tsumugiToken'
+
+/** Where the identity provider of the signed-in user is; a token refresh needs it and the record has no room for it. */
+export const ENDPOINT_KEY = 'tsumugiEndpoint'
+
+/** The stored token record. `expiresIn` is in seconds from the time the tokens were issued. */
+export interface TokenRecord {
+  authType: AuthKind
+  clientId: string
+  refreshToken: string
+  idToken: string
+  accessToken: string
+  expiresIn: number
+  tokenType: string
+}
+
+/** What a refresh replaces in the record. */
+export type RefreshedTokens = Pick<TokenRecord, 'idToken' | 'accessToken' | 'expiresIn' | 'tokenType'>
+
+/** The stored record, or null if there is none or it cannot be read. */
+export function readToken(): TokenRecord | null {
+  try {
+    const text = localStorage.getItem(TOKEN_KEY)
+    if (text === null) return null
+    const value: unknown = JSON.parse(text)
+    return isTokenRecord(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** Keeps a record, replacing the one before. */
+export function saveToken(record: TokenRecord): void {
+  localStorage.setItem(TOKEN_KEY, JSON.stringify(record))
+}
+
+/** Puts refreshed tokens into the stored record and returns it. */
+export function refreshStoredToken(tokens: RefreshedTokens): TokenRecord {
+  const stored = readToken()
+  if (stored === null) throw new Error('cannot refresh local storage Token: not found in localstorage')
+  const record = { ...stored, ...tokens }
+  saveToken(record)
+  return record
+}
+
+/** Forgets the record. Other tabs see it go and sign out with this one. */
+export function clearToken(): void {
+  localStorage.removeItem(TOKEN_KEY)
+  localStorage.removeItem(ENDPOINT_KEY)
+}
+
+/** Remembers where the identity provider is. */
+export function saveEndpoint(endpoint: string): void {
+  localStorage.setItem(ENDPOINT_KEY, endpoint)
+}
+
+/** Where the identity provider is; the embedded one if nothing else is known. */
+export function readEndpoint(): string {
+  return localStorage.getItem(ENDPOINT_KEY) ?? '/pool'
+}
+
+/** The subject a JWT names, without verifying it: only to see that another tab signed in as somebody else. */
+export function subjectOf(jwt: string): string {
+  try {
+    const payload = jwt.split('.')[1] ?? ''
+    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+    return claims !== null && typeof claims === 'object' && 'sub' in claims ? String(claims.sub) : ''
+  } catch {
+    return ''
+  }
+}
+
+function isTokenRecord(value: unknown): value is TokenRecord {
+  if (value === null || typeof value !== 'object') return false
+  const record = value as Record<string, unknown>
+  return (
+    (record.authType === 'cognito' || record.authType === 'federated_idp') &&
+    typeof record.clientId === 'string' &&
+    typeof record.refreshToken === 'string' &&
+    typeof record.idToken === 'string' &&
+    typeof record.accessToken === 'string'
+  )
+}

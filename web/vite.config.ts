@@ -1,0 +1,28 @@
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vitest/config'
+
+const server = process.env.TSUMUGI_DEV_SERVER ?? 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
+  server: {
+    proxy: Object.fromEntries(
+      ['/v1', '/pool', '/config.json', '/ping', '/openapi.yaml', '/docs'].map((path) => [path, server]),
+    ),
+  },
+  build: {
+    // light-dark(), nesting and :has() are used as they are: browsers since spring 2024.
+    target: ['chrome123', 'edge123', 'firefox128', 'safari17.5'],
+    // The content security policy allows no data: fonts, so nothing is inlined.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  test: {
+    environment: 'happy-dom',
+    include: ['src/**/*.test.{ts,tsx}'],
+    restoreMocks: true,
+    css: false,
+  },
+})
