@@ -124,10 +124,10 @@ type Store interface {
 	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
 
-	// History returns what was said in a thread before a question, oldest first and at most limit messages: questions,
-	// and their answers that succeeded or have partial text, without those that were replaced. Content and Prompt are
-	// what matters; ownership has been checked.
-	History(ctx context.Context, threadID, beforeQuestionID uuid.UUID, limit int) ([]Message, error)
+	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first and at most limit
+	// messages, the newest ones: questions, and answers that are complete and have text, without those that were
+	// replaced.
+	History(ctx context.Context, owner Owner, threadID, before uuid.UUID, limit int) ([]Message, error)
 
 	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
 	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
@@ -139,8 +139,8 @@ type Store interface {
 	RemoveServer(ctx context.Context, serverID uuid.UUID) error
 
 	// TakeOver makes generations of dead servers this server's own, each as the next run, and returns them: those whose
-	// server's last heartbeat is older than lease or has no row, and this server's own that are not among held (their
-	// storing was reported as failed, but was not). At most limit, locked one by one with SKIP LOCKED, so that several
+	// server's last heartbeat is older than lease or has no row, and this server's own that began more than lease ago and
+	// are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by one with SKIP LOCKED, so that several
 	// servers share the work. Servers that are long dead are removed.
 	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]Job, error)
 }

@@ -1,0 +1,189 @@
+package stream
+
+import (
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// textPartID is the id of the one text part that an answer has.
+const textPartID = "0"
+
+// maxDelta bounds the text in one event that catches a client up, in bytes.
+const maxDelta = 16 << 10
+
+var (
+	textStartFrame = []byte(`data: {"type":"text-start","id":"` + textPartID + "\"}\n\n")
+	textEndFrame   = []byte(`data: {"type":"text-end","id":"` + textPartID + "\"}\n\n")
+	doneFrame      = []byte("data: [DONE]\n\n")
+	heartbeatFrame = []byte(":\n\n")
+)
+
+// Head is what a stream tells first.
+type Head struct {
+	MessageID string
+	Run       int
+	Metadata  map[string]any // Added to the start chunk's messageMetadata.
+}
+
+// Outcome says how an answer ended.
+type Outcome string
+
+// The ways an answer can end.
+const (
+	Finished Outcome = "finish" // The model was done.
+	Aborted  Outcome = "abort"  // Somebody stopped it.
+	Failed   Outcome = "error"  // It could not go on.
+)
+
+// End is what a stream tells last.
+type End struct {
+	Outcome      Outcome
+	FinishReason string         // Finished: "stop" or "length".
+	Metadata     map[string]any // Finished: the finish chunk's messageMetadata.
+	Reason       string         // Aborted: who ended it, "stopped".
+	ErrorText    string         // Failed: what a person reads.
+	Code         string         // Failed: stable, machine-readable.
+	Retryable    bool           // Failed: asking again may help.
+}
+
+type startChunk struct {
+	Type      string         `json:"type"`
+	MessageID string         `json:"messageId"`
+	Metadata  map[string]any `json:"messageMetadata"`
+}
+
+type finishChunk struct {
+	Type         Outcome        `json:"type"`
+	FinishReason string         `json:"finishReason"`
+	Metadata     map[string]any `json:"messageMetadata,omitempty"`
+}
+
+type abortChunk struct {
+	Type   Outcome `json:"type"`
+	Reason string  `json:"reason"`
+}
+
+type errorChunk struct {
+	Type      Outcome `json:"type"`
+	ErrorText string  `json:"errorText"`
+	Code      string  `json:"code"`
+	Retryable bool    `json:"retryable"`
+}
+
+type dataChunk struct {
+	Type string `json:"type"`
+	ID   string `json:"id,omitempty"`
+	Data any    `json:"data"`
+}
+
+// Source is a source-document chunk with our two extra fields.
+type Source struct {
+	SourceID  string // Id of the passage.
+	MediaType string
+	Title     string
+	Filename  string
+	Index     int // As in "[1]".
+	Page      int
+}
+
+type sourceChunk struct {
+	Type      string `json:"type"`
+	SourceID  string `json:"sourceId"`
+	MediaType string `json:"mediaType"`
+	Title     string `json:"title"`
+	Filename  string `json:"filename"`
+	Index     int    `json:"index"`
+	Page      int    `json:"page"`
+}
+
+// appendEvent appends an event whose data is v as JSON, which holds no line break. id is "" for none.
+func appendEvent(dst []byte, id string, v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		// Only a value that JSON cannot express gets here, which is a defect of the caller.
+		panic("stream: " + err.Error())
+	}
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	dst = append(append(dst, "data: "...), body...)
+	return append(dst, "\n\n"...)
+}
+
+func appendStart(dst []byte, head Head, at start) []byte {
+	metadata := map[string]any{"run": head.Run}
+	for k, v := range head.Metadata {
+		metadata[k] = v
+	}
+	dst = appendEvent(dst, Cursor{head.Run, at.offset}.String(), startChunk{"start", head.MessageID, metadata})
+	if at.reset {
+		dst = appendEvent(dst, "", dataChunk{Type: "data-reset", Data: map[string]int{"run": head.Run}})
+	}
+	return dst
+}
+
+// appendText appends the text from an offset on as few deltas. It splits no character.
+func appendText(dst []byte, run int, text []byte, offset int) []byte {
+	for offset < len(text) {
+		end := min(offset+maxDelta, len(text))
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		dst = appendDelta(dst, run, end, text[offset:end])
+		offset = end
+	}
+	return dst
+}
+
+// appendDelta appends one text-delta event. offset is the length of the text once the delta is in.
+func appendDelta[T string | []byte](dst []byte, run, offset int, delta T) []byte {
+	dst = append(dst, "id: "...)
+	dst = strconv.AppendInt(dst, int64(run), 10)
+	dst = append(dst, '-')
+	dst = strconv.AppendInt(dst, int64(offset), 10)
+	dst = append(dst, "\ndata: {\"type\":\"text-delta\",\"id\":\""+textPartID+"\",\"delta\":\""...)
+	dst = appendEscaped(dst, delta)
+	return append(dst, "\"}\n\n"...)
+}
+
+// appendEscaped appends the inside of a JSON string. Its argument is valid UTF-8. Control characters are escaped, line
+// breaks among them, so that what is appended stays on one line of the event stream.
+func appendEscaped[T string | []byte](dst []byte, s T) []byte {
+	const hex = "0123456789abcdef"
+	from := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' && c != 0x7f {
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+		}
+	}
+	return append(dst, s[from:]...)
+}
+
+// appendEnd appends the terminal event and the end mark.
+func appendEnd(dst []byte, at Cursor, end End) []byte {
+	switch end.Outcome {
+	case Aborted:
+		dst = appendEvent(dst, at.String(), abortChunk{Aborted, end.Reason})
+	case Failed:
+		dst = appendEvent(dst, at.String(), errorChunk{Failed, end.ErrorText, end.Code, end.Retryable})
+	default:
+		dst = appendEvent(dst, at.String(), finishChunk{Finished, end.FinishReason, end.Metadata})
+	}
+	return append(dst, doneFrame...)
+}
