@@ -44,6 +44,8 @@ export interface ConnectionPolicy {
   readonly handOverMs: number
   /** Connections in a row that made no sense, before that is called a failure. */
   readonly maxResyncs: number
+  /** Internal errors in a row for an answer the server has, before that is called a failure. */
+  readonly maxFaults: number
 }
 
 export const defaultPolicy: ConnectionPolicy = {
@@ -52,6 +54,7 @@ export const defaultPolicy: ConnectionPolicy = {
   staleMs: 18_000,
   handOverMs: 20_000,
   maxResyncs: 3,
+  maxFaults: 6,
 }
 
 /** How one attempt went. */
@@ -79,7 +82,7 @@ export class Connection {
   #answer: Answer
   #state: ConnectionState = 'closed'
   #stopAttempt: ((attempt: Attempt) => void) | null = null
-  #stopWaiting: (() => void) | null = null
+  #waiting: { finish: () => void; wakeable: boolean } | null = null
   #closed = false
   #lastByteAt = 0
   #retryMs: number | null = null
@@ -120,7 +123,7 @@ export class Connection {
   close(): void {
     this.#closed = true
     this.#stopAttempt?.({ kind: 'lost' })
-    this.#stopWaiting?.()
+    this.#waiting?.finish()
   }
 
   async #loop(): Promise<Ending> {
@@ -169,11 +172,12 @@ export class Connection {
 
   async #afterRefusal(failure: StreamFailure): Promise<Ending | null> {
     const accepted = this.#accepted()
-    const passing = passingStatuses.has(failure.status) || (accepted && failure.status >= 500)
-    if (!passing) return failed(failure)
-    const delay = Math.max(this.#backoff(), failure.detail.retryAfterMs ?? 0)
+    const faulty = accepted && failure.status >= 500 && this.#failures < this.policy.maxFaults
+    if (!passingStatuses.has(failure.status) && !faulty) return failed(failure)
+    const asked = failure.detail.retryAfterMs ?? 0
+    const delay = Math.max(this.#backoff(), asked)
     if (!accepted && this.#elapsed() + delay > this.policy.handOverMs) return failed(failure)
-    await this.#wait(delay)
+    await this.#wait(delay, asked === 0)
     return null
   }
 
@@ -201,24 +205,26 @@ export class Connection {
     this.listener.onState(state)
   }
 
-  #wait(ms: number): Promise<void> {
+  /** Waits; unless the server named the time, whatever wakes the tab cuts it short. */
+  #wait(ms: number, wakeable = true): Promise<void> {
     if (this.#closed) return Promise.resolve()
     this.#enter('waiting')
     return new Promise((resolve) => {
       const finish = () => {
         clearTimeout(timer)
-        this.#stopWaiting = null
+        this.#waiting = null
         resolve()
       }
       const timer = setTimeout(finish, ms)
-      this.#stopWaiting = finish
+      this.#waiting = { finish, wakeable }
     })
   }
 
   #wake(reason: WakeReason): void {
-    if (this.#stopWaiting !== null) {
+    if (this.#waiting !== null) {
+      if (!this.#waiting.wakeable) return
       this.#failures = 0
-      this.#stopWaiting()
+      this.#waiting.finish()
       return
     }
     const quiet = this.deps.now() - this.#lastByteAt

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { type Answer, cursorOf, emptyAnswer, receive, type Verdict } from './answer'
+import { utf8Length } from './cursor'
+import { type Event, event, randomDeltas, randomText, script, seeded } from './testing'
+
+function feed(events: readonly Event[], from: Answer = emptyAnswer): { answer: Answer; verdict: Verdict } {
+  let state: { answer: Answer; verdict: Verdict } = { answer: from, verdict: 'continue' }
+  for (const { id = '', data } of events) {
+    state = receive(state.answer, { id, data })
+    if (state.verdict !== 'continue') break
+  }
+  return state
+}
+
+describe('receive', () => {
+  it('takes an answer from start to end', () => {
+    const { answer, verdict } = feed(script(1, ['こん', 'にちは'], null))
+    expect(verdict).toBe('done')
+    expect(answer).toMatchObject({
+      messageId: 'answer',
+      userMessageId: 'question',
+      threadId: 'thread',
+      run: 1,
+      text: 'こんにちは',
+      bytes: 15,
+      title: '題',
+      done: true,
+    })
+    expect(answer.outcome).toEqual({
+      kind: 'finished',
+      reason: 'stop',
+      usage: { inputTokens: 12, outputTokens: 34 },
+    })
+    expect(answer.steps).toEqual([{ id: 'retrieval', kind: 'retrieval', status: 'success', detail: '' }])
+    expect(answer.sources).toHaveLength(1)
+  })
+
+  it('keeps the partial text of a stopped and of a failed answer', () => {
+    const begun = [event.start(1), event.delta(1, 6, '途中')]
+    expect(feed([...begun, event.abort(), event.done()]).answer).toMatchObject({
+      text: '途中',
+      outcome: { kind: 'stopped' },
+    })
+    expect(feed([...begun, event.error('llm_timeout'), event.done()]).answer).toMatchObject({
+      text: '途中',
+      outcome: { kind: 'failed', code: 'llm_timeout', message: '応答がありません。', retryable: true },
+    })
+  })
+
+  it('asks anew and keeps the text when a delta leaves a hole', () => {
+    const { answer, verdict } = feed([event.start(1), event.delta(1, 3, 'あ'), event.delta(1, 9, 'う')])
+    expect(verdict).toBe('resync')
+    expect(answer.text).toBe('あ')
+    expect(cursorOf(answer)).toBeNull()
+  })
+
+  it('asks anew when a delta overlaps, when an id is missing, and when something is no part', () => {
+    const begun = [event.start(1), event.delta(1, 6, 'あい')]
+    for (const odd of [
+      event.delta(1, 9, 'いう'),
+      { data: event.delta(1, 9, 'う').data },
+      { data: '{"type":' },
+      { data: '[]' },
+      { data: '{"type":"text-delta"}' },
+      { data: '{"type":"data-reset","data":{}}' },
+    ]) {
+      const { answer, verdict } = feed([...begun, odd])
+      expect(verdict).toBe('resync')
+      expect(answer.text).toBe('あい')
+    }
+  })
+
+  it('starts over after a resync without ever splicing', () => {
+    const broken = feed([event.start(1), event.delta(1, 3, 'あ'), event.delta(1, 99, 'ん')]).answer
+    const { answer, verdict } = feed(script(1, ['あ', 'いう'], null), broken)
+    expect(verdict).toBe('done')
+    expect(answer.text).toBe('あいう')
+  })
+
+  it('passes over frames that came before', () => {
+    const a = event.delta(1, 3, 'あ')
+    const b = event.delta(1, 6, 'い')
+    const { answer, verdict } = feed([
+      event.start(1),
+      a,
+      a,
+      b,
+      a,
+      b,
+      event.start(1),
+      event.delta(1, 9, 'う'),
+      event.finish(1, 9),
+      event.done(),
+    ])
+    expect(verdict).toBe('done')
+    expect(answer.text).toBe('あいう')
+  })
+
+  it('forgets the text of an older run only when that is announced', () => {
+    const first = feed([event.start(1), event.step('running'), event.delta(1, 6, '一回')]).answer
+    const second = feed([event.start(2), event.reset(2), event.delta(2, 3, '二')], first).answer
+    expect(second).toMatchObject({ run: 2, text: '二', bytes: 3, steps: [] })
+    expect(feed([event.start(2), event.delta(2, 3, '二')], first)).toMatchObject({
+      verdict: 'resync',
+      answer: { text: '一回' },
+    })
+    // What is left of the first run after that is late.
+    expect(feed([event.delta(1, 9, '目')], second)).toMatchObject({
+      verdict: 'continue',
+      answer: { text: '二' },
+    })
+  })
+
+  it('does not believe an end that says another length', () => {
+    for (const offset of [0, 3, 9]) {
+      const { verdict } = feed([event.start(1), event.delta(1, 6, 'あい'), event.finish(1, offset)])
+      expect(verdict).toBe('resync')
+    }
+    expect(feed([event.start(1), event.delta(1, 6, 'あい'), event.done()]).verdict).toBe('resync')
+  })
+
+  it('takes nothing after the end', () => {
+    const { answer } = feed(script(1, ['終'], null))
+    expect(receive(answer, { id: '1-6', data: event.delta(1, 6, '後').data }).answer).toBe(answer)
+  })
+
+  it('replaces steps and sources that are sent again', () => {
+    const { answer } = feed([
+      event.start(1),
+      event.step('running'),
+      event.source('a', 1),
+      event.source('b', 2),
+      event.start(1),
+      event.step('success'),
+      event.source('a', 1),
+      event.source('b', 2),
+    ])
+    expect(answer.steps.map((step) => step.status)).toEqual(['success'])
+    expect(answer.sources.map((source) => source.id)).toEqual(['a', 'b'])
+  })
+
+  it('passes over parts it does not know, and names of the prototype', () => {
+    for (const type of ['reasoning-delta', 'constructor', '__proto__', 'toString']) {
+      expect(feed([event.start(1), event.other(type)]).verdict).toBe('continue')
+    }
+  })
+})
+
+describe('R05 R07: any cut, any chunking, any disorder', () => {
+  it('ends with exactly the text, and never shows anything but a prefix of it', () => {
+    for (let seed = 1; seed <= 300; seed++) {
+      const random = seeded(seed)
+      const text = randomText(random, 1 + Math.floor(random() * 120))
+      const deltas = randomDeltas(random, text, 6)
+      let answer = emptyAnswer
+      for (let connection = 0; !answer.done; connection++) {
+        const events = disorder(random, script(1, deltas, cursorOf(answer)), connection < 6)
+        for (const { id = '', data } of events) {
+          const received = receive(answer, { id, data })
+          answer = received.answer
+          expect(text.startsWith(answer.text), `seed ${seed}`).toBe(true)
+          expect(answer.bytes).toBe(utf8Length(answer.text))
+          if (received.verdict !== 'continue') break
+        }
+        expect(connection, `seed ${seed}`).toBeLessThan(20)
+      }
+      expect(answer.text, `seed ${seed}`).toBe(text)
+    }
+  })
+})
+
+/** Cuts the events off somewhere, and repeats, delays or drops some of them. */
+function disorder(random: () => number, events: Event[], faulty: boolean): Event[] {
+  if (!faulty) return events
+  const cut = events.slice(0, 1 + Math.floor(random() * events.length))
+  const out: Event[] = []
+  for (const item of cut) {
+    const dice = random()
+    if (dice < 0.03) continue
+    out.push(item)
+    if (dice > 0.9) out.push(item)
+    const earlier = out[Math.floor(random() * out.length)]
+    if (dice > 0.85 && dice < 0.9 && earlier?.data.includes('text-delta')) out.push(earlier)
+  }
+  return out
+}

@@ -1,0 +1,240 @@
+import { createStore } from 'jotai'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { FrameCommitter, type FrameSource } from './frames'
+import { AnswerStreams, type AnswerView, type LiveAnswer } from './registry'
+import { type Call, encode, event, fakeDeps, fakeFetch, impatient, script, streamResponse } from './testing'
+
+/** A server whose bodies stay open and can be written to by call. */
+function liveServer() {
+  const bodies: ReadableStreamDefaultController<Uint8Array>[] = []
+  const { fetch, calls } = fakeFetch((call) => {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        bodies.push(controller)
+        call.signal.addEventListener('abort', () => controller.error(new DOMException('', 'AbortError')))
+      },
+    })
+    return streamResponse(body)
+  })
+  const write = async (index: number, ...events: Parameters<typeof encode>[0]) => {
+    bodies[index]?.enqueue(encode(events))
+    await vi.advanceTimersByTimeAsync(0)
+  }
+  return { fetch, calls, write }
+}
+
+function setup(fetch: typeof globalThis.fetch) {
+  const store = createStore()
+  const seen: string[] = []
+  const waiting = new Set<() => void>()
+  let now = 0
+  const frames: FrameSource = {
+    request: (callback) => {
+      waiting.add(callback)
+      return () => waiting.delete(callback)
+    },
+    now: () => now,
+  }
+  /** Paints: runs what was asked for before, `ms` later. */
+  const paint = (ms = 50) => {
+    now += ms
+    const callbacks = [...waiting]
+    waiting.clear()
+    for (const callback of callbacks) callback()
+  }
+  let hide: (hidden: boolean) => void = () => {}
+  const streams = new AnswerStreams({
+    store,
+    connection: fakeDeps(fetch),
+    frames,
+    policy: impatient,
+    observer: {
+      onStart: (live) => seen.push(`start ${live.key}`),
+      onTitle: (_, view) => seen.push(`title ${view.title}`),
+      onEnd: (live, view, text) => seen.push(`end ${live.key} ${view.ending?.kind} ${text}`),
+    },
+    visibility: (listener) => {
+      hide = listener
+      return () => {}
+    },
+  })
+  const text = (live: LiveAnswer) => store.get(live.textAtom)
+  const view = (live: LiveAnswer): AnswerView => store.get(live.viewAtom)
+  return { store, streams, seen, paint, text, view, hide: (hidden: boolean) => hide(hidden) }
+}
+
+const connected = (calls: readonly Call[]) => calls.filter((call) => !call.signal.aborted).length
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('AnswerStreams', () => {
+  it('gathers what came between two paints into one change of the text', async () => {
+    const { fetch, write } = liveServer()
+    const { store, streams, paint, text } = setup(fetch)
+    const live = streams.send('r1', { request_id: 'r1' })
+    await vi.advanceTimersByTimeAsync(0)
+    await write(0, event.start(1))
+    let changes = 0
+    store.sub(live.textAtom, () => changes++)
+    await write(0, event.delta(1, 3, 'あ'), event.delta(1, 6, 'い'))
+    await write(0, event.delta(1, 9, 'う'))
+    expect(text(live)).toBe('')
+    paint()
+    expect(text(live)).toBe('あいう')
+    expect(changes).toBe(1)
+    await write(0, event.delta(1, 12, 'え'))
+    paint(16)
+    expect(text(live)).toBe('あいう')
+    paint(34)
+    expect(text(live)).toBe('あいうえ')
+  })
+
+  it('tells start, title and end once, with the final text in place', async () => {
+    const { fetch, write } = liveServer()
+    const { streams, seen, text, view } = setup(fetch)
+    const live = streams.send('r1', {})
+    await vi.advanceTimersByTimeAsync(0)
+    expect(view(live)).toMatchObject({ messageId: null, line: 'closed' })
+    await write(0, ...script(1, ['答え', 'です'], null))
+    expect(seen).toEqual(['start r1', 'title 題', 'end r1 done 答えです'])
+    expect(text(live)).toBe('答えです')
+    expect(view(live)).toMatchObject({ messageId: 'answer', threadId: 'thread', ending: { kind: 'done' } })
+    expect(streams.find('answer')).toBe(live)
+    expect(streams.find('r1')).toBe(live)
+  })
+
+  it('asks nothing twice, and asks again when told to after a failure', async () => {
+    const { fetch, calls } = fakeFetch(() => new Response('{"code":"thread_busy"}', { status: 409 }))
+    const { streams, view } = setup(fetch)
+    const first = streams.send('r1', { a: 1 })
+    expect(streams.send('r1', { a: 1 })).toBe(first)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(view(first).ending).toMatchObject({ kind: 'failed', failure: { code: 'thread_busy' } })
+    expect(calls).toHaveLength(1)
+    const second = streams.send('r1', { a: 1 })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(calls).toHaveLength(2)
+    expect(view(second).ending).not.toBeNull()
+  })
+
+  it('goes on reading when nobody watches, and shows all of it on return', async () => {
+    const { fetch, calls, write } = liveServer()
+    const { streams, paint, text } = setup(fetch)
+    const live = streams.attach('answer', 'thread')
+    expect(calls).toHaveLength(0)
+    const leave = streams.watch(live)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(calls[0]).toMatchObject({ method: 'GET', url: '/v1/message/answer/stream', cursor: null })
+    await write(0, event.start(1), event.delta(1, 3, 'あ'))
+    leave()
+    leave()
+    await write(0, event.delta(1, 6, 'い'))
+    paint()
+    expect(connected(calls)).toBe(1)
+    expect(text(streams.attach('answer', 'thread'))).toBe('あい')
+    expect(streams.running('thread')).toEqual([live])
+  })
+
+  it('keeps four connections, lets go of the longest unwatched, and resumes it by its cursor', async () => {
+    const { fetch, calls, write } = liveServer()
+    const { streams, paint, text } = setup(fetch)
+    const lives = ['a', 'b', 'c', 'd', 'e'].map((id) => streams.attach(id, 'thread'))
+    const first = lives[0] as LiveAnswer
+    for (const [index, live] of lives.entries()) {
+      const leave = streams.watch(live)
+      await vi.advanceTimersByTimeAsync(0)
+      await write(index, event.start(1), event.delta(1, 3, 'あ'))
+      leave()
+    }
+    paint()
+    expect(connected(calls)).toBe(4)
+    expect(calls[0]?.signal.aborted).toBe(true)
+    streams.watch(first)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(text(first)).toBe('あ')
+    expect(calls.at(-1)).toMatchObject({ url: '/v1/message/a/stream', cursor: '1-3' })
+    expect(calls[1]?.signal.aborted).toBe(true)
+    expect(connected(calls)).toBe(4)
+  })
+
+  it('rests in a tab hidden for a minute, and resumes what is watched', async () => {
+    const { fetch, calls, write } = liveServer()
+    const { streams, hide } = setup(fetch)
+    const live = streams.send('r1', {})
+    streams.watch(live)
+    await vi.advanceTimersByTimeAsync(0)
+    hide(true)
+    await vi.advanceTimersByTimeAsync(30_000)
+    await write(0, event.start(1), event.delta(1, 3, 'あ'))
+    hide(false)
+    hide(true)
+    await vi.advanceTimersByTimeAsync(35_000)
+    expect(connected(calls)).toBe(1)
+    await write(0, event.delta(1, 6, 'い'))
+    await vi.advanceTimersByTimeAsync(26_000)
+    expect(connected(calls)).toBe(0)
+    hide(false)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(calls.at(-1)).toMatchObject({ method: 'GET', cursor: '1-6' })
+  })
+
+  it('keeps the old text on the screen while it asks anew', async () => {
+    const { fetch, calls, write } = liveServer()
+    const { streams, paint, text } = setup(fetch)
+    const live = streams.send('r1', {})
+    await vi.advanceTimersByTimeAsync(0)
+    await write(0, event.start(1), event.delta(1, 3, 'あ'), event.delta(1, 99, 'ん'))
+    paint()
+    await vi.advanceTimersByTimeAsync(0)
+    paint()
+    expect(text(live)).toBe('')
+    expect(calls).toHaveLength(2)
+    await write(1, event.start(1), event.delta(1, 6, 'あい'))
+    paint()
+    expect(text(live)).toBe('あい')
+    await write(1, event.delta(1, 99, 'ん'))
+    await vi.advanceTimersByTimeAsync(0)
+    paint()
+    expect(text(live)).toBe('あい')
+  })
+
+  it('lets go of everything at the end', async () => {
+    const { fetch, calls } = liveServer()
+    const { streams } = setup(fetch)
+    const live = streams.send('r1', {})
+    await vi.advanceTimersByTimeAsync(0)
+    streams.close()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(connected(calls)).toBe(0)
+    expect(streams.find('r1')).toBeUndefined()
+    streams.watch(live)()
+  })
+})
+
+describe('FrameCommitter', () => {
+  it('commits at once when flushed, and not again for what was scheduled before', () => {
+    const callbacks = new Set<() => void>()
+    const commit = vi.fn()
+    const committer = new FrameCommitter(
+      {
+        request: (callback) => {
+          callbacks.add(callback)
+          return () => callbacks.delete(callback)
+        },
+        now: () => 0,
+      },
+      commit,
+    )
+    committer.schedule()
+    committer.schedule()
+    expect(callbacks.size).toBe(1)
+    committer.flush()
+    expect(callbacks.size).toBe(0)
+    expect(commit).toHaveBeenCalledTimes(1)
+  })
+})

@@ -1,0 +1,231 @@
+import type { ConnectionDeps, ConnectionPolicy } from './connection'
+import { formatCursor, parseCursor, utf8Length } from './cursor'
+import type { WakeReason } from './wake'
+
+/** A small generator with a seed, so that a failing case can be run again (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = state
+    t = Math.imul(t ^ (t >>> 15), t | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+/** Characters of all widths, and those an event stream or a reader could trip over. */
+const alphabet = [
+  ...'abc 019:.-',
+  ...'あ漢字「」。、ﾊﾝｶｸ',
+  '🧵',
+  '👨‍👩‍👧',
+  '𠮷',
+  'é',
+  '\n',
+  '\r',
+  '\r\n',
+  '\0',
+  '\uFEFF',
+  'data: x\n\n',
+  'id: 9-9\n',
+  '[DONE]',
+  '\u2028',
+]
+
+export function randomText(random: () => number, length: number): string {
+  let text = ''
+  for (let i = 0; i < length; i++) text += alphabet[Math.floor(random() * alphabet.length)] ?? ''
+  return text
+}
+
+/** Cuts a text into deltas of 1 to `most` characters. */
+export function randomDeltas(random: () => number, text: string, most: number): string[] {
+  const characters = [...text]
+  const deltas: string[] = []
+  for (let at = 0; at < characters.length; ) {
+    const size = 1 + Math.floor(random() * most)
+    deltas.push(characters.slice(at, at + size).join(''))
+    at += size
+  }
+  return deltas
+}
+
+export interface Event {
+  readonly id?: string
+  readonly data: string
+}
+
+export const event = {
+  start: (run: number): Event => ({
+    id: `${run}-0`,
+    data: JSON.stringify({
+      type: 'start',
+      messageId: 'answer',
+      messageMetadata: { user_message_id: 'question', thread_id: 'thread', run },
+    }),
+  }),
+  step: (status: string): Event => ({
+    data: JSON.stringify({ type: 'data-step', id: 'retrieval', data: { kind: 'retrieval', status } }),
+  }),
+  source: (id: string, index: number): Event => ({
+    data: JSON.stringify({
+      type: 'source-document',
+      sourceId: id,
+      mediaType: 'application/pdf',
+      title: '就業規則',
+      filename: '就業規則.pdf',
+      index,
+      page: 3,
+    }),
+  }),
+  delta: (run: number, offset: number, delta: string): Event => ({
+    id: formatCursor({ run, offset }),
+    data: JSON.stringify({ type: 'text-delta', id: '0', delta }),
+  }),
+  reset: (run: number): Event => ({ data: JSON.stringify({ type: 'data-reset', data: { run } }) }),
+  title: (title: string): Event => ({ data: JSON.stringify({ type: 'data-title', data: { title } }) }),
+  finish: (run: number, offset: number): Event => ({
+    id: formatCursor({ run, offset }),
+    data: JSON.stringify({
+      type: 'finish',
+      finishReason: 'stop',
+      messageMetadata: { usage: { input_tokens: 12, output_tokens: 34 } },
+    }),
+  }),
+  abort: (): Event => ({ data: JSON.stringify({ type: 'abort', reason: 'stopped' }) }),
+  error: (code: string): Event => ({
+    data: JSON.stringify({ type: 'error', errorText: '応答がありません。', code, retryable: true }),
+  }),
+  done: (): Event => ({ data: '[DONE]' }),
+  other: (type: string): Event => ({ data: JSON.stringify({ type, id: '0' }) }),
+}
+
+export function encode(events: readonly Event[]): Uint8Array {
+  const lines = events.map(({ id, data }) => `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
+  return new TextEncoder().encode(lines.join(''))
+}
+
+/** What a server of the contract sends for one run of one answer, from a cursor on. */
+export function script(run: number, deltas: readonly string[], cursor: string | null): Event[] {
+  const asked = cursor === null ? null : parseCursor(cursor)
+  const total = utf8Length(deltas.join(''))
+  const ends = new Set([0])
+  for (let i = 0, at = 0; i < deltas.length; i++) {
+    at += utf8Length(deltas[i] ?? '')
+    ends.add(at)
+  }
+  const known = asked !== null && asked.run === run && ends.has(asked.offset)
+  const from = known ? asked.offset : 0
+  const events: Event[] = [event.start(run), event.step('success'), event.source('chunk', 1)]
+  if (cursor !== null && !known) events.push(event.reset(run))
+  events.push(event.other('text-start'))
+  let at = 0
+  for (const delta of deltas) {
+    at += utf8Length(delta)
+    if (at > from) events.push(event.delta(run, at, delta))
+  }
+  return [...events, event.other('text-end'), event.title('題'), event.finish(run, total), event.done()]
+}
+
+export interface Call {
+  readonly url: string
+  readonly method: string
+  readonly body: string | null
+  readonly cursor: string | null
+  readonly signal: AbortSignal
+}
+
+/** A `fetch` that hands each call to `answer` and keeps a list of them. */
+export function fakeFetch(answer: (call: Call, index: number) => Response | Promise<Response>): {
+  fetch: typeof fetch
+  calls: Call[]
+} {
+  const calls: Call[] = []
+  const fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers)
+    const call: Call = {
+      url: String(input),
+      method: init.method ?? 'GET',
+      body: typeof init.body === 'string' ? init.body : null,
+      cursor: headers.get('last-event-id'),
+      signal: init.signal ?? new AbortController().signal,
+    }
+    calls.push(call)
+    return answer(call, calls.length - 1)
+  }
+  return { fetch: fetch as typeof globalThis.fetch, calls }
+}
+
+export function streamResponse(body: ReadableStream<Uint8Array> | Uint8Array): Response {
+  const stream = body instanceof Uint8Array ? streamOf([body], 'close') : body
+  return new Response(stream, { status: 200, headers: { 'content-type': 'text/event-stream' } })
+}
+
+export function problemResponse(
+  status: number,
+  problem: object,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify(problem), {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+  })
+}
+
+/** A body of these chunks that then closes, breaks, or stays open. */
+export function streamOf(
+  chunks: readonly Uint8Array[],
+  end: 'close' | 'break' | 'hang',
+): ReadableStream<Uint8Array> {
+  let next = 0
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const chunk = chunks[next++]
+      if (chunk !== undefined) controller.enqueue(chunk)
+      else if (end === 'close') controller.close()
+      else if (end === 'break') controller.error(new TypeError('network error'))
+      else return new Promise(() => {})
+      return undefined
+    },
+  })
+}
+
+/** Cuts bytes into chunks of 1 to `most` bytes, wherever that falls. */
+export function randomChunks(random: () => number, bytes: Uint8Array, most: number): Uint8Array[] {
+  const chunks: Uint8Array[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const size = 1 + Math.floor(random() * most)
+    chunks.push(bytes.slice(at, at + size))
+    at += size
+  }
+  return chunks
+}
+
+/** No waiting between attempts. */
+export const impatient: ConnectionPolicy = {
+  backoff: { firstMs: 0, maxMs: 0 },
+  silenceMs: 40_000,
+  staleMs: 18_000,
+  handOverMs: 20_000,
+  maxResyncs: 3,
+  maxFaults: 6,
+}
+
+export function fakeDeps(
+  fetch: typeof globalThis.fetch,
+): ConnectionDeps & { fire: (reason: WakeReason) => void } {
+  const listeners = new Set<(reason: WakeReason) => void>()
+  return {
+    fetch,
+    wake: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    now: () => Date.now(),
+    random: () => 0.5,
+    fire: (reason) => {
+      for (const listener of listeners) listener(reason)
+    },
+  }
+}
