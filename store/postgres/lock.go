@@ -1,0 +1,72 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// folderLock is held from start to stop and makes sure that a data folder has one supervisor. The kernel releases it
+// with the process, however that ends, so it is never stale. Its file names the supervisor and its server for people and
+// for the next supervisor, which may end a server only if it was ours.
+type folderLock struct {
+	file *os.File
+	// previous is the process id of the server that the last supervisor ran, 0 if there was none.
+	previous int
+}
+
+func lockFolder(f folder, acct account) (*folderLock, error) {
+	path := filepath.Join(f.root, "lock")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the data folder %s cannot be locked: %w", f.root, err)
+	}
+	if err := acct.give(path); err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("the data folder %s cannot be locked: %w", f.root, err)
+	}
+	l := &folderLock{file: file}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		holder, _ := l.read()
+		_ = file.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("the data folder %s cannot be locked: %w", f.root, err)
+		}
+		return nil, fmt.Errorf("%w: %s is served by process %d already; stop that one, or choose another data folder",
+			ErrInUse, f.root, holder)
+	}
+	_, l.previous = l.read()
+	return l, nil
+}
+
+// read returns the process ids of the supervisor and the server in the file, 0 for what is missing.
+func (l *folderLock) read() (supervisor, server int) {
+	buf := make([]byte, 64)
+	n, _ := l.file.ReadAt(buf, 0) // A short read is the rule here, and an unreadable file says nothing.
+	fields := strings.Fields(string(buf[:n]))
+	if len(fields) > 0 {
+		supervisor, _ = strconv.Atoi(fields[0])
+	}
+	if len(fields) > 1 {
+		server, _ = strconv.Atoi(fields[1])
+	}
+	return supervisor, server
+}
+
+// note records which server process this supervisor runs.
+func (l *folderLock) note(server int) error {
+	text := fmt.Sprintf("%-10d %-10d\n", os.Getpid(), server)
+	_, err := l.file.WriteAt([]byte(text), 0)
+	l.previous = server
+	return err
+}
+
+func (l *folderLock) release() {
+	if l != nil {
+		_ = l.file.Close() // Releases the lock. The file stays: removing it would race with the next one to lock it.
+	}
+}

@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// restoreLinks makes the symbolic links that a package archive cannot hold. npm leaves them out with --ignore-scripts;
+// their list lies beside the programs. For programs that come from elsewhere there is no list and nothing to do.
+func restoreLinks(binDir string) error {
+	native := filepath.Dir(binDir)
+	text, err := os.ReadFile(filepath.Join(native, "pg-symlinks.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var links []struct{ Source, Target string }
+	if err := json.Unmarshal(text, &links); err != nil {
+		return fmt.Errorf("pg-symlinks.json: %w", err)
+	}
+	root := filepath.Dir(native)
+	for _, l := range links {
+		if !insideNative(l.Source) || !insideNative(l.Target) {
+			return fmt.Errorf("pg-symlinks.json names a file outside the package: %s -> %s", l.Target, l.Source)
+		}
+		target := filepath.Join(root, l.Target)
+		source, err := filepath.Rel(filepath.Dir(target), filepath.Join(root, l.Source))
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(source, target); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("a link of the npm package is missing and cannot be made: %w", err)
+		}
+	}
+	return nil
+}
+
+func insideNative(path string) bool {
+	return filepath.IsLocal(path) && strings.HasPrefix(filepath.Clean(path), "native"+string(filepath.Separator))
+}
+
+// copyPackage copies the npm package that binDir belongs to into a place that the account can reach, once, and returns
+// the new folder of programs. Programs from elsewhere are spread over the system and cannot be copied.
+func copyPackage(binDir, fallback string, acct account, log *slog.Logger) (string, error) {
+	native := filepath.Dir(binDir)
+	if _, err := os.Stat(filepath.Join(native, "pg-symlinks.json")); err != nil {
+		return "", fmt.Errorf("%s cannot reach it", acct.name)
+	}
+	version, err := packageVersion(filepath.Join(filepath.Dir(native), "package.json"))
+	if err != nil {
+		return "", err
+	}
+	target := filepath.Join(fallback, "postgresql-"+version)
+	if _, err := os.Stat(target); err == nil {
+		return reachable(filepath.Join(target, "bin"), acct)
+	}
+	if err := os.MkdirAll(fallback, 0o755); err != nil {
+		return "", fmt.Errorf("%s cannot reach it, and it cannot be copied: %w", acct.name, err)
+	}
+	temp, err := os.MkdirTemp(fallback, "postgresql-*.part")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // Gone already if everything went well.
+	if err := copyTree(native, temp); err != nil {
+		return "", fmt.Errorf("%s cannot reach it, and copying failed: %w", acct.name, err)
+	}
+	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
+		return "", err
+	}
+	// Whoever renames first wins; the copies are the same.
+	if err := os.Rename(temp, target); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	log.Info("the database's programs were copied to where its account can reach them", "account", acct.name,
+		"from", native, "to", target)
+	return reachable(filepath.Join(target, "bin"), acct)
+}
+
+func reachable(dir string, acct account) (string, error) {
+	if !acct.mayEnter(dir) {
+		return "", fmt.Errorf("%s cannot reach its copy in %s either", acct.name, dir)
+	}
+	return dir, nil
+}
+
+// packageVersion reads the version and platform of an npm package, for use in a file name.
+func packageVersion(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var pkg struct{ Name, Version string }
+	if err := json.Unmarshal(text, &pkg); err != nil {
+		return "", fmt.Errorf("package.json: %w", err)
+	}
+	name := pkg.Version + "-" + filepath.Base(pkg.Name)
+	if pkg.Version == "" || !filepath.IsLocal(name) || strings.ContainsRune(name, filepath.Separator) {
+		return "", fmt.Errorf("package.json holds no usable version: %q", pkg.Version)
+	}
+	return name, nil
+}
+
+// copyTree copies folders, files with their permissions, and symbolic links as they are.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		switch info, err := d.Info(); {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if err := os.MkdirAll(target, 0o755); err != nil {
+				return err
+			}
+			return os.Chmod(target, info.Mode().Perm())
+		case info.Mode()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(link, target)
+		case info.Mode().IsRegular():
+			return copyFile(path, target, info.Mode().Perm())
+		default:
+			return nil // Sockets and the like have no place in a copy.
+		}
+	})
+}
+
+func copyFile(from, to string, mode fs.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,204 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+const (
+	maxCrashes   = 5           // Crashes in a row after which the server is given up.
+	calm         = time.Minute // Running this long ends a row of crashes.
+	readyPoll    = 3 * time.Millisecond
+	quitPatience = 5 * time.Second // How long a server may take to end without a checkpoint.
+)
+
+// process is one run of the server's program.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{} // Closed when the process has ended and its log is read.
+	logs   *logReader
+}
+
+// supervise owns the server's process: it starts it, starts it again after a crash and stops it. It keeps its operating
+// system thread for itself until the end, because the kernel's promise to signal the server when its parent dies
+// (Pdeathsig) holds for the thread that started it.
+func (s *Server) supervise() {
+	runtime.LockOSThread()
+	defer close(s.done)
+	defer s.lock.release()
+	defer s.cleanUp()
+
+	started := false
+	for crashes := 0; ; {
+		p, err := s.launch()
+		if err == nil {
+			if !started {
+				close(s.ready)
+				started = true
+			}
+			since := time.Now()
+			select {
+			case <-s.stop:
+				s.shutdown(p)
+				return
+			case <-p.exited:
+			}
+			if time.Since(since) > calm {
+				crashes = 0
+			}
+			err = fmt.Errorf("the database server ended unexpectedly: %s", p.reason())
+		}
+		if s.stopping() {
+			return
+		}
+		if crashes++; !started || crashes > maxCrashes {
+			s.err = err
+			return
+		}
+		s.log.Error("the database server is started again", "error", err, "crashes", crashes)
+		if !s.pause(time.Duration(crashes-1) * 200 * time.Millisecond) {
+			return
+		}
+	}
+}
+
+func (s *Server) stopping() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause waits and reports whether to go on.
+func (s *Server) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.stop:
+		return false
+	}
+}
+
+// launch starts the server's program and returns once it accepts connections. Runs on supervise's thread.
+func (s *Server) launch() (*process, error) {
+	if err := s.clearLeftovers(); err != nil {
+		return nil, err
+	}
+	p, err := s.spawn()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.lock.note(p.cmd.Process.Pid); err != nil {
+		s.log.Warn("the lock file cannot be written", "error", err)
+	}
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	limit := time.NewTimer(s.cfg.StartTimeout)
+	defer limit.Stop()
+	for {
+		select {
+		case <-tick.C:
+			// The number is compared, because the file may still be that of a predecessor.
+			if f := s.folder.readPID(); f.ready && f.pid == p.cmd.Process.Pid {
+				p.logs.settled()
+				return p, nil
+			}
+		case <-p.exited:
+			return nil, fmt.Errorf("the database server did not start: %s", p.reason())
+		case <-limit.C:
+			s.shutdown(p)
+			return nil, fmt.Errorf("the database server was not ready after %s", s.cfg.StartTimeout)
+		case <-s.stop:
+			s.shutdown(p)
+			return nil, errors.New("the database server was stopped while it started")
+		}
+	}
+}
+
+// spawn starts the program with its output going to the log.
+func (s *Server) spawn() (*process, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{exited: make(chan struct{}), logs: newLogReader(r, s.log)}
+	p.cmd = exec.Command(s.programs.path("postgres"), s.arguments()...) //nolint:gosec // Our own program and settings.
+	p.cmd.Dir = "/"
+	p.cmd.Env = environment()
+	p.cmd.Stdout, p.cmd.Stderr = w, w
+	p.cmd.SysProcAttr = serverAttributes(s.account)
+	err = p.cmd.Start()
+	_ = w.Close() // The child has its own.
+	if err != nil {
+		_ = r.Close()
+		return nil, fmt.Errorf("the database server does not start: %w", err)
+	}
+	go p.watch()
+	return p, nil
+}
+
+// watch ends with the process and its log. Its owner is supervise, which never leaves a process before that.
+func (p *process) watch() {
+	defer close(p.exited)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		p.logs.run()
+	}()
+	_ = p.cmd.Wait() // The state tells what there is to tell.
+	// Children that survive a killed server hold the pipe; they end by themselves soon, but nobody waits for that.
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-read:
+	case <-timer.C:
+		p.logs.close()
+		<-read
+	}
+	p.logs.close()
+}
+
+// reason says in one line why the process ended. Only after exited is closed.
+func (p *process) reason() string {
+	if last := p.logs.lastError(); last != "" {
+		return last
+	}
+	return p.cmd.ProcessState.String()
+}
+
+// shutdown ends the process: with a checkpoint if there is time for it, else without, at last by force.
+func (s *Server) shutdown(p *process) {
+	p.logs.ending()
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
+	defer cancel()
+	p.signal(syscall.SIGINT)
+	select {
+	case <-p.exited:
+		return
+	case <-s.hurry:
+	case <-ctx.Done():
+		s.log.Warn("the database server takes too long to stop and is ended; the next start recovers it")
+	}
+	p.signal(syscall.SIGQUIT)
+	timer := time.NewTimer(quitPatience)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+	case <-timer.C:
+		p.signal(syscall.SIGKILL)
+		<-p.exited
+	}
+}
+
+// signal ignores that the process may have ended meanwhile: exited tells.
+func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
