@@ -41,7 +41,6 @@ const (
 	KindInterview   Kind = "interview"
 	KindJobPosting  Kind = "job_posting"
 	KindReport      Kind = "report"
-	KindProcedure   Kind = "procedure"
 )
 
 // TaskType says that a skill works on the thread's data sources, and how. Empty means that it does neither.
