@@ -148,7 +148,7 @@ describe('AnswerStreams', () => {
     for (const [index, live] of lives.entries()) {
       const leave = streams.watch(live)
       await vi.advanceTimersByTimeAsync(0)
-      await write(index, event.start(1), event.delta(1, 3, 'あ'))
+      await write(index, event.start(1, live.key), event.delta(1, 3, 'あ'))
       leave()
     }
     paint()

@@ -57,11 +57,11 @@ export interface Event {
 }
 
 export const event = {
-  start: (run: number): Event => ({
+  start: (run: number, messageId = 'answer'): Event => ({
     id: `${run}-0`,
     data: JSON.stringify({
       type: 'start',
-      messageId: 'answer',
+      messageId,
       messageMetadata: { user_message_id: 'question', thread_id: 'thread', run },
     }),
   }),
