@@ -15,18 +15,19 @@ type Code string
 // The kinds that every domain shares. Their HTTP status is given by package api. A domain may raise a more specific
 // code with the same kind by Errorf(code, …) when the contract names one.
 const (
-	Invalid         Code = "invalid"             // The input is malformed or breaks a rule.
-	Unauthenticated Code = "unauthenticated"     // No credentials, or none that hold.
-	Forbidden       Code = "forbidden"           // Signed in, but not allowed.
-	NotFound        Code = "not_found"           // It does not exist, or belongs to somebody else.
-	Conflict        Code = "conflict"            // The state of the thing does not allow it.
-	TooLarge        Code = "too_large"           // The body or file exceeds its limit.
-	RateLimited     Code = "rate_limited"        // Too many requests; try again later.
-	Unavailable     Code = "unavailable"         // A component is down or the server is overloaded; try again.
-	Internal        Code = "internal"            // A defect or an unexpected failure. Details stay in the log.
-	Canceled        Code = "canceled"            // The caller went away.
-	ThreadBusy      Code = "thread_busy"         // A generation is running in this thread.
-	RequestConflict Code = "request_id_conflict" // The same request id came with another body.
+	Invalid          Code = "invalid"             // The input is malformed or breaks a rule.
+	Unauthenticated  Code = "unauthenticated"     // No credentials, or none that hold.
+	Forbidden        Code = "forbidden"           // Signed in, but not allowed.
+	NotFound         Code = "not_found"           // It does not exist, or belongs to somebody else.
+	Conflict         Code = "conflict"            // The state of the thing does not allow it.
+	TooLarge         Code = "too_large"           // The body or file exceeds its limit.
+	RateLimited      Code = "rate_limited"        // Too many requests; try again later.
+	Unavailable      Code = "unavailable"         // A component is down or the server is overloaded; try again.
+	Internal         Code = "internal"            // A defect or an unexpected failure. Details stay in the log.
+	Canceled         Code = "canceled"            // The caller went away.
+	ThreadBusy       Code = "thread_busy"         // A generation is running in this thread.
+	SkillUnavailable Code = "skill_unavailable"   // The means that a skill needs are not configured.
+	RequestConflict  Code = "request_id_conflict" // The same request id came with another body.
 )
 
 // FieldError says what is wrong with one field of the input.

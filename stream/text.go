@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -220,6 +221,27 @@ func (t *Text) Watch(lastEventID string) *Watch {
 	}
 	w.pending = append(b, end...)
 	return w
+}
+
+// WaitClosed waits until the text is complete, or over in another way.
+func (t *Text) WaitClosed(ctx context.Context) error {
+	for {
+		t.mu.Lock()
+		done := t.closed || t.over()
+		if !done && t.wake == nil {
+			t.wake = make(chan struct{})
+		}
+		wake := t.wake
+		t.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // AtEnd reports whether the text is over and lastEventID is its end: there is nothing to be told.

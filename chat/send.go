@@ -1,0 +1,211 @@
+package chat
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/skill"
+)
+
+// Question is what a person asks: Content, or Form for a skill with a form, or Regenerate to have the thread's last
+// answer asked again.
+type Question struct {
+	RequestID     uuid.UUID // Made by the client; the same one is the same question.
+	ThreadID      uuid.UUID
+	Content       string
+	Form          map[string]string
+	DataSourceIDs []uuid.UUID
+	Regenerate    *uuid.UUID
+}
+
+// hash identifies the question's contents.
+func (q Question) hash() [32]byte {
+	q.RequestID = uuid.Nil
+	b, err := json.Marshal(q) // Writes the keys of maps in order.
+	if err != nil {
+		panic("chat: " + err.Error()) // Strings, ids and maps of strings can be expressed.
+	}
+	return sha256.Sum256(b)
+}
+
+func (q Question) validate() error {
+	given := 0
+	for _, is := range []bool{strings.TrimSpace(q.Content) != "", q.Form != nil, q.Regenerate != nil} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return fault.InvalidField("content", "質問を入力してください。")
+	case given > 1:
+		return fault.InvalidField("content", "content、form、regenerate は、どれか一つだけを指定してください。")
+	case utf8.RuneCountInString(q.Content) > MaxContent:
+		return fault.InvalidField("content", "質問は%d文字以内で入力してください。", MaxContent)
+	case strings.ContainsRune(q.Content, 0):
+		return fault.InvalidField("content", "使えない文字（NUL）が含まれています。")
+	case len(q.DataSourceIDs) > 0:
+		return fault.InvalidField("data_source_ids", "データソースが見つかりません。")
+	}
+	return nil
+}
+
+// commitTimeout bounds the transaction that stores a question. It does not end with the request: a client that leaves
+// must find its question.
+const commitTimeout = 10 * time.Second
+
+// Send stores a question and starts its answer, or finds what the same request has begun before. It returns when the
+// question is stored.
+func (s *Service) Send(ctx context.Context, owner Owner, q Question) (Exchange, error) {
+	if err := q.validate(); err != nil {
+		return Exchange{}, err
+	}
+	// One at a time in a thread: of several copies of a request the first begins and the others find it.
+	leave, err := s.enter(ctx, q.ThreadID)
+	if err != nil {
+		return Exchange{}, err
+	}
+	defer leave()
+
+	hash := q.hash()
+	if found, err := s.store.FindRequest(ctx, owner, q.RequestID, hash); err != nil {
+		return Exchange{}, err
+	} else if found != nil {
+		return *found, nil
+	}
+	p, err := s.prepare(ctx, owner, q)
+	if err != nil {
+		return Exchange{}, err
+	}
+	p.begin.RequestHash = hash
+	return s.begin(ctx, p)
+}
+
+// enter waits until no other Send is under way in the thread.
+func (s *Service) enter(ctx context.Context, threadID uuid.UUID) (leave func(), err error) {
+	for {
+		s.mu.Lock()
+		busy, found := s.sending[threadID]
+		if !found {
+			done := make(chan struct{})
+			s.sending[threadID] = done
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				delete(s.sending, threadID)
+				s.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return nil, fault.Wrap(ctx.Err(), fault.Canceled, "接続が切れました。")
+		}
+	}
+}
+
+// prepared is a question ready to be stored, with all that the model is told.
+type prepared struct {
+	begin      Begin
+	questionID uuid.UUID // The new question, or the one that is asked again.
+	prompt     prompt
+	titled     bool // The thread has a title.
+}
+
+func (s *Service) prepare(ctx context.Context, owner Owner, q Question) (prepared, error) {
+	thread, err := s.store.FindThread(ctx, owner, q.ThreadID)
+	if err != nil {
+		return prepared{}, err
+	}
+	if thread.Running {
+		return prepared{}, ErrThreadBusy
+	}
+	sk, err := s.skills.Get(ctx, owner.OrganizationID, owner.UserID, thread.SkillID)
+	if err != nil {
+		return prepared{}, err
+	}
+	if sk.Unavailable != "" {
+		return prepared{}, fault.Errorf(fault.SkillUnavailable, "%s", sk.Unavailable)
+	}
+	p := prepared{titled: thread.Title != "", begin: Begin{
+		Owner: owner, ThreadID: q.ThreadID, RequestID: q.RequestID, QuestionID: newID(), AnswerID: newID(),
+		ServerID: s.serverID, Regenerate: q.Regenerate,
+	}}
+	p.questionID = p.begin.QuestionID
+	before := uuid.Nil
+	if q.Regenerate != nil {
+		question, err := s.questionOf(ctx, owner, q.ThreadID, *q.Regenerate)
+		if err != nil {
+			return prepared{}, err
+		}
+		before, p.questionID = question.ID, question.ID
+		p.begin.Content, p.begin.Prompt = question.Content, question.Prompt
+	} else if p.begin.Content, p.begin.Prompt, err = render(sk, q); err != nil {
+		return prepared{}, err
+	}
+	history, err := s.store.History(ctx, owner, q.ThreadID, before, historyMessages)
+	if err != nil {
+		return prepared{}, err
+	}
+	p.prompt = newPrompt(sk, history, p.begin.Content, p.begin.Prompt, s.cfg.HistoryBytes)
+	return p, nil
+}
+
+// questionOf returns what an answer of the thread answers.
+func (s *Service) questionOf(ctx context.Context, owner Owner, threadID, answerID uuid.UUID) (Message, error) {
+	answer, err := s.store.FindMessage(ctx, owner, answerID)
+	if err != nil {
+		return Message{}, err
+	}
+	if answer.ThreadID != threadID || answer.QuestionID == nil {
+		return Message{}, ErrNoMessage
+	}
+	return s.store.FindMessage(ctx, owner, *answer.QuestionID)
+}
+
+// render returns what the thread shows of a question, and what the model reads where that differs. A thread that a form
+// began goes on with free text.
+func render(sk skill.Skill, q Question) (content, prompt string, err error) {
+	if q.Form == nil {
+		return q.Content, "", nil
+	}
+	if sk.FormType != skill.FormForm {
+		return "", "", fault.InvalidField("form", "このスキルにフォームはありません。")
+	}
+	if err := sk.CheckForm(q.Form); err != nil {
+		return "", "", err
+	}
+	rendered := sk.RenderForm(q.Form)
+	return rendered.Display, rendered.Prompt, nil
+}
+
+// begin stores a question while the model is already being asked, and returns once it is stored. If it is refused, the
+// model's answer is dropped; nobody has seen it.
+func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
+	g, err := s.launch(job{
+		owner: p.begin.Owner, threadID: p.begin.ThreadID, run: 1, titled: p.titled, prompt: p.prompt,
+		answer: Message{ID: p.begin.AnswerID, ThreadID: p.begin.ThreadID, QuestionID: &p.questionID, Run: 1},
+	})
+	if err != nil {
+		return Exchange{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	begun, err := s.store.BeginGeneration(ctx, p.begin)
+	stored := err == nil && !begun.Existing
+	g.stored <- stored
+	if !stored {
+		g.cancel(errRefused)
+		return begun.Exchange, err
+	}
+	return begun.Exchange, nil
+}
