@@ -1,0 +1,122 @@
+// Package inproc carries HTTP requests to a handler in the same process, without a socket.
+//
+// It owns one http.RoundTripper and imports the standard library only. Responses stream: what the handler writes can be
+// read at once, and a reader that closes the body or whose context ends is seen by the handler, as on a connection.
+package inproc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// Transport serves each request with Handler.
+//
+// The goroutine that runs the handler belongs to the response: the request's context, as the handler sees it, ends when the
+// client's context ends or the body is closed, and every write fails from then on.
+type Transport struct {
+	Handler http.Handler
+}
+
+// RoundTrip implements http.RoundTripper. It returns as soon as the handler has sent its header.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	served := req.Clone(ctx)
+	if served.Body == nil {
+		served.Body = http.NoBody
+	}
+	served.RequestURI = req.URL.RequestURI()
+	served.RemoteAddr = "in-process"
+	served.Host = req.URL.Host
+
+	reader, writer := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = reader.CloseWithError(ctx.Err()) })
+	w := &responseWriter{header: make(http.Header), pipe: writer, sent: make(chan struct{})}
+	go t.serve(w, served)
+
+	select {
+	case <-w.sent:
+	case <-ctx.Done():
+		cancel()
+		return nil, ctx.Err()
+	}
+	if w.failure != nil {
+		cancel()
+		return nil, w.failure
+	}
+	return &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sentHeader, Body: &body{PipeReader: reader, cancel: cancel}, ContentLength: -1, Request: req,
+	}, nil
+}
+
+// serve runs the handler. A panic breaks off the response, as net/http's server breaks off the connection.
+func (t *Transport) serve(w *responseWriter, req *http.Request) {
+	defer func() {
+		_ = req.Body.Close()
+		if p := recover(); p != nil {
+			w.abort(fmt.Errorf("inproc: handler aborted: %v: %w", p, io.ErrUnexpectedEOF))
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		_ = w.pipe.Close()
+	}()
+	t.Handler.ServeHTTP(w, req)
+}
+
+// body tells the handler that its reader has gone.
+type body struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.cancel()
+	return b.PipeReader.Close()
+}
+
+// responseWriter belongs to the handler's goroutine, up to the closing of sent; what stands under it is the client's then.
+type responseWriter struct {
+	header http.Header
+	pipe   *io.PipeWriter
+	once   sync.Once
+	sent   chan struct{} // Closed when the client may look at the fields below.
+
+	status     int
+	sentHeader http.Header
+	failure    error
+}
+
+// Header implements http.ResponseWriter.
+func (w *responseWriter) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *responseWriter) WriteHeader(status int) {
+	w.once.Do(func() {
+		w.status = status
+		w.sentHeader = w.header.Clone()
+		close(w.sent)
+	})
+}
+
+// Write implements io.Writer. It returns when the client has read p, or will not.
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.pipe.Write(p)
+}
+
+// Flush implements http.Flusher. Nothing is held back; only the header may be due.
+func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+func (w *responseWriter) abort(err error) {
+	w.once.Do(func() {
+		w.failure = err
+		close(w.sent)
+	})
+	_ = w.pipe.CloseWithError(err)
+}

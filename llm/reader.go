@@ -1,0 +1,167 @@
+package llm
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The reading of the stream is our own and not go-openai's Recv: that reads lines without a bound, so that a provider (or
+// a proxy before it) that never sends a line break fills the memory; it decodes strings by encoding/json, which destroys
+// characters that are split over chunks; and it matches two regular expressions a line. What is left to write is this
+// file. go-openai still makes the request: its types, its URLs and headers for OpenAI and Azure.
+const (
+	firstBuffer  = 4 << 10 // A chunk is about 300 bytes.
+	maxLine      = 1 << 20 // No chunk of an answer comes near this.
+	maxBody      = 8 << 20 // A whole answer of a server that doesn't stream.
+	maxErrorBody = 64 << 10
+)
+
+var (
+	errLineTooLong = fmt.Errorf("llm: a line of the stream exceeds %d bytes", maxLine)
+	errBodyTooLong = fmt.Errorf("llm: the answer exceeds %d bytes", maxBody)
+)
+
+// lineReader reads the payloads of an event stream.
+//
+// Each data line is taken as one event, as all OpenAI-compatible servers write them, so that those that forget the blank
+// line between events are read too.
+type lineReader struct {
+	scanner *bufio.Scanner
+}
+
+func newLineReader(r io.Reader) *lineReader {
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(make([]byte, 0, firstBuffer), maxLine)
+	return &lineReader{scanner: scanner}
+}
+
+// next returns the next payload, which is valid until the following call, or io.EOF.
+func (r *lineReader) next() ([]byte, error) {
+	for r.scanner.Scan() {
+		line := r.scanner.Bytes()
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			if data = bytes.TrimSpace(data); len(data) > 0 {
+				return data, nil
+			}
+			continue
+		}
+		// Some servers write an error that befalls them in mid-stream as bare JSON.
+		if len(line) > 0 && line[0] == '{' {
+			return line, nil
+		}
+	}
+	switch err := r.scanner.Err(); {
+	case err == nil:
+		return nil, io.EOF
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, errLineTooLong
+	default:
+		return nil, err
+	}
+}
+
+// chunk is what the client needs of a chat.completion.chunk.
+type chunk struct {
+	model    string
+	content  []byte // The raw JSON literal of the text, or nil.
+	thinking bool   // It carries a token that isn't part of the answer (reasoning).
+	finish   string
+	usage    *Usage
+	err      *providerError
+}
+
+// wireChunk is the chunk's JSON. Texts stay raw so that characters split over chunks can be joined.
+type wireChunk struct {
+	Object  string          `json:"object"`
+	Model   string          `json:"model"`
+	Error   json.RawMessage `json:"error"`
+	Choices []wireChoice    `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+}
+
+type wireChoice struct {
+	Index        int        `json:"index"`
+	Delta        *wireDelta `json:"delta"`
+	Message      *wireDelta `json:"message"` // In place of delta where the server doesn't stream.
+	FinishReason *string    `json:"finish_reason"`
+}
+
+type wireDelta struct {
+	Content          json.RawMessage `json:"content"`
+	Refusal          json.RawMessage `json:"refusal"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+}
+
+type wireUsage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+}
+
+// decodeChunk reads one payload into c. It is the only place that knows the shape of a chunk, so that a faster scanner can
+// take its place.
+func decodeChunk(data []byte, c *chunk) error {
+	*c = chunk{}
+	var wire wireChunk
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return fmt.Errorf("llm: decode chunk: %w", err)
+	}
+	if (len(wire.Error) > 0 && !isNull(wire.Error)) || wire.Object == "error" {
+		c.err = parseProviderError(data)
+		return nil
+	}
+	c.model = wire.Model
+	c.usage = decodeUsage(wire.Usage)
+	for i := range wire.Choices {
+		// Only one answer was asked for. A server that sends several would interleave them.
+		if wire.Choices[i].Index == 0 {
+			return wire.Choices[i].decode(c)
+		}
+	}
+	return nil
+}
+
+func (w *wireChoice) decode(c *chunk) error {
+	if w.FinishReason != nil {
+		c.finish = *w.FinishReason
+	}
+	delta := w.Delta
+	if delta == nil {
+		delta = w.Message
+	}
+	if delta == nil {
+		return nil
+	}
+	c.content = delta.Content
+	if isBlank(c.content) && !isBlank(delta.Refusal) {
+		c.content = delta.Refusal // What the model says when it declines is an answer too.
+	}
+	if isBlank(c.content) {
+		c.content = nil
+		c.thinking = !isBlank(delta.Reasoning) || !isBlank(delta.ReasoningContent)
+		return nil
+	}
+	if c.content[0] != '"' {
+		return fmt.Errorf("llm: decode chunk: content is no text: %.40q", c.content)
+	}
+	return nil
+}
+
+// decodeUsage returns nil for an account that can't be read: an answer doesn't fail for its bill.
+func decodeUsage(raw json.RawMessage) *Usage {
+	var wire wireUsage
+	if len(raw) == 0 || isNull(raw) || json.Unmarshal(raw, &wire) != nil {
+		return nil
+	}
+	return &Usage{InputTokens: max(0, wire.PromptTokens), OutputTokens: max(0, wire.CompletionTokens)}
+}
+
+func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+
+func isBlank(raw json.RawMessage) bool {
+	return len(raw) == 0 || isNull(raw) || string(raw) == `""`
+}

@@ -1,0 +1,201 @@
+package llm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// defaultAzureVersion is the API version asked of Azure when the base URL names none: the last stable one that is dated.
+const defaultAzureVersion = "2024-10-21"
+
+// endpoint is where requests go, taken from Config.BaseURL.
+type endpoint struct {
+	baseURL    string
+	azure      bool
+	deployment string // Azure: overrides the model's name in the path; empty if the model names the deployment.
+	apiVersion string // Azure only.
+}
+
+func parseEndpoint(raw string) (endpoint, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return endpoint{}, fmt.Errorf("llm: BaseURL: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return endpoint{}, fmt.Errorf("llm: BaseURL %q must begin with http:// or https:// and name a host", raw)
+	}
+	if u.User != nil || u.Fragment != "" {
+		return endpoint{}, errors.New("llm: BaseURL must not hold credentials or a fragment")
+	}
+	query := u.Query()
+	e := endpoint{apiVersion: query.Get("api-version")}
+	query.Del("api-version")
+	if len(query) > 0 {
+		return endpoint{}, fmt.Errorf("llm: BaseURL %q has a query other than api-version", raw)
+	}
+	u.RawQuery = ""
+	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
+	e.azure = isAzure(u.Hostname(), path, e.apiVersion)
+	switch {
+	case e.azure:
+		root, rest, _ := strings.Cut(path, "/openai")
+		path = root
+		e.deployment = strings.TrimPrefix(rest, "/deployments/")
+		setDefault(&e.apiVersion, defaultAzureVersion)
+	case e.apiVersion != "":
+		return endpoint{}, fmt.Errorf("llm: BaseURL %q names an api-version but isn't Azure's", raw)
+	case path == "":
+		path = "/v1"
+	}
+	u.Path = path
+	e.baseURL = u.String()
+	return e, nil
+}
+
+// isAzure tells Azure's own protocol (deployments, api-key, api-version) from its newer /openai/v1, which is OpenAI's.
+// Gateways in front of Azure are known by the deployment in their path.
+func isAzure(host, path, version string) bool {
+	if strings.HasSuffix(path, "/v1") {
+		return false
+	}
+	if strings.Contains(path, "/openai/deployments/") {
+		return true
+	}
+	onAzure := strings.HasSuffix(host, ".azure.com") || strings.HasSuffix(host, ".azure.us") ||
+		strings.HasSuffix(host, ".azure.cn")
+	return onAzure || (version != "" && strings.HasSuffix(path, "/openai"))
+}
+
+// openaiConfig is go-openai's view of the endpoint; requests go out through doer.
+func (e endpoint) openaiConfig(apiKey string, doer openai.HTTPDoer) openai.ClientConfig {
+	if !e.azure {
+		cfg := openai.DefaultConfig(apiKey)
+		cfg.BaseURL = e.baseURL
+		cfg.HTTPClient = doer
+		return cfg
+	}
+	cfg := openai.DefaultAzureConfig(apiKey, e.baseURL)
+	cfg.APIVersion = e.apiVersion
+	cfg.HTTPClient = doer
+	cfg.AzureModelMapperFunc = func(model string) string {
+		if e.deployment != "" {
+			model = e.deployment
+		}
+		return url.PathEscape(model)
+	}
+	return cfg
+}
+
+// maxAdaptions bounds how often one question is put differently after a refusal; there are as many things to learn.
+const maxAdaptions = 3
+
+// dialect is what a model was found not to understand. OpenAI's newer models and its many imitators differ in which of
+// the optional fields they take, and say so with a 400.
+type dialect struct {
+	noUsage       bool // Refuses stream_options.
+	swapMaxTokens bool // Wants the other one of max_tokens and max_completion_tokens.
+	noTemperature bool // Takes its own temperature only.
+}
+
+func (c *Client) dialectOf(model string) dialect {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dialects[model]
+}
+
+// adapt learns from a refusal, and says whether the question is worth putting again in other words.
+func (c *Client) adapt(model string, req Request, e *statusError) bool {
+	if e.status != http.StatusBadRequest && e.status != http.StatusUnprocessableEntity {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.dialects[model]
+	switch {
+	case !d.noUsage && (e.mentions("stream_options") || e.mentions("include_usage")):
+		d.noUsage = true
+	case !d.swapMaxTokens && req.MaxTokens > 0 && (e.mentions("max_completion_tokens") ||
+		(e.mentions("max_tokens") && wantsCompletionTokens(model))):
+		d.swapMaxTokens = true
+	case !d.noTemperature && req.Temperature != nil && e.mentions("temperature"):
+		d.noTemperature = true
+	default:
+		return false
+	}
+	c.dialects[model] = d
+	return true
+}
+
+// wantsCompletionTokens names OpenAI's reasoning models, which refuse max_tokens. Others are asked with max_tokens, which
+// the imitators know.
+func wantsCompletionTokens(model string) bool {
+	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
+		if strings.HasPrefix(model, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func buildRequest(model string, req Request, d dialect) openai.ChatCompletionRequest {
+	out := openai.ChatCompletionRequest{
+		Model:    model,
+		Messages: make([]openai.ChatCompletionMessage, len(req.Messages)),
+		Stream:   true,
+	}
+	for i, m := range req.Messages {
+		out.Messages[i] = openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content}
+	}
+	if !d.noUsage {
+		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	reasoning := wantsCompletionTokens(model)
+	if reasoning != d.swapMaxTokens {
+		out.MaxCompletionTokens = req.MaxTokens
+	} else {
+		out.MaxTokens = req.MaxTokens
+	}
+	// go-openai refuses a temperature for reasoning models before it asks.
+	if req.Temperature != nil && !d.noTemperature && !reasoning {
+		out.Temperature = *req.Temperature
+		if out.Temperature == 0 {
+			out.Temperature = math.SmallestNonzeroFloat32 // go-openai omits 0, which would mean the default of 1.
+		}
+	}
+	return out
+}
+
+// capture sends one request for go-openai and keeps the response, whose body the client reads itself.
+type capture struct {
+	client   *http.Client
+	response *http.Response
+}
+
+// Do implements openai.HTTPDoer. Any status but 200 is returned as *statusError with a bounded part of its body; go-openai
+// would read all of it.
+func (c *capture) Do(req *http.Request) (*http.Response, error) {
+	response, err := c.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusOK {
+		c.response = response
+		return response, nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // What was read before an error is still of use.
+	return nil, &statusError{
+		status:     response.StatusCode,
+		retryAfter: parseRetryAfter(response.Header, time.Now()),
+		body:       bytes.TrimSpace(body),
+	}
+}

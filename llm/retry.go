@@ -1,0 +1,58 @@
+package llm
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// backoff returns the wait before retry number attempt (from 0): base doubled each time up to limit, of which a random
+// half is taken off, so that the chats which failed together don't come back together.
+func backoff(attempt int, base, limit time.Duration) time.Duration {
+	wait := base
+	for range attempt {
+		if wait *= 2; wait >= limit {
+			break
+		}
+	}
+	wait = min(wait, limit)
+	return wait - rand.N(wait/2+1)
+}
+
+// parseRetryAfter reads how long the provider wants to be left alone: OpenAI's retry-after-ms, or Retry-After in seconds
+// or as a date (RFC 9110, section 10.2.3). It returns 0 for none, and bounds what it reads to a day.
+func parseRetryAfter(header http.Header, now time.Time) time.Duration {
+	const longest = 24 * time.Hour
+	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil && ms > 0 {
+		return time.Duration(min(ms, float64(longest/time.Millisecond)) * float64(time.Millisecond))
+	}
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	if value == "" {
+		return 0
+	}
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		if !(seconds > 0) { // NaN too.
+			return 0
+		}
+		return time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil && at.After(now) {
+		return min(at.Sub(now), longest)
+	}
+	return 0
+}
+
+// sleep waits, or returns ctx's error as soon as ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,155 @@
+package llm
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// joiner turns the contents of JSON strings, as providers send them chunk by chunk, into whole characters.
+//
+// encoding/json can't do this: it replaces the two halves of a character that a provider has cut in two (llama.cpp and
+// byte-level gateways do) by U+FFFD each, so the character is lost. The zero value is ready for use.
+type joiner struct {
+	pending   []byte // The beginning of a character whose rest hasn't come, at most utf8.UTFMax-1 bytes.
+	surrogate rune   // A high surrogate whose low one hasn't come, or 0.
+	buf       []byte // Reused between calls.
+}
+
+// add takes the raw JSON string literal, with its quotes, and returns the characters that are complete now.
+// The literal must have been checked by encoding/json, which accepts invalid UTF-8 in it.
+func (j *joiner) add(literal []byte) string {
+	body := literal[1 : len(literal)-1]
+	if len(j.pending) == 0 && j.surrogate == 0 && isPlain(body) {
+		return string(body)
+	}
+	j.buf = append(j.buf[:0], j.pending...)
+	j.pending = j.pending[:0]
+	for len(body) > 0 {
+		if body[0] == '\\' {
+			body = j.unescape(body)
+			continue
+		}
+		j.flushSurrogate()
+		j.buf = append(j.buf, body[0])
+		body = body[1:]
+	}
+	return j.take()
+}
+
+// flush returns what is left at the end of the answer, with halves of characters replaced.
+func (j *joiner) flush() string {
+	j.buf = append(j.buf[:0], j.pending...)
+	j.pending = j.pending[:0]
+	j.flushSurrogate()
+	return toValid(j.buf)
+}
+
+// take returns the whole characters of buf and keeps a beginning at its end for the next call.
+func (j *joiner) take() string {
+	tail := incompleteTail(j.buf)
+	whole := j.buf[:len(j.buf)-tail]
+	j.pending = append(j.pending, j.buf[len(j.buf)-tail:]...)
+	return toValid(whole)
+}
+
+// unescape appends the character of the escape sequence at the start of body, and returns what follows it.
+func (j *joiner) unescape(body []byte) []byte {
+	if body[1] == 'u' {
+		j.appendUnit(hex4(body[2:6]))
+		return body[6:]
+	}
+	j.flushSurrogate()
+	c := body[1]
+	switch c {
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	}
+	j.buf = append(j.buf, c)
+	return body[2:]
+}
+
+// appendUnit appends a UTF-16 code unit. A pair may come in two chunks.
+func (j *joiner) appendUnit(unit rune) {
+	if j.surrogate != 0 {
+		if r := utf16.DecodeRune(j.surrogate, unit); r != utf8.RuneError {
+			j.surrogate = 0
+			j.buf = utf8.AppendRune(j.buf, r)
+			return
+		}
+		j.flushSurrogate()
+	}
+	if unit >= 0xD800 && unit < 0xDC00 {
+		j.surrogate = unit
+		return
+	}
+	j.buf = utf8.AppendRune(j.buf, unit) // A lone low surrogate becomes U+FFFD.
+}
+
+func (j *joiner) flushSurrogate() {
+	if j.surrogate != 0 {
+		j.surrogate = 0
+		j.buf = utf8.AppendRune(j.buf, utf8.RuneError)
+	}
+}
+
+// isPlain says whether the inside of a literal stands for itself.
+func isPlain(body []byte) bool {
+	for _, c := range body {
+		if c == '\\' {
+			return false
+		}
+	}
+	return utf8.Valid(body)
+}
+
+// incompleteTail returns how many bytes at the end of b are the beginning of a character.
+func incompleteTail(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		c := b[len(b)-n]
+		if utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// toValid copies b to a string, each invalid byte replaced by U+FFFD.
+func toValid(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	out := make([]byte, 0, len(b)+utf8.UTFMax)
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		out = utf8.AppendRune(out, r)
+		b = b[size:]
+	}
+	return string(out)
+}
+
+func hex4(digits []byte) rune {
+	var r rune
+	for _, c := range digits {
+		switch {
+		case c >= 'a':
+			c = c - 'a' + 10
+		case c >= 'A':
+			c = c - 'A' + 10
+		default:
+			c -= '0'
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
