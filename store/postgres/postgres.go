@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -221,18 +220,15 @@ func (s *Server) abort() {
 	s.hurryOnce.Do(func() { close(s.hurry) })
 }
 
-// Installed reports whether programs for a server can be found, without starting one.
-func Installed(ctx context.Context, cfg Config) error {
-	if cfg.DataDir == "" {
-		cfg.DataDir = os.TempDir()
-	}
+// Installed returns the version of the server that [Start] would run on a new folder, without starting it.
+func Installed(ctx context.Context, cfg Config) (version string, err error) {
 	if err := cfg.validate(); err != nil {
-		return err
+		return "", err
 	}
 	acct, err := chooseAccount(cfg)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = findPrograms(ctx, cfg, acct, 0)
-	return err
+	p, err := findPrograms(ctx, cfg, acct, 0)
+	return p.version, err
 }

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+// SQLSTATE codes, from appendix A of PostgreSQL's manual.
+const (
+	codeForeignKey       = "23503"
+	codeUnique           = "23505"
+	codeCheck            = "23514"
+	codeSerialization    = "40001"
+	codeDeadlock         = "40P01"
+	codeLockTimeout      = "55P03"
+	codeQueryCanceled    = "57014" // By statement_timeout.
+	codeCannotConnectNow = "57P03"
+	codeIdleInTx         = "25P03"
+	codeBadText          = "22021" // NUL, or what is no UTF-8.
+)
+
+const unavailable = "データベースに接続できません。しばらくしてからもう一度お試しください。"
+
+// translate gives an error of the driver its fault code. Faults pass unchanged; what is not to be expected stays without
+// a code, which makes it internal.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fault.Wrap(err, fault.Canceled, "処理は取り消されました。")
+	case isUnavailable(err):
+		return fault.Wrap(err, fault.Unavailable, unavailable)
+	case errors.Is(err, pgx.ErrNoRows):
+		return fault.Wrap(err, fault.NotFound, "見つかりません。")
+	case hasCode(err, codeBadText):
+		return fault.Wrap(err, fault.Invalid, "保存できない文字が含まれています。")
+	}
+	return fmt.Errorf("store: %w", err)
+}
+
+// isUnavailable reports whether the database, or the way to it, is the trouble: trying again later may help.
+func isUnavailable(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch pg.Code {
+		case codeLockTimeout, codeQueryCanceled, codeSerialization, codeDeadlock, codeIdleInTx:
+			return true
+		}
+		// 08 connection, 53 resources (connections, memory, disk), 57P shutdown, 58 system errors.
+		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") ||
+			strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) ||
+		pgconn.SafeToRetry(err)
+}
+
+// mayRepeat reports whether a transaction did nothing and may succeed if it is run again at once.
+func mayRepeat(err error) bool {
+	return hasCode(err, codeDeadlock) || hasCode(err, codeSerialization) || (err != nil && pgconn.SafeToRetry(err))
+}
+
+func hasCode(err error, code string) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pg.Code == code
+}
+
+// violates reports whether an error is the violation of a constraint or unique index of that name.
+func violates(err error, constraint string) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && strings.HasPrefix(pg.Code, "23") && pg.ConstraintName == constraint
+}

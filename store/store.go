@@ -1,0 +1,162 @@
+// Package store keeps everything that must survive in PostgreSQL. It implements the Store interfaces that the domains
+// declare, a file a domain, and migrates the schema.
+//
+// It imports the domains and fault, pgx, and the migrations; only cmd sees both it and the services. An exported method
+// is one transaction; a method that needs a single statement leaves it to the statement. Helpers take a pgx.Tx. Queries
+// on a tenant's rows name the organization, even where an id alone would do.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	defaultMaxConns = 16               // Unless the connection string sets pool_max_conns.
+	connectTimeout  = 5 * time.Second  // For each address.
+	openPatience    = 10 * time.Second // For a database that is just starting.
+	openPoll        = 100 * time.Millisecond
+	maxAttempts     = 4 // Of a transaction that the database asks to repeat.
+)
+
+// sessionSettings keep a lost client or a runaway statement from holding locks for ever. They are set after connecting
+// and not in the startup packet, which connection poolers refuse to pass on. What the connection string sets wins.
+var sessionSettings = map[string]string{
+	"statement_timeout":                   "30s",
+	"lock_timeout":                        "10s",
+	"idle_in_transaction_session_timeout": "30s",
+}
+
+// DB is the database. It is safe for concurrent use.
+type DB struct {
+	pool *pgxpool.Pool
+}
+
+// Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for one
+// that is just starting; every other failure is final. The schema is not touched: see [DB.Migrate].
+func Open(ctx context.Context, dsn string) (*DB, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("the database's connection string: %w", err)
+	}
+	if !hasPoolSize(dsn) {
+		cfg.MaxConns = defaultMaxConns
+	}
+	cfg.MaxConnLifetimeJitter = 5 * time.Minute
+	cfg.ConnConfig.ConnectTimeout = connectTimeout
+	params := cfg.ConnConfig.RuntimeParams
+	if params["application_name"] == "" {
+		params["application_name"] = "tsumugi"
+	}
+	params["timezone"] = "UTC"
+	settings := maps.Clone(sessionSettings)
+	maps.DeleteFunc(settings, func(name, _ string) bool { _, set := params[name]; return set })
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return applySettings(ctx, conn, settings) }
+
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("the database: %w", err)
+	}
+	if err := awaitPing(ctx, pool); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("the database cannot be reached: %w", err)
+	}
+	return &DB{pool: pool}, nil
+}
+
+// hasPoolSize reports whether the connection string itself sets the size of the pool.
+func hasPoolSize(dsn string) bool {
+	cfg, err := pgx.ParseConfig(dsn) // Keeps the pool's parameters, which it does not know.
+	return err == nil && cfg.RuntimeParams["pool_max_conns"] != ""
+}
+
+func applySettings(ctx context.Context, conn *pgx.Conn, settings map[string]string) error {
+	names := slices.Collect(maps.Keys(settings))
+	values := make([]string, len(names))
+	for i, name := range names {
+		values[i] = settings[name]
+	}
+	_, err := conn.Exec(ctx,
+		`SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`, names, values)
+	return err
+}
+
+// awaitPing waits for a database that starts at the same time as this process.
+func awaitPing(ctx context.Context, pool *pgxpool.Pool) error {
+	deadline := time.NewTimer(openPatience)
+	defer deadline.Stop()
+	tick := time.NewTicker(openPoll)
+	defer tick.Stop()
+	for {
+		err := pool.Ping(ctx)
+		if err == nil || !isStarting(err) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return err
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// isStarting reports whether an error is what a starting database answers.
+func isStarting(err error) bool {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pg.Code == codeCannotConnectNow
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+}
+
+// Close closes all connections. It waits for those in use.
+func (db *DB) Close() { db.pool.Close() }
+
+// Ping reports whether the database answers. A failure has the code fault.Unavailable.
+func (db *DB) Ping(ctx context.Context) error { return translate(db.pool.Ping(ctx)) }
+
+// tx runs fn in a transaction, which is committed if fn returns nil. fn may run several times: when the database ends a
+// deadlock, or the connection turned out to be dead before anything was sent. Its error is translated to a fault.
+func (db *DB) tx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	for attempt := 1; ; attempt++ {
+		err := pgx.BeginFunc(ctx, db.pool, fn)
+		if attempt < maxAttempts && mayRepeat(err) && ctx.Err() == nil {
+			continue
+		}
+		return translate(err)
+	}
+}
+
+// querier is what a pool and a transaction have in common, for reads that stand alone or in a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// queryRows reads rows into structs by column name. The error is the driver's.
+func queryRows[T any](ctx context.Context, q querier, sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[T])
+}
+
+// queryRow reads exactly one row into a struct by column name. Without a row the error is pgx.ErrNoRows.
+func queryRow[T any](ctx context.Context, q querier, sql string, args ...any) (T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
+}

@@ -1,0 +1,233 @@
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/migrations"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
+)
+
+// cacheLayout changes when the way the cached cluster is made does.
+const cacheLayout = "1"
+
+// schemaHash names the state of the schema that the migrations lead to.
+func schemaHash() string {
+	sum := sha256.New()
+	_, _ = io.WriteString(sum, cacheLayout) // A hash takes everything.
+	err := fs.WalkDir(migrations.Files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(migrations.Files, path)
+		_, _ = fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+		return err
+	})
+	if err != nil {
+		panic(err) // Embedded files are always there to read.
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16]
+}
+
+// tempDir makes the folder of a server of this process and sees to its removal: by remove, or else by a helper process
+// that notices this one's end, whatever that may be, and waits until the server has ended too.
+func tempDir() (dir string, remove func() error, err error) {
+	dir, err = os.MkdirTemp(tempRoot(), "tsumugi-test-*")
+	if err != nil {
+		return "", nil, err
+	}
+	// As root the server runs as somebody else, who has to get through.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // The folders in it are private.
+		return "", nil, err
+	}
+	const script = `cat >/dev/null
+n=0
+while [ -e "$1/cluster/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done
+rm -rf "$1"`
+	r, w, err := os.Pipe()
+	if err != nil {
+		return "", nil, err
+	}
+	helper := exec.Command("/bin/sh", "-c", script, "sh", dir) //nolint:gosec // Our own folder.
+	helper.Stdin = r
+	helper.Dir = "/"
+	helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C must not keep it from its work.
+	err = helper.Start()
+	_ = r.Close()
+	if err != nil {
+		return "", nil, errors.Join(err, w.Close(), os.RemoveAll(dir))
+	}
+	return dir, func() error { return errors.Join(w.Close(), helper.Wait(), os.RemoveAll(dir)) }, nil
+}
+
+// roomy is how much must be free in memory for a server's files to be put there.
+const roomy = 2 << 30
+
+// tempRoot is the folder for the server's files: in memory where that has room, because tests write tens of megabytes
+// each and none of it is worth a disk; else the one for temporary files, or /tmp where not everybody can reach that.
+func tempRoot() string {
+	const memory = "/dev/shm"
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(memory, &st); err == nil && st.Bavail*uint64(st.Bsize) >= roomy && openToAll(memory) { //nolint:gosec // A size.
+		return memory
+	}
+	if dir := os.TempDir(); openToAll(dir) {
+		return dir
+	}
+	return "/tmp"
+}
+
+// openToAll reports whether the account that root runs the server as can pass through a folder and those above it.
+func openToAll(dir string) bool {
+	if os.Geteuid() != 0 {
+		return true
+	}
+	for {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o1 == 0 {
+			return false
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return true
+		}
+		dir = parent
+	}
+}
+
+// cacheDir is where migrated clusters are kept between runs, one for each state of the schema.
+func cacheDir() (string, error) {
+	root, err := os.UserCacheDir()
+	if err != nil {
+		root = os.TempDir()
+	}
+	dir := filepath.Join(root, "tsumugi", "storetest")
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// copyCached copies the migrated cluster to a new folder and makes it first if it is not in the cache. Processes that
+// start at the same time wait for the one that makes it.
+func copyCached(ctx context.Context, to string) error {
+	root, err := cacheDir()
+	if err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(root, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // Releases the lock.
+	version, err := postgres.Installed(ctx, config(to))
+	if err != nil {
+		return err
+	}
+	cached := filepath.Join(root, schemaHash()+"-"+version)
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH); err != nil {
+		return err
+	}
+	if _, err := os.Stat(cached); errors.Is(err, fs.ErrNotExist) {
+		// Changing the lock's mode lets others in between; so the cache is looked at again.
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+			return err
+		}
+		if _, err := os.Stat(cached); errors.Is(err, fs.ErrNotExist) {
+			if err := makeCached(ctx, root, cached); err != nil {
+				return err
+			}
+		}
+	}
+	return copyTree(cached, to)
+}
+
+// makeCached makes a cluster with the template. Clusters of other states of the schema are removed: migrations are only
+// ever added, so that they are old. The lock is held.
+func makeCached(ctx context.Context, root, cached string) error {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			if err := os.RemoveAll(filepath.Join(root, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	dir, remove, err := tempDir()
+	if err != nil {
+		return err
+	}
+	part := cached + ".part"
+	err = makeCluster(ctx, dir)
+	if err == nil {
+		err = copyTree(filepath.Join(dir, "cluster"), part)
+	}
+	if err == nil {
+		err = os.Rename(part, cached)
+	}
+	return errors.Join(err, remove())
+}
+
+// makeCluster makes a cluster in dir that holds the template and no more than it needs.
+func makeCluster(ctx context.Context, dir string) error {
+	srv, err := postgres.Start(ctx, config(dir))
+	if err != nil {
+		return err
+	}
+	err = func() error {
+		admin, err := pgx.Connect(ctx, srv.DSN())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = admin.Close(ctx) }()
+		for _, sql := range []string{"CREATE DATABASE " + templateName, "DROP DATABASE postgres"} {
+			if _, err := admin.Exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		return migrateTemplate(ctx, srv.DatabaseDSN(templateName))
+	}()
+	return errors.Join(err, srv.Stop(ctx))
+}
+
+// copyTree copies folders and files. A cluster holds nothing else.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if d.IsDir() {
+			return os.Mkdir(target, 0o700)
+		}
+		return copyFile(path, target)
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in) // Within the kernel, where it can.
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,144 @@
+// Package storetest gives each test a PostgreSQL database of its own with the current schema.
+//
+// The first test of a process starts a server (package store/postgres), or connects to the one that
+// TSUMUGI_TEST_DATABASE_URL names; each test then gets a copy of a migrated template, which takes some tens of
+// milliseconds. Nothing is left behind, even if the process is killed: the kernel stops the server, and a small helper
+// process removes its files.
+//
+// It imports store, store/postgres and migrations, and is for tests only.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+const (
+	startPatience = 2 * time.Minute // Several packages may share two cores and one download of pages into memory.
+	dropPatience  = 30 * time.Second
+	testConns     = 10 // Per test: many run at once.
+)
+
+// New returns a database with the current schema and nothing in it. It is closed and dropped when the test ends.
+func New(t testing.TB) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), withPool(DSN(t)))
+	if err != nil {
+		t.Fatalf("storetest: %v", err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// DSN returns the connection string of a new database like that of [New], for tests that open it themselves, for example
+// several times. It is dropped when the test ends, connections or not.
+func DSN(t testing.TB) string {
+	t.Helper()
+	b, err := shared.get()
+	if err != nil {
+		t.Fatalf("storetest: %v", err)
+	}
+	name := b.prefix + strings.ToLower(rand.Text()[:12])
+	if err := b.create(t.Context(), name); err != nil {
+		t.Fatalf("storetest: create database: %v", err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), dropPatience)
+		defer cancel()
+		if err := b.drop(ctx, name); err != nil {
+			t.Errorf("storetest: drop database: %v", err)
+		}
+	})
+	return b.dsn(name)
+}
+
+// Suite runs the tests of a package and then stops the server. Packages need it only if they look for goroutines that
+// are left over: goleak.VerifyTestMain(storetest.Suite{M: m}).
+type Suite struct{ M *testing.M }
+
+// Run runs the tests and returns the exit code.
+func (s Suite) Run() int {
+	code := s.M.Run()
+	if err := shared.stop(); err != nil {
+		fmt.Println("storetest:", err)
+		code = max(code, 1)
+	}
+	return code
+}
+
+// shared is the server of this process. A test binary has no other place for what its tests have in common.
+var shared process
+
+// process starts the server of a test process when the first test asks for it.
+type process struct {
+	mu      sync.Mutex // Guards the rest.
+	backend *backend
+	err     error
+}
+
+func (p *process) get() (*backend, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.backend == nil && p.err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+		defer cancel()
+		p.backend, p.err = open(ctx)
+	}
+	return p.backend, p.err
+}
+
+func (p *process) stop() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.backend == nil {
+		return nil
+	}
+	b := p.backend
+	p.backend = nil
+	return b.close()
+}
+
+// backend is a server that has a migrated template.
+type backend struct {
+	template string
+	strategy string // Clause that has the template's files copied, "" where the server knows no other way.
+	prefix   string // Of the test databases' names.
+	dsn      func(name string) string
+	close    func() error
+
+	mu    sync.Mutex // Guards admin, which runs one command at a time.
+	admin *pgx.Conn
+}
+
+func (b *backend) create(ctx context.Context, name string) error {
+	return b.exec(ctx, "CREATE DATABASE "+quote(name)+" TEMPLATE "+quote(b.template)+b.strategy)
+}
+
+func (b *backend) drop(ctx context.Context, name string) error {
+	return b.exec(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)")
+}
+
+// exec runs a command that takes no parameters. A command that has begun is not cut off by the end of a test, because
+// that would cost the other tests the connection.
+func (b *backend) exec(ctx context.Context, sql string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropPatience)
+	defer cancel()
+	_, err := b.admin.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
