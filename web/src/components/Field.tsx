@@ -54,7 +54,7 @@ export function Field({
 export function FieldErrorText({ id, children }: { id?: string; children: ReactNode }) {
   return (
     <p className={styles.error} id={id}>
-      <CircleAlert size={14} strokeWidth={1.5} aria-hidden />
+      <CircleAlert size={14} aria-hidden />
       <span>{children}</span>
     </p>
   )
@@ -117,7 +117,7 @@ export function PasswordField({
             aria-pressed={shown}
             onClick={() => setShown(!shown)}
           >
-            {shown ? <EyeOff size={18} strokeWidth={1.5} /> : <Eye size={18} strokeWidth={1.5} />}
+            {shown ? <EyeOff size={18} /> : <Eye size={18} strokeWidth={1.5} />}
           </IconButton>
         </div>
       )}
@@ -160,7 +160,7 @@ export function Select({
           <select {...rest} {...ids} className={cx(styles.control, className)}>
             {children}
           </select>
-          <ChevronDown size={16} strokeWidth={1.5} aria-hidden />
+          <ChevronDown size={16} aria-hidden />
         </div>
       )}
     </Field>

@@ -72,12 +72,7 @@ export function MenuLink({ icon, href, children }: { icon?: ReactNode; href: str
       <a href={href} target="_blank" rel="noreferrer">
         {icon}
         {children}
-        <ExternalLink
-          className={styles.check}
-          size={14}
-          strokeWidth={1.5}
-          aria-label="新しいタブで開きます"
-        />
+        <ExternalLink className={styles.check} size={14} aria-label="新しいタブで開きます" />
       </a>
     </DropdownMenu.Item>
   )
@@ -108,7 +103,7 @@ export function MenuChoice<T extends string>({
           {option.icon}
           {option.label}
           <DropdownMenu.ItemIndicator className={styles.check}>
-            <Check size={16} strokeWidth={1.5} aria-hidden />
+            <Check size={16} aria-hidden />
           </DropdownMenu.ItemIndicator>
         </DropdownMenu.RadioItem>
       ))}

@@ -55,7 +55,7 @@ function ToastItem({ toast }: { toast: Toast }) {
         aria-label="閉じる"
         onClick={() => dismissToast(toast.id)}
       >
-        <X size={16} strokeWidth={1.5} aria-hidden />
+        <X size={16} aria-hidden />
       </button>
     </div>
   )

@@ -2,6 +2,7 @@ import { ApiError, asApiError, NO_ANSWER, readProblem } from './api/errors'
 import { IdentityError, renew, UNREACHABLE } from './identity'
 import {
   clearToken,
+  expiryOf,
   type RefreshedTokens,
   readToken,
   refreshStoredToken,
@@ -212,3 +213,10 @@ export const session = new Session({
   go: (url) => window.location.assign(url),
   alert: (message) => window.alert(message),
 })
+
+/** The stored tokens, renewed first if they end within a minute: for calls that carry the access token themselves. */
+export async function freshToken(): Promise<TokenRecord> {
+  const stored = readToken()
+  if (stored && expiryOf(stored.accessToken) > Date.now() + 60_000) return stored
+  return session.refresh(stored?.idToken ?? '')
+}

@@ -64,12 +64,22 @@ export function readEndpoint(): string {
 
 /** The subject a JWT names, without verifying it: only to see that another tab signed in as somebody else. */
 export function subjectOf(jwt: string): string {
+  return String(claimsOf(jwt).sub ?? '')
+}
+
+/** When a JWT ends, in milliseconds since the epoch; 0 if it does not say. */
+export function expiryOf(jwt: string): number {
+  const { exp } = claimsOf(jwt)
+  return typeof exp === 'number' ? exp * 1000 : 0
+}
+
+function claimsOf(jwt: string): Record<string, unknown> {
   try {
     const payload = jwt.split('.')[1] ?? ''
     const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
-    return claims !== null && typeof claims === 'object' && 'sub' in claims ? String(claims.sub) : ''
+    return claims !== null && typeof claims === 'object' ? (claims as Record<string, unknown>) : {}
   } catch {
-    return ''
+    return {}
   }
 }
 

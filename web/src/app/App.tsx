@@ -1,0 +1,28 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { Provider } from 'jotai'
+import { LucideProvider } from 'lucide-react'
+import { StrictMode } from 'react'
+import { RouterProvider } from 'react-router'
+import { Toaster } from '@/components/Toaster'
+import { TooltipProvider } from '@/components/Tooltip'
+import { queryClient } from '@/lib/queries'
+import { store } from '@/lib/store'
+import { router } from './router'
+
+/** The app with everything that stands once around it. */
+export function App() {
+  return (
+    <StrictMode>
+      <Provider store={store}>
+        <QueryClientProvider client={queryClient}>
+          <LucideProvider strokeWidth={1.5}>
+            <TooltipProvider>
+              <RouterProvider router={router} />
+              <Toaster />
+            </TooltipProvider>
+          </LucideProvider>
+        </QueryClientProvider>
+      </Provider>
+    </StrictMode>
+  )
+}

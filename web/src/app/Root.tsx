@@ -1,0 +1,32 @@
+import { Outlet, useNavigation } from 'react-router'
+import { ThreadLine } from '@/components/ThreadLine'
+import styles from './Root.module.css'
+import { RouteAnnouncer } from './RouteAnnouncer'
+
+/** What stands around every page: the thread that runs while the next one is on its way, and the announcer. */
+export function Root() {
+  const navigation = useNavigation()
+  return (
+    <>
+      {navigation.state === 'loading' && (
+        <div className={styles.progress} key={navigation.location.key}>
+          <ThreadLine running />
+        </div>
+      )}
+      <Outlet />
+      <RouteAnnouncer />
+    </>
+  )
+}
+
+/** Shown while the first page is on its way. */
+export function Booting() {
+  return (
+    <div className={styles.booting} role="status">
+      <span className="visually-hidden">読み込み中...</span>
+      <div className={styles.bootingLine}>
+        <ThreadLine running />
+      </div>
+    </div>
+  )
+}

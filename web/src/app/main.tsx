@@ -1,0 +1,34 @@
+import '../styles/tokens.css'
+import '../styles/base.css'
+import { createRoot } from 'react-dom/client'
+import { ime } from '@/lib/ime'
+import { configQuery, queryClient } from '@/lib/queries'
+import { session } from '@/lib/session'
+import { startTagManager } from '@/lib/tagManager'
+import { followTheme } from '@/lib/theme'
+import { flushDeletions } from '@/lib/threads'
+import { App } from './App'
+
+const RELOADED = 'tsumugiReloaded'
+
+ime.watch(document)
+session.follow(window)
+followTheme(window)
+window.addEventListener('pagehide', flushDeletions)
+
+// A deploy replaces the files that an open page still names: load the page anew, once.
+window.addEventListener('vite:preloadError', (event) => {
+  if (sessionStorage.getItem(RELOADED)) return
+  sessionStorage.setItem(RELOADED, '1')
+  event.preventDefault()
+  window.location.reload()
+})
+window.addEventListener('load', () => setTimeout(() => sessionStorage.removeItem(RELOADED), 10_000))
+
+queryClient.fetchQuery(configQuery).then(
+  (config) => startTagManager(config.tag_manager_id),
+  () => {},
+)
+
+const root = document.getElementById('root')
+if (root) createRoot(root).render(<App />)

@@ -1,0 +1,35 @@
+import type { ReactNode } from 'react'
+import { Link } from 'react-router'
+import styles from './Column.module.css'
+import { Logo } from './Logo'
+import { PageTitle } from './PageTitle'
+import { ThreadLine } from './ThreadLine'
+
+/** A page of one centred column on paper: sign-in, reset and settings. */
+export function Column({
+  title,
+  home,
+  homeLabel,
+  children,
+}: {
+  title: string
+  home: string
+  homeLabel: string
+  children: ReactNode
+}) {
+  return (
+    <div className={styles.page}>
+      <PageTitle>{title}</PageTitle>
+      <Link className={styles.logo} to={home} aria-label={homeLabel}>
+        <Logo size={32} />
+      </Link>
+      <main className={styles.column} tabIndex={-1}>
+        <h1 className={styles.title}>{title}</h1>
+        <span className={styles.thread}>
+          <ThreadLine />
+        </span>
+        {children}
+      </main>
+    </div>
+  )
+}

@@ -1,0 +1,23 @@
+import { Check } from 'lucide-react'
+import { cx } from '@/lib/cx'
+import { passwordRules } from '@/lib/password'
+import styles from './PasswordRules.module.css'
+
+/** The rules for a new password, each ticked as it is met. */
+export function PasswordRules({ password }: { password: string }) {
+  return (
+    <ul className={styles.rules} aria-label="パスワードの条件">
+      {passwordRules(password).map((rule) => (
+        <li key={rule.label} className={cx(rule.met && styles.met)}>
+          <span className={styles.tick} aria-hidden>
+            {rule.met && <Check size={12} strokeWidth={2} />}
+          </span>
+          {rule.label}
+          <span className="visually-hidden">
+            {rule.met ? '（満たしています）' : '（まだ満たしていません）'}
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,62 @@
+import { Search, X } from 'lucide-react'
+import { type KeyboardEvent, useRef } from 'react'
+import { cx } from '@/lib/cx'
+import { ime } from '@/lib/ime'
+import styles from './SearchField.module.css'
+
+interface SearchFieldProps {
+  label: string
+  clearLabel: string
+  value: string
+  onChange: (value: string) => void
+  size?: 'sm' | 'md'
+  onKeyDown?: (event: KeyboardEvent<HTMLInputElement>) => void
+}
+
+/** A field that narrows what is below it, as one types. Esc empties it. */
+export function SearchField({
+  label,
+  clearLabel,
+  value,
+  onChange,
+  size = 'md',
+  onKeyDown,
+}: SearchFieldProps) {
+  const field = useRef<HTMLInputElement>(null)
+  return (
+    <search className={cx(styles.box, size === 'sm' && styles.sm)}>
+      <Search size={size === 'sm' ? 15 : 17} aria-hidden />
+      <input
+        ref={field}
+        type="text"
+        inputMode="search"
+        enterKeyHint="search"
+        autoComplete="off"
+        spellCheck={false}
+        aria-label={label}
+        placeholder={label}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape' && value !== '' && !ime.isComposing(event)) {
+            event.stopPropagation()
+            onChange('')
+          }
+          onKeyDown?.(event)
+        }}
+      />
+      {value !== '' && (
+        <button
+          type="button"
+          aria-label={clearLabel}
+          onClick={() => {
+            onChange('')
+            field.current?.focus()
+          }}
+        >
+          <X size={15} aria-hidden />
+        </button>
+      )}
+    </search>
+  )
+}

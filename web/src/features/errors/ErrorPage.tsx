@@ -1,0 +1,44 @@
+import type { ReactNode } from 'react'
+import { useMatches } from 'react-router'
+import { PageTitle } from '@/components/PageTitle'
+import { ThreadLine } from '@/components/ThreadLine'
+import { cx } from '@/lib/cx'
+import styles from './ErrorPage.module.css'
+
+interface ErrorPageProps {
+  /** The status, drawn large; left out where a number would say nothing. */
+  code?: string
+  title: string
+  body: ReactNode
+  detail?: ReactNode
+  actions: ReactNode
+}
+
+/** A page that says what happened, what to do, and leads back. Stands alone or inside a layout. */
+export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps) {
+  const framed = useMatches().some((match) => match.pathname.startsWith('/home'))
+  const content = (
+    <div className={styles.column}>
+      <PageTitle>{title}</PageTitle>
+      {code && (
+        <p className={styles.code} aria-hidden>
+          {code}
+        </p>
+      )}
+      <span className={styles.thread}>
+        <ThreadLine />
+      </span>
+      <h1 className={styles.title}>{title}</h1>
+      <p className={styles.body}>{body}</p>
+      {detail}
+      <div className={styles.actions}>{actions}</div>
+    </div>
+  )
+  const className = cx(styles.page, !framed && styles.standalone)
+  if (framed && document.querySelector('main')) return <div className={className}>{content}</div>
+  return (
+    <main className={className} tabIndex={-1}>
+      {content}
+    </main>
+  )
+}

@@ -1,0 +1,71 @@
+import { useEffect } from 'react'
+import { Button, ButtonLink } from '@/components/Button'
+import { toast } from '@/lib/toast'
+import { ErrorPage } from './ErrorPage'
+import styles from './ErrorPage.module.css'
+import { texts } from './texts'
+
+const home = (
+  <ButtonLink to="/home/skill" variant="primary">
+    {texts.home}
+  </ButtonLink>
+)
+
+const reload = (
+  <Button variant="primary" onClick={() => window.location.reload()}>
+    {texts.reload}
+  </Button>
+)
+
+/** 404. */
+export function NotFoundPage() {
+  return <ErrorPage code="404" {...texts.notFound} actions={home} />
+}
+
+/** 403. */
+export function ForbiddenPage() {
+  return <ErrorPage code="403" {...texts.forbidden} actions={home} />
+}
+
+/** 500, with the number of the request for support. */
+export function FailedPage({ requestId }: { requestId: string }) {
+  const copy = () =>
+    void navigator.clipboard.writeText(requestId).then(
+      () => toast(texts.copied),
+      () => {},
+    )
+  return (
+    <ErrorPage
+      code="500"
+      title={texts.failed.title}
+      body={requestId ? texts.failed.body : texts.failed.bodyWithoutId}
+      detail={
+        requestId && (
+          <p className={styles.id}>
+            {texts.failed.requestId}
+            <code>{requestId}</code>
+            <Button variant="link" onClick={copy}>
+              {texts.copy}
+            </Button>
+          </p>
+        )
+      }
+      actions={
+        <>
+          {reload}
+          <ButtonLink to="/home/skill">{texts.home}</ButtonLink>
+        </>
+      }
+    />
+  )
+}
+
+/** The server cannot be reached; loads anew when the connection is back. */
+export function OfflinePage() {
+  useEffect(() => {
+    const onOnline = () => window.location.reload()
+    window.addEventListener('online', onOnline)
+    return () => window.removeEventListener('online', onOnline)
+  }, [])
+  return <ErrorPage {...texts.offline} actions={reload} />
+}

@@ -1,0 +1,25 @@
+/** The words of the error pages: what happened, what to do. */
+export const texts = {
+  notFound: {
+    title: 'ページが見つかりません',
+    body: 'アドレスが変わったか、削除された可能性があります。',
+  },
+  forbidden: {
+    title: 'このページを表示する権限がありません',
+    body: '必要な場合は、組織の管理者に権限の付与を依頼してください。',
+  },
+  failed: {
+    title: '問題が発生しました',
+    body: '時間をおいて、もう一度お試しください。解決しない場合は、次の番号を添えて管理者にご連絡ください。',
+    bodyWithoutId: '時間をおいて、もう一度お試しください。解決しない場合は、管理者にご連絡ください。',
+    requestId: 'お問い合わせ番号',
+  },
+  offline: {
+    title: 'サーバーに接続できません',
+    body: '通信環境を確認してください。接続が戻ると、自動で読み込み直します。',
+  },
+  home: 'スキル一覧へ戻る',
+  reload: '再読み込み',
+  copy: '番号をコピー',
+  copied: '番号をコピーしました。',
+} as const

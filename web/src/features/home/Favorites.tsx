@@ -1,0 +1,91 @@
+import { ChevronDown, Star } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { Link } from 'react-router'
+import { Button } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import { Popover } from '@/components/Popover'
+import { SkillIcon } from '@/components/SkillIcon'
+import { favoriteList } from '@/lib/favorites'
+import { usePagedList } from '@/lib/pagedList'
+import { useScrollTrigger } from '@/lib/scrollTrigger'
+import styles from './Favorites.module.css'
+import header from './Header.module.css'
+import { texts } from './texts'
+
+/** The dropdown with the user's favourite skills, read anew each time it opens. */
+export function Favorites({ compact }: { compact: boolean }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <Popover
+      label={texts.favorites.label}
+      open={open}
+      onOpenChange={setOpen}
+      align={compact ? 'end' : 'start'}
+      className={styles.panel}
+      trigger={
+        compact ? (
+          <IconButton label={texts.favorites.label}>
+            <Star size={18} />
+          </IconButton>
+        ) : (
+          <button type="button" className={header.item}>
+            {texts.favorites.label}
+            <ChevronDown className={header.chevron} size={14} aria-hidden />
+          </button>
+        )
+      }
+    >
+      <FavoriteGrid onChoose={() => setOpen(false)} />
+    </Popover>
+  )
+}
+
+function FavoriteGrid({ onChoose }: { onChoose: () => void }) {
+  const { items, loading, error, mightHaveMore, loaded } = usePagedList(favoriteList)
+  const root = useRef<HTMLDivElement>(null)
+  const sentinel = useScrollTrigger<HTMLDivElement>(root, {
+    enabled: loaded && mightHaveMore && !error,
+    onNear: () => void favoriteList.loadMore(),
+    count: items.length,
+  })
+
+  useEffect(() => void favoriteList.load(), [])
+
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+    <div className={styles.scroller} ref={root} tabIndex={0} role="group" aria-label={texts.favorites.label}>
+      {items.length > 0 && (
+        <ul className={styles.grid}>
+          {items.map((skill) => (
+            <li key={skill.id}>
+              <Link className={styles.skill} to={`/home/skill/${skill.id}`} onClick={onChoose}>
+                <SkillIcon path={skill.icon_path} size={24} />
+                <span>{skill.name}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+      {error && (
+        <p className={styles.note} role="alert">
+          {texts.favorites.error}
+          <Button
+            variant="link"
+            onClick={() => void (items.length > 0 ? favoriteList.loadMore() : favoriteList.load())}
+          >
+            {texts.favorites.reload}
+          </Button>
+        </p>
+      )}
+      {loading && <p className={styles.note}>{texts.favorites.loading}</p>}
+      {loaded && !loading && !error && items.length === 0 && (
+        <div className={styles.empty}>
+          <Star size={20} aria-hidden />
+          <p>{texts.favorites.empty}</p>
+          <p>{texts.favorites.hint}</p>
+        </div>
+      )}
+      <div ref={sentinel} />
+    </div>
+  )
+}

@@ -1,0 +1,60 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useSetAtom } from 'jotai'
+import { PanelLeft, Search } from 'lucide-react'
+import { Link, useMatch } from 'react-router'
+import { IconButton } from '@/components/IconButton'
+import { Logo } from '@/components/Logo'
+import { NARROW, useMedia } from '@/lib/media'
+import { paletteOpenAtom } from '@/lib/overlays'
+import { keys } from '@/lib/platform'
+import { configQuery, meQuery } from '@/lib/queries'
+import { sidebarOpenAtom } from '@/lib/sidebar'
+import { Favorites } from './Favorites'
+import styles from './Header.module.css'
+import { Notices } from './Notices'
+import { texts } from './texts'
+import { UserMenu } from './UserMenu'
+
+/** The header of all of /home. */
+export function Header() {
+  const { data: me } = useSuspenseQuery(meQuery)
+  const { links } = useQuery(configQuery).data ?? {}
+  const narrow = useMedia(NARROW)
+  const withThreads = useMatch('/home/skill/*') !== null
+  const openSidebar = useSetAtom(sidebarOpenAtom)
+  const openPalette = useSetAtom(paletteOpenAtom)
+
+  return (
+    <header className={styles.header} data-print="hide">
+      {narrow && withThreads && (
+        <IconButton label={texts.threads} onClick={() => openSidebar(true)}>
+          <PanelLeft size={20} />
+        </IconButton>
+      )}
+      <Link className={styles.logo} to="/home/skill" aria-label={texts.logo}>
+        <Logo size={26} />
+      </Link>
+      <nav className={styles.nav} aria-label={texts.mainNav}>
+        {!narrow && links?.news && <ExternalItem href={links.news}>{texts.news}</ExternalItem>}
+        <Favorites compact={narrow} />
+        {!narrow && links?.help && <ExternalItem href={links.help}>{texts.help}</ExternalItem>}
+      </nav>
+      <div className={styles.tools}>
+        <IconButton label={texts.search} shortcut={keys('mod', 'K')} onClick={() => openPalette(true)}>
+          <Search size={18} />
+        </IconButton>
+        <Notices />
+        <UserMenu me={me} links={links ?? {}} narrow={narrow} />
+      </div>
+    </header>
+  )
+}
+
+function ExternalItem({ href, children }: { href: string; children: string }) {
+  return (
+    <a className={styles.item} href={href} target="_blank" rel="noreferrer">
+      {children}
+      <span className="visually-hidden">{texts.newTab}</span>
+    </a>
+  )
+}

@@ -1,0 +1,23 @@
+import { Outlet } from 'react-router'
+import { Header } from './Header'
+import styles from './HomeLayout.module.css'
+import { texts } from './texts'
+
+/** The frame of all of /home: the header above, the page below. */
+export function HomeLayout() {
+  return (
+    <div className={styles.home}>
+      <button type="button" className={styles.skip} onClick={skip}>
+        {texts.skip}
+      </button>
+      <Header />
+      <div className={styles.page}>
+        <Outlet />
+      </div>
+    </div>
+  )
+}
+
+function skip(): void {
+  document.querySelector<HTMLElement>('main')?.focus()
+}

@@ -1,0 +1,130 @@
+import { useAtomValue, useSetAtom } from 'jotai'
+import {
+  Building2,
+  CircleQuestionMark,
+  FileText,
+  Keyboard,
+  LifeBuoy,
+  LogOut,
+  Mail,
+  Monitor,
+  Moon,
+  Newspaper,
+  Settings,
+  Sun,
+} from 'lucide-react'
+import { useNavigate } from 'react-router'
+import { Avatar } from '@/components/Avatar'
+import { Menu, MenuChoice, MenuItem, MenuLink, MenuSeparator } from '@/components/Menu'
+import type { AppConfig, Me } from '@/lib/api'
+import { isAdmin } from '@/lib/guard'
+import { shortcutsOpenAtom } from '@/lib/overlays'
+import { signOutEverywhere } from '@/lib/signOut'
+import { setTheme, themeAtom } from '@/lib/theme'
+import styles from './Header.module.css'
+import { texts } from './texts'
+
+const icon = { size: 16, 'aria-hidden': true } as const
+
+interface UserMenuProps {
+  me: Me
+  links: AppConfig['links']
+  /** On a narrow screen the links of the header stand here. */
+  narrow: boolean
+}
+
+/** Who is signed in, and what depends on it: how they sign in decides the links, their role the admin screens. */
+export function UserMenu({ me, links, narrow }: UserMenuProps) {
+  const navigate = useNavigate()
+  const theme = useAtomValue(themeAtom)
+  const openShortcuts = useSetAtom(shortcutsOpenAtom)
+  const { menu } = texts
+  return (
+    <Menu
+      trigger={
+        <button type="button" className={styles.avatar} aria-label={menu.label(me.name)}>
+          <Avatar name={me.name} size={30} />
+        </button>
+      }
+    >
+      <div className={styles.who}>
+        <strong>{me.name}</strong>
+        <span>{me.email}</span>
+        <span>{me.organization.name}</span>
+      </div>
+      <MenuSeparator />
+      {isAdmin(me.role) && (
+        <MenuItem icon={<Building2 {...icon} />} onSelect={() => void navigate('/admin/contract')}>
+          {menu.admin}
+        </MenuItem>
+      )}
+      {me.auth_type === 'cognito' ? (
+        <MenuItem icon={<Settings {...icon} />} onSelect={() => void navigate('/setting/change-password')}>
+          {menu.settings}
+        </MenuItem>
+      ) : (
+        <FederatedLinks links={links} />
+      )}
+      {narrow && <HeaderLinks links={links} />}
+      {!narrow && (
+        <MenuItem icon={<Keyboard {...icon} />} onSelect={() => openShortcuts(true)}>
+          {menu.shortcuts}
+        </MenuItem>
+      )}
+      <MenuSeparator />
+      <MenuChoice
+        label={menu.theme}
+        value={theme}
+        onChange={setTheme}
+        options={[
+          { value: 'system', label: menu.themes.system, icon: <Monitor {...icon} /> },
+          { value: 'light', label: menu.themes.light, icon: <Sun {...icon} /> },
+          { value: 'dark', label: menu.themes.dark, icon: <Moon {...icon} /> },
+        ]}
+      />
+      <MenuSeparator />
+      <MenuItem icon={<LogOut {...icon} />} onSelect={() => void signOutEverywhere()}>
+        {menu.signOut}
+      </MenuItem>
+    </Menu>
+  )
+}
+
+function FederatedLinks({ links }: { links: AppConfig['links'] }) {
+  return (
+    <>
+      {links.faq && (
+        <MenuLink href={links.faq} icon={<CircleQuestionMark {...icon} />}>
+          {texts.menu.faq}
+        </MenuLink>
+      )}
+      {links.contact && (
+        <MenuLink href={links.contact} icon={<Mail {...icon} />}>
+          {texts.menu.contact}
+        </MenuLink>
+      )}
+      {links.terms && (
+        <MenuLink href={links.terms} icon={<FileText {...icon} />}>
+          {texts.menu.terms}
+        </MenuLink>
+      )}
+    </>
+  )
+}
+
+function HeaderLinks({ links }: { links: AppConfig['links'] }) {
+  return (
+    <>
+      {links.news && (
+        <MenuLink href={links.news} icon={<Newspaper {...icon} />}>
+          {texts.news}
+        </MenuLink>
+      )}
+      {links.help && (
+        <MenuLink href={links.help} icon={<LifeBuoy {...icon} />}>
+          {texts.help}
+        </MenuLink>
+      )}
+    </>
+  )
+}

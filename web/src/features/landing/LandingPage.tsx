@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { ArrowRight } from 'lucide-react'
+import { ButtonLink } from '@/components/Button'
+import { Logo } from '@/components/Logo'
+import { PageTitle } from '@/components/PageTitle'
+import { configQuery } from '@/lib/queries'
+import styles from './LandingPage.module.css'
+import { texts } from './texts'
+
+/** What Tsumugi is, and the way in. */
+export function LandingPage() {
+  return (
+    <div className={styles.page}>
+      <PageTitle />
+      <header className={styles.header}>
+        <Logo size={32} />
+        <ButtonLink to="/login" variant="quiet">
+          {texts.signIn}
+        </ButtonLink>
+      </header>
+      <main className={styles.main} tabIndex={-1}>
+        <section className={styles.hero}>
+          <h1 className={styles.headline}>
+            {texts.headline.map((line) => (
+              <span key={line}>{line}</span>
+            ))}
+          </h1>
+          <Thread />
+          <div className={styles.lead}>
+            <p>{texts.lead}</p>
+            <ButtonLink to="/login" variant="primary" size="lg">
+              {texts.signIn}
+              <ArrowRight size={18} aria-hidden />
+            </ButtonLink>
+          </div>
+        </section>
+        <ul className={styles.features}>
+          {texts.features.map((feature) => (
+            <li key={feature.mark}>
+              <span className={styles.mark} aria-hidden>
+                {feature.mark}
+              </span>
+              <h2>{feature.title}</h2>
+              <p>{feature.body}</p>
+            </li>
+          ))}
+        </ul>
+      </main>
+      <Footer />
+    </div>
+  )
+}
+
+/** The thread: it leaves the headline, and leads to the button. */
+function Thread() {
+  return (
+    <svg
+      className={styles.thread}
+      viewBox="0 0 1000 600"
+      preserveAspectRatio="none"
+      fill="none"
+      aria-hidden="true"
+    >
+      <path
+        d="M1000 40C860 40 800 120 790 260S760 560 600 560 470 430 380 430 250 500 0 500"
+        stroke="currentColor"
+        vectorEffect="non-scaling-stroke"
+      />
+    </svg>
+  )
+}
+
+function Footer() {
+  const { links } = useQuery(configQuery).data ?? {}
+  const items = [
+    { label: texts.news, href: links?.news },
+    { label: texts.help, href: links?.help },
+    { label: texts.terms, href: links?.terms },
+  ].filter((item) => item.href)
+  return (
+    <footer className={styles.footer}>
+      <span>Tsumugi</span>
+      {items.length > 0 && (
+        <nav aria-label={texts.links}>
+          {items.map((item) => (
+            <a key={item.label} href={item.href} target="_blank" rel="noreferrer">
+              {item.label}
+            </a>
+          ))}
+        </nav>
+      )}
+    </footer>
+  )
+}

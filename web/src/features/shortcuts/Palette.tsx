@@ -1,0 +1,115 @@
+import { Search } from 'lucide-react'
+import { Fragment, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { Dialog } from '@/components/Dialog'
+import { ime, isEnter } from '@/lib/ime'
+import styles from './Palette.module.css'
+import { texts } from './texts'
+import { type PaletteItem, usePaletteItems } from './usePaletteItems'
+
+/** Finds threads, skills and actions as one types; the arrows choose, Enter opens. */
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [query, setQuery] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const items = usePaletteItems(query)
+  const list = useRef<HTMLDivElement>(null)
+  const id = useId()
+  const index = Math.min(chosen, items.length - 1)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen one is brought into view when it changes.
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' })
+  }, [index])
+
+  const run = (item: PaletteItem | undefined) => {
+    if (!item) return
+    onClose()
+    item.run()
+  }
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (ime.isComposing(event)) return
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step !== 0 && items.length > 0) {
+      event.preventDefault()
+      setChosen((index + step + items.length) % items.length)
+    } else if (isEnter(event)) {
+      event.preventDefault()
+      run(items[index])
+    }
+  }
+
+  return (
+    <Dialog title={texts.palette} hideTitle wide className={styles.palette} onClose={onClose}>
+      <div className={styles.field}>
+        <Search size={18} aria-hidden />
+        <input
+          type="text"
+          role="combobox"
+          aria-label={texts.placeholder}
+          aria-expanded="true"
+          aria-controls={id}
+          aria-activedescendant={items[index] ? `${id}-${items[index].id}` : undefined}
+          autoComplete="off"
+          spellCheck={false}
+          autoFocus
+          placeholder={texts.placeholder}
+          value={query}
+          onChange={(event) => {
+            setQuery(event.target.value)
+            setChosen(0)
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+      <div className={styles.list} id={id} role="listbox" aria-label={texts.results} ref={list}>
+        {items.map((item, at) => (
+          <Fragment key={item.id}>
+            {item.group !== items[at - 1]?.group && (
+              <div className={styles.group} role="presentation">
+                {item.group}
+              </div>
+            )}
+            <Row
+              id={`${id}-${item.id}`}
+              item={item}
+              selected={at === index}
+              onHover={() => setChosen(at)}
+              onRun={run}
+            />
+          </Fragment>
+        ))}
+      </div>
+      {items.length === 0 && <p className={styles.empty}>{texts.empty}</p>}
+      <p className="visually-hidden" role="status">
+        {query !== '' && texts.count(items.length)}
+      </p>
+    </Dialog>
+  )
+}
+
+interface RowProps {
+  id: string
+  item: PaletteItem
+  selected: boolean
+  onHover: () => void
+  onRun: (item: PaletteItem) => void
+}
+
+function Row({ id, item, selected, onHover, onRun }: RowProps) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's, which holds the focus.
+    // biome-ignore lint/a11y/useFocusableInteractive: as above, by aria-activedescendant.
+    <div
+      id={id}
+      role="option"
+      aria-selected={selected}
+      className={styles.row}
+      onPointerMove={onHover}
+      onClick={() => onRun(item)}
+    >
+      {item.icon}
+      <span className={styles.label}>{item.label}</span>
+      {item.note && <span className={styles.note}>{item.note}</span>}
+    </div>
+  )
+}

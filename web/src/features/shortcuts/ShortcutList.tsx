@@ -1,0 +1,40 @@
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import { keys } from '@/lib/platform'
+import styles from './ShortcutList.module.css'
+import { texts } from './texts'
+
+/** What can be done with the keyboard. */
+export function ShortcutList({ onClose }: { onClose: () => void }) {
+  const rows = [
+    [texts.list.palette, keys('mod', 'K')],
+    [texts.list.newThread, keys('mod', 'shift', 'O')],
+    [texts.list.composer, '/'],
+    [texts.list.send, 'Enter'],
+    [texts.list.break, keys('shift', 'Enter')],
+    [texts.list.escape, 'Esc'],
+    [texts.list.help, '?'],
+  ] as const
+  return (
+    <Dialog
+      title={texts.list.title}
+      onClose={onClose}
+      actions={
+        <Button autoFocus onClick={onClose}>
+          {texts.list.close}
+        </Button>
+      }
+    >
+      <dl className={styles.list}>
+        {rows.map(([what, combo]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd>
+              <kbd>{combo}</kbd>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

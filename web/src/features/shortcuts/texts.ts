@@ -1,0 +1,33 @@
+/** The words of the palette and of the list of shortcuts. */
+export const texts = {
+  palette: '検索と操作',
+  placeholder: 'スレッド、スキル、操作を検索',
+  results: '検索結果',
+  threads: 'スレッド',
+  skills: 'スキル',
+  actions: '操作',
+  empty: '一致するものはありません。',
+  untitled: '新しいスレッド',
+  count: (count: number) => `${count}件`,
+  do: {
+    home: 'スキル一覧を開く',
+    settings: 'パスワードを変更',
+    admin: '管理者画面を開く',
+    light: '明るい表示にする',
+    dark: '暗い表示にする',
+    system: '表示を端末に合わせる',
+    shortcuts: 'キーボードショートカットを見る',
+    signOut: 'ログアウト',
+  },
+  list: {
+    title: 'キーボードショートカット',
+    close: '閉じる',
+    palette: '検索と操作を開く',
+    newThread: '新しいスレッドを始める',
+    composer: '入力欄へ移動',
+    escape: '回答の停止、画面を閉じる',
+    send: '送信',
+    break: '改行',
+    help: 'この一覧を開く',
+  },
+} as const

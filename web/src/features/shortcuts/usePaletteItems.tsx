@@ -1,0 +1,86 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { useSetAtom } from 'jotai'
+import { ArrowRight, MessageSquare } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useNavigate } from 'react-router'
+import { SkillIcon } from '@/components/SkillIcon'
+import { formatDate } from '@/lib/dates'
+import { isAdmin } from '@/lib/guard'
+import { matches } from '@/lib/match'
+import { shortcutsOpenAtom } from '@/lib/overlays'
+import { meQuery, skillsQuery } from '@/lib/queries'
+import { signOutEverywhere } from '@/lib/signOut'
+import { setTheme } from '@/lib/theme'
+import { useThreads } from '@/lib/threads'
+import { texts } from './texts'
+
+/** Something the palette finds. */
+export interface PaletteItem {
+  id: string
+  group: string
+  label: string
+  note?: string
+  icon: ReactNode
+  run: () => void
+}
+
+const MOST = 6
+
+/** What the palette shows for a query: threads, skills and actions; with no query, the latest of each. */
+export function usePaletteItems(query: string): PaletteItem[] {
+  const navigate = useNavigate()
+  const { items: threads } = useThreads()
+  const skills = useQuery(skillsQuery).data ?? []
+  const actions = useActions()
+  const open = (path: string) => () => void navigate(path)
+
+  return [
+    ...threads
+      .filter((thread) => matches(query, thread.title || texts.untitled, thread.skill.name))
+      .slice(0, MOST)
+      .map((thread) => ({
+        id: `thread-${thread.id}`,
+        group: texts.threads,
+        label: thread.title || texts.untitled,
+        note: formatDate(thread.touched_at),
+        icon: <MessageSquare size={18} aria-hidden />,
+        run: open(`/home/skill/${thread.skill.id}/chat/${thread.id}`),
+      })),
+    ...skills
+      .filter((skill) => matches(query, skill.name, skill.description))
+      .slice(0, MOST)
+      .map((skill) => ({
+        id: `skill-${skill.id}`,
+        group: texts.skills,
+        label: skill.name,
+        icon: <SkillIcon path={skill.icon_path} size={20} />,
+        run: open(`/home/skill/${skill.id}`),
+      })),
+    ...actions.filter((action) => matches(query, action.label)),
+  ]
+}
+
+function useActions(): PaletteItem[] {
+  const { data: me } = useSuspenseQuery(meQuery)
+  const navigate = useNavigate()
+  const openShortcuts = useSetAtom(shortcutsOpenAtom)
+  const action = (id: string, label: string, run: () => void): PaletteItem => ({
+    id: `action-${id}`,
+    group: texts.actions,
+    label,
+    icon: <ArrowRight size={18} aria-hidden />,
+    run,
+  })
+  return [
+    action('home', texts.do.home, () => void navigate('/home/skill')),
+    ...(isAdmin(me.role) ? [action('admin', texts.do.admin, () => void navigate('/admin/contract'))] : []),
+    ...(me.auth_type === 'cognito'
+      ? [action('settings', texts.do.settings, () => void navigate('/setting/change-password'))]
+      : []),
+    action('light', texts.do.light, () => setTheme('light')),
+    action('dark', texts.do.dark, () => setTheme('dark')),
+    action('system', texts.do.system, () => setTheme('system')),
+    action('shortcuts', texts.do.shortcuts, () => openShortcuts(true)),
+    action('signout', texts.do.signOut, () => void signOutEverywhere()),
+  ]
+}

@@ -1,0 +1,41 @@
+import { useEffect, useRef } from 'react'
+import { ime, isEnter } from '@/lib/ime'
+import styles from './ThreadItem.module.css'
+import { texts } from './texts'
+
+/** A thread's name, changed in its place: Enter or leaving keeps it, Esc does not. Answers null if nothing changed. */
+export function RenameField({ title, onDone }: { title: string; onDone: (title: string | null) => void }) {
+  const field = useRef<HTMLInputElement>(null)
+  const ended = useRef(false)
+
+  useEffect(() => {
+    // A frame later: the menu that led here lets go of the focus when it is gone.
+    const frame = requestAnimationFrame(() => field.current?.select())
+    return () => cancelAnimationFrame(frame)
+  }, [])
+
+  const end = (keep: boolean) => {
+    if (ended.current) return
+    ended.current = true
+    const next = (field.current?.value ?? '').trim()
+    onDone(keep && next !== '' && next !== title ? next : null)
+  }
+
+  return (
+    <input
+      ref={field}
+      className={styles.rename}
+      aria-label={texts.renameLabel}
+      defaultValue={title}
+      maxLength={100}
+      onBlur={() => end(true)}
+      onKeyDown={(event) => {
+        if (isEnter(event)) end(true)
+        if (event.key === 'Escape' && !ime.isComposing(event)) {
+          event.stopPropagation()
+          end(false)
+        }
+      }}
+    />
+  )
+}

@@ -1,0 +1,56 @@
+import { useAtom } from 'jotai'
+import { useEffect, useRef } from 'react'
+import { Outlet, useLocation } from 'react-router'
+import { NARROW, useMedia } from '@/lib/media'
+import { sidebarOpenAtom } from '@/lib/sidebar'
+import styles from './SkillLayout.module.css'
+import { ThreadColumn } from './ThreadColumn'
+import { texts } from './texts'
+
+/** The thread list at the left (a sheet on narrow screens), the page at the right. */
+export function SkillLayout() {
+  const narrow = useMedia(NARROW)
+  return (
+    <div className={styles.layout}>
+      {narrow ? (
+        <Sheet />
+      ) : (
+        <aside className={styles.side} aria-label={texts.label} data-print="hide">
+          <ThreadColumn />
+        </aside>
+      )}
+      <main id="main" className={styles.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+    </div>
+  )
+}
+
+function Sheet() {
+  const [open, setOpen] = useAtom(sidebarOpenAtom)
+  const { key } = useLocation()
+  const dialog = useRef<HTMLDialogElement>(null)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every navigation closes it.
+  useEffect(() => setOpen(false), [key, setOpen])
+
+  useEffect(() => {
+    if (open) dialog.current?.showModal()
+    else dialog.current?.close()
+  }, [open])
+
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the click is on the backdrop; Esc does the same through onClose.
+    <dialog
+      ref={dialog}
+      className={styles.sheet}
+      aria-label={texts.label}
+      onClose={() => setOpen(false)}
+      onClick={(event) => {
+        if (event.target === dialog.current) setOpen(false)
+      }}
+    >
+      {open && <ThreadColumn onClose={() => setOpen(false)} />}
+    </dialog>
+  )
+}

@@ -1,0 +1,42 @@
+import { Plus, X } from 'lucide-react'
+import { useRef, useState } from 'react'
+import { ButtonLink } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import { SearchField } from '@/components/SearchField'
+import { keys } from '@/lib/platform'
+import styles from './ThreadColumn.module.css'
+import { ThreadGroups } from './ThreadGroups'
+import { texts } from './texts'
+
+/** The column with the threads: a new one, the search, the list. */
+export function ThreadColumn({ onClose }: { onClose?: () => void }) {
+  const [query, setQuery] = useState('')
+  const scroller = useRef<HTMLElement>(null)
+  return (
+    <div className={styles.column}>
+      <div className={styles.head}>
+        <div className={styles.row}>
+          <ButtonLink to="/home/skill" wide title={keys('mod', 'shift', 'O')}>
+            <Plus size={16} aria-hidden />
+            {texts.newThread}
+          </ButtonLink>
+          {onClose && (
+            <IconButton label={texts.close} onClick={onClose}>
+              <X size={18} />
+            </IconButton>
+          )}
+        </div>
+        <SearchField
+          label={texts.search}
+          clearLabel={texts.clear}
+          value={query}
+          onChange={setQuery}
+          size="sm"
+        />
+      </div>
+      <nav className={styles.scroller} aria-label={texts.label} ref={scroller}>
+        <ThreadGroups query={query.trim()} scroller={scroller} />
+      </nav>
+    </div>
+  )
+}

@@ -1,0 +1,88 @@
+import { MoreHorizontal, Pencil, Trash2 } from 'lucide-react'
+import { useRef, useState } from 'react'
+import { Link, useMatch, useNavigate } from 'react-router'
+import { IconButton } from '@/components/IconButton'
+import { Menu, MenuItem } from '@/components/Menu'
+import { ThreadLine } from '@/components/ThreadLine'
+import type { Thread } from '@/lib/api'
+import { cx } from '@/lib/cx'
+import { formatFull } from '@/lib/dates'
+import { deleteThread, renameThread } from '@/lib/threads'
+import { RenameField } from './RenameField'
+import styles from './ThreadItem.module.css'
+import { texts } from './texts'
+
+/** One thread of the list: its title, whether it is being answered, and what can be done with it. */
+export function ThreadItem({ thread }: { thread: Thread }) {
+  const path = `/home/skill/${thread.skill.id}/chat/${thread.id}`
+  const current = useMatch(path) !== null
+  const navigate = useNavigate()
+  const [renaming, setRenaming] = useState(false)
+  // The menu gives the focus back to its button when it closes; the field that just opened needs it more.
+  const keepFocus = useRef(false)
+  const title = thread.title || texts.untitled
+
+  const remove = () => {
+    if (current) void navigate(`/home/skill/${thread.skill.id}`)
+    deleteThread(thread.id, current ? () => void navigate(path) : undefined)
+  }
+
+  if (renaming) {
+    return (
+      <li className={styles.item} data-current={current || undefined}>
+        <RenameField
+          title={thread.title}
+          onDone={(next) => {
+            setRenaming(false)
+            if (next !== null) void renameThread(thread.id, next)
+          }}
+        />
+      </li>
+    )
+  }
+  return (
+    <li className={styles.item} data-current={current || undefined}>
+      <Link
+        className={cx(styles.link)}
+        to={path}
+        aria-current={current ? 'page' : undefined}
+        title={`${title}\n${formatFull(thread.touched_at)}`}
+      >
+        {thread.running && (
+          <span className={styles.running}>
+            <ThreadLine direction="vertical" running />
+            <span className="visually-hidden">{texts.running}</span>
+          </span>
+        )}
+        <span className={styles.title}>{title}</span>
+      </Link>
+      <span className={styles.menu}>
+        <Menu
+          align="start"
+          onCloseAutoFocus={(event) => {
+            if (keepFocus.current) event.preventDefault()
+            keepFocus.current = false
+          }}
+          trigger={
+            <IconButton label={texts.menu(title)} size="sm">
+              <MoreHorizontal size={16} />
+            </IconButton>
+          }
+        >
+          <MenuItem
+            icon={<Pencil size={16} aria-hidden />}
+            onSelect={() => {
+              keepFocus.current = true
+              setRenaming(true)
+            }}
+          >
+            {texts.rename}
+          </MenuItem>
+          <MenuItem icon={<Trash2 size={16} aria-hidden />} danger onSelect={remove}>
+            {texts.delete}
+          </MenuItem>
+        </Menu>
+      </span>
+    </li>
+  )
+}

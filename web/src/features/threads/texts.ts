@@ -1,0 +1,20 @@
+/** The words of the thread list. */
+export const texts = {
+  label: 'スレッド',
+  close: '閉じる',
+  newThread: '新しいスレッド',
+  search: 'スレッドを検索',
+  clear: '検索を消す',
+  untitled: '新しいスレッド',
+  running: '回答を書いています',
+  menu: (title: string) => `「${title}」の操作`,
+  rename: '名前を変更',
+  renameLabel: 'スレッドの名前',
+  delete: '削除',
+  empty: 'スレッドはまだありません。',
+  emptyHint: 'スキルを選んで話しかけると、ここに残ります。',
+  noMatch: '一致するスレッドはありません。',
+  loading: '読み込み中...',
+  error: '読み込みに失敗しました',
+  reload: '再読み込み',
+} as const

@@ -1,0 +1,42 @@
+import { type LoaderFunction, type LoaderFunctionArgs, redirect } from 'react-router'
+import type { Role } from './api'
+import { meQuery, queryClient } from './queries'
+import { rememberPlace } from './session'
+import { readToken } from './token'
+
+/** The roles that see the admin screens. */
+const ADMIN_ROLES: readonly Role[] = ['organization-admin', 'organization-super-admin']
+
+/** Whether a role sees the admin screens. */
+export function isAdmin(role: Role): boolean {
+  return ADMIN_ROLES.includes(role)
+}
+
+/** Sends a visitor without a token to /login, and remembers where they were going. */
+export function requireSession(request: Request): void {
+  if (readToken() !== null) return
+  const url = new URL(request.url)
+  rememberPlace(url.pathname + url.search)
+  throw redirect('/login')
+}
+
+/**
+ * A loader that runs for signed-in users only, with the current user loaded first. Loaders of nested routes start
+ * together; all that are made by this wait for the same call.
+ */
+export function signedIn(loader?: LoaderFunction): LoaderFunction {
+  return async (args: LoaderFunctionArgs, context) => {
+    requireSession(args.request)
+    await queryClient.ensureQueryData(meQuery)
+    return loader ? await loader(args, context) : null
+  }
+}
+
+/** A loader for the admin roles; others go to the skills. */
+export function adminOnly(loader?: LoaderFunction): LoaderFunction {
+  return signedIn(async (args, context) => {
+    const { role } = await queryClient.ensureQueryData(meQuery)
+    if (!isAdmin(role)) throw redirect('/home/skill')
+    return loader ? await loader(args, context) : null
+  })
+}

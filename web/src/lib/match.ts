@@ -1,0 +1,14 @@
+/** A text as it is searched: full and half width, katakana and hiragana, large and small letters alike. */
+export function fold(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\u30a1-\u30f6]/g, (char) => String.fromCharCode(char.charCodeAt(0) - 0x60))
+}
+
+/** Whether every word of the query occurs in one of the texts. */
+export function matches(query: string, ...texts: readonly string[]): boolean {
+  const words = fold(query).split(/\s+/).filter(Boolean)
+  const text = fold(texts.join('\n'))
+  return words.every((word) => text.includes(word))
+}
