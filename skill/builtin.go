@@ -145,10 +145,11 @@ func readSkill(files fs.FS, name string, categories map[string]uuid.UUID) (Skill
 	if !ok {
 		return Skill{}, fmt.Errorf("unknown category %q", raw.Category)
 	}
+	// Lists are never null, neither in the database nor in the API.
+	raw.FormFields = append([]FormField{}, raw.FormFields...)
+	raw.Suggestions = append([]string{}, raw.Suggestions...)
 	for i := range raw.FormFields {
-		if raw.FormFields[i].Options == nil {
-			raw.FormFields[i].Options = []string{} // The API's lists are never null.
-		}
+		raw.FormFields[i].Options = append([]string{}, raw.FormFields[i].Options...)
 	}
 	s := Skill{
 		ID: id, CategoryID: category, Position: raw.Position,

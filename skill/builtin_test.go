@@ -62,6 +62,9 @@ func TestBuiltinIsWhole(t *testing.T) {
 		if s.OrganizationID != nil {
 			t.Errorf("%s belongs to an organization", s.Name)
 		}
+		if s.FormFields == nil || s.Suggestions == nil {
+			t.Errorf("%s: a list would be null in JSON", s.Name)
+		}
 	}
 	for _, c := range categories {
 		if next[c.ID] == 0 {
