@@ -1,0 +1,97 @@
+import type { ElementContent } from 'hast'
+import { Check, Copy } from 'lucide-react'
+import { memo, type ReactNode, useEffect, useMemo, useState } from 'react'
+import type { highlight } from './highlight'
+import { languageName } from './languages'
+import { LazyPart, useLazyPart } from './lazyPart'
+import styles from './markdown.module.css'
+import { texts } from './texts'
+
+const highlighter = new LazyPart(async () => (await import('./highlight')).highlight)
+
+/** Colouring costs about a millisecond a kilobyte: more than this would be felt, and is shown plain. */
+const maxColoured = 30_000
+/** While code grows, what is settled is coloured in steps, not anew for every token. */
+const step = 4096
+
+export interface CodeBlockProps {
+  readonly code: string
+  readonly language: string
+  /** Whether more of it is to come. */
+  readonly growing?: boolean
+}
+
+/** A fence: its language, a button to copy it, and the code in a box of its own to scroll in. */
+export const CodeBlock = memo(function CodeBlock({ code, language, growing = false }: CodeBlockProps) {
+  const name = languageName(language)
+  return (
+    <div className={styles.code}>
+      <div className={styles.codeHead}>
+        <span>{name || texts.code}</span>
+        {!growing && <CopyCode code={code} />}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard. */}
+      <pre className={styles.codeBody} tabIndex={0} role="region" aria-label={texts.codeRegion(name)}>
+        <code>
+          <Coloured code={code} language={language} growing={growing} />
+        </code>
+      </pre>
+    </div>
+  )
+})
+
+function Coloured({ code, language, growing }: Required<CodeBlockProps>) {
+  const known = language !== '' && code.length <= maxColoured
+  const colour = useLazyPart(highlighter, known)
+  const settled = growing && code.length > step ? settledEnd(code) : code.length
+  const head = code.slice(0, settled)
+  const coloured = useMemo(() => (colour ? parts(colour, head, language) : head), [colour, head, language])
+  return (
+    <>
+      {coloured}
+      {code.slice(settled)}
+    </>
+  )
+}
+
+// The end of the last line before the last full step: it moves once in a step.
+function settledEnd(code: string): number {
+  return code.lastIndexOf('\n', Math.floor(code.length / step) * step) + 1
+}
+
+function parts(colour: typeof highlight, code: string, language: string): ReactNode {
+  return colour(code, language).map(toNode)
+}
+
+function toNode(content: ElementContent, key: number): ReactNode {
+  if (content.type === 'text') return content.value
+  if (content.type !== 'element') return null
+  const names = content.properties.className
+  return (
+    <span key={key} className={Array.isArray(names) ? names.join(' ') : undefined}>
+      {content.children.map(toNode)}
+    </span>
+  )
+}
+
+function CopyCode({ code }: { code: string }) {
+  const [said, setSaid] = useState('')
+  useEffect(() => {
+    if (said === '') return
+    const timer = setTimeout(() => setSaid(''), 2000)
+    return () => clearTimeout(timer)
+  }, [said])
+  const copy = () => {
+    navigator.clipboard.writeText(code).then(
+      () => setSaid(texts.copied),
+      () => setSaid(texts.copyFailed),
+    )
+  }
+  const Icon = said === texts.copied ? Check : Copy
+  return (
+    <button type="button" className={styles.copy} onClick={copy} data-print="hide">
+      <Icon size={14} strokeWidth={1.75} aria-hidden="true" />
+      <span aria-live="polite">{said || texts.copy}</span>
+    </button>
+  )
+}

@@ -1,0 +1,31 @@
+import { memo } from 'react'
+import { LazyPart, useLazyPart } from './lazyPart'
+import styles from './markdown.module.css'
+
+export interface MarkdownProps {
+  readonly text: string
+  /** Whether more is to come: then what is open at its end is shown as if it were closed. */
+  readonly growing?: boolean
+  /** The numbers that are sources: `[1]` becomes a reference. Keep the set while it says the same. */
+  readonly citations?: ReadonlySet<number>
+  readonly onCite?: ((index: number) => void) | null
+  /** Told of every block that is rendered. */
+  readonly onBlock?: (source: string) => void
+}
+
+const renderer = new LazyPart(async () => (await import('./Rendered')).Rendered)
+
+/** Loads the renderer ahead, so that the first text is not shown plain for a moment. */
+export function preloadMarkdown(): Promise<void> {
+  return renderer.load()
+}
+
+/**
+ * Markdown from a model: safe whatever it holds (no HTML, no scripts, no pictures from elsewhere), fast while it grows.
+ * The renderer is loaded when the first text is shown; until then the text is shown as it is.
+ */
+export const Markdown = memo(function Markdown(props: MarkdownProps) {
+  const Rendered = useLazyPart(renderer, true)
+  if (Rendered === null) return <div className={`${styles.markdown} ${styles.plain}`}>{props.text}</div>
+  return <Rendered {...props} />
+})

@@ -1,0 +1,87 @@
+import { ImageOff } from 'lucide-react'
+import { createContext, type ReactNode, useContext } from 'react'
+import type { Components, ExtraProps } from 'react-markdown'
+import { CodeBlock } from './CodeBlock'
+import styles from './markdown.module.css'
+import { texts } from './texts'
+
+/** What a click on a citation does, and whether the block is still being written. */
+export const BlockContext = createContext<{
+  readonly growing: boolean
+  readonly onCite: ((index: number) => void) | null
+}>({ growing: false, onCite: null })
+
+/** Only the web and mail; a model's other addresses, relative ones too, lead nowhere good. */
+export function safeUrl(url: string): string {
+  return /^(?:https?:\/\/|mailto:)[^\s]/i.test(url) ? url : ''
+}
+
+function Anchor({ href = '', children }: { href?: string | undefined; children?: ReactNode }) {
+  if (href === '') return <span>{children}</span>
+  return (
+    <a href={href} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  )
+}
+
+/** Pictures are not loaded: the address of one can carry what was said here to a stranger. */
+function Picture({ src, alt = '' }: { src?: string | undefined; alt?: string | undefined }) {
+  const label = alt || texts.image
+  return (
+    <span className={styles.picture}>
+      <ImageOff size={14} strokeWidth={1.75} aria-hidden="true" />
+      <Anchor href={src}>{label}</Anchor>
+    </span>
+  )
+}
+
+function Fence({ node }: ExtraProps) {
+  const { growing } = useContext(BlockContext)
+  const code = node?.children[0]
+  if (code?.type !== 'element') return null
+  const names = Array.isArray(code.properties.className) ? code.properties.className.map(String) : []
+  const language = names.find((name) => name.startsWith('language-'))?.slice(9) ?? ''
+  const text = code.children.map((child) => (child.type === 'text' ? child.value : '')).join('')
+  return <CodeBlock code={text.replace(/\n$/, '')} language={language} growing={growing} />
+}
+
+function Table({ children }: { children?: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
+    <div className={styles.table} tabIndex={0} role="region" aria-label={texts.table}>
+      <table>{children}</table>
+    </div>
+  )
+}
+
+function Cite({ value }: { value?: unknown }) {
+  const { onCite } = useContext(BlockContext)
+  const index = Number(value)
+  if (onCite === null) return <sup className={styles.cite}>{index}</sup>
+  return (
+    <button
+      type="button"
+      className={styles.cite}
+      onClick={() => onCite(index)}
+      aria-label={texts.source(index)}
+    >
+      {index}
+    </button>
+  )
+}
+
+/** How each element of an answer is drawn. Headings start at the third level: the page has its own before. */
+export const elements: Components = {
+  h1: ({ children }) => <h3 className={styles.h1}>{children}</h3>,
+  h2: ({ children }) => <h4 className={styles.h2}>{children}</h4>,
+  h3: ({ children }) => <h5 className={styles.h3}>{children}</h5>,
+  h4: ({ children }) => <h6 className={styles.h3}>{children}</h6>,
+  h5: ({ children }) => <h6 className={styles.h3}>{children}</h6>,
+  h6: ({ children }) => <h6 className={styles.h3}>{children}</h6>,
+  a: ({ href, children }) => <Anchor href={href}>{children}</Anchor>,
+  img: ({ src, alt }) => <Picture src={typeof src === 'string' ? src : undefined} alt={alt} />,
+  pre: Fence,
+  table: ({ children }) => <Table>{children}</Table>,
+  button: ({ value }) => <Cite value={value} />,
+}

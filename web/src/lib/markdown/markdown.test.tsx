@@ -1,0 +1,267 @@
+import { act, cleanup, render, screen } from '@testing-library/react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { LazyPart } from './lazyPart'
+import { Markdown, preloadMarkdown } from './Markdown'
+import { Rendered } from './Rendered'
+
+beforeAll(async () => {
+  await preloadMarkdown()
+  // The large parts come on demand; bring them in so that every test sees the final picture.
+  render(<Rendered text={'$x$\n\n```ts\n1\n```'} />)
+  await vi.waitFor(() => {
+    expect(document.querySelector('.katex')).not.toBeNull()
+    expect(document.querySelector('.hljs-number')).not.toBeNull()
+  })
+  cleanup()
+})
+afterEach(cleanup)
+
+const html = (text: string, growing = false) =>
+  renderToStaticMarkup(<Rendered text={text} growing={growing} />)
+
+/** What a person reads: the text alone, formulas by their sign. */
+function visible(text: string, growing = false): string {
+  const root = document.createElement('div')
+  root.innerHTML = html(text, growing)
+  for (const math of root.querySelectorAll('.katex')) math.replaceWith('∑')
+  for (const button of root.querySelectorAll('button')) button.remove()
+  for (const head of root.querySelectorAll('pre[aria-label]')) head.previousElementSibling?.remove()
+  return (root.textContent ?? '').replace(/\s+/g, ' ').trim()
+}
+
+describe('Japanese', () => {
+  it.each([
+    ['**「重要」**です', '<strong>「重要」</strong>です'],
+    ['これは**重要（とても）**なので', 'これは<strong>重要（とても）</strong>なので'],
+    ['~~「旧」~~は', '<del>「旧」</del>は'],
+    ['*「斜体」*も', '<em>「斜体」</em>も'],
+    ['10~20個、30~40個', '10~20個、30~40個'],
+    ['snake_case_の_名前', 'snake_case_の_名前'],
+    ['https://example.com/a、次', 'https://example.com/a'],
+  ])('%s', (source, expected) => {
+    expect(html(source)).toContain(expected)
+  })
+})
+
+describe('blocks', () => {
+  it('draws tables, lists, tasks and headings', () => {
+    expect(html('| a | b |\n|---|--:|\n| 1<br>2 | x |')).toMatch(/<table>.*<td>1<br\/>2<\/td>/s)
+    expect(html('- [x] 済\n- [ ] 未')).toMatch(/<input[^>]*checked/)
+    expect(html('# 題\n\n## 節')).toMatch(/<h3[^>]*>題<\/h3>.*<h4[^>]*>節<\/h4>/s)
+  })
+
+  it('keeps the numbers of a list that code interrupts', () => {
+    expect(html('1. a\n\n```\nx\n```\n\n2. b')).toContain('<ol start="2">')
+  })
+
+  it('shows footnotes as they were typed rather than losing them', () => {
+    expect(visible('本文[^1]です。\n\n[^1]: 注の文')).toBe('本文[^1]です。[^1]: 注の文')
+  })
+})
+
+describe('code', () => {
+  it('names the language, colours what it knows and keeps what it does not', () => {
+    expect(html('```ts\nconst a = 1\n```')).toMatch(/TypeScript.*<span class="hljs-keyword">const<\/span>/s)
+    expect(html('```klingon\nqo <b>\n```')).toMatch(/klingon.*qo &lt;b&gt;/s)
+    expect(html('- a\n\n  ```py\n  x = 1\n  ```')).toMatch(/Python.*hljs-number/s)
+  })
+
+  it('copies the code itself', async () => {
+    const writeText = vi.fn(() => Promise.resolve())
+    vi.stubGlobal('navigator', { clipboard: { writeText } })
+    render(<Rendered text={'```sh\necho "a"\n\nls\n```\n'} />)
+    await act(async () => screen.getByRole('button', { name: 'コピー' }).click())
+    expect(writeText).toHaveBeenCalledWith('echo "a"\n\nls')
+    expect(screen.getByText('コピーしました')).toBeTruthy()
+    vi.unstubAllGlobals()
+  })
+})
+
+describe('mathematics', () => {
+  it.each(['$E=mc^2$', '値は\\(x^2\\)です', '$$\nx\n$$', '$$x$$', '\\[\nx\n\\]', '- 項目\n\n  \\[ x \\]'])(
+    '%s',
+    (source) => {
+      expect(html(source)).toContain('class="katex"')
+    },
+  )
+
+  it.each([
+    '$5から$10まで',
+    '価格は$5、$を使う',
+    '費用: $100 と $200',
+    '$',
+    '$$',
+    '`$x$`',
+    '\\$x\\$',
+    '```\n$x$\n```',
+  ])('is none: %s', (source) => {
+    expect(html(source)).not.toContain('katex')
+  })
+
+  it('shows a formula that is wrong instead of failing', () => {
+    expect(html('$\\frac{1$ と')).toContain('\\frac{1')
+  })
+
+  it('leads nowhere from a formula, and stays within bounds', () => {
+    const out = html(
+      '$\\href{javascript:alert(1)}{x}$ $\\includegraphics{https://evil.example/a.png}$ $\\rule{9999em}{9999em}$',
+    )
+    expect(out).not.toContain(' href=')
+    expect(out).not.toContain('<img')
+    expect(out).not.toMatch(/style="[^"]*9999em/)
+    expect(html('$\\def\\a{\\a\\a}\\a$')).toContain('katex-error')
+  })
+})
+
+describe('R68: adversarial Markdown', () => {
+  it.each([
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '<svg><script>alert(1)</script></svg>',
+    '<iframe src="https://evil.example"></iframe>',
+    'a <b onclick="alert(1)">b</b>',
+    '<style>*{display:none}</style>',
+    '<a href="javascript:alert(1)">x</a>',
+    '<form action=https://evil.example><button>送信</button></form>',
+    '<br onload=alert(1)>',
+  ])('shows HTML as text: %s', (source) => {
+    for (const growing of [false, true]) {
+      const root = document.createElement('div')
+      root.innerHTML = html(`${source}\n\nx`, growing)
+      expect(
+        root.querySelector('script, img, svg script, iframe, style, form, b, [onclick], [onerror], [onload]'),
+      ).toBeNull()
+      expect(root.querySelector('a[href^="javascript"]')).toBeNull()
+    }
+    expect(visible(source)).toContain(source.slice(0, 4))
+  })
+
+  it.each([
+    '[x](javascript:alert(1))',
+    '[x](JaVaScRiPt:alert(1))',
+    '[x](&#106;avascript:alert(1))',
+    '[x](java\\script:alert(1))',
+    '[x](data:text/html,<script>alert(1)</script>)',
+    '[x](vbscript:x)',
+    '[x](//evil.example)',
+    '[x](/v1/signout)',
+    '[x](\u0001javascript:alert(1))',
+    '<javascript:alert(1)>',
+    '[x][1]\n\n[1]: javascript:alert(1)',
+  ])('gives dead links: %s', (source) => {
+    expect(html(source)).not.toContain('href=')
+  })
+
+  it('opens links in a new tab without telling where from', () => {
+    expect(html('[社内](https://example.com/a?b=1&c=2)')).toContain(
+      '<a href="https://example.com/a?b=1&amp;c=2" target="_blank" rel="noopener noreferrer">社内</a>',
+    )
+    expect(html('<https://example.com> www.example.com a@example.com')).toMatch(/mailto:a@example\.com/)
+  })
+
+  it('loads no pictures', () => {
+    const out = html(
+      '![図](https://evil.example/p.png?q=secret) ![](data:image/svg+xml,x) ![y](javascript:1)',
+    )
+    expect(out).not.toContain('<img')
+    expect(out).toContain('>図</a>')
+    expect(out).not.toContain('data:image')
+  })
+
+  it.each([
+    '*a ',
+    '[',
+    '![',
+    '> ',
+    '`',
+    '$',
+    '<',
+    '**',
+    '~~',
+    '- ',
+    '|',
+    '\\(',
+    '$$\n',
+    '![](',
+    '_a_',
+    'a*',
+    '[a](',
+  ])(
+    'survives what is made to break it: %s',
+    (piece) => {
+      const stairs = Array.from({ length: 60 }, (_, i) => ' '.repeat(2 * i) + piece).join('\n')
+      for (const text of [piece.repeat(1000), stairs]) {
+        render(<Rendered text={text} growing />)
+        render(<Rendered text={text} />)
+        cleanup()
+      }
+    },
+    30_000,
+  )
+})
+
+describe('citations', () => {
+  it('refers to sources that there are, and to no others', async () => {
+    const onCite = vi.fn()
+    const citations = new Set([1, 2])
+    render(<Rendered text={'規定です[1][2]。`[1]` [3]'} citations={citations} onCite={onCite} />)
+    await act(async () => screen.getByRole('button', { name: '出典2' }).click())
+    expect(onCite).toHaveBeenCalledWith(2)
+    expect(screen.getAllByRole('button')).toHaveLength(2)
+    expect(screen.getByText(/\[3\]/)).toBeTruthy()
+  })
+})
+
+const answers = [
+  'まず**「重要」**な点です。次に*強調*と`code`と~~取消~~、[公式サイト](https://example.com/path)を見ます[1]。\n\n続き',
+  '# 見出し\n\n段落の文。\n次の行。\n\n- 一つ目の**項目**\n- 二つ目\n  - 入れ子の`値`\n\n1. 番号\n2. 次\n\n---\n\n終わり',
+  '表です。\n\n| 列 | 値 |\n| --- | ---: |\n| **あ** | `1` |\n| い | 2 |\n\n後',
+  '前の行\n| 列 | 値 |\n| --- | --- |\n| あ | 1 |\n\n後',
+  'コードです。\n\n```ts\nconst a = `x`\nlet b = 2 ** 3\n```\n\n- 中\n\n  ```py\n  a = 1\n  ```\n- 次',
+  '式は $E = mc^2$ と \\(a_1\\) です。\n\n$$\n\\sum x\n\n$$\n\n\\[ y \\]\n\n価格は $5 です。',
+  '> 引用の**文**\n> 続き\n\n太字**の中の`コード`も**閉じる。***両方***と __下線__。\n\n<https://example.com/x> と a < b です。',
+  '![図](https://example.com/a.png) と ![別](x)\n\n* 星の項目\n* **太い**: 説明\n\n2025\n年',
+]
+
+describe('while it grows', () => {
+  it.each(answers)('never shows what it takes back: %s', (answer) => {
+    const final = visible(answer)
+    for (let length = 0; length <= answer.length; length++) {
+      const prefix = answer.slice(0, length)
+      const shown = visible(prefix, true)
+      expect(final.startsWith(shown), `${JSON.stringify(prefix)} shows ${JSON.stringify(shown)}`).toBe(true)
+    }
+    expect(visible(answer, true)).toBe(final)
+  })
+
+  it('renders only the last block anew', () => {
+    const paragraphs = Array.from({ length: 40 }, (_, i) => `段落${i}の**文**です。${'あ'.repeat(40)}`)
+    const answer = paragraphs.join('\n\n')
+    const rendered: string[] = []
+    const onBlock = (source: string) => rendered.push(source)
+    const view = render(<Rendered text="" growing onBlock={onBlock} />)
+    let commits = 0
+    for (let length = 0; length < answer.length; length += 12) {
+      view.rerender(<Rendered text={answer.slice(0, length)} growing onBlock={onBlock} />)
+      commits++
+    }
+    view.rerender(<Rendered text={answer} growing={false} onBlock={onBlock} />)
+    // One for each commit, and one more for each block when it stops being the last.
+    expect(rendered.length).toBeLessThanOrEqual(commits + 2 * paragraphs.length + 1)
+    expect(rendered.filter((source) => source.startsWith('段落0の')).length).toBeLessThan(12)
+  })
+
+  it('shows the text as it is until the renderer is there, and after a failed load tries again', async () => {
+    let fail = true
+    const part = new LazyPart(async () => {
+      if (fail) throw new Error('offline')
+      return 'there'
+    })
+    await expect(part.load()).rejects.toThrow('offline')
+    fail = false
+    await part.load()
+    expect(part.value).toBe('there')
+    expect(renderToStaticMarkup(<Markdown text="**a**" />)).toContain('<strong>a</strong>')
+  })
+})

@@ -1,0 +1,159 @@
+import type { Block } from './split'
+
+/** A block as the renderer takes it, and which of the larger extensions it needs. */
+export interface Prepared {
+  readonly markdown: string
+  readonly math: boolean
+  /** The language of its first fence, if any: whether code is worth colouring. */
+  readonly code: boolean
+}
+
+/**
+ * Writes what models write as Markdown that the renderer knows: `\( … \)` and `\[ … \]` become dollars, dollars that
+ * mean money are escaped, and footnotes, which would need the whole text, stay as they were typed.
+ */
+export function prepare(block: Block): Prepared {
+  if (block.kind === 'math') {
+    return { markdown: `$$\n${mathBody(block.source)}\n$$`, math: true, code: false }
+  }
+  if (block.kind === 'code') return { markdown: block.source, math: false, code: fence.test(block.source) }
+  const writer = new Writer(block.source)
+  const markdown = writer.write()
+  return { markdown, math: writer.math, code: writer.code }
+}
+
+function mathBody(source: string): string {
+  const body = source.trim()
+  const inner = body.startsWith('$$')
+    ? body.slice(2).replace(/\$\$$/, '')
+    : body.slice(2).replace(/\\\]$/, '')
+  return inner.replace(/\n\s*\n/g, '\n').trim()
+}
+
+const fence = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})[ \t]*([^\s`]*)/
+const footnote = /^([ \t>]*)\[\^([^\]\s]+)\]:/
+
+/** One pass over a block, copying what is code and rewriting what is not. */
+class Writer {
+  math = false
+  code = false
+  #at = 0
+  #out = ''
+
+  constructor(private readonly source: string) {}
+
+  write(): string {
+    while (this.#at < this.source.length) {
+      if (this.#at === 0 || this.source[this.#at - 1] === '\n') this.#line()
+      this.#character()
+    }
+    return this.#out
+  }
+
+  /** At the start of a line: copies a whole fence, and escapes the definition of a footnote. */
+  #line(): void {
+    for (;;) {
+      const end = this.source.indexOf('\n', this.#at)
+      const line = this.source.slice(this.#at, end === -1 ? undefined : end)
+      const open = fence.exec(line)
+      if (open === null) {
+        const note = footnote.exec(line)
+        if (note !== null) this.#copy(note[0].length, `${note[1]}\\[^${note[2]}\\]:`)
+        return
+      }
+      if (open[2] !== '') this.code = true
+      this.#copy(this.#fenceLength(open[1] ?? '```'))
+      if (this.#at >= this.source.length) return
+    }
+  }
+
+  #fenceLength(mark: string): number {
+    const close = new RegExp(`\\n[ \\t>]*\\${mark[0]}{${mark.length},}[ \\t]*(?:\\n|$)`)
+    const rest = this.source.slice(this.#at)
+    const match = close.exec(rest)
+    return match === null ? rest.length : match.index + match[0].length
+  }
+
+  #character(): void {
+    const char = this.source[this.#at]
+    if (char === '\\') this.#backslash()
+    else if (char === '`') this.#span('`')
+    else if (char === '$') this.#dollar()
+    else if (char !== undefined) this.#copy(1)
+  }
+
+  #backslash(): void {
+    const next = this.source[this.#at + 1]
+    if (next === '(' || next === '[') {
+      const close = next === '(' ? '\\)' : '\\]'
+      const inner = this.#until(close, this.#at + 2)
+      if (inner !== null && inner.trim() !== '' && !inner.includes('$')) {
+        this.math = true
+        const mark = next === '(' ? '$' : '$$'
+        // Delimiters on lines of their own stay there: that is displayed mathematics in a list.
+        const body = inner.startsWith('\n') ? inner : inner.trim()
+        this.#copy(inner.length + 4, mark + body + mark)
+        return
+      }
+    }
+    this.#copy(2)
+  }
+
+  /** A run of backticks and all up to the run that closes it; a run that nothing closes is text. */
+  #span(mark: string): void {
+    const run = this.#run(mark)
+    const inner = this.#closing(mark, run)
+    this.#copy(inner === null ? run : inner + 2 * run)
+  }
+
+  #dollar(): void {
+    const run = this.#run('$')
+    const inner = this.#closing('$', run)
+    if (inner !== null && (run > 1 || this.#isFormula(inner))) {
+      this.math = true
+      this.#copy(inner + 2 * run)
+    } else {
+      this.#copy(run, '\\$'.repeat(run))
+    }
+  }
+
+  /** Tells `$x$` from prices: as Pandoc does, and no Japanese sentence stands in a formula outside `\text{…}`. */
+  #isFormula(length: number): boolean {
+    const inner = this.source.slice(this.#at + 1, this.#at + 1 + length)
+    const after = this.source[this.#at + 2 + length] ?? ''
+    if (inner === '' || /^\s|\s$/.test(inner) || /\d/.test(after)) return false
+    return !/[\u3040-\u30ff、。「」]/.test(inner.replace(/\\[a-z]+\{[^}]*\}/g, ''))
+  }
+
+  #run(mark: string): number {
+    let length = 0
+    while (this.source[this.#at + length] === mark) length++
+    return length
+  }
+
+  /** How many characters stand between the run here and the run of the same length that closes it. */
+  #closing(mark: string, run: number): number | null {
+    const from = this.#at + run
+    const close = new RegExp(`(?<!\\${mark})\\${mark}{${run}}(?!\\${mark})`, 'g')
+    close.lastIndex = from
+    const match = close.exec(this.source)
+    if (match === null || hasBlankLine(this.source.slice(from, match.index))) return null
+    return match.index - from
+  }
+
+  #until(close: string, from: number): string | null {
+    const end = this.source.indexOf(close, from)
+    if (end === -1) return null
+    const inner = this.source.slice(from, end)
+    return hasBlankLine(inner) ? null : inner
+  }
+
+  #copy(length: number, as = this.source.slice(this.#at, this.#at + length)): void {
+    this.#out += as
+    this.#at += length
+  }
+}
+
+function hasBlankLine(text: string): boolean {
+  return /\n[ \t]*\n/.test(text)
+}

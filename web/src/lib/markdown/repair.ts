@@ -1,0 +1,296 @@
+import type { Block } from './split'
+
+/**
+ * The last block of a text that is still being written, made to look as it will when what has been opened is closed:
+ * open emphasis and code are closed, and what cannot be told yet (half a link, a formula, the first line of a table,
+ * a lone `-`) waits for the characters that decide it. So nothing that has been shown changes its kind.
+ */
+export function repairTail(block: Block): Block {
+  const source = repairSource(block)
+  return source === block.source ? block : { ...block, source }
+}
+
+function repairSource({ source, kind }: Block): string {
+  if (kind === 'math') return isClosedMath(source) ? source : ''
+  if (kind === 'code') return repairCode(source)
+  const fenced = openFence(source)
+  if (fenced !== null) return source.slice(0, fenced) + repairCode(source.slice(fenced))
+  if (endsWithFence(source)) return source
+  return repairText(source)
+}
+
+function isClosedMath(source: string): boolean {
+  const body = source.trim()
+  if (body.startsWith('$$')) return body.length > 4 && body.endsWith('$$')
+  return body.endsWith('\\]')
+}
+
+/** The line that opens a fence is not ended, or the last line may be the fence's end: both wait. */
+function repairCode(source: string): string {
+  const fence = /^[ \t]*(`{3,}|~{3,})/.exec(source)
+  if (fence === null) return source
+  if (!source.includes('\n')) return ''
+  return source.replace(/\n[ \t>]*(`{1,}|~{1,})$/, '')
+}
+
+/** Whether the last line is the end of a fence. */
+function endsWithFence(source: string): boolean {
+  const start = source.trimEnd().lastIndexOf('\n') + 1
+  return /^[ \t>]*(?:`{3,}|~{3,})\s*$/.test(source.slice(start)) && openFence(source.slice(0, start)) !== null
+}
+
+/** Where the fence begins that is still open at the end of a list or a quotation, or null. */
+function openFence(source: string): number | null {
+  let open: { mark: string; at: number } | null = null
+  let at = 0
+  for (const line of source.split('\n')) {
+    const match = /^([ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}|~{3,})(.*)$/.exec(line)
+    const mark = match?.[2] ?? ''
+    if (match !== null && open === null) open = { mark, at: at + (match[1]?.length ?? 0) }
+    else if (open !== null && mark.startsWith(open.mark) && match?.[3]?.trim() === '') open = null
+    at += line.length + 1
+  }
+  return open?.at ?? null
+}
+
+function repairText(source: string): string {
+  const decided = withoutUndecidedTable(withoutUndecidedLine(source))
+  if (decided === '') return ''
+  return startsTable(decided) ? repairTable(decided) : repairInline(decided)
+}
+
+/** A line of marks alone may become a rule, a heading's underline, a list item, a fence or a quotation. */
+function withoutUndecidedLine(source: string): string {
+  const start = source.lastIndexOf('\n') + 1
+  if (!/^[ \t>]*(?:[-*+=_`~>#|: \t]+|\d{1,9}[.)]?[ \t]*)$/.test(source.slice(start))) return source
+  const isRule = startsTable(source) && start > 0 && source.indexOf('\n') === start - 1
+  return isRule ? source : source.slice(0, Math.max(0, start - 1))
+}
+
+/** Lines with bars after a paragraph wait as well until they are a table, which then is a block of its own. */
+function withoutUndecidedTable(source: string): string {
+  if (startsTable(source) || source.endsWith('\n\n')) return source
+  const lines = source.replace(/\n$/, '').split('\n')
+  let first = lines.length
+  while (first > 0 && /^[ \t]*\|/.test(lines[first - 1] ?? '')) first--
+  const bars = lines.length - first
+  const undecided = bars === 1 || (bars === 2 && /^[ \t|:-]*$/.test(lines[first + 1] ?? ''))
+  return undecided ? lines.slice(0, first).join('\n') : source
+}
+
+function startsTable(source: string): boolean {
+  return /^[ \t]*\|/.test(source)
+}
+
+/** A table is one from its second line on: until then it waits, and a rule begun is completed. */
+function repairTable(source: string): string {
+  const [head = '', rule, ...rows] = source.split('\n')
+  if (rule === undefined) return ''
+  if (rows.length === 0) {
+    if (!/^[ \t]*\|?[ \t|:-]*$/.test(rule)) return repairInline(source)
+    const cells = head
+      .trim()
+      .replace(/^\||\|$/g, '')
+      .split(/(?<!\\)\|/).length
+    return `${head}\n|${' --- |'.repeat(cells)}`
+  }
+  const last = source.lastIndexOf('|')
+  return source.slice(0, last + 1) + repairInline(source.slice(last + 1))
+}
+
+/** Closes or hides what is open in the last paragraph, list item or cell. */
+function repairInline(source: string): string {
+  const from = segmentStart(source)
+  return source.slice(0, from) + new Tail(source.slice(from)).repair()
+}
+
+/** Emphasis does not reach over blank lines, list items, quotations or headings. */
+function segmentStart(source: string): number {
+  let start = 0
+  const boundary =
+    /\n(?=[ \t]*\n|[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]|[ \t]*>|[ \t]*#{1,6}[ \t])|(?<=\n)[ \t]*\n/g
+  for (const match of source.matchAll(boundary)) start = match.index + match[0].length
+  const marker = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|#{1,6}[ \t]+)*(?:\[[ xX]\][ \t]+)?/.exec(
+    source.slice(start),
+  )
+  return start + (marker?.[0].length ?? 0)
+}
+
+/** How long a text in brackets may be kept back. */
+const maxHidden = 80
+
+const delimiters = new Set(['*', '~', '_'])
+
+class Tail {
+  readonly #open: string[] = []
+  #bracket = -1
+
+  constructor(private readonly text: string) {}
+
+  repair(): string {
+    const { text } = this
+    let at = 0
+    while (at < text.length) {
+      const char = text[at] ?? ''
+      if (char === '\\') {
+        const formula = this.#formula(at)
+        if (formula !== null) return formula
+        // A lone backslash at the end escapes what has not come.
+        if (at === text.length - 1) return this.#close(text.slice(0, at))
+        at += 2
+      } else if (char === '`') {
+        const next = this.#code(at)
+        if (typeof next === 'string') return next
+        at = next
+      } else if (char === '$') {
+        const next = this.#dollars(at)
+        if (typeof next === 'string') return next
+        at = next
+      } else if (char === '[') {
+        this.#bracket = text[at - 1] === '!' ? at - 1 : at
+        at++
+      } else if (char === ']') {
+        const next = this.#afterBracket(at)
+        if (typeof next === 'string') return next
+        at = next
+      } else if (char === '<') {
+        const next = this.#angle(at)
+        if (typeof next === 'string') return next
+        at = next
+      } else if (delimiters.has(char)) {
+        const next = this.#emphasis(at, char)
+        if (typeof next === 'string') return next
+        at = next
+      } else at++
+    }
+    return this.#close(this.#hideBracket(text))
+  }
+
+  /** Closes what is open, the last one first. What stands open around nothing is taken away. */
+  #close(text: string): string {
+    let closed = text.replace(/!$/, '')
+    for (const mark of this.#open.toReversed()) {
+      const bare = closed.trimEnd()
+      closed = bare.endsWith(mark) ? bare.slice(0, -mark.length) : bare + mark
+    }
+    return closed
+  }
+
+  #formula(at: number): string | null {
+    const mark = this.text[at + 1]
+    if (mark !== '(' && mark !== '[') return null
+    const close = mark === '(' ? '\\)' : '\\]'
+    return this.text.indexOf(close, at + 2) === -1 ? this.#close(this.text.slice(0, at)) : null
+  }
+
+  #code(at: number): number | string {
+    const run = runLength(this.text, at)
+    const close = closingRun(this.text, at + run, '`', run)
+    if (close !== -1) return close + run
+    const inner = this.text.slice(at + run)
+    const begun = this.text.slice(0, at)
+    // A run at the end that is shorter may be the beginning of the one that closes.
+    const body = inner.replace(/`+$/, '')
+    if (body.trim() === '') return this.#close(begun)
+    const mark = '`'.repeat(run)
+    return this.#close(begun + mark + body.trimEnd() + mark)
+  }
+
+  /** A formula that has begun waits; money does not. */
+  #dollars(at: number): number | string {
+    const run = runLength(this.text, at)
+    const close = closingRun(this.text, at + run, '$', run)
+    if (close !== -1) return close + run
+    const inner = this.text.slice(at + run)
+    const formula =
+      run > 1 || (/^[^\s\d]/.test(inner) && !/[\u3040-\u30ff\u3400-\u9fff、。]/.test(inner)) || inner === ''
+    return formula ? this.#close(this.text.slice(0, at)) : at + run
+  }
+
+  /** What stands in brackets may be a link, a picture or a citation: it waits, unless it grows long. */
+  #hideBracket(text: string): string {
+    const start = this.#bracket
+    return start === -1 || text.length - start > maxHidden ? text : text.slice(0, start)
+  }
+
+  #afterBracket(at: number): number | string {
+    if (this.#bracket === -1) return at + 1
+    const start = this.#bracket
+    // The bracket is the last that has come: what follows decides.
+    if (at === this.text.length - 1) return at + 1
+    this.#bracket = -1
+    if (this.text[at + 1] !== '(') return at + 1
+    const close = linkEnd(this.text, at + 1)
+    if (close !== -1) return close
+    if (this.text[start] === '!') return this.#close(this.text.slice(0, start))
+    return this.#close(this.text.slice(0, start) + this.text.slice(start + 1, at))
+  }
+
+  /** Half a tag or an address in angle brackets waits for its end. */
+  #angle(at: number): number | string {
+    const inner = this.text.slice(at)
+    const whole = /^<[^<>\n]*>/.exec(inner)
+    if (whole !== null) return at + whole[0].length
+    return /^<(?:[a-zA-Z/!][^\s<>]*)?$/.test(inner) ? this.#close(this.text.slice(0, at)) : at + 1
+  }
+
+  #emphasis(at: number, char: string): number | string {
+    const run = runLength(this.text, at)
+    const mark = char === '~' ? '~~' : char.repeat(Math.min(run, 2))
+    if (char === '~' && run !== 2)
+      return at + run < this.text.length ? at + run : this.#close(this.text.slice(0, at))
+    const before = this.text[at - 1] ?? ' '
+    const after = this.text[at + run]
+    if (char === '_' && /\w/.test(before)) {
+      if (after === undefined || /\w/.test(after)) return at + run
+    }
+    return this.#mark(at, run, mark, before, after)
+  }
+
+  #mark(at: number, run: number, mark: string, before: string, after: string | undefined): number | string {
+    const top = this.#open.at(-1)
+    if (top !== undefined && top[0] === mark[0] && !/\s/.test(before)) {
+      if (run >= top.length) {
+        this.#open.pop()
+        return run > top.length ? this.#emphasisRest(at + top.length) : at + run
+      }
+      // One `*` at the end of `**text` is the first half of its end.
+      if (after === undefined) return this.#close(this.text.slice(0, at))
+    }
+    if (after === undefined) return this.#close(this.text.slice(0, at))
+    if (!/\s/.test(after)) this.#open.push(...(run === 3 ? [mark, mark[0] ?? ''] : [mark]))
+    return at + run
+  }
+
+  #emphasisRest(at: number): number | string {
+    return this.#emphasis(at, this.text[at] ?? '')
+  }
+}
+
+function runLength(text: string, at: number): number {
+  let end = at
+  while (text[end] === text[at]) end++
+  return end - at
+}
+
+function closingRun(text: string, from: number, mark: string, run: number): number {
+  for (let at = text.indexOf(mark, from); at !== -1; ) {
+    const length = runLength(text, at)
+    if (length === run) return at
+    at = text.indexOf(mark, at + length)
+  }
+  return -1
+}
+
+/** Where a link's destination in parentheses ends, or -1. */
+function linkEnd(text: string, open: number): number {
+  let depth = 0
+  for (let at = open; at < text.length; at++) {
+    const char = text[at]
+    if (char === '\\') at++
+    else if (char === '(') depth++
+    else if (char === ')' && --depth === 0) return at + 1
+    else if (char === '\n') return at
+  }
+  return -1
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { type Block, GrowingText, splitBlocks } from './split'
+
+const document = `# 見出し
+
+最初の段落です。
+続きの行。
+
+- 一つ目
+- 二つ目
+
+  項目の続き
+
+1. 番号
+2. 番号
+
+| 列 | 値 |
+| --- | --- |
+| あ | 1 |
+
+\`\`\`ts
+const a = 1
+
+// 空行の後
+\`\`\`
+
+> 引用
+> 続き
+
+$$
+E = mc^2
+
+x
+$$
+
+前文
+\\[
+a + b
+\\]
+後文
+
+[ref]: https://example.com
+
+    字下げのコード
+
+題
+---
+
+終わり`
+
+const sources = (blocks: readonly Block[]) => blocks.map((block) => block.source.trimEnd())
+
+describe('splitBlocks', () => {
+  it('keeps every character but blank lines', () => {
+    const squeeze = (text: string) => text.replace(/\n+/g, '\n').trim()
+    const blocks = splitBlocks(document)
+    expect(squeeze(blocks.map((block) => block.source).join('\n'))).toBe(squeeze(document))
+    for (const block of blocks) {
+      expect(document.slice(block.start, block.start + block.source.length)).toBe(block.source)
+    }
+  })
+
+  it('keeps lists, tables, fences and mathematics in one piece', () => {
+    const blocks = splitBlocks(document)
+    expect(sources(blocks)).toContain('$$\nE = mc^2\n\nx\n$$')
+    expect(sources(blocks)).toContain('\\[\na + b\n\\]')
+    expect(blocks.filter((block) => block.kind === 'math')).toHaveLength(2)
+    expect(blocks.filter((block) => block.kind === 'code')).toHaveLength(2)
+    expect(sources(blocks)).toContain('- 一つ目\n- 二つ目\n\n  項目の続き')
+  })
+
+  it('leaves mathematics inside a sentence in its sentence', () => {
+    for (const text of ['\\[a\\] と b', '値は $$x$$ です', '$$x$$ です', '価格は $5 です']) {
+      expect(splitBlocks(text)).toEqual([{ start: 0, source: text, kind: 'text' }])
+    }
+    expect(splitBlocks('$$x$$')[0]?.kind).toBe('math')
+    expect(splitBlocks('\\[x\\]\n')[0]?.kind).toBe('math')
+  })
+
+  it('takes all kinds of line ends', () => {
+    expect(sources(splitBlocks('a\r\n\r\nb\rc'))).toEqual(['a', 'b\nc'])
+  })
+})
+
+describe('GrowingText', () => {
+  it('gives for every prefix what splitting anew would give', () => {
+    const odd = [
+      'a\n\n    b\n\n- c\n\n    d\n\n\n    e\nf\n===\ng\n',
+      '> a\nb\n\n> c\n```\nd\n',
+      '- a\n\n\n- b\n\n1. c\n\nd\n---\n',
+    ]
+    for (const text of [document, ...odd]) {
+      const growing = new GrowingText()
+      for (let length = 0; length <= text.length; length++) {
+        const prefix = text.slice(0, length)
+        expect(growing.update(prefix), JSON.stringify(prefix)).toEqual(new GrowingText().update(prefix))
+      }
+    }
+  })
+
+  it('agrees with the complete text at its end, but for mathematics that never ended', () => {
+    expect(new GrowingText().update(document)).toEqual(splitBlocks(document))
+    const open = '前\n\n$$\nx\n\n後'
+    expect(new GrowingText().update(open).map((block) => block.kind)).toEqual(['text', 'math'])
+    expect(splitBlocks(open).map((block) => block.kind)).toEqual(['text', 'text', 'text'])
+  })
+
+  it('keeps settled blocks as they are', () => {
+    const growing = new GrowingText()
+    const before = growing.update('一\n\n二\n\n三')
+    const after = growing.update('一\n\n二\n\n三です\n\n四')
+    expect(after).toHaveLength(4)
+    expect(after[0]).toBe(before[0])
+  })
+
+  it('starts over when the text is another one', () => {
+    const growing = new GrowingText()
+    growing.update('一\n\n二\n\n三')
+    expect(sources(growing.update('別\n\n物'))).toEqual(['別', '物'])
+    expect(growing.update('')).toEqual([])
+  })
+})
