@@ -1,0 +1,118 @@
+package stream_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// event is one event as a client's parser would dispatch it.
+type event struct {
+	id   string // "" if the event brought none.
+	data string
+}
+
+// chunk is the part of a UI message chunk that the tests look at.
+type chunk struct {
+	Type  string          `json:"type"`
+	Delta string          `json:"delta"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// parseEvents reads an event stream by the rules of the WHATWG, section 9.2.6. It is written apart from the code that
+// it checks. comments counts the lines that begin with a colon.
+func parseEvents(t testing.TB, raw []byte) (events []event, comments int) {
+	t.Helper()
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	text := strings.ReplaceAll(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\r", "\n")
+	var data []string
+	id := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" {
+			if data != nil {
+				events = append(events, event{id, strings.Join(data, "\n")})
+			}
+			data, id = nil, ""
+			continue
+		}
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch name {
+		case "":
+			comments++
+		case "data":
+			data = append(data, value)
+		case "id":
+			id = value
+		case "retry":
+		default:
+			t.Fatalf("a field that no client knows: %q", line)
+		}
+	}
+	return events, comments
+}
+
+// client is what a client makes of the streams that it reads one after the other.
+type client struct {
+	text     string
+	cursor   string // Last event id.
+	terminal []string
+	types    []string
+	done     bool
+}
+
+// read takes an event stream in. It fails the test if a cursor is not the length of the text.
+func (c *client) read(t testing.TB, raw []byte) {
+	t.Helper()
+	events, _ := parseEvents(t, raw)
+	for _, e := range events {
+		if c.done {
+			t.Fatalf("an event after [DONE]: %q", e.data)
+		}
+		if e.data == "[DONE]" {
+			c.done = true
+			continue
+		}
+		var ch chunk
+		if err := json.Unmarshal([]byte(e.data), &ch); err != nil {
+			t.Fatalf("data is no JSON: %q: %v", e.data, err)
+		}
+		c.types = append(c.types, ch.Type)
+		switch ch.Type {
+		case "text-delta":
+			c.text += ch.Delta
+		case "data-reset":
+			c.text = ""
+		case "finish", "abort", "error":
+			c.terminal = append(c.terminal, ch.Type)
+		}
+		if e.id == "" {
+			continue
+		}
+		c.cursor = e.id
+		if ch.Type == "start" {
+			continue // Says where the stream begins; what a reset drops goes after it.
+		}
+		if cursor, ok := stream.ParseCursor(e.id); !ok || cursor.Offset != len(c.text) {
+			t.Fatalf("cursor %q where the text has %d bytes", e.id, len(c.text))
+		}
+	}
+}
+
+// drain returns all that a watch has at present.
+func drain(w *stream.Watch) []byte {
+	var all []byte
+	for b := w.Take(); b != nil; b = w.Take() {
+		all = append(all, b...)
+	}
+	return all
+}
+
+var done = stream.End{Outcome: stream.Finished, FinishReason: "stop", Metadata: map[string]any{"usage": map[string]int{"output_tokens": 3}}}
+
+func newText(run int) *stream.Text {
+	return stream.NewText(stream.Head{MessageID: "0190", Run: run, Metadata: map[string]any{"thread_id": "t"}})
+}
