@@ -57,7 +57,7 @@ func parseEvents(t testing.TB, raw []byte) (events []event, comments int) {
 
 // client is what a client makes of the streams that it reads one after the other.
 type client struct {
-	text     string
+	text     string // As of the end of the last read.
 	cursor   string // Last event id.
 	terminal []string
 	types    []string
@@ -68,6 +68,8 @@ type client struct {
 func (c *client) read(t testing.TB, raw []byte) {
 	t.Helper()
 	events, _ := parseEvents(t, raw)
+	text := []byte(c.text)
+	defer func() { c.text = string(text) }()
 	for _, e := range events {
 		if c.done {
 			t.Fatalf("an event after [DONE]: %q", e.data)
@@ -83,9 +85,9 @@ func (c *client) read(t testing.TB, raw []byte) {
 		c.types = append(c.types, ch.Type)
 		switch ch.Type {
 		case "text-delta":
-			c.text += ch.Delta
+			text = append(text, ch.Delta...)
 		case "data-reset":
-			c.text = ""
+			text = text[:0]
 		case "finish", "abort", "error":
 			c.terminal = append(c.terminal, ch.Type)
 		}
@@ -96,8 +98,8 @@ func (c *client) read(t testing.TB, raw []byte) {
 		if ch.Type == "start" {
 			continue // Says where the stream begins; what a reset drops goes after it.
 		}
-		if cursor, ok := stream.ParseCursor(e.id); !ok || cursor.Offset != len(c.text) {
-			t.Fatalf("cursor %q where the text has %d bytes", e.id, len(c.text))
+		if cursor, ok := stream.ParseCursor(e.id); !ok || cursor.Offset != len(text) {
+			t.Fatalf("cursor %q where the text has %d bytes", e.id, len(text))
 		}
 	}
 }

@@ -1,0 +1,62 @@
+package stream_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGoldenStreams fixes the bytes on the wire. The app's tests read the same files with the AI SDK's own reader.
+func TestGoldenStreams(t *testing.T) {
+	t.Parallel()
+	const answer = "こんにちは。**「紡ぐ」**とは、繭から糸を引き出すことです。\n\n```go\nfmt.Println(\"糸\")\n```"
+	write := func(cursor string, end stream.End) []byte {
+		text := stream.NewText(stream.Head{
+			MessageID: "0190f3c2-0000-7000-8000-000000000001", Run: 1,
+			Metadata: map[string]any{"thread_id": "0190f3c2-0000-7000-8000-000000000002", "user_message_id": "0190f3c2-0000-7000-8000-000000000003"},
+		})
+		w := text.Watch(cursor)
+		text.PutStep("retrieval", "running", "")
+		text.PutStep("retrieval", "success", "3件")
+		text.PutSource(stream.Source{
+			SourceID: "0190f3c2-0000-7000-8000-000000000004", MediaType: "application/pdf", Title: "繭と糸", Filename: "繭と糸.pdf", Index: 1, Page: 3,
+		})
+		for _, r := range answer {
+			text.AppendText(string(r))
+		}
+		text.CloseText()
+		text.PutTitle("紡ぐの意味")
+		text.Finish(end)
+		if cursor != "" {
+			w = text.Watch(cursor)
+		}
+		return drain(w)
+	}
+	for name, got := range map[string][]byte{
+		"finish.sse":  write("", done),
+		"abort.sse":   write("", stream.End{Outcome: stream.Aborted, Reason: "stopped"}),
+		"error.sse":   write("", stream.End{Outcome: stream.Failed, ErrorText: "モデルの応答が途中で途切れました。もう一度お試しください。", Code: "model_interrupted", Retryable: true}),
+		"resumed.sse": write("1-15", done),
+		"reset.sse":   write("2-15", done),
+	} {
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(path, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+}
