@@ -322,8 +322,8 @@ type AppConfig struct {
 	Links Links  `json:"links"`
 
 	// ModelConnected False when the embedded offline engine answers.
-	ModelConnected bool    `json:"model_connected"`
-	TagManagerID   *string `json:"tag_manager_id,omitempty"`
+	ModelConnected bool   `json:"model_connected"`
+	TagManagerID   string `json:"tag_manager_id,omitempty,omitzero"`
 }
 
 // AuthKind defines model for AuthKind.
@@ -374,7 +374,7 @@ type Citation struct {
 type DataSource struct {
 	ChunkCount int                `json:"chunk_count"`
 	CreatedAt  time.Time          `json:"created_at"`
-	Error      *string            `json:"error,omitempty"`
+	Error      string             `json:"error,omitempty,omitzero"`
 	Filename   string             `json:"filename"`
 	ID         openapi_types.UUID `json:"id"`
 	MediaType  string             `json:"media_type"`
@@ -399,7 +399,7 @@ type FavoriteSkill struct {
 
 // FavoriteSkillDeleteRequest defines model for FavoriteSkillDeleteRequest.
 type FavoriteSkillDeleteRequest struct {
-	SkillID openapi_types.UUID `json:"skill_id"`
+	SkillID string `json:"skill_id"`
 }
 
 // FavoriteSkillList defines model for FavoriteSkillList.
@@ -409,12 +409,12 @@ type FavoriteSkillList struct {
 
 // FavoriteSkillPostRequest defines model for FavoriteSkillPostRequest.
 type FavoriteSkillPostRequest struct {
-	SkillID openapi_types.UUID `json:"skill_id"`
+	SkillID string `json:"skill_id"`
 }
 
 // Feedback defines model for Feedback.
 type Feedback struct {
-	Comment   *string            `json:"comment,omitempty"`
+	Comment   string             `json:"comment,omitempty,omitzero"`
 	MessageID openapi_types.UUID `json:"message_id"`
 	Rating    FeedbackRating     `json:"rating"`
 }
@@ -424,8 +424,8 @@ type FeedbackRating string
 
 // FeedbackRequest defines model for FeedbackRequest.
 type FeedbackRequest struct {
-	Comment   *string               `json:"comment,omitempty"`
-	MessageID openapi_types.UUID    `json:"message_id"`
+	Comment   string                `json:"comment,omitempty,omitzero"`
+	MessageID string                `json:"message_id"`
 	Rating    FeedbackRequestRating `json:"rating"`
 }
 
@@ -444,10 +444,10 @@ type FormField struct {
 	Label string `json:"label"`
 
 	// MaxLength In characters.
-	MaxLength   *int          `json:"max_length,omitempty"`
+	MaxLength   int           `json:"max_length,omitempty,omitzero"`
 	Name        string        `json:"name"`
-	Options     *[]string     `json:"options,omitempty"`
-	Placeholder *string       `json:"placeholder,omitempty"`
+	Options     []string      `json:"options,omitempty,omitzero"`
+	Placeholder string        `json:"placeholder,omitempty,omitzero"`
 	Required    bool          `json:"required"`
 	Type        FormFieldType `json:"type"`
 }
@@ -468,11 +468,11 @@ type JobStatus string
 
 // Links defines model for Links.
 type Links struct {
-	Contact *string `json:"contact,omitempty"`
-	Faq     *string `json:"faq,omitempty"`
-	Help    *string `json:"help,omitempty"`
-	News    *string `json:"news,omitempty"`
-	Terms   *string `json:"terms,omitempty"`
+	Contact string `json:"contact,omitempty,omitzero"`
+	Faq     string `json:"faq,omitempty,omitzero"`
+	Help    string `json:"help,omitempty,omitzero"`
+	News    string `json:"news,omitempty,omitzero"`
+	Terms   string `json:"terms,omitempty,omitzero"`
 }
 
 // Me defines model for Me.
@@ -489,21 +489,21 @@ type Me struct {
 // Message defines model for Message.
 type Message struct {
 	Citations   []Citation `json:"citations"`
-	CompletedAt *time.Time `json:"completed_at,omitempty"`
+	CompletedAt time.Time  `json:"completed_at,omitempty,omitzero"`
 
 	// Content Markdown. While an answer is being written it is empty here; attach to its stream.
-	Content      string               `json:"content"`
-	CreatedAt    time.Time            `json:"created_at"`
-	Error        *MessageError        `json:"error,omitempty"`
-	Feedback     *MessageFeedback     `json:"feedback,omitempty"`
-	FinishReason *MessageFinishReason `json:"finish_reason,omitempty"`
-	ID           openapi_types.UUID   `json:"id"`
-	Model        *string              `json:"model,omitempty"`
-	Role         MessageRole          `json:"role"`
-	Status       JobStatus            `json:"status"`
-	Steps        []Step               `json:"steps"`
-	ThreadID     openapi_types.UUID   `json:"thread_id"`
-	Usage        *Usage               `json:"usage,omitempty"`
+	Content      string              `json:"content"`
+	CreatedAt    time.Time           `json:"created_at"`
+	Error        MessageError        `json:"error,omitempty,omitzero"`
+	Feedback     MessageFeedback     `json:"feedback,omitempty,omitzero"`
+	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
+	ID           openapi_types.UUID  `json:"id"`
+	Model        string              `json:"model,omitempty,omitzero"`
+	Role         MessageRole         `json:"role"`
+	Status       JobStatus           `json:"status"`
+	Steps        []Step              `json:"steps"`
+	ThreadID     openapi_types.UUID  `json:"thread_id"`
+	Usage        Usage               `json:"usage,omitempty,omitzero"`
 }
 
 // MessageFinishReason defines model for Message.FinishReason.
@@ -521,7 +521,7 @@ type MessageError struct {
 
 // MessageFeedback defines model for MessageFeedback.
 type MessageFeedback struct {
-	Comment *string               `json:"comment,omitempty"`
+	Comment string                `json:"comment,omitempty,omitzero"`
 	Rating  MessageFeedbackRating `json:"rating"`
 }
 
@@ -536,12 +536,12 @@ type MessageList struct {
 // MessageRequest A question: `content`, or `form` for a skill with a form. Or `regenerate` alone, with the id of the thread's
 // last answer, to have it asked again. `request_id` is required here unless `Idempotency-Key` is sent.
 type MessageRequest struct {
-	Content       *string               `json:"content,omitempty"`
-	DataSourceIds *[]openapi_types.UUID `json:"data_source_ids,omitempty"`
-	Form          *map[string]string    `json:"form,omitempty"`
-	Regenerate    *openapi_types.UUID   `json:"regenerate,omitempty"`
-	RequestID     *openapi_types.UUID   `json:"request_id,omitempty"`
-	ThreadID      openapi_types.UUID    `json:"thread_id"`
+	Content       string            `json:"content,omitempty,omitzero"`
+	DataSourceIds []string          `json:"data_source_ids,omitempty,omitzero"`
+	Form          map[string]string `json:"form,omitempty,omitzero"`
+	Regenerate    string            `json:"regenerate,omitempty,omitzero"`
+	RequestID     string            `json:"request_id,omitempty,omitzero"`
+	ThreadID      string            `json:"thread_id"`
 }
 
 // Notification defines model for Notification.
@@ -552,7 +552,7 @@ type Notification struct {
 	PublishedAt time.Time          `json:"published_at"`
 	Read        bool               `json:"read"`
 	Title       string             `json:"title"`
-	URL         *string            `json:"url,omitempty"`
+	URL         string             `json:"url,omitempty,omitzero"`
 }
 
 // NotificationLevel defines model for Notification.Level.
@@ -565,7 +565,7 @@ type NotificationList struct {
 
 // NotificationReadRequest defines model for NotificationReadRequest.
 type NotificationReadRequest struct {
-	Ids []openapi_types.UUID `json:"ids"`
+	Ids []string `json:"ids"`
 }
 
 // Organization defines model for Organization.
@@ -582,9 +582,9 @@ type Problem struct {
 	Code string `json:"code"`
 
 	// Detail What a person reads.
-	Detail    string        `json:"detail"`
-	Errors    *[]FieldError `json:"errors,omitempty"`
-	RequestID string        `json:"request_id"`
+	Detail    string       `json:"detail"`
+	Errors    []FieldError `json:"errors,omitempty,omitzero"`
+	RequestID string       `json:"request_id"`
 
 	// Status Example: 400
 	Status int `json:"status"`
@@ -617,10 +617,10 @@ type Skill struct {
 	Kind               string             `json:"kind"`
 	Name               string             `json:"name"`
 	Suggestions        []string           `json:"suggestions"`
-	TaskType           *SkillTaskType     `json:"task_type,omitempty"`
+	TaskType           SkillTaskType      `json:"task_type,omitempty,omitzero"`
 
 	// UnavailableReason Why the skill cannot work on this server at present, for the person to read. Absent when it can.
-	UnavailableReason *string `json:"unavailable_reason,omitempty"`
+	UnavailableReason string `json:"unavailable_reason,omitempty,omitzero"`
 }
 
 // SkillFormType defines model for Skill.FormType.
@@ -636,7 +636,7 @@ type SkillList struct {
 
 // Step defines model for Step.
 type Step struct {
-	Detail *string   `json:"detail,omitempty"`
+	Detail string    `json:"detail,omitempty,omitzero"`
 	Kind   StepKind  `json:"kind"`
 	Status JobStatus `json:"status"`
 }
@@ -662,14 +662,14 @@ type Thread struct {
 
 // ThreadCreateRequest defines model for ThreadCreateRequest.
 type ThreadCreateRequest struct {
-	RequestID *openapi_types.UUID `json:"request_id,omitempty"`
-	SkillID   openapi_types.UUID  `json:"skill_id"`
-	Title     *string             `json:"title,omitempty"`
+	RequestID string `json:"request_id,omitempty,omitzero"`
+	SkillID   string `json:"skill_id"`
+	Title     string `json:"title,omitempty,omitzero"`
 }
 
 // ThreadEditRequest defines model for ThreadEditRequest.
 type ThreadEditRequest struct {
-	Title *string `json:"title,omitempty"`
+	Title string `json:"title,omitempty,omitzero"`
 }
 
 // ThreadList defines model for ThreadList.
@@ -717,19 +717,19 @@ type ThreadID = openapi_types.UUID
 // ListCategoriesParams defines parameters for ListCategories.
 type ListCategoriesParams struct {
 	// Offset How many items to pass over.
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
-	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListFavoriteSkillsParams defines parameters for ListFavoriteSkills.
 type ListFavoriteSkillsParams struct {
 	// Offset How many items to pass over.
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
-	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListMessagesParams defines parameters for ListMessages.
@@ -737,70 +737,70 @@ type ListMessagesParams struct {
 	ThreadID openapi_types.UUID `form:"thread_id" json:"thread_id"`
 
 	// Offset How many items to pass over.
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
-	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // AskMessageParams defines parameters for AskMessage.
 type AskMessageParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
 // StreamMessageParams defines parameters for StreamMessage.
 type StreamMessageParams struct {
 	// LastEventID The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning.
-	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
+	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
 
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
 // AskMessageAndWaitParams defines parameters for AskMessageAndWait.
 type AskMessageAndWaitParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
 // AttachMessageParams defines parameters for AttachMessage.
 type AttachMessageParams struct {
 	// LastEventID The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning.
-	LastEventID *LastEventID `json:"Last-Event-ID,omitempty"`
+	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
 // ListNotificationsParams defines parameters for ListNotifications.
 type ListNotificationsParams struct {
 	// Offset How many items to pass over.
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
-	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListSkillsParams defines parameters for ListSkills.
 type ListSkillsParams struct {
 	// Offset How many items to pass over.
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
-	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
 	// Offset How many items to pass over.
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
-	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
 // CreateThreadParams defines parameters for CreateThread.
 type CreateThreadParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.

@@ -94,7 +94,8 @@ func (s *Service) ask(ctx context.Context, g *generation) (llm.Result, error) {
 			}
 			return
 		}
-		g.text.AppendText(delta)
+		// PostgreSQL stores every character but NUL; what is seen live must be what is stored.
+		g.text.AppendText(strings.ReplaceAll(delta, "\x00", "\uFFFD"))
 	})
 	if over {
 		result.FinishReason, err = llm.FinishLength, nil

@@ -1,0 +1,107 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// app serves the built web app. Unknown paths are the app's own routes and get its page.
+type app struct {
+	files  fs.FS
+	policy string // The pages' content security policy.
+
+	mu      sync.Mutex
+	zipped map[string][]byte // Guarded by mu. Files compressed so far, by name; nil for one that gains nothing.
+}
+
+// newApp returns a handler for the files of the built app, which has index.html at its root.
+func newApp(files fs.FS, cfg Config) (*app, error) {
+	if _, err := fs.Stat(files, "index.html"); err != nil {
+		return nil, fmt.Errorf("api: the app is not built: %w", err)
+	}
+	return &app{files: files, policy: contentPolicy(cfg), zipped: make(map[string][]byte)}, nil
+}
+
+// contentPolicy returns what the pages may load: themselves, the identity provider, and the tag manager if there is one.
+func contentPolicy(cfg Config) string {
+	connect, script, image := "'self'", "'self'", "'self' data: blob:"
+	if u, err := url.Parse(cfg.Endpoint); err == nil && u.Host != "" {
+		connect += " " + u.Scheme + "://" + u.Host
+	}
+	if cfg.TagManagerID != "" {
+		const google = " https://www.googletagmanager.com https://*.google-analytics.com"
+		connect, script, image = connect+google, script+" https://www.googletagmanager.com", image+google
+	}
+	return "default-src 'self'; script-src " + script + "; style-src 'self'; img-src " + image +
+		"; font-src 'self'; connect-src " + connect +
+		"; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+}
+
+func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
+	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
+	info, err := fs.Stat(a.files, name)
+	if name == "" || err != nil || info.IsDir() {
+		name = "index.html"
+	}
+	body, err := fs.ReadFile(a.files, name)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	if strings.HasPrefix(name, "assets/") {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable") // Their names change with their contents.
+	} else {
+		h.Set("Cache-Control", "no-cache")
+	}
+	if name == "index.html" {
+		h.Set("Content-Security-Policy", a.policy)
+	}
+	media := mime.TypeByExtension(path.Ext(name))
+	if media == "" {
+		media = "application/octet-stream"
+	}
+	h.Set("Content-Type", media)
+	h.Add("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if small := a.gzip(name, media, body); small != nil {
+			h.Set("Content-Encoding", "gzip")
+			body = small
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+	return nil
+}
+
+// gzip returns a file's compressed form, or nil if it gains nothing by it.
+func (a *app) gzip(name, media string, body []byte) []byte {
+	if !strings.HasPrefix(media, "text/") && !strings.Contains(media, "javascript") && !strings.Contains(media, "json") &&
+		!strings.Contains(media, "svg") {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if small, done := a.zipped[name]; done {
+		return small
+	}
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	_, _ = zip.Write(body) // A buffer takes everything.
+	_ = zip.Close()
+	small := b.Bytes()
+	if len(small) >= len(body) {
+		small = nil
+	}
+	a.zipped[name] = small
+	return small
+}

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+//go:embed docs/page.html.tmpl
+var docsTemplate string
+
+//go:embed docs/page.css
+var docsStyle []byte
+
+// docsPage is openapi.yaml as a page to read, made once at start. It loads nothing from elsewhere and runs no script.
+type docsPage struct {
+	html []byte
+}
+
+// What the template shows.
+type (
+	docType struct{ Prefix, Ref, Text string }
+	docItem struct {
+		Name, In, Description string
+		Required              bool
+		Type                  docType
+	}
+	docResponse struct {
+		Status, Media, Description string
+		Type                       docType
+	}
+	docOperation struct {
+		ID, Method, Path, Summary, Description string
+		Public                                 bool
+		Parameters                             []docItem
+		Body                                   *docType
+		Responses                              []docResponse
+	}
+	docGroup struct {
+		Name, Description string
+		Operations        []docOperation
+	}
+	docSchema struct {
+		Name, Description string
+		Type              docType
+		Fields            []docItem
+	}
+	docPage struct {
+		Title, Version, Description string
+		Groups                      []docGroup
+		Schemas                     []docSchema
+	}
+)
+
+func newDocsPage(source []byte) (*docsPage, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(source)
+	if err != nil {
+		return nil, fmt.Errorf("api: openapi.yaml: %w", err)
+	}
+	page := docPage{Title: doc.Info.Title, Version: doc.Info.Version, Description: doc.Info.Description}
+	for _, tag := range doc.Tags {
+		page.Groups = append(page.Groups, docGroup{tag.Name, tag.Description, docOperations(doc, tag.Name)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
+		schema := doc.Components.Schemas[name].Value
+		page.Schemas = append(page.Schemas, docSchema{name, schema.Description, typeOf(&openapi3.SchemaRef{Value: schema}), docFields(schema)})
+	}
+	tmpl, err := template.New("page").Parse(docsTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := tmpl.Execute(&b, page); err != nil {
+		return nil, err
+	}
+	return &docsPage{html: b.Bytes()}, nil
+}
+
+func docOperations(doc *openapi3.T, tag string) []docOperation {
+	var out []docOperation
+	for _, path := range doc.Paths.InMatchingOrder() {
+		item := doc.Paths.Value(path)
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+			op := item.GetOperation(method)
+			if op == nil || !slices.Contains(op.Tags, tag) {
+				continue
+			}
+			d := docOperation{
+				ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Description: op.Description,
+				Public: op.Security != nil, Parameters: docParameters(append(slices.Clone(item.Parameters), op.Parameters...)),
+			}
+			if op.RequestBody != nil {
+				t := typeOf(op.RequestBody.Value.Content.Get("application/json").Schema)
+				d.Body = &t
+			}
+			d.Responses = docResponses(op.Responses)
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b docOperation) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+func docParameters(parameters openapi3.Parameters) []docItem {
+	var out []docItem
+	for _, p := range parameters {
+		out = append(out, docItem{p.Value.Name, p.Value.In, p.Value.Description, p.Value.Required, typeOf(p.Value.Schema)})
+	}
+	return out
+}
+
+func docResponses(responses *openapi3.Responses) []docResponse {
+	var out []docResponse
+	for _, status := range slices.Sorted(maps.Keys(responses.Map())) {
+		response := responses.Value(status).Value
+		d := docResponse{Status: status, Description: *response.Description}
+		for media, content := range response.Content {
+			d.Media, d.Type = media, typeOf(content.Schema)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func docFields(schema *openapi3.Schema) []docItem {
+	var out []docItem
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		field := schema.Properties[name]
+		out = append(out, docItem{
+			Name: name, Description: field.Value.Description, Required: slices.Contains(schema.Required, name), Type: typeOf(field),
+		})
+	}
+	return out
+}
+
+// typeOf names a type in a few words, with a link where it has a name.
+func typeOf(ref *openapi3.SchemaRef) docType {
+	if ref.Ref != "" {
+		return docType{Ref: ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]}
+	}
+	schema := ref.Value
+	if schema.Items != nil {
+		t := typeOf(schema.Items)
+		t.Prefix = "list of " + t.Prefix
+		return t
+	}
+	text := strings.Join(schema.Type.Slice(), " ")
+	if schema.Format != "" {
+		text += " (" + schema.Format + ")"
+	}
+	if len(schema.Enum) > 0 {
+		values := make([]string, len(schema.Enum))
+		for i, v := range schema.Enum {
+			values[i] = fmt.Sprint(v)
+		}
+		text = strings.Join(values, " | ")
+	}
+	if schema.Max != nil {
+		text += fmt.Sprintf(", %v–%v", deref(schema.Min), *schema.Max)
+	}
+	if schema.MaxLength != nil {
+		text += fmt.Sprintf(", up to %d characters", *schema.MaxLength)
+	}
+	return docType{Text: text}
+}
+
+func deref(f *float64) float64 {
+	if f == nil {
+		return 0
+	}
+	return *f
+}
+
+func (p *docsPage) serve(w http.ResponseWriter, _ *http.Request) error {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'")
+	_, _ = w.Write(p.html) // The client may be gone: nothing is left to do.
+	return nil
+}
+
+func (p *docsPage) style(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	_, _ = w.Write(docsStyle) // The client may be gone: nothing is left to do.
+	return nil
+}

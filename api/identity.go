@@ -1,0 +1,41 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/identity"
+)
+
+// afterSignOut is where the browser goes once a session with a password has ended.
+const afterSignOut = "/logout/success"
+
+func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {
+	var req AuthTypeRequest
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	provider, err := s.Identity.ProviderFor(r.Context(), req.Email)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, AuthType{
+		AuthType: AuthKind(provider.AuthType), OrganizationID: provider.OrganizationID,
+		ClientID: s.cfg.ClientID, Endpoint: s.cfg.Endpoint, Region: s.cfg.Region,
+	})
+}
+
+func (s *Server) signOut(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, SignOut{SignOutURL: afterSignOut})
+}
+
+func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
+	actor, err := identity.ActorFrom(r.Context())
+	if err != nil {
+		return err
+	}
+	s.Identity.SignedIn(r.Context(), actor) // The app asks for it once, when it starts.
+	return writeJSON(w, http.StatusOK, Me{
+		ID: actor.ID, Name: actor.Name, Email: actor.Email, Role: Role(actor.Role), State: UserState(actor.State),
+		AuthType: AuthKind(actor.AuthType), Organization: Organization{ID: actor.OrganizationID, Name: actor.OrganizationName},
+	})
+}

@@ -1,0 +1,122 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+)
+
+// handler answers a request or returns why it cannot.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// handle turns the error of a handler, which must not have begun to answer, into a problem.
+func (s *Server) handle(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.writeProblem(w, r, err)
+		}
+	}
+}
+
+type requestIDKey struct{}
+
+// requestID returns the id of the context's request, "" if there is none.
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// withRequestID gives the request an id: the client's if it is well-formed, else a new one.
+func (s *Server) withRequestID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("X-Request-Id")
+		if !wellFormedRequestID(id) {
+			id = uuid.Must(uuid.NewV7()).String()
+		}
+		w.Header().Set("X-Request-Id", id)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+	})
+}
+
+// wellFormedRequestID accepts 1–64 characters that are harmless in a header and a log.
+func wellFormedRequestID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// withLog writes a line for each request, without its contents. Requests for the app's files are not worth one.
+func (s *Server) withLog(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		next.ServeHTTP(ww, r)
+		route := chi.RouteContext(r.Context()).RoutePattern()
+		if route == "/*" || route == "/healthz" || route == "/readyz" || route == "/ping" {
+			return
+		}
+		s.log.Info("request", "method", r.Method, "route", route, "status", ww.Status(),
+			"bytes", ww.BytesWritten(), "ms", time.Since(began).Milliseconds(), "request_id", requestID(r.Context()))
+	})
+}
+
+// withRecovery answers a panic with a problem and logs where it came from.
+func (s *Server) withRecovery(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch v := recover(); v {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(v)
+			default:
+				s.writeProblem(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withSecurityHeaders sets what every response needs. Pages add their content security policy.
+func (s *Server) withSecurityHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withActor finds out on whose behalf the request is made, and refuses it if that is nobody.
+func (s *Server) withActor(next http.Handler) http.Handler {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
+			return fault.Errorf(fault.Unauthenticated, "Not authenticated")
+		}
+		actor, err := s.Identity.Authenticate(r.Context(), strings.TrimSpace(token))
+		if err != nil {
+			return err
+		}
+		next.ServeHTTP(w, r.WithContext(identity.WithActor(r.Context(), actor)))
+		return nil
+	})
+}

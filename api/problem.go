@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+// statuses gives each code its HTTP status. A code that does not stand here is internal.
+var statuses = map[fault.Code]int{
+	fault.Invalid:          http.StatusBadRequest,
+	fault.Unauthenticated:  http.StatusUnauthorized,
+	fault.Forbidden:        http.StatusForbidden,
+	fault.NotFound:         http.StatusNotFound,
+	fault.Conflict:         http.StatusConflict,
+	fault.ThreadBusy:       http.StatusConflict,
+	fault.RequestConflict:  http.StatusConflict,
+	fault.SkillUnavailable: http.StatusConflict,
+	fault.TooLarge:         http.StatusRequestEntityTooLarge,
+	fault.RateLimited:      http.StatusTooManyRequests,
+	fault.Unavailable:      http.StatusServiceUnavailable,
+	codeMethod:             http.StatusMethodNotAllowed,
+	codeMediaType:          http.StatusUnsupportedMediaType,
+}
+
+// Codes that only HTTP knows.
+const (
+	codeMethod    fault.Code = "method_not_allowed"
+	codeMediaType fault.Code = "unsupported_media_type"
+)
+
+// internalDetail is all that a person learns of a defect.
+const internalDetail = "サーバーで問題が発生しました。時間をおいて、もう一度お試しください。"
+
+// writeProblem answers an error as a problem document (RFC 9457). What is internal is logged and not shown.
+func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return // Nobody is there to read it.
+	}
+	code := fault.CodeOf(err)
+	status, known := statuses[code]
+	problem := Problem{
+		Type: "about:blank", Code: string(code), Detail: fault.DetailOf(err), RequestID: requestID(r.Context()),
+		Errors: convert(fault.FieldsOf(err), func(f fault.FieldError) FieldError { return FieldError(f) }),
+	}
+	if !known {
+		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail
+	}
+	if status >= http.StatusInternalServerError {
+		s.log.Error("request failed", "request_id", problem.RequestID, "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	problem.Status, problem.Title = status, http.StatusText(status)
+	h := w.Header()
+	switch status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		h.Set("Retry-After", "3")
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(problem) // The client may be gone: nothing is left to do.
+}
+
+// writeJSON answers a record.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // The client may be gone: nothing is left to do.
+	return nil
+}
+
+func writeNoContent(w http.ResponseWriter) error {
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *Server) noRoute(http.ResponseWriter, *http.Request) error {
+	return fault.Errorf(fault.NotFound, "ページまたは機能が見つかりません。")
+}
+
+func (s *Server) noMethod(http.ResponseWriter, *http.Request) error {
+	return fault.Errorf(codeMethod, "この操作には対応していません。")
+}

@@ -1,0 +1,75 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
+func (s *Server) routes() (http.Handler, error) {
+	r := chi.NewRouter()
+	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders)
+
+	// Without a token.
+	r.Get("/ping", s.handle(s.ping))
+	r.Get("/healthz", s.handle(s.ping))
+	r.Get("/readyz", s.handle(s.readyz))
+	r.Get("/config.json", s.handle(s.appConfig))
+	r.Get("/openapi.yaml", s.handle(s.openapi))
+	r.Post("/v1/auth-type", s.handle(s.authType))
+	page, err := newDocsPage(openapiYAML)
+	if err != nil {
+		return nil, err
+	}
+	r.Get("/docs/api", s.handle(page.serve))
+	r.Get("/docs/api.css", s.handle(page.style))
+
+	// With a token.
+	r.Group(func(r chi.Router) {
+		r.Use(s.withActor)
+		r.Post("/v1/signout", s.handle(s.signOut))
+		r.Get("/v1/me", s.handle(s.me))
+
+		r.Get("/v1/category", s.handle(s.listCategories))
+		r.Get("/v1/skill", s.handle(s.listSkills))
+		r.Get("/v1/skill/{skill_id}", s.handle(s.getSkill))
+		r.Get("/v1/favorite_skill", s.handle(s.listFavoriteSkills))
+		r.Post("/v1/favorite_skill", s.handle(s.addFavoriteSkill))
+		r.Delete("/v1/favorite_skill", s.handle(s.removeFavoriteSkill))
+
+		r.Get("/v1/notification", s.handle(s.listNotifications))
+		r.Put("/v1/notification/read", s.handle(s.readNotifications))
+
+		r.Get("/v1/thread", s.handle(s.listThreads))
+		r.Post("/v1/thread", s.handle(s.createThread))
+		r.Get("/v1/thread/{thread_id}", s.handle(s.getThread))
+		r.Put("/v1/thread/{thread_id}", s.handle(s.editThread))
+		r.Delete("/v1/thread/{thread_id}", s.handle(s.deleteThread))
+		r.Put("/v1/thread/{thread_id}/touch", s.handle(s.touchThread))
+
+		r.Get("/v1/message", s.handle(s.listMessages))
+		r.Post("/v1/message/stream", s.handle(s.streamMessage))
+		r.Post("/v1/message/async", s.handle(s.askMessage))
+		r.Post("/v1/message/sync", s.handle(s.askMessageAndWait))
+		r.Get("/v1/message/{message_id}/stream", s.handle(s.attachMessage))
+		r.Post("/v1/message/{message_id}/stop", s.handle(s.stopMessage))
+		r.Post("/v1/message_feedback", s.handle(s.giveFeedback))
+	})
+
+	// The user pool's own protocol, and the app with its client-side routes.
+	if s.Pool != nil {
+		r.Mount("/pool", s.Pool)
+	}
+	for _, prefix := range []string{"/v1", "/external", "/docs"} {
+		r.Handle(prefix+"/*", s.handle(s.noRoute))
+	}
+	app, err := newApp(s.App, s.cfg)
+	if err != nil {
+		return nil, err
+	}
+	r.Get("/*", s.handle(app.serve))
+	r.NotFound(s.handle(s.noRoute))
+	r.MethodNotAllowed(s.handle(s.noMethod))
+	return r, nil
+}

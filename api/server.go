@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	_ "embed"
+	"io/fs"
+	"log/slog"
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+//go:embed openapi.yaml
+var openapiYAML []byte
+
+// Config is what the API tells the app, none of it secret.
+type Config struct {
+	ClientID       string // Of the app, at the identity provider.
+	Endpoint       string // Where the browser speaks to the identity provider: a path of this server, or a URL.
+	Region         string
+	Links          Links // Zero value: no such link.
+	TagManagerID   string
+	ModelConnected bool
+}
+
+// Services are the domains that the API serves.
+type Services struct {
+	Identity *identity.Service
+	Org      *org.Service
+	Skill    *skill.Service
+	Chat     *chat.Service
+	Stream   *stream.Server
+	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil where AWS's is used.
+	App      fs.FS                       // The built app, with index.html at its root.
+	Ready    func(context.Context) error // Nil if traffic may be sent here.
+}
+
+// Server answers the API's calls.
+type Server struct {
+	Services
+	cfg Config
+	log *slog.Logger
+}
+
+// New returns the handler of everything that the server has to offer.
+func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) {
+	s := &Server{Services: services, cfg: cfg, log: log}
+	return s.routes()
+}
+
+func owner(actor identity.Actor) chat.Owner {
+	return chat.Owner{OrganizationID: actor.OrganizationID, UserID: actor.ID}
+}
+
+// convert returns the API's records of a list. An empty list is [] and not null.
+func convert[A, B any](list []A, f func(A) B) []B {
+	out := make([]B, 0, len(list))
+	for _, a := range list {
+		out = append(out, f(a))
+	}
+	return out
+}
+
+// parseID reads an id in its one accepted form, 36 characters with hyphens.
+func parseID(s string) (uuid.UUID, bool) {
+	if len(s) != 36 {
+		return uuid.Nil, false
+	}
+	id, err := uuid.Parse(s)
+	return id, err == nil
+}

@@ -1,0 +1,180 @@
+package chat_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.Suite{M: m}) }
+
+// chatSkill and formSkill are two of the built-in skills.
+var chatSkill, formSkill skill.Skill
+
+func init() {
+	_, skills, err := skill.Builtin()
+	if err != nil {
+		panic(err)
+	}
+	for _, s := range skills {
+		if s.Kind == "" && s.FormType == skill.FormChat && s.TaskType == "" {
+			chatSkill = s
+		}
+		if s.Kind == skill.KindTranslation {
+			formSkill = s
+		}
+	}
+}
+
+// fixture is a database with one member and one thread, and a server on it.
+type fixture struct {
+	t      *testing.T
+	db     *store.DB
+	owner  chat.Owner
+	thread chat.Thread
+	server *server
+}
+
+// server is a chat service with its hub, as one process has it.
+type server struct {
+	*chat.Service
+	hub *stream.Hub
+}
+
+func newFixture(t *testing.T, model llm.Model) *fixture {
+	t.Helper()
+	f := &fixture{t: t, db: storetest.New(t)}
+	if err := skill.Seed(t.Context(), f.db); err != nil {
+		t.Fatal(err)
+	}
+	f.owner = f.member()
+	f.server = f.start(model, f.db, chat.Config{})
+	f.thread = f.newThread(chatSkill)
+	return f
+}
+
+// member adds an organization with one member.
+func (f *fixture) member() chat.Owner {
+	f.t.Helper()
+	owner := chat.Owner{OrganizationID: newID(), UserID: newID()}
+	if err := f.db.CreateOrganization(f.t.Context(), org.Organization{ID: owner.OrganizationID, Name: "試験", AuthType: "cognito"}); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := f.db.CreateUser(f.t.Context(), identity.NewUser{
+		ID: owner.UserID, OrganizationID: owner.OrganizationID, Subject: owner.UserID.String(), Name: "試験",
+		Email: owner.UserID.String() + "@test.example", Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+	return owner
+}
+
+// start starts a server on the fixture's database. It is stopped with the test, without waiting for its answers.
+func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
+	f.t.Helper()
+	hub := stream.NewHub()
+	s := &server{hub: hub, Service: chat.NewService(db, skill.NewService(f.db, skill.Config{}), model, hub, slog.New(slog.DiscardHandler), cfg)}
+	if err := s.Start(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(s.kill)
+	return s
+}
+
+// kill stops a server at once. It may be repeated.
+func (s *server) kill() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.Stop(ctx)
+}
+
+func (f *fixture) newThread(sk skill.Skill) chat.Thread {
+	f.t.Helper()
+	thread, err := f.server.CreateThread(f.t.Context(), f.owner, sk.ID, "", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return thread
+}
+
+func (f *fixture) question(content string) chat.Question {
+	return chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Content: content}
+}
+
+func (f *fixture) send(q chat.Question) chat.Exchange {
+	f.t.Helper()
+	exchange, err := f.server.Send(f.t.Context(), f.owner, q)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return exchange
+}
+
+// wait returns an exchange once its answer is stored and its stream is over.
+func (f *fixture) wait(exchange chat.Exchange) chat.Exchange {
+	f.t.Helper()
+	exchange, err := f.server.WaitFor(f.t.Context(), f.owner, exchange)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return exchange
+}
+
+// follow reads an answer's stream to its end.
+func (f *fixture) follow(s *server, answer uuid.UUID, cursor string) string {
+	f.t.Helper()
+	attachment, err := s.Attach(f.t.Context(), f.owner, answer)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if attachment.Text == nil {
+		f.t.Fatal("nobody writes the answer")
+	}
+	return f.drain(attachment.Text.Watch(cursor))
+}
+
+// drain reads a watch until its text is over.
+func (f *fixture) drain(w *stream.Watch) string {
+	f.t.Helper()
+	var all []byte
+	for {
+		for b := w.Take(); b != nil; b = w.Take() {
+			all = append(all, b...)
+		}
+		more, over := w.Wait()
+		if over {
+			return string(all)
+		}
+		select {
+		case <-more:
+		case <-f.t.Context().Done():
+			f.t.Fatal("the stream does not end")
+		case <-time.After(time.Minute):
+			f.t.Fatal("the stream does not end")
+		}
+	}
+}
+
+func (f *fixture) messages() []chat.Message {
+	f.t.Helper()
+	messages, err := f.server.ListMessages(f.t.Context(), f.owner, f.thread.ID, 0, 100)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return messages
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

@@ -1,0 +1,242 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+)
+
+// deltas returns the text of an event stream.
+func deltas(t testing.TB, raw string) string {
+	t.Helper()
+	var text strings.Builder
+	for line := range strings.Lines(raw) {
+		data, found := strings.CutPrefix(strings.TrimSpace(line), "data: {")
+		if !found {
+			continue
+		}
+		var chunk struct{ Type, Delta string }
+		if err := json.Unmarshal([]byte("{"+data), &chunk); err != nil {
+			t.Fatal(err)
+		}
+		if chunk.Type == "text-delta" {
+			text.WriteString(chunk.Delta)
+		}
+	}
+	return text.String()
+}
+
+// attachOnce waits until a server writes an answer, and returns what its stream says to a client with a cursor.
+func (f *fixture) attachOnce(s *server, exchange chat.Exchange, cursor string) string {
+	f.t.Helper()
+	for {
+		attachment, err := s.Attach(f.t.Context(), f.owner, exchange.Answer.ID)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if attachment.Text != nil {
+			return f.drain(attachment.Text.Watch(cursor))
+		}
+		<-attachment.Opened
+		attachment.Leave()
+	}
+}
+
+func TestGenerationOfADeadServerIsRunAgain(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	exchange := f.send(f.question("途中で倒れる"))
+	call := model.Next(t)
+	call.Emit("前の回の文章")
+	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := attachment.Text.Watch("")
+
+	// The next start on the same database, where no other server can be alive.
+	next := f.start(llmtest.Say("次の回の", "文章"), f.db, chat.Config{Alone: true})
+	raw := f.attachOnce(next, exchange, "1-18")
+	if deltas(t, raw) != "次の回の文章" || !strings.Contains(raw, `{"type":"data-reset","data":{"run":2}}`) || !strings.Contains(raw, "[DONE]") {
+		t.Errorf("got %s", raw)
+	}
+
+	// The first server was only slow: what it has counts for nothing.
+	call.Emit("、遅れて届いた")
+	call.Finish()
+	if late := f.drain(w); strings.Contains(late, "[DONE]") {
+		t.Errorf("the stale run ends as if it were complete: %s", late)
+	}
+	answer, err := f.db.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil || answer.Content != "次の回の文章" || answer.Status != chat.StatusSuccess || answer.Run != 2 {
+		t.Errorf("stored %+v, %v", answer, err)
+	}
+}
+
+func TestSilentServerIsTakenOverByTheSweep(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	exchange := f.send(f.question("はい"))
+	model.Next(t)
+	// The first server's heartbeat is as old as its start, and older than this lease at the next sweep.
+	next := f.start(llmtest.Say("引き継ぎ"), f.db, chat.Config{Lease: time.Millisecond, Sweep: time.Millisecond})
+	if raw := f.attachOnce(next, exchange, ""); deltas(t, raw) != "引き継ぎ" {
+		t.Errorf("got %s", raw)
+	}
+}
+
+func TestStopHandsOverWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	exchange := f.send(f.question("はい"))
+	model.Next(t).Emit("半分")
+	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := attachment.Text.Watch("")
+	f.server.kill()
+	if raw := f.drain(w); strings.Contains(raw, "[DONE]") {
+		t.Errorf("a stream that is to be resumed ends with [DONE]: %s", raw)
+	}
+	if _, err := f.server.Send(t.Context(), f.owner, f.question("まだ")); err == nil {
+		t.Error("a server that stops takes questions")
+	}
+	// No lease has to run out: the server has signed off.
+	next := f.start(llmtest.Say("続き"), f.db, chat.Config{Lease: time.Hour, Sweep: time.Millisecond})
+	if raw := f.attachOnce(next, exchange, "1-6"); deltas(t, raw) != "続き" || !strings.Contains(raw, "data-reset") {
+		t.Errorf("got %s", raw)
+	}
+}
+
+func TestStopWaitsForRunningAnswers(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	exchange := f.send(f.question("はい"))
+	call := model.Next(t)
+	stopped := make(chan struct{})
+	go func() {
+		f.server.Stop(context.Background())
+		close(stopped)
+	}()
+	call.Emit("最後まで")
+	call.Finish()
+	<-stopped
+	if answer, err := f.db.FindMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil || answer.Content != "最後まで" {
+		t.Errorf("stored %+v, %v", answer, err)
+	}
+}
+
+// flaky is a store that fails to end generations a few times, or reports a begin as failed that was stored.
+type flaky struct {
+	chat.Store
+	ends, begins atomic.Int32 // How many calls are still to fail.
+}
+
+var errFlaky = errors.New("the connection was lost")
+
+func (s *flaky) EndGeneration(ctx context.Context, o chat.Outcome) error {
+	if s.ends.Add(-1) >= 0 {
+		return errFlaky
+	}
+	return s.Store.EndGeneration(ctx, o)
+}
+
+func (s *flaky) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
+	begun, err := s.Store.BeginGeneration(ctx, b)
+	if err == nil && s.begins.Add(-1) >= 0 {
+		return chat.Begun{}, errFlaky
+	}
+	return begun, err
+}
+
+func TestAnswerIsStoredOnceTheDatabaseIsBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db := &flaky{Store: f.db}
+	db.ends.Store(3)
+	f.server = f.start(llmtest.Say("残る"), db, chat.Config{StoreRetry: time.Millisecond})
+	if answer := f.wait(f.send(f.question("はい"))).Answer; answer.Content != "残る" {
+		t.Errorf("stored %+v", answer)
+	}
+}
+
+// TestQuestionWhoseCommitWasInDoubtIsAnswered loses the connection after the commit: the client hears of a failure, and
+// its second try finds the answer, which the sweep has begun to write.
+func TestQuestionWhoseCommitWasInDoubtIsAnswered(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db := &flaky{Store: f.db}
+	db.begins.Store(1)
+	f.server = f.start(llmtest.Say("届いた"), db, chat.Config{Lease: 20 * time.Millisecond, Heartbeat: 5 * time.Millisecond, Sweep: 5 * time.Millisecond})
+	q := f.question("はい")
+	if _, err := f.server.Send(t.Context(), f.owner, q); !errors.Is(err, errFlaky) {
+		t.Fatalf("got %v", err)
+	}
+	exchange := f.send(q)
+	if raw := f.attachOnce(f.server, exchange, ""); deltas(t, raw) != "届いた" {
+		t.Errorf("got %s", raw)
+	}
+}
+
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	const long = "とても長い見出しなので二十文字を超えてしまいます"
+	for name, c := range map[string]struct{ made, want string }{
+		"as made":    {"絹糸の作り方", "絹糸の作り方"},
+		"dressed":    {"「絹糸の作り方」。\n", "絹糸の作り方"},
+		"too long":   {long, string([]rune(long)[:20])},
+		"empty":      {"\n \n", "糸はどう作りますか"},
+		"joined":     {strings.Repeat("👨‍👩‍👧", 12), strings.Repeat("👨‍👩‍👧", 6) + "👨‍👩"},
+		"control":    {"絹\u202e糸\x07", "絹糸"},
+		"with intro": {"見出し：絹糸", "絹糸"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+				if strings.HasPrefix(req.Messages[0].Content, "<task>title</task>") {
+					emit(c.made)
+					return llm.Result{FinishReason: llm.FinishStop}, nil
+				}
+				return llmtest.Say("回答")(ctx, req, emit)
+			}))
+			exchange := f.send(f.question("糸はどう作りますか。"))
+			f.follow(f.server, exchange.Answer.ID, "")
+			thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID)
+			if err != nil || thread.Title != c.want {
+				t.Errorf("got %q, want %q, %v", thread.Title, c.want, err)
+			}
+		})
+	}
+}
+
+func TestTitleOfAPersonStays(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	exchange := f.send(f.question("はい"))
+	call := model.Next(t)
+	if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, "自分の見出し"); err != nil {
+		t.Fatal(err)
+	}
+	call.Emit("はい")
+	call.Finish()
+	if raw := f.follow(f.server, exchange.Answer.ID, ""); strings.Contains(raw, "data-title") {
+		t.Errorf("got %s", raw)
+	}
+	if thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID); err != nil || thread.Title != "自分の見出し" {
+		t.Errorf("got %+v, %v", thread, err)
+	}
+}

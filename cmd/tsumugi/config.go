@@ -1,0 +1,139 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/llm"
+)
+
+// config is every setting of the server. It is read once; a wrong one stops the start with its name.
+type config struct {
+	Listen    string `env:"TSUMUGI_LISTEN" default:"127.0.0.1:8080" help:"Address and port to serve the app and the API on."`
+	PublicURL string `env:"TSUMUGI_PUBLIC_URL" placeholder:"URL" help:"Where people reach the server, for links and tokens. Default: http:// and the address."`
+	Data      string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Folder for everything that is kept on this machine."`
+
+	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: one of our own in the data folder."`
+	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the database of our own. Default: they are looked for."`
+
+	OpenAIAPIKey        string `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
+	OpenAIBaseURL       string `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
+	OpenAIModel         string `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
+	OpenAIFallbackModel string `name:"openai-fallback-model" env:"OPENAI_FALLBACK_MODEL" placeholder:"NAME" help:"Model to ask when the first one cannot be reached."`
+
+	TagManagerID string `env:"TSUMUGI_TAG_MANAGER_ID" placeholder:"ID" help:"Google Tag Manager container that the app loads, GTM-… Default: none."`
+	LinkNews     string `env:"TSUMUGI_LINK_NEWS" placeholder:"URL" help:"Link ニュース in the header. Default: none."`
+	LinkHelp     string `env:"TSUMUGI_LINK_HELP" placeholder:"URL" help:"Link ヘルプ in the header. Default: none."`
+	LinkFAQ      string `name:"link-faq" env:"TSUMUGI_LINK_FAQ" placeholder:"URL" help:"Link よくある質問 in the user menu. Default: none."`
+	LinkContact  string `env:"TSUMUGI_LINK_CONTACT" placeholder:"URL" help:"Link お問い合わせ in the user menu. Default: none."`
+	LinkTerms    string `env:"TSUMUGI_LINK_TERMS" placeholder:"URL" help:"Link 利用規約 in the user menu. Default: none."`
+
+	Demo         bool   `env:"TSUMUGI_DEMO" default:"true" negatable:"" help:"Make a demo organization with two users on the first start without users."`
+	DemoPassword string `env:"TSUMUGI_DEMO_PASSWORD" placeholder:"PASSWORD" help:"Password of the demo users, for tests and try-outs. Default: random, printed once."`
+	Log          string `env:"TSUMUGI_LOG" enum:"text,json" default:"text" help:"Form of the log: text or json."`
+}
+
+// Validate implements kong's check after parsing.
+func (c *config) Validate() error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("--listen (TSUMUGI_LISTEN) %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
+	}
+	for _, setting := range []struct {
+		name, value string
+		schemes     []string
+	}{
+		{"--public-url (TSUMUGI_PUBLIC_URL)", c.PublicURL, []string{"http", "https"}},
+		{"--database-url (DATABASE_URL)", c.DatabaseURL, []string{"postgres", "postgresql"}},
+		{"--openai-base-url (OPENAI_BASE_URL)", c.OpenAIBaseURL, []string{"http", "https"}},
+		{"--link-news (TSUMUGI_LINK_NEWS)", c.LinkNews, []string{"https", "http"}},
+		{"--link-help (TSUMUGI_LINK_HELP)", c.LinkHelp, []string{"https", "http"}},
+		{"--link-faq (TSUMUGI_LINK_FAQ)", c.LinkFAQ, []string{"https", "http"}},
+		{"--link-contact (TSUMUGI_LINK_CONTACT)", c.LinkContact, []string{"https", "http", "mailto"}},
+		{"--link-terms (TSUMUGI_LINK_TERMS)", c.LinkTerms, []string{"https", "http"}},
+	} {
+		if err := checkURL(setting.value, setting.schemes); err != nil {
+			return fmt.Errorf("%s %w", setting.name, err)
+		}
+	}
+	if c.TagManagerID != "" && !wellFormedTagManagerID(c.TagManagerID) {
+		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234", c.TagManagerID)
+	}
+	return nil
+}
+
+func checkURL(value string, schemes []string) error {
+	if value == "" {
+		return nil
+	}
+	u, err := url.Parse(value)
+	if err != nil {
+		return errors.New("is no URL") // The value may hold a password: it is not repeated.
+	}
+	for _, scheme := range schemes {
+		if u.Scheme == scheme && (u.Host != "" || u.Opaque != "" || u.RawQuery != "") {
+			return nil
+		}
+	}
+	return fmt.Errorf("must be a URL that begins with %s", strings.Join(schemes, ": or "))
+}
+
+func wellFormedTagManagerID(id string) bool {
+	rest, found := strings.CutPrefix(id, "GTM-")
+	return found && rest != "" && len(rest) <= 16 && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
+}
+
+// publicURL returns where people reach the server, without a slash at the end.
+func (c *config) publicURL(listening net.Addr) string {
+	if c.PublicURL != "" {
+		return strings.TrimRight(c.PublicURL, "/")
+	}
+	host, port, err := net.SplitHostPort(listening.String())
+	if err != nil {
+		return "http://" + listening.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+func (c *config) links() api.Links {
+	return api.Links{News: c.LinkNews, Help: c.LinkHelp, Faq: c.LinkFAQ, Contact: c.LinkContact, Terms: c.LinkTerms}
+}
+
+// modelConnected says whether a provider is configured. Without one the offline engine answers.
+func (c *config) modelConnected() bool { return c.OpenAIAPIKey != "" || c.OpenAIBaseURL != "" }
+
+func (c *config) databaseDir() string { return filepath.Join(c.Data, "postgres") }
+
+func (c *config) logger(w io.Writer) *slog.Logger {
+	if c.Log == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) {
+	cfg := offline
+	if c.modelConnected() {
+		cfg = llm.Config{
+			APIKey: c.OpenAIAPIKey, BaseURL: c.OpenAIBaseURL, Model: c.OpenAIModel, FallbackModel: c.OpenAIFallbackModel,
+		}
+	}
+	cfg.Logger = log
+	return llm.NewClient(cfg)
+}
+
+// newPassword returns a random password of 20 characters that keeps the user pool's policy.
+func newPassword() string {
+	// Four characters give it each class that the policy asks for; the others hold 80 random bits.
+	return strings.ToLower(rand.Text()[:16]) + "Aa1!"
+}

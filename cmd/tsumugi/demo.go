@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+// account is a user that this start has made, with the password that is shown once.
+type account struct {
+	email, name, password string
+	role                  identity.Role
+}
+
+// makeDemo makes the demo organization with its two users, unless there are users. password is "" for random ones.
+func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password string) ([]account, error) {
+	count, err := db.CountUsers(ctx)
+	if err != nil || count > 0 {
+		return nil, err
+	}
+	organization := org.Organization{ID: newID(), Name: "デモ株式会社", AuthType: string(identity.AuthCognito), MailDomains: []string{"demo.example"}}
+	if err := db.CreateOrganization(ctx, organization); err != nil {
+		return nil, err
+	}
+	accounts := []account{
+		{email: "admin@demo.example", name: "管理 花子", role: identity.RoleOrganizationSuperAdmin},
+		{email: "user@demo.example", name: "山田 太郎", role: identity.RoleGeneralUser},
+	}
+	for i := range accounts {
+		a := &accounts[i]
+		if a.password = password; password == "" {
+			a.password = newPassword()
+		}
+		subject, err := users.CreateUser(ctx, pool.NewUser{Email: a.email, Name: a.name, Password: a.password})
+		if err != nil {
+			return nil, err
+		}
+		if err := db.CreateUser(ctx, identity.NewUser{
+			ID: newID(), OrganizationID: organization.ID, Subject: subject, Email: a.email, Name: a.name, Role: a.role,
+			AuthType: identity.AuthCognito,
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return accounts, db.PublishNotification(ctx, org.Notification{
+		ID: newID(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugi へようこそ",
+		Body: "スキルを選んで、質問を入力してください。回答は書き上がるそばから表示されます。ページを離れても回答は続き、戻ると続きから読めます。",
+	})
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// printWelcome tells the person who started the server where to go and, once, how to sign in.
+func printWelcome(out io.Writer, address string, made []account) {
+	fmt.Fprintf(out, "\n  Tsumugi (紡)  %s\n\n", address)
+	if len(made) > 0 {
+		fmt.Fprintln(out, "  最初のサインイン（パスワードはここにだけ表示されます）")
+		for _, a := range made {
+			fmt.Fprintf(out, "    %-20s %s\n", a.email, a.password)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, "  終了するには Ctrl-C を押してください。")
+	fmt.Fprintln(out)
+}

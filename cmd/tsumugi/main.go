@@ -1,0 +1,136 @@
+// Command tsumugi is the server: API, app, user pool, model client and, where none is configured, the database.
+//
+// It is the only package that sees the domains and the technology that serves them: it reads the configuration and wires
+// them together.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The second signal ends the process at once: nobody has to wait for a clean end.
+	context.AfterFunc(ctx, stop)
+	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "tsumugi:", err)
+		os.Exit(1)
+	}
+}
+
+// commands are what the program can do.
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Start the server: the app, the API and everything they need."`
+	Migrate migrateCommand `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// version is set by the build.
+var version = "dev"
+
+type versionCommand struct{}
+
+func (versionCommand) Run(out *output) error {
+	_, err := fmt.Fprintln(out, "tsumugi", version)
+	return err
+}
+
+// output is where a command prints what its user asked for. Logs go elsewhere.
+type output struct{ io.Writer }
+
+// exit is what the parser's request to end the program becomes.
+type exit int
+
+// run runs one command. It is what tests call; it reads no environment but environ.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) (err error) {
+	var cli commands
+	parser, err := kong.New(&cli,
+		kong.Name("tsumugi"),
+		kong.Description("Tsumugi (紡) is an AI assistant workspace for organizations. Every setting is a flag and an environment variable."),
+		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110, ValueFormatter: kong.DefaultHelpValueFormatter}),
+		kong.Resolvers(environment(environ)),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&output{stdout}, &logOutput{stderr}),
+	)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case exit:
+			if v != 0 {
+				err = fmt.Errorf("exit status %d", int(v))
+			}
+		default:
+			panic(v)
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	if err := checkEnvironment(parser.Model, environ); err != nil {
+		return err
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		return err
+	}
+	return command.Run()
+}
+
+// prefix is what the names of the variables that are this program's alone begin with.
+const prefix = "TSUMUGI_"
+
+// environment gives flags their values from environ.
+func environment(environ []string) kong.Resolver {
+	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+		for _, name := range flag.Envs {
+			if value, found := lookup(environ, name); found && value != "" {
+				return value, nil
+			}
+		}
+		return nil, nil
+	})
+}
+
+func lookup(environ []string, name string) (string, bool) {
+	for _, entry := range slices.Backward(environ) {
+		if value, found := strings.CutPrefix(entry, name+"="); found {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+var errUnknownSetting = errors.New("unknown setting")
+
+// checkEnvironment refuses a variable with our prefix that no flag takes: it is most likely misspelt.
+func checkEnvironment(model *kong.Application, environ []string) error {
+	known := make(map[string]bool)
+	for _, command := range model.Children {
+		for _, flag := range command.Flags {
+			for _, name := range flag.Envs {
+				known[name] = true
+			}
+		}
+	}
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, prefix+"TEST_") && !known[name] {
+			return fmt.Errorf("%w %s; tsumugi serve --help lists them all", errUnknownSetting, name)
+		}
+	}
+	return nil
+}

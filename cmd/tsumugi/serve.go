@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/web"
+)
+
+// Limits of the HTTP server. There is no limit for a whole response: streams are long. Bodies have a limit of their own.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// How long a stop may take.
+const (
+	generationGrace = 30 * time.Second // For the answers that are being written.
+	requestGrace    = 5 * time.Second  // For requests that are under way.
+	databaseGrace   = 10 * time.Second
+)
+
+// logOutput is where logs go.
+type logOutput struct{ io.Writer }
+
+type serveCommand struct {
+	config `embed:""`
+}
+
+// Run serves until the context ends, and then stops in order: nothing that is under way is lost.
+func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (err error) {
+	log := c.logger(logs)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen (TSUMUGI_LISTEN) %s: %w", c.Listen, err)
+	}
+	defer func() { _ = listener.Close() }() // The server has closed it, unless the start failed.
+
+	db, closeDB, err := c.openDatabase(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeDB()) }()
+	s, err := c.wire(ctx, db, listener.Addr(), log)
+	if err != nil {
+		return err
+	}
+	if err := s.chat.Start(ctx); err != nil {
+		return err
+	}
+	stop := s.serve(listener, log)
+	printWelcome(out, c.publicURL(listener.Addr()), s.made)
+
+	select {
+	case <-ctx.Done():
+	case err = <-s.failed:
+	}
+	log.Info("stopping", "answers_being_written", s.chat.Running())
+	stop()
+	return err
+}
+
+// openDatabase connects to the configured database, or starts one of our own, and brings its schema up to date.
+func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*store.DB, func() error, error) {
+	dsn, stop := c.DatabaseURL, func() error { return nil }
+	if dsn == "" {
+		server, err := postgres.Start(ctx, postgres.Config{
+			DataDir: c.databaseDir(), BinDir: c.PostgresBin, Durable: true, Logger: log.With("part", "postgres"),
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		dsn, stop = server.DSN(), func() error {
+			ctx, cancel := context.WithTimeout(context.Background(), databaseGrace)
+			defer cancel()
+			return server.Stop(ctx)
+		}
+	}
+	db, err := store.Open(ctx, dsn)
+	if err != nil {
+		return nil, nil, errors.Join(err, stop())
+	}
+	closeAll := func() error {
+		db.Close()
+		return stop()
+	}
+	if err := db.Migrate(ctx); err != nil {
+		return nil, nil, errors.Join(err, closeAll())
+	}
+	return db, closeAll, nil
+}
+
+// server is everything that runs once the database is there.
+type server struct {
+	chat    *chat.Service
+	handler http.Handler
+	ready   *atomic.Bool
+	made    []account // By this start.
+	failed  chan error
+}
+
+// wire makes the domains and the API, and what the first start needs.
+func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, log *slog.Logger) (*server, error) {
+	users, err := pool.New(ctx, pool.Config{PublicURL: c.publicURL(address), Logger: log.With("part", "pool")}, db)
+	if err != nil {
+		return nil, err
+	}
+	if err := skill.Seed(ctx, db); err != nil {
+		return nil, err
+	}
+	var made []account
+	if c.Demo {
+		if made, err = makeDemo(ctx, db, users, c.DemoPassword); err != nil {
+			return nil, err
+		}
+	}
+	model, err := c.model(log.With("part", "model"), llm.Config{
+		BaseURL: offline.BaseURL, Model: offline.Model, Transport: offline.NewTransport(offline.Config{}),
+	})
+	if err != nil {
+		return nil, err
+	}
+	skills := skill.NewService(db, skill.Config{})
+	answers := chat.NewService(db, skills, model, stream.NewHub(), log.With("part", "chat"), chat.Config{Alone: c.DatabaseURL == ""})
+	s := &server{chat: answers, ready: new(atomic.Bool), made: made, failed: make(chan error, 1)}
+	s.handler, err = api.New(api.Services{
+		Identity: identity.NewService(db, identity.NewPoolVerifier(users.Issuer(), users.ClientID(), users.Keyfunc, time.Now), log),
+		Org:      org.NewService(db), Skill: skills, Chat: answers, Stream: stream.NewServer(stream.Config{}),
+		Pool: users.Handler(), App: web.App(),
+		Ready: func(ctx context.Context) error {
+			if !s.ready.Load() {
+				return errStopping
+			}
+			return db.Ping(ctx)
+		},
+	}, api.Config{
+		ClientID: users.ClientID(), Endpoint: "/pool/", Region: users.Region(), Links: c.links(), TagManagerID: c.TagManagerID,
+		ModelConnected: c.modelConnected(),
+	}, log)
+	return s, err
+}
+
+var errStopping = errors.New("the server is stopping")
+
+// serve answers requests until stop is called. stop returns when nothing is under way any more.
+func (s *server) serve(listener net.Listener, log *slog.Logger) (stop func()) {
+	base, cancel := context.WithCancel(context.Background())
+	httpServer := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	s.ready.Store(true)
+	go func() {
+		if err := httpServer.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- err
+		}
+	}()
+	return func() {
+		s.ready.Store(false)
+		ctx, done := context.WithTimeout(context.Background(), generationGrace)
+		s.chat.Stop(ctx)
+		done()
+		// No text is live any more; who waits for one is told to come back.
+		cancel()
+		ctx, done = context.WithTimeout(context.Background(), requestGrace)
+		defer done()
+		if err := httpServer.Shutdown(ctx); err != nil {
+			log.Warn("requests were cut off", "err", err)
+			_ = httpServer.Close()
+		}
+	}
+}
+
+type migrateCommand struct {
+	DatabaseURL string `env:"DATABASE_URL" required:"" placeholder:"URL" help:"PostgreSQL to migrate, as postgres://user:password@host/name."`
+}
+
+func (c *migrateCommand) Run(ctx context.Context, out *output) error {
+	db, err := store.Open(ctx, c.DatabaseURL)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := db.Migrate(ctx); err != nil {
+		return err
+	}
+	number, err := db.SchemaVersion(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "The schema is at version %d.\n", number)
+	return err
+}

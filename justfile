@@ -1,0 +1,43 @@
+# Recipes of Tsumugi. `npx -y rust-just` lists them.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+export PATH := justfile_directory() / "node_modules/.bin" + ":" + env_var("PATH")
+
+lint_version := "v2.15.0"
+
+[private]
+default:
+    @just --list --unsorted
+
+# Install what is missing, build, and start everything.
+up *args: build
+    @exec bin/tsumugi serve {{ args }}
+
+# Install the npm packages if the lock file has changed.
+[private]
+packages:
+    @scripts/packages
+
+# Build bin/tsumugi with the app inside.
+build: packages
+    @scripts/build
+
+# Run every test: Go with the race detector on a real PostgreSQL, the app's units, and the browser against the binary.
+test: build browser
+    @scripts/test
+
+# Install Chromium and Japanese fonts if there are none.
+[private]
+browser:
+    @scripts/browser
+
+# Format everything.
+fmt:
+    gofmt -s -w $(git ls-files '*.go')
+    cd web && biome check --write .
+
+# Make the generated files anew.
+generate: packages
+    go generate ./...
+    cd web && npm run --silent gen:api
