@@ -82,7 +82,7 @@ create table favorite_skills (
     primary key (user_id, skill_id),
     foreign key (organization_id, user_id) references users (organization_id, id) on delete cascade
 );
-create index favorite_skills_newest on favorite_skills (user_id, created_at desc, skill_id desc);
+create index favorite_skills_newest on favorite_skills (user_id, created_at desc, skill_id);
 
 -- Conversations ------------------------------------------------------------------------------------------------------
 
@@ -131,6 +131,10 @@ create table messages (
     check ((role = 'assistant') = (question_id is not null))
 );
 create index messages_newest on messages (thread_id, seq desc) where replaced_by is null;
+-- For the foreign keys: deleting a thread looks its messages up, replaced ones included, and what refers to each.
+create index messages_by_thread on messages (thread_id);
+create index messages_by_question on messages (question_id) where question_id is not null;
+create index messages_by_replacement on messages (replaced_by) where replaced_by is not null;
 
 create table message_feedback (
     organization_id uuid        not null,
@@ -144,6 +148,7 @@ create table message_feedback (
     foreign key (organization_id, user_id) references users (organization_id, id) on delete cascade,
     foreign key (organization_id, message_id) references messages (organization_id, id) on delete cascade
 );
+create index message_feedback_by_user on message_feedback (user_id);
 
 -- Generations --------------------------------------------------------------------------------------------------------
 
@@ -175,3 +180,4 @@ create table generations (
 -- One at a time in a thread.
 create unique index generations_one_running on generations (thread_id) where ended_at is null;
 create index generations_running on generations (server_id) where ended_at is null;
+create index generations_by_thread on generations (thread_id);

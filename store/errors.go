@@ -27,6 +27,7 @@ const (
 	codeCannotConnectNow = "57P03"
 	codeIdleInTx         = "25P03"
 	codeBadText          = "22021" // NUL, or what is no UTF-8.
+	codeBadJSONText      = "22P05" // NUL within JSON.
 )
 
 const unavailable = "データベースに接続できません。しばらくしてからもう一度お試しください。"
@@ -47,7 +48,7 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):
 		return fault.Wrap(err, fault.NotFound, "見つかりません。")
-	case hasCode(err, codeBadText):
+	case hasCode(err, codeBadText) || hasCode(err, codeBadJSONText):
 		return fault.Wrap(err, fault.Invalid, "保存できない文字が含まれています。")
 	}
 	return fmt.Errorf("store: %w", err)
@@ -90,3 +91,6 @@ func violates(err error, constraint string) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && strings.HasPrefix(pg.Code, "23") && pg.ConstraintName == constraint
 }
+
+// isNoRows reports whether a query for one row found none.
+func isNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

@@ -160,3 +160,11 @@ func queryRow[T any](ctx context.Context, q querier, sql string, args ...any) (T
 	}
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 }
+
+// orEmpty makes a nil slice an empty one: the driver stores nil as NULL, which the columns do not take.
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

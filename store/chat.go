@@ -1,0 +1,330 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
+
+var _ chat.Store = (*DB)(nil)
+
+// Locks are always taken in the order thread, generation, message: nobody waits in a circle.
+
+// CreateThread implements chat.Store.
+func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Thread, error) {
+	var thread chat.Thread
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		id, err := insertThread(ctx, tx, owner, t)
+		if err != nil {
+			return err
+		}
+		thread, err = findThread(ctx, tx, owner, id)
+		return err
+	})
+	return thread, err
+}
+
+// insertThread returns the id of the new thread, or of the one that the same request made before. The skill is looked at
+// only if there is none: a repeated request finds its thread even if the skill has been retired since.
+func insertThread(ctx context.Context, tx pgx.Tx, owner chat.Owner, t chat.NewThread) (uuid.UUID, error) {
+	if id, err := threadOfRequest(ctx, tx, owner, t); err != nil || id != uuid.Nil {
+		return id, err
+	}
+	tag, err := tx.Exec(ctx, `
+		INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title)
+		SELECT $1, $2, $3, s.id, $5, $6
+		FROM skills s
+		WHERE s.id = $4 AND (s.organization_id IS NULL OR s.organization_id = $2) AND s.retired_at IS NULL
+		ON CONFLICT (user_id, request_id) DO NOTHING`,
+		t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if tag.RowsAffected() > 0 {
+		return t.ID, nil
+	}
+	// The same request at the same time, or no such skill.
+	id, err := threadOfRequest(ctx, tx, owner, t)
+	if err == nil && id == uuid.Nil {
+		err = noSkill(nil)
+	}
+	return id, err
+}
+
+// threadOfRequest returns the id of the thread that a request made before, uuid.Nil for none.
+func threadOfRequest(ctx context.Context, tx pgx.Tx, owner chat.Owner, t chat.NewThread) (uuid.UUID, error) {
+	if t.RequestID == nil {
+		return uuid.Nil, nil
+	}
+	var id, skillID uuid.UUID
+	err := tx.QueryRow(ctx, `
+		SELECT id, skill_id FROM threads
+		WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`,
+		owner.OrganizationID, owner.UserID, *t.RequestID).Scan(&id, &skillID)
+	switch {
+	case isNoRows(err):
+		return uuid.Nil, nil
+	case err == nil && skillID != t.SkillID:
+		return uuid.Nil, chat.ErrRequestConflict
+	}
+	return id, err
+}
+
+// ListThreads implements chat.Store.
+func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, offset, limit int) ([]chat.Thread, error) {
+	list, err := queryRows[chat.Thread](ctx, db.pool, `
+		SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
+		       t.touched_at,
+		       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running
+		FROM threads t
+		JOIN skills s ON s.id = t.skill_id
+		WHERE t.organization_id = $1 AND t.user_id = $2
+		ORDER BY t.touched_at DESC, t.id DESC
+		OFFSET $3 LIMIT $4`,
+		owner.OrganizationID, owner.UserID, offset, limit)
+	return list, translate(err)
+}
+
+// FindThread implements chat.Store.
+func (db *DB) FindThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
+	thread, err := findThread(ctx, db.pool, owner, id)
+	return thread, translate(err)
+}
+
+func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
+	thread, err := queryRow[chat.Thread](ctx, q, `
+		SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
+		       t.touched_at,
+		       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running
+		FROM threads t
+		JOIN skills s ON s.id = t.skill_id
+		WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2`,
+		owner.OrganizationID, owner.UserID, id)
+	if isNoRows(err) {
+		return chat.Thread{}, chat.ErrNoThread
+	}
+	return thread, err
+}
+
+// RenameThread implements chat.Store.
+func (db *DB) RenameThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (chat.Thread, error) {
+	return db.changeThread(ctx, owner, id, `
+		UPDATE threads
+		SET title = $4, updated_at = clock_timestamp()
+		WHERE id = $3 AND organization_id = $1 AND user_id = $2`, title)
+}
+
+// TouchThread implements chat.Store.
+func (db *DB) TouchThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
+	return db.changeThread(ctx, owner, id, `
+		UPDATE threads
+		SET touched_at = clock_timestamp()
+		WHERE id = $3 AND organization_id = $1 AND user_id = $2`)
+}
+
+// changeThread runs an update of one thread, whose first parameters are organization, user and id, and returns what the
+// thread is then.
+func (db *DB) changeThread(ctx context.Context, owner chat.Owner, id uuid.UUID, sql string, args ...any) (chat.Thread, error) {
+	var thread chat.Thread
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sql, append([]any{owner.OrganizationID, owner.UserID, id}, args...)...)
+		if err != nil {
+			return err
+		}
+		thread, err = findThread(ctx, tx, owner, id)
+		return err
+	})
+	return thread, err
+}
+
+// TitleThread implements chat.Store.
+func (db *DB) TitleThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (bool, error) {
+	given := false
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE threads
+			SET title = $4, updated_at = clock_timestamp()
+			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title = ''`,
+			owner.OrganizationID, owner.UserID, id, title)
+		if err != nil {
+			return err
+		}
+		if given = tag.RowsAffected() > 0; given {
+			return nil
+		}
+		_, err = findThread(ctx, tx, owner, id)
+		return err
+	})
+	return given && err == nil, err
+}
+
+// DeleteThread implements chat.Store. Foreign keys take everything in the thread along.
+func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) ([]uuid.UUID, error) {
+	var running []uuid.UUID
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockThread(ctx, tx, owner, id); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			SELECT message_id FROM generations
+			WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL`, owner.OrganizationID, id)
+		if err != nil {
+			return err
+		}
+		if running, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			DELETE FROM threads
+			WHERE id = $3 AND organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return running, nil
+}
+
+// lockThread keeps others from writing to a thread until the transaction ends.
+func lockThread(ctx context.Context, tx pgx.Tx, owner chat.Owner, id uuid.UUID) error {
+	var one int
+	err := tx.QueryRow(ctx, `
+		SELECT 1 FROM threads
+		WHERE id = $3 AND organization_id = $1 AND user_id = $2
+		FOR UPDATE`, owner.OrganizationID, owner.UserID, id).Scan(&one)
+	if isNoRows(err) {
+		return chat.ErrNoThread
+	}
+	return err
+}
+
+// RequestStop implements chat.Store.
+func (db *DB) RequestStop(ctx context.Context, owner chat.Owner, messageID uuid.UUID) (bool, error) {
+	running := false
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE generations
+			SET stop_requested_at = coalesce(stop_requested_at, now())
+			WHERE message_id = $3 AND organization_id = $1 AND user_id = $2 AND ended_at IS NULL`,
+			owner.OrganizationID, owner.UserID, messageID)
+		if err != nil {
+			return err
+		}
+		if running = tag.RowsAffected() > 0; running {
+			return nil
+		}
+		_, err = findMessage(ctx, tx, owner, messageID)
+		return err
+	})
+	return running && err == nil, err
+}
+
+// Heartbeat implements chat.Store. Only the database's clock counts, so that those of the servers may differ.
+func (db *DB) Heartbeat(ctx context.Context, serverID uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO servers (id) VALUES ($1)
+		ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`, serverID)
+	return translate(err)
+}
+
+// RemoveServer implements chat.Store.
+func (db *DB) RemoveServer(ctx context.Context, serverID uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `DELETE FROM servers WHERE id = $1`, serverID)
+	return translate(err)
+}
+
+// longDead is how long a server is silent before its row is removed.
+const longDead = time.Hour
+
+// TakeOver implements chat.Store.
+//
+// The dead servers are named first and the generations then chosen by these names alone. With a join between both, a
+// generation that another server takes over at the same moment could be chosen again: after waiting for a row, PostgreSQL
+// checks the new version of it against the old version of what it was joined with.
+func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Job, error) {
+	var jobs []chat.Job
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		dead, err := deadServers(ctx, tx, serverID, lease)
+		if err != nil {
+			return err
+		}
+		taken, err := queryRows[jobRow](ctx, tx, `
+			WITH picked AS (
+			    SELECT message_id
+			    FROM generations
+			    WHERE ended_at IS NULL
+			      AND (server_id = ANY ($2)
+			           OR (server_id = $1 AND started_at < now() - $4::interval AND message_id <> ALL ($3)))
+			    ORDER BY started_at, message_id
+			    LIMIT $5
+			    FOR UPDATE SKIP LOCKED
+			)
+			UPDATE generations g
+			SET run = g.run + 1, server_id = $1, started_at = now()
+			FROM picked
+			WHERE g.message_id = picked.message_id
+			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id, g.run,
+			          g.stop_requested_at IS NOT NULL AS stopped`,
+			serverID, dead, orEmpty(held), lease, limit)
+		if err != nil {
+			return err
+		}
+		jobs, err = loadJobs(ctx, tx, taken)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return jobs, nil
+}
+
+// deadServers returns the servers, other than this one, that hold running generations and are silent for longer than
+// lease or unknown. It removes the rows of those that are silent for very long.
+func deadServers(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
+	_, err := tx.Exec(ctx, `DELETE FROM servers WHERE id <> $1 AND heartbeat_at < now() - $2::interval`,
+		serverID, max(longDead, lease))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT DISTINCT g.server_id
+		FROM generations g
+		WHERE g.ended_at IS NULL AND g.server_id <> $1
+		  AND NOT EXISTS (SELECT FROM servers s WHERE s.id = g.server_id AND s.heartbeat_at >= now() - $2::interval)`,
+		serverID, lease)
+	if err != nil {
+		return nil, err
+	}
+	dead, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return orEmpty(dead), err
+}
+
+// jobRow is a generation that was taken over.
+type jobRow struct {
+	MessageID      uuid.UUID
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+	ThreadID       uuid.UUID
+	Run            int
+	Stopped        bool
+}
+
+// loadJobs reads the exchanges of generations. There are few of them, after a server has died.
+func loadJobs(ctx context.Context, tx pgx.Tx, rows []jobRow) ([]chat.Job, error) {
+	jobs := make([]chat.Job, 0, len(rows))
+	for _, r := range rows {
+		owner := chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}
+		exchange, err := findExchange(ctx, tx, owner, r.MessageID)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, chat.Job{
+			Owner: owner, ThreadID: r.ThreadID, Run: r.Run, Stopped: r.Stopped, Exchange: exchange,
+		})
+	}
+	return jobs, nil
+}

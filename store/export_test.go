@@ -1,0 +1,18 @@
+package store
+
+import (
+	"context"
+	"io/fs"
+)
+
+// MigrateFrom migrates with other files than those of the program.
+func (db *DB) MigrateFrom(ctx context.Context, files fs.FS) error { return db.migrateFrom(ctx, files) }
+
+// Translate is translate.
+func Translate(err error) error { return translate(err) }
+
+// Setting returns what a setting is in a session of the pool.
+func Setting(ctx context.Context, db *DB, name string) (value string, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)
+	return value, err
+}

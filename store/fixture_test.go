@@ -1,0 +1,105 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// fixture is a database with two organizations, two members of the first and one of the second, and two skills.
+type fixture struct {
+	*store.DB
+	dsn     string
+	a, b    uuid.UUID // Organizations.
+	ann     chat.Owner
+	bob     chat.Owner // A colleague of Ann.
+	mallory chat.Owner // Of the other organization.
+	skills  []skill.Skill
+	cats    []skill.Category
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{dsn: storetest.DSN(t), a: newID(), b: newID()}
+	f.DB = open(t, f.dsn)
+	for id, name := range map[uuid.UUID]string{f.a: "紡株式会社", f.b: "別の会社"} {
+		must(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: name, AuthType: "cognito"}))
+	}
+	f.ann, f.bob, f.mallory = f.user(t, f.a, "ann"), f.user(t, f.a, "bob"), f.user(t, f.b, "mallory")
+	f.cats = []skill.Category{{ID: newID(), Name: "基本", Position: 1}, {ID: newID(), Name: "文章", Position: 2}}
+	f.skills = []skill.Skill{builtin(f.cats[0].ID, 1, "汎用チャット"), builtin(f.cats[1].ID, 1, "校正")}
+	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills))
+	return f
+}
+
+func open(t *testing.T, dsn string) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), dsn)
+	must(t, err)
+	t.Cleanup(db.Close)
+	return db
+}
+
+func (f *fixture) user(t *testing.T, organizationID uuid.UUID, name string) chat.Owner {
+	t.Helper()
+	id := newID()
+	must(t, f.CreateUser(t.Context(), identity.NewUser{
+		ID: id, OrganizationID: organizationID, Subject: "sub-" + name, Email: name + "@example.com", Name: name,
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}))
+	return chat.Owner{OrganizationID: organizationID, UserID: id}
+}
+
+func builtin(category uuid.UUID, position int, name string) skill.Skill {
+	return skill.Skill{
+		ID: newID(), CategoryID: category, Position: position, Name: name, Description: "説明", IconPath: "/icons/x.svg",
+		FormType: skill.FormChat, Suggestions: []string{"何ができますか"}, Prompt: "あなたは親切な秘書です。",
+		FormFields: []skill.FormField{},
+	}
+}
+
+// exec runs SQL that no method of the store offers, such as moving a clock.
+func (f *fixture) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), f.dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	_, err = conn.Exec(t.Context(), sql, args...)
+	must(t, err)
+}
+
+// value reads one value that no method of the store offers.
+func value[T any](t *testing.T, f *fixture, sql string, args ...any) T {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), f.dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	var v T
+	must(t, conn.QueryRow(t.Context(), sql, args...).Scan(&v))
+	return v
+}
+
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantCode(t *testing.T, err error, code fault.Code) {
+	t.Helper()
+	if got := fault.CodeOf(err); got != code {
+		t.Fatalf("error %v has code %q, want %q", err, got, code)
+	}
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+)
+
+var _ identity.Store = (*DB)(nil)
+
+// UserBySubject implements identity.Store. It looks through all organizations: it is what tells the organization.
+func (db *DB) UserBySubject(ctx context.Context, subject string) (identity.User, error) {
+	user, err := queryRow[identity.User](ctx, db.pool, `
+		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name, u.role, u.state, u.auth_type
+		FROM users u
+		JOIN organizations o ON o.id = u.organization_id
+		WHERE u.subject = $1`, subject)
+	if isNoRows(err) {
+		return identity.User{}, fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
+	}
+	return user, translate(err)
+}
+
+// CreateUser implements identity.Store.
+func (db *DB) CreateUser(ctx context.Context, u identity.NewUser) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO users (id, organization_id, subject, email, name, role, auth_type)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		u.ID, u.OrganizationID, u.Subject, u.Email, u.Name, u.Role, u.AuthType)
+	switch {
+	case hasCode(err, codeUnique):
+		return fault.Wrap(err, fault.Conflict, "このユーザーはすでに登録されています。")
+	case hasCode(err, codeForeignKey):
+		return fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
+	case hasCode(err, codeCheck):
+		return fault.Wrap(err, fault.Invalid, "ユーザーの内容が正しくありません。")
+	}
+	return translate(err)
+}
+
+// MarkSignedIn implements identity.Store.
+func (db *DB) MarkSignedIn(ctx context.Context, userID uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `
+		UPDATE users
+		SET last_signed_in_at = now()
+		WHERE id = $1 AND (last_signed_in_at IS NULL OR last_signed_in_at < now() - interval '1 minute')`, userID)
+	return translate(err)
+}
+
+// ProviderByMailDomain implements identity.Store. Of several organizations with the domain the oldest answers.
+func (db *DB) ProviderByMailDomain(ctx context.Context, domain string) (identity.Provider, error) {
+	provider, err := queryRow[identity.Provider](ctx, db.pool, `
+		SELECT c.id AS organization_id, c.auth_type
+		FROM (
+		    (SELECT 1 AS choice, o.id, o.auth_type FROM organizations o
+		     WHERE o.mail_domains @> ARRAY[$1::text] ORDER BY o.created_at, o.id LIMIT 1)
+		    UNION ALL
+		    (SELECT 2 AS choice, o.id, o.auth_type FROM organizations o
+		     WHERE o.auth_type = 'cognito' ORDER BY o.created_at, o.id LIMIT 1)
+		) c
+		ORDER BY c.choice
+		LIMIT 1`, domain)
+	if isNoRows(err) {
+		return identity.Provider{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
+	}
+	return provider, translate(err)
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+// messageRow is a message as it is read, with the run of its generation and its owner's feedback.
+type messageRow struct {
+	ID              uuid.UUID
+	ThreadID        uuid.UUID
+	Role            chat.Role
+	Content         string
+	Prompt          string
+	Status          chat.Status
+	FinishReason    chat.FinishReason
+	ErrorCode       string
+	ErrorDetail     string
+	ErrorRetryable  bool
+	Model           string
+	InputTokens     int
+	OutputTokens    int
+	Citations       []chat.Citation
+	Steps           []chat.Step
+	QuestionID      *uuid.UUID
+	Run             int
+	FeedbackRating  *chat.Rating
+	FeedbackComment string
+	CreatedAt       time.Time
+	CompletedAt     *time.Time
+}
+
+func (r messageRow) message() chat.Message {
+	m := chat.Message{
+		ID: r.ID, ThreadID: r.ThreadID, Role: r.Role, Content: r.Content, Prompt: r.Prompt, Status: r.Status,
+		FinishReason: r.FinishReason, Model: r.Model, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+		Citations: r.Citations, Steps: r.Steps, QuestionID: r.QuestionID, Run: r.Run, CreatedAt: r.CreatedAt,
+		CompletedAt: r.CompletedAt,
+	}
+	if r.Status == chat.StatusFailed {
+		m.Failure = &chat.Failure{Code: r.ErrorCode, Detail: r.ErrorDetail, Retryable: r.ErrorRetryable}
+	}
+	if r.FeedbackRating != nil {
+		m.Feedback = &chat.Feedback{Rating: *r.FeedbackRating, Comment: r.FeedbackComment}
+	}
+	return m
+}
+
+// selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
+const selectMessage = `
+	SELECT m.id, m.thread_id, m.role, m.content, m.prompt, m.status, coalesce(m.finish_reason, '') AS finish_reason,
+	       m.error_code, m.error_detail, m.error_retryable, m.model, m.input_tokens, m.output_tokens, m.citations, m.steps,
+	       m.question_id, coalesce(g.run, 0) AS run, f.rating AS feedback_rating,
+	       coalesce(f.comment, '') AS feedback_comment, m.created_at, m.completed_at
+	FROM messages m
+	JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+	LEFT JOIN generations g ON g.message_id = m.id
+	LEFT JOIN message_feedback f ON f.message_id = m.id AND f.user_id = $2`
+
+// queryMessages reads messages of the owner by what follows selectMessage.
+func queryMessages(ctx context.Context, q querier, owner chat.Owner, rest string, args ...any) ([]chat.Message, error) {
+	rows, err := queryRows[messageRow](ctx, q, selectMessage+rest,
+		append([]any{owner.OrganizationID, owner.UserID}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]chat.Message, len(rows))
+	for i, r := range rows {
+		list[i] = r.message()
+	}
+	return list, nil
+}
+
+// ListMessages implements chat.Store.
+func (db *DB) ListMessages(ctx context.Context, owner chat.Owner, threadID uuid.UUID, offset, limit int) ([]chat.Message, error) {
+	list, err := queryMessages(ctx, db.pool, owner, `
+		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
+		ORDER BY m.seq DESC
+		OFFSET $4 LIMIT $5`, threadID, offset, limit)
+	if err == nil && len(list) == 0 {
+		_, err = findThread(ctx, db.pool, owner, threadID) // An empty page of the owner's, or somebody else's thread.
+	}
+	return list, translate(err)
+}
+
+// FindMessage implements chat.Store.
+func (db *DB) FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
+	message, err := findMessage(ctx, db.pool, owner, id)
+	return message, translate(err)
+}
+
+func findMessage(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
+	list, err := queryMessages(ctx, q, owner, ` WHERE m.id = $3 AND m.organization_id = $1`, id)
+	if err == nil && len(list) == 0 {
+		return chat.Message{}, chat.ErrNoMessage
+	}
+	if err != nil {
+		return chat.Message{}, err
+	}
+	return list[0], nil
+}
+
+// findExchange reads an answer and its question.
+func findExchange(ctx context.Context, q querier, owner chat.Owner, answerID uuid.UUID) (chat.Exchange, error) {
+	list, err := queryMessages(ctx, q, owner, `
+		WHERE m.organization_id = $1
+		  AND m.id IN ($3, (SELECT a.question_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
+		ORDER BY m.seq`, answerID)
+	if err != nil {
+		return chat.Exchange{}, err
+	}
+	if len(list) != 2 {
+		return chat.Exchange{}, chat.ErrNoMessage
+	}
+	return chat.Exchange{Question: list[0], Answer: list[1]}, nil
+}
+
+// FindRequest implements chat.Store.
+func (db *DB) FindRequest(ctx context.Context, owner chat.Owner, requestID uuid.UUID, hash [32]byte) (*chat.Exchange, error) {
+	exchange, err := findRequest(ctx, db.pool, owner, requestID, hash)
+	return exchange, translate(err)
+}
+
+func findRequest(ctx context.Context, q querier, owner chat.Owner, requestID uuid.UUID, hash [32]byte) (*chat.Exchange, error) {
+	known, err := queryRow[struct {
+		MessageID   uuid.UUID
+		RequestHash []byte
+	}](ctx, q, `
+		SELECT message_id, request_hash FROM generations
+		WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`,
+		owner.OrganizationID, owner.UserID, requestID)
+	switch {
+	case isNoRows(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !slices.Equal(known.RequestHash, hash[:]):
+		return nil, chat.ErrRequestConflict
+	}
+	exchange, err := findExchange(ctx, q, owner, known.MessageID)
+	switch {
+	case errors.Is(err, chat.ErrNoMessage):
+		return nil, nil // Its thread was deleted between the two queries.
+	case err != nil:
+		return nil, err
+	}
+	return &exchange, nil
+}
+
+// History implements chat.Store.
+func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, before uuid.UUID, limit int) ([]chat.Message, error) {
+	list, err := queryMessages(ctx, db.pool, owner, `
+		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
+		  AND (m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))
+		  AND ($4::uuid IS NULL
+		       OR m.seq < (SELECT b.seq FROM messages b WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
+		ORDER BY m.seq DESC
+		LIMIT $5`, threadID, uuid.NullUUID{UUID: before, Valid: before != uuid.Nil}, limit)
+	if err == nil && len(list) == 0 {
+		_, err = findThread(ctx, db.pool, owner, threadID)
+	}
+	slices.Reverse(list)
+	return list, translate(err)
+}
+
+// GiveFeedback implements chat.Store. An answer that is still being written gives fault.Conflict.
+func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID, feedback chat.Feedback) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		message, err := findMessage(ctx, tx, owner, messageID)
+		switch {
+		case err != nil:
+			return err
+		case message.Role != chat.RoleAssistant:
+			return chat.ErrNoMessage
+		case !message.Status.Terminal():
+			return fault.Errorf(fault.Conflict, "回答の作成が完了してから評価してください。")
+		}
+		_, err = tx.Exec(ctx, `
+			INSERT INTO message_feedback (organization_id, user_id, message_id, rating, comment)
+			VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (message_id, user_id)
+			DO UPDATE SET rating = excluded.rating, comment = excluded.comment, updated_at = now()`,
+			owner.OrganizationID, owner.UserID, messageID, feedback.Rating, feedback.Comment)
+		if hasCode(err, codeForeignKey) {
+			return chat.ErrNoMessage // Deleted at the same time.
+		}
+		return err
+	})
+}
+
+// storable returns text that PostgreSQL takes. It knows no NUL, so that becomes SUB, which is as long: the cursors of
+// clients, which count bytes, stay valid.
+func storable(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\x1A")
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+var _ org.Store = (*DB)(nil)
+
+// CreateOrganization implements org.Store. An id or mail domain that is taken gives fault.Conflict.
+func (db *DB) CreateOrganization(ctx context.Context, o org.Organization) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO organizations (id, name, auth_type, mail_domains)
+		VALUES ($1, $2, $3, $4)`,
+		o.ID, o.Name, o.AuthType, orEmpty(o.MailDomains))
+	switch {
+	case hasCode(err, codeUnique):
+		return fault.Wrap(err, fault.Conflict, "この組織はすでに登録されています。")
+	case hasCode(err, codeCheck):
+		return fault.Wrap(err, fault.Invalid, "組織の内容が正しくありません。")
+	}
+	return translate(err)
+}
+
+// CountUsers implements org.Store.
+func (db *DB) CountUsers(ctx context.Context) (int, error) {
+	var n int
+	err := db.pool.QueryRow(ctx, `SELECT count(*) FROM users`).Scan(&n)
+	return n, translate(err)
+}
+
+// ListNotifications implements org.Store.
+func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]org.Notification, error) {
+	list, err := queryRows[org.Notification](ctx, db.pool, `
+		SELECT n.id, n.organization_id, n.title, n.body, n.url, n.level, n.published_at,
+		       EXISTS (SELECT FROM notification_reads r
+		               WHERE r.notification_id = n.id AND r.user_id = $2 AND r.organization_id = $1) AS read
+		FROM notifications n
+		WHERE (n.organization_id IS NULL OR n.organization_id = $1) AND n.published_at <= now()
+		ORDER BY n.published_at DESC, n.id DESC
+		OFFSET $3 LIMIT $4`,
+		organizationID, userID, offset, limit)
+	return list, translate(err)
+}
+
+// ReadNotifications implements org.Store. The rows are added in the order of their ids, so that two calls for the same
+// user cannot wait for each other.
+func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO notification_reads (organization_id, user_id, notification_id)
+		SELECT $1, $2, n.id
+		FROM notifications n
+		WHERE n.id = ANY ($3) AND (n.organization_id IS NULL OR n.organization_id = $1) AND n.published_at <= now()
+		ORDER BY n.id
+		ON CONFLICT (user_id, notification_id) DO NOTHING`,
+		organizationID, userID, orEmpty(ids))
+	return translate(err)
+}
+
+// PublishNotification implements org.Store. Without a time it is published now. An organization that does not exist
+// gives fault.NotFound.
+func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error {
+	var at any = n.PublishedAt
+	if n.PublishedAt.IsZero() {
+		at = nil
+	}
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO notifications (id, organization_id, title, body, url, level, published_at)
+		VALUES ($1, $2, $3, $4, $5, $6, coalesce($7, now()))`,
+		n.ID, n.OrganizationID, n.Title, n.Body, n.URL, n.Level, at)
+	switch {
+	case hasCode(err, codeForeignKey):
+		return fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
+	case hasCode(err, codeUnique):
+		return fault.Wrap(err, fault.Conflict, "このお知らせはすでに公開されています。")
+	case hasCode(err, codeCheck):
+		return fault.Wrap(err, fault.Invalid, "お知らせの内容が正しくありません。")
+	}
+	return translate(err)
+}

@@ -1,0 +1,175 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+func TestOrganizations(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: f.a, Name: "x", AuthType: "cognito"}), fault.Conflict)
+	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: newID(), Name: "", AuthType: "cognito"}), fault.Invalid)
+	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: newID(), Name: "x", AuthType: "magic"}), fault.Invalid)
+	if n, err := f.CountUsers(t.Context()); err != nil || n != 3 {
+		t.Errorf("CountUsers = %d, %v, want 3", n, err)
+	}
+}
+
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	now := time.Now()
+	publish := func(organizationID *uuid.UUID, title string, age time.Duration) uuid.UUID {
+		id := newID()
+		must(t, f.PublishNotification(t.Context(), org.Notification{
+			ID: id, OrganizationID: organizationID, Title: title, Level: org.LevelInfo, PublishedAt: now.Add(-age),
+		}))
+		return id
+	}
+	oldest := publish(nil, "全員へ", 3*time.Hour)
+	publish(&f.a, "自社へ", 2*time.Hour)
+	foreign := publish(&f.b, "他社へ", time.Hour)
+	future := publish(nil, "明日", -24*time.Hour)
+	newest := newID()
+	must(t, f.PublishNotification(t.Context(), org.Notification{ID: newest, Title: "今", Level: org.LevelWarning}))
+
+	titles := func(offset, limit int) (list []string, read int) {
+		got, err := f.ListNotifications(t.Context(), f.a, f.ann.UserID, offset, limit)
+		must(t, err)
+		for _, n := range got {
+			list = append(list, n.Title)
+			if n.Read {
+				read++
+			}
+		}
+		return list, read
+	}
+	if got, read := titles(0, 10); !equal(got, "今", "自社へ", "全員へ") || read != 0 {
+		t.Errorf("all: %v, %d read", got, read)
+	}
+	if got, _ := titles(1, 1); !equal(got, "自社へ") {
+		t.Errorf("second page: %v", got)
+	}
+
+	for range 2 { // Reading twice is fine, and what is not visible is passed over.
+		must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, []uuid.UUID{oldest, foreign, future, newID()}))
+	}
+	if _, read := titles(0, 10); read != 1 {
+		t.Errorf("%d read, want 1", read)
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM notification_reads`); n != 1 {
+		t.Errorf("%d rows, want 1", n)
+	}
+	must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, nil))
+	if got, err := f.ListNotifications(t.Context(), f.a, f.bob.UserID, 0, 10); err != nil || len(got) != 3 || got[2].Read {
+		t.Errorf("a colleague's list: %+v, %v", got, err)
+	}
+
+	missing := newID()
+	wantCode(t, f.PublishNotification(t.Context(), org.Notification{
+		ID: newID(), OrganizationID: &missing, Title: "x", Level: org.LevelInfo,
+	}), fault.NotFound)
+	wantCode(t, f.PublishNotification(t.Context(), org.Notification{ID: newest, Title: "x", Level: org.LevelInfo}), fault.Conflict)
+	wantCode(t, f.PublishNotification(t.Context(), org.Notification{ID: newID(), Title: "x", Level: "loud"}), fault.Invalid)
+}
+
+func equal(got []string, want ...string) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	got, err := f.UserBySubject(t.Context(), "sub-ann")
+	want := identity.User{
+		ID: f.ann.UserID, OrganizationID: f.a, OrganizationName: "紡株式会社", Subject: "sub-ann", Email: "ann@example.com",
+		Name: "ann", Role: identity.RoleGeneralUser, State: identity.StateActive, AuthType: identity.AuthCognito,
+	}
+	if err != nil || got != want {
+		t.Errorf("UserBySubject = %+v, %v", got, err)
+	}
+	_, err = f.UserBySubject(t.Context(), "nobody")
+	wantCode(t, err, fault.NotFound)
+
+	user := identity.NewUser{
+		ID: newID(), OrganizationID: f.a, Subject: "new", Email: "new@example.com", Name: "new",
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}
+	for name, tt := range map[string]struct {
+		change func(u *identity.NewUser)
+		code   fault.Code
+	}{
+		"address taken":      {func(u *identity.NewUser) { u.Email = "mallory@example.com" }, fault.Conflict},
+		"subject taken":      {func(u *identity.NewUser) { u.Subject = "sub-ann" }, fault.Conflict},
+		"no organization":    {func(u *identity.NewUser) { u.OrganizationID = newID() }, fault.NotFound},
+		"upper case address": {func(u *identity.NewUser) { u.Email = "New@example.com" }, fault.Invalid},
+		"unknown role":       {func(u *identity.NewUser) { u.Role = "king" }, fault.Invalid},
+		"fine":               {func(*identity.NewUser) {}, ""},
+	} {
+		u := user
+		tt.change(&u)
+		if err := f.CreateUser(t.Context(), u); fault.CodeOf(err) != tt.code {
+			t.Errorf("%s: %v, want code %q", name, err, tt.code)
+		}
+	}
+}
+
+func TestMarkSignedIn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const query = `SELECT coalesce(last_signed_in_at, 'epoch') FROM users WHERE id = $1`
+	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	first := value[time.Time](t, f, query, f.ann.UserID)
+	if time.Since(first) > time.Minute {
+		t.Fatalf("signed in at %s", first)
+	}
+	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	if again := value[time.Time](t, f, query, f.ann.UserID); !again.Equal(first) {
+		t.Errorf("set again within a minute: %s, %s", first, again)
+	}
+	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '2 minutes'`)
+	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	if later := value[time.Time](t, f, query, f.ann.UserID); !later.After(first) {
+		t.Errorf("not set after a minute: %s, %s", first, later)
+	}
+}
+
+func TestProviderByMailDomain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(t, `UPDATE organizations SET created_at = now() - interval '1 day' WHERE id = $1`, f.a)
+	federated := newID()
+	must(t, f.CreateOrganization(t.Context(), org.Organization{
+		ID: federated, Name: "連携会社", AuthType: "federated_idp", MailDomains: []string{"sso.example", "sso.example.jp"},
+	}))
+	f.exec(t, `UPDATE organizations SET created_at = now() - interval '2 days' WHERE id = $1`, federated)
+
+	for domain, want := range map[string]identity.Provider{
+		"sso.example":    {OrganizationID: federated, AuthType: identity.AuthFederated},
+		"sso.example.jp": {OrganizationID: federated, AuthType: identity.AuthFederated},
+		"example":        {OrganizationID: f.a, AuthType: identity.AuthCognito},
+		"unknown.test":   {OrganizationID: f.a, AuthType: identity.AuthCognito},
+	} {
+		if got, err := f.ProviderByMailDomain(t.Context(), domain); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", domain, got, err, want)
+		}
+	}
+	f.exec(t, `DELETE FROM organizations`)
+	_, err := f.ProviderByMailDomain(t.Context(), "sso.example")
+	wantCode(t, err, fault.NotFound)
+}

@@ -1,0 +1,326 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+)
+
+var _ pool.Store = (*DB)(nil)
+
+// Rows that have run out are removed by those that add new ones, some at a time. Grants stay for as long after their end
+// as their last access tokens may still be shown.
+const (
+	poolSweep      = 10
+	poolGrantAfter = 24 * time.Hour
+)
+
+const (
+	poolUserColumns = `u.sub, u.email, u.email_verified, u.name, u.groups, u.status, u.enabled, u.password_hash,
+		u.temporary_until, u.version, u.created_at, u.updated_at`
+	poolGrantColumns = `g.id, g.token_hash, g.sub, g.client_id, g.event_id, g.auth_time, g.expires_at, g.revoked_at`
+)
+
+// PoolKeys implements pool.Store.
+func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
+	keys, err := queryRows[pool.Key](ctx, db.pool,
+		`SELECT id, private_key, created_at, active_from, retire_at FROM pool_keys ORDER BY active_from, id`)
+	return keys, translate(err)
+}
+
+// AddFirstPoolKey implements pool.Store.
+func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		// Servers that start at once take turns; reading is not held up.
+		if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at)
+			SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (SELECT FROM pool_keys)`,
+			key.ID, key.PrivateKey, key.CreatedAt, key.ActiveFrom, key.RetireAt)
+		return err
+	})
+}
+
+// RotatePoolKey implements pool.Store.
+func (db *DB) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		// A key that was to come into use later than it now retires never will be used.
+		if _, err := tx.Exec(ctx,
+			`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at) VALUES ($1, $2, $3, $4, $5)`,
+			next.ID, next.PrivateKey, next.CreatedAt, next.ActiveFrom, next.RetireAt)
+		return err
+	})
+}
+
+// CreatePoolUser implements pool.Store.
+func (db *DB) CreatePoolUser(ctx context.Context, user pool.User) error {
+	groups := user.Groups
+	if groups == nil {
+		groups = []string{}
+	}
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO pool_users (sub, email, email_verified, name, groups, status, enabled, password_hash, temporary_until,
+			version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		user.Sub, user.Email, user.EmailVerified, user.Name, groups, user.Status, user.Enabled, user.PasswordHash,
+		user.TemporaryUntil, user.Version, user.CreatedAt, user.UpdatedAt)
+	if violates(err, "pool_users_email_key") {
+		return fault.Wrap(err, fault.Conflict, "このメールアドレスはすでに登録されています。")
+	}
+	return translate(err)
+}
+
+// PoolUserBySub implements pool.Store.
+func (db *DB) PoolUserBySub(ctx context.Context, sub uuid.UUID) (pool.User, error) {
+	user, err := queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.sub = $1`, sub)
+	return user, translate(err)
+}
+
+// PoolUserByEmail implements pool.Store.
+func (db *DB) PoolUserByEmail(ctx context.Context, email string) (pool.User, error) {
+	user, err := queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.email = $1`, email)
+	return user, translate(err)
+}
+
+// SetPoolPassword implements pool.Store.
+func (db *DB) SetPoolPassword(ctx context.Context, sub uuid.UUID, password pool.Password, at time.Time) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE pool_users SET password_hash = $2, status = $3, temporary_until = $4, version = version + 1, updated_at = $5
+			WHERE sub = $1`,
+			sub, password.Hash, password.Status, password.TemporaryUntil, at)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return pgx.ErrNoRows
+		}
+		return revokePoolGrants(ctx, tx, sub, at)
+	})
+}
+
+// SetPoolUserEnabled implements pool.Store.
+func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE pool_users SET enabled = $2, version = version + 1, updated_at = $3 WHERE sub = $1`, sub, enabled, at)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return pgx.ErrNoRows
+		}
+		if enabled {
+			return nil
+		}
+		return revokePoolGrants(ctx, tx, sub, at)
+	})
+}
+
+// DeletePoolUser implements pool.Store.
+func (db *DB) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
+	return db.tx(ctx, func(tx pgx.Tx) error { // For tx's repeating: it may meet a challenge that is being completed.
+		tag, err := tx.Exec(ctx, `DELETE FROM pool_users WHERE sub = $1`, sub)
+		if err == nil && tag.RowsAffected() == 0 {
+			err = pgx.ErrNoRows
+		}
+		return err
+	})
+}
+
+// poolAttempts is a row of pool_attempts. One that has just been made has no times.
+type poolAttempts struct {
+	Failures    int
+	LockedUntil *time.Time
+	ForgottenAt *time.Time
+}
+
+func (a poolAttempts) domain() pool.Attempts {
+	attempts := pool.Attempts{Failures: a.Failures}
+	if a.LockedUntil != nil {
+		attempts.LockedUntil = *a.LockedUntil
+	}
+	if a.ForgottenAt != nil {
+		attempts.ForgottenAt = *a.ForgottenAt
+	}
+	return attempts
+}
+
+// PoolAttempts implements pool.Store.
+func (db *DB) PoolAttempts(ctx context.Context, key []byte) (pool.Attempts, error) {
+	row, err := queryRow[poolAttempts](ctx, db.pool, `
+		SELECT failures, locked_until, forgotten_at FROM pool_attempts WHERE key = $1`, key)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return pool.Attempts{}, nil
+	}
+	return row.domain(), translate(err)
+}
+
+// UpdatePoolAttempts implements pool.Store.
+func (db *DB) UpdatePoolAttempts(
+	ctx context.Context, key []byte, at time.Time, update func(pool.Attempts) pool.Attempts,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		// Setting the key to itself locks the row, which exists from here on.
+		row, err := queryRow[poolAttempts](ctx, tx, `
+			INSERT INTO pool_attempts (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET key = excluded.key
+			RETURNING failures, locked_until, forgotten_at`, key)
+		if err != nil {
+			return err
+		}
+		next := update(row.domain())
+		if next.Failures == 0 {
+			_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, key)
+		} else {
+			_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
+				key, next.Failures, next.LockedUntil, next.ForgottenAt)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			DELETE FROM pool_attempts WHERE key IN (
+				SELECT key FROM pool_attempts WHERE forgotten_at < $1 AND key <> $2 LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+			at, key, poolSweep)
+		return err
+	})
+}
+
+// CreateChallenge implements pool.Store.
+func (db *DB) CreateChallenge(ctx context.Context, challenge pool.Challenge, at time.Time) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := holdPoolUser(ctx, tx, challenge.Sub, challenge.Version); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM pool_challenges WHERE hash IN (
+				SELECT hash FROM pool_challenges WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+			at, poolSweep); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO pool_challenges (hash, name, sub, client_id, version, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			challenge.Hash, challenge.Name, challenge.Sub, challenge.ClientID, challenge.Version, challenge.ExpiresAt)
+		return err
+	})
+}
+
+// ChallengeByHash implements pool.Store.
+func (db *DB) ChallengeByHash(ctx context.Context, hash []byte) (pool.Challenge, error) {
+	challenge, err := queryRow[pool.Challenge](ctx, db.pool, `
+		SELECT hash, name, sub, client_id, version, expires_at, used_at FROM pool_challenges WHERE hash = $1`, hash)
+	return challenge, translate(err)
+}
+
+// CompleteChallenge implements pool.Store.
+func (db *DB) CompleteChallenge(
+	ctx context.Context, hash []byte, password pool.Password, name string, at time.Time,
+) (user pool.User, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		challenge, err := queryRow[pool.Challenge](ctx, tx, `
+			UPDATE pool_challenges SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2
+			RETURNING hash, name, sub, client_id, version, expires_at, used_at`, hash, at)
+		if err != nil {
+			return err
+		}
+		user, err = queryRow[pool.User](ctx, tx, `
+			UPDATE pool_users u SET password_hash = $3, status = $4, temporary_until = $5,
+				name = coalesce(nullif($6, ''), name), version = version + 1, updated_at = $7
+			WHERE sub = $1 AND version = $2 AND enabled RETURNING `+poolUserColumns,
+			challenge.Sub, challenge.Version, password.Hash, password.Status, password.TemporaryUntil, name, at)
+		return err
+	})
+	if fault.CodeOf(err) == fault.NotFound {
+		return pool.User{}, fault.Wrap(err, fault.Conflict, "このセッションはもう使えません。")
+	}
+	return user, err
+}
+
+// CreateGrant implements pool.Store.
+func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := holdPoolUser(ctx, tx, grant.Sub, version); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM pool_grants WHERE id IN (
+				SELECT id FROM pool_grants WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+			grant.AuthTime.Add(-poolGrantAfter), poolSweep); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt)
+		return err
+	})
+}
+
+// holdPoolUser keeps a user as they are until the transaction ends, so that nobody who is being disabled, or given
+// another password, gets anything by the old one. A user who is not as expected any more is a fault.Conflict.
+func holdPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
+	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub, version)
+	if err == nil && tag.RowsAffected() == 0 {
+		return fault.Errorf(fault.Conflict, "ユーザーの状態が変わりました。")
+	}
+	return err
+}
+
+// poolGrantUser reads a grant and its user from one row. Both have a sub; it is the same one.
+func poolGrantUser(ctx context.Context, q querier, where string, arg any) (pool.GrantUser, error) {
+	rows, err := q.Query(ctx, `
+		SELECT `+poolGrantColumns+`, `+poolUserColumns+`
+		FROM pool_grants g JOIN pool_users u USING (sub) WHERE `+where, arg)
+	if err != nil {
+		return pool.GrantUser{}, translate(err)
+	}
+	held, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (held pool.GrantUser, err error) {
+		g, u := &held.Grant, &held.User
+		err = row.Scan(&g.ID, &g.TokenHash, &g.Sub, &g.ClientID, &g.EventID, &g.AuthTime, &g.ExpiresAt, &g.RevokedAt,
+			&u.Sub, &u.Email, &u.EmailVerified, &u.Name, &u.Groups, &u.Status, &u.Enabled, &u.PasswordHash,
+			&u.TemporaryUntil, &u.Version, &u.CreatedAt, &u.UpdatedAt)
+		return held, err
+	})
+	return held, translate(err)
+}
+
+// GrantByToken implements pool.Store.
+func (db *DB) GrantByToken(ctx context.Context, tokenHash []byte) (pool.GrantUser, error) {
+	return poolGrantUser(ctx, db.pool, `g.token_hash = $1`, tokenHash)
+}
+
+// GrantByID implements pool.Store.
+func (db *DB) GrantByID(ctx context.Context, id uuid.UUID) (pool.GrantUser, error) {
+	return poolGrantUser(ctx, db.pool, `g.id = $1`, id)
+}
+
+// RevokeGrant implements pool.Store.
+func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, at time.Time) error {
+	_, err := db.pool.Exec(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL`, id, at)
+	return translate(err)
+}
+
+// RevokeGrants implements pool.Store.
+func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, at time.Time) error {
+	return db.tx(ctx, func(tx pgx.Tx) error { return revokePoolGrants(ctx, tx, sub, at) })
+}
+
+func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub uuid.UUID, at time.Time) error {
+	_, err := tx.Exec(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE sub = $1 AND revoked_at IS NULL`, sub, at)
+	return err
+}

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/skill"
+)
+
+var _ skill.Store = (*DB)(nil)
+
+// skillRow is a skill as it is read: nullable columns come as "".
+type skillRow struct {
+	ID                 uuid.UUID
+	OrganizationID     *uuid.UUID
+	CategoryID         uuid.UUID
+	Position           int
+	Name               string
+	Description        string
+	IconPath           string
+	Kind               skill.Kind
+	TaskType           skill.TaskType
+	FormType           skill.FormType
+	FormFields         []skill.FormField
+	Suggestions        []string
+	AcceptsDataSources bool
+	Prompt             string
+	IsFavorite         bool
+}
+
+func (r skillRow) skill() skill.Skill {
+	return skill.Skill{
+		ID: r.ID, OrganizationID: r.OrganizationID, CategoryID: r.CategoryID, Position: r.Position, Name: r.Name,
+		Description: r.Description, IconPath: r.IconPath, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType,
+		FormFields: r.FormFields, Suggestions: r.Suggestions, AcceptsDataSources: r.AcceptsDataSources, Prompt: r.Prompt,
+		IsFavorite: r.IsFavorite,
+	}
+}
+
+func noSkill(err error) error {
+	return fault.Wrap(err, fault.NotFound, "スキルが見つかりません。")
+}
+
+// ListCategories implements skill.Store.
+func (db *DB) ListCategories(ctx context.Context, organizationID uuid.UUID) ([]skill.Category, error) {
+	list, err := queryRows[skill.Category](ctx, db.pool, `
+		SELECT c.id, c.name, c.position
+		FROM categories c
+		WHERE EXISTS (SELECT FROM skills s
+		              WHERE s.category_id = c.id AND (s.organization_id IS NULL OR s.organization_id = $1)
+		                AND s.retired_at IS NULL)
+		ORDER BY c.position, c.name`, organizationID)
+	return list, translate(err)
+}
+
+// ListSkills implements skill.Store.
+func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill, error) {
+	rows, err := queryRows[skillRow](ctx, db.pool, `
+		SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
+		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.accepts_data_sources,
+		       s.prompt, f.skill_id IS NOT NULL AS is_favorite
+		FROM skills s
+		JOIN categories c ON c.id = s.category_id
+		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
+		WHERE (s.organization_id IS NULL OR s.organization_id = $1) AND s.retired_at IS NULL
+		ORDER BY c.position, s.position, s.id
+		OFFSET $3 LIMIT $4`,
+		organizationID, userID, offset, limit)
+	if err != nil {
+		return nil, translate(err)
+	}
+	list := make([]skill.Skill, len(rows))
+	for i, r := range rows {
+		list[i] = r.skill()
+	}
+	return list, nil
+}
+
+// FindSkill implements skill.Store.
+func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error) {
+	row, err := queryRow[skillRow](ctx, db.pool, `
+		SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
+		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.accepts_data_sources,
+		       s.prompt, f.skill_id IS NOT NULL AS is_favorite
+		FROM skills s
+		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
+		WHERE s.id = $3 AND (s.organization_id IS NULL OR s.organization_id = $1)`,
+		organizationID, userID, skillID)
+	if isNoRows(err) {
+		return skill.Skill{}, noSkill(err)
+	}
+	return row.skill(), translate(err)
+}
+
+// ListFavoriteSkills implements skill.Store.
+func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Favorite, error) {
+	list, err := queryRows[skill.Favorite](ctx, db.pool, `
+		SELECT f.skill_id, s.name, s.icon_path, f.created_at AS favorited_at
+		FROM favorite_skills f
+		JOIN skills s ON s.id = f.skill_id
+		WHERE f.organization_id = $1 AND f.user_id = $2
+		  AND (s.organization_id IS NULL OR s.organization_id = $1) AND s.retired_at IS NULL
+		ORDER BY f.created_at DESC, f.skill_id
+		OFFSET $3 LIMIT $4`,
+		organizationID, userID, offset, limit)
+	return list, translate(err)
+}
+
+// AddFavoriteSkill implements skill.Store.
+func (db *DB) AddFavoriteSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO favorite_skills (organization_id, user_id, skill_id)
+			SELECT $1, $2, s.id
+			FROM skills s
+			WHERE s.id = $3 AND (s.organization_id IS NULL OR s.organization_id = $1)
+			ON CONFLICT (user_id, skill_id) DO NOTHING`,
+			organizationID, userID, skillID)
+		if err != nil || tag.RowsAffected() > 0 {
+			return err
+		}
+		var visible bool
+		err = tx.QueryRow(ctx, `
+			SELECT EXISTS (SELECT FROM skills s
+			               WHERE s.id = $2 AND (s.organization_id IS NULL OR s.organization_id = $1))`,
+			organizationID, skillID).Scan(&visible)
+		if err == nil && !visible {
+			return noSkill(nil)
+		}
+		return err
+	})
+}
+
+// RemoveFavoriteSkill implements skill.Store.
+func (db *DB) RemoveFavoriteSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `
+		DELETE FROM favorite_skills
+		WHERE organization_id = $1 AND user_id = $2 AND skill_id = $3`,
+		organizationID, userID, skillID)
+	return translate(err)
+}
+
+// SaveBuiltinSkills implements skill.Store. Servers that start together take turns.
+func (db *DB) SaveBuiltinSkills(ctx context.Context, categories []skill.Category, skills []skill.Skill) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi builtin skills'))`); err != nil {
+			return err
+		}
+		batch := &pgx.Batch{}
+		for _, c := range categories {
+			batch.Queue(`
+				INSERT INTO categories AS c (id, name, position)
+				VALUES ($1, $2, $3)
+				ON CONFLICT (id) DO UPDATE SET name = excluded.name, position = excluded.position
+				WHERE (c.name, c.position) IS DISTINCT FROM (excluded.name, excluded.position)`,
+				c.ID, c.Name, c.Position)
+		}
+		ids := make([]uuid.UUID, len(skills))
+		for i, s := range skills {
+			ids[i] = s.ID
+			queueBuiltinSkill(batch, s)
+		}
+		batch.Queue(`
+			UPDATE skills
+			SET retired_at = now(), updated_at = now()
+			WHERE organization_id IS NULL AND retired_at IS NULL AND id <> ALL ($1)`, ids)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+}
+
+// queueBuiltinSkill queues the insertion of a built-in skill, or its update if anything in it is another.
+func queueBuiltinSkill(batch *pgx.Batch, s skill.Skill) {
+	batch.Queue(`
+		INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
+		                         form_fields, suggestions, accepts_data_sources, prompt)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13)
+		ON CONFLICT (id) DO UPDATE
+		SET category_id = excluded.category_id, position = excluded.position, name = excluded.name,
+		    description = excluded.description, icon_path = excluded.icon_path, kind = excluded.kind,
+		    task_type = excluded.task_type, form_type = excluded.form_type, form_fields = excluded.form_fields,
+		    suggestions = excluded.suggestions, accepts_data_sources = excluded.accepts_data_sources,
+		    prompt = excluded.prompt, retired_at = NULL, updated_at = now()
+		WHERE s.organization_id IS NULL
+		  AND (s.category_id, s.position, s.name, s.description, s.icon_path, s.kind, s.task_type, s.form_type,
+		       s.form_fields, s.suggestions, s.accepts_data_sources, s.prompt, s.retired_at)
+		      IS DISTINCT FROM
+		      (excluded.category_id, excluded.position, excluded.name, excluded.description, excluded.icon_path,
+		       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields, excluded.suggestions,
+		       excluded.accepts_data_sources, excluded.prompt, NULL)`,
+		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
+		orEmpty(s.FormFields), orEmpty(s.Suggestions), s.AcceptsDataSources, s.Prompt)
+}

@@ -1,0 +1,219 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/migrations"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// emptyDatabase returns a database without any schema, on the server that the tests share.
+func emptyDatabase(t *testing.T) string {
+	t.Helper()
+	dsn := storetest.DSN(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	_, err = conn.Exec(t.Context(), `DROP SCHEMA public CASCADE; CREATE SCHEMA public`)
+	must(t, err)
+	return dsn
+}
+
+func TestMigrateFromSeveralServersAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := emptyDatabase(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		db := open(t, dsn)
+		wg.Go(func() {
+			if err := db.Migrate(t.Context()); err != nil {
+				t.Errorf("Migrate: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	version, err := open(t, dsn).SchemaVersion(t.Context())
+	must(t, err)
+	files, err := fs.Glob(migrations.Files, "*.sql")
+	must(t, err)
+	if version != len(files) {
+		t.Errorf("version %d after %d migrations", version, len(files))
+	}
+}
+
+func TestMigrateStepByStep(t *testing.T) {
+	t.Parallel()
+	db := open(t, emptyDatabase(t))
+	files := fstest.MapFS{"0001_one.sql": {Data: []byte(`CREATE TABLE one (id int)`)}}
+	must(t, db.MigrateFrom(t.Context(), files))
+
+	// A step that fails leaves nothing of itself behind.
+	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE two (id int); SELECT 1/0`)}
+	if err := db.MigrateFrom(t.Context(), files); err == nil || !strings.Contains(err.Error(), "0002_two.sql") {
+		t.Fatalf("a broken step: %v, want an error that names it", err)
+	}
+	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE two (id int)`)}
+	must(t, db.MigrateFrom(t.Context(), files))
+
+	// An older program refuses the newer schema and leaves it alone.
+	delete(files, "0002_two.sql")
+	err := db.MigrateFrom(t.Context(), files)
+	if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("a newer schema: %v", err)
+	}
+	if version, err := db.SchemaVersion(t.Context()); err != nil || version != 2 {
+		t.Errorf("version %d, %v, want 2", version, err)
+	}
+}
+
+// TestMigrationsAreForwardOnly keeps out what the migration tool would take for its own syntax: a way back, and templates.
+func TestMigrationsAreForwardOnly(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(migrations.Files, "*")
+	must(t, err)
+	for _, name := range files {
+		text, err := fs.ReadFile(migrations.Files, name)
+		must(t, err)
+		for _, bad := range []string{"---- create above / drop below ----", "{{"} {
+			if strings.Contains(string(text), bad) {
+				t.Errorf("%s contains %q", name, bad)
+			}
+		}
+	}
+}
+
+func TestOpenSetsLimits(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.DSN(t)
+	for _, tt := range []struct{ dsn, want string }{
+		{dsn, "30s"},
+		{dsn + "&statement_timeout=7s", "7s"},
+	} {
+		got, err := store.Setting(t.Context(), open(t, tt.dsn), "statement_timeout")
+		if err != nil || got != tt.want {
+			t.Errorf("statement_timeout %q, %v, want %q", got, err, tt.want)
+		}
+	}
+}
+
+func TestOpenExplainsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for dsn, says := range map[string]string{
+		"postgres://user@[::1":                                "connection string",
+		strings.Replace(storetest.DSN(t), "/test_", "/no", 1): "does not exist",
+	} {
+		if _, err := store.Open(t.Context(), dsn); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("Open: %v, want something with %q", err, says)
+		}
+	}
+}
+
+func TestOpenWaitsForADatabaseThatStarts(t *testing.T) {
+	t.Parallel()
+	cfg := ownServer(t)
+	srv, err := postgres.Start(t.Context(), cfg)
+	must(t, err)
+	dsn := srv.DSN()
+	must(t, srv.Stop(t.Context()))
+
+	opened := make(chan error, 1)
+	go func() {
+		db, err := store.Open(t.Context(), dsn)
+		if err == nil {
+			db.Close()
+		}
+		opened <- err
+	}()
+	srv, err = postgres.Start(t.Context(), cfg)
+	must(t, err)
+	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
+	must(t, <-opened)
+}
+
+// ownServer returns the configuration of a server that a test may stop, on a folder that other users can reach.
+func ownServer(t *testing.T) postgres.Config {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "tsumugi-store-*")
+	must(t, err)
+	must(t, os.Chmod(dir, 0o755))
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return postgres.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler)}
+}
+
+func TestErrorsAreTranslated(t *testing.T) {
+	t.Parallel()
+	own := fault.Errorf(fault.ThreadBusy, "x")
+	for _, tt := range []struct {
+		err  error
+		code fault.Code
+	}{
+		{nil, ""},
+		{own, fault.ThreadBusy},
+		{context.Canceled, fault.Canceled},
+		{context.DeadlineExceeded, fault.Unavailable},
+		{pgx.ErrNoRows, fault.NotFound},
+		{&net.OpError{Op: "read", Err: errors.New("reset")}, fault.Unavailable},
+		{&pgconn.PgError{Code: "57P01"}, fault.Unavailable}, // admin_shutdown
+		{&pgconn.PgError{Code: "53300"}, fault.Unavailable}, // too_many_connections
+		{&pgconn.PgError{Code: "57014"}, fault.Unavailable}, // statement_timeout
+		{&pgconn.PgError{Code: "40P01"}, fault.Unavailable}, // deadlock_detected
+		{&pgconn.PgError{Code: "22021"}, fault.Invalid},     // NUL in text
+		{&pgconn.PgError{Code: "23505"}, fault.Internal},    // not foreseen by the method
+		{errors.New("bug"), fault.Internal},
+	} {
+		if got := fault.CodeOf(store.Translate(tt.err)); got != tt.code {
+			t.Errorf("%v has code %q, want %q", tt.err, got, tt.code)
+		}
+	}
+}
+
+func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsGone(t *testing.T) {
+	t.Parallel()
+	cfg := ownServer(t)
+	srv, err := postgres.Start(t.Context(), cfg)
+	must(t, err)
+	db := open(t, srv.DSN())
+	must(t, db.Migrate(t.Context()))
+	server := newID()
+	must(t, db.Heartbeat(t.Context(), server))
+	must(t, srv.Stop(t.Context()))
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	wantCode(t, db.Heartbeat(ctx, server), fault.Unavailable)
+	wantCode(t, db.Ping(ctx), fault.Unavailable)
+	_, err = db.TakeOver(ctx, server, nil, time.Second, 1)
+	wantCode(t, err, fault.Unavailable)
+
+	srv, err = postgres.Start(t.Context(), cfg)
+	must(t, err)
+	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
+	must(t, db.Heartbeat(ctx, server)) // The pool recovers by itself.
+	_, err = db.TakeOver(ctx, server, nil, time.Second, 1)
+	must(t, err)
+}
+
+func TestCanceledCallsSaySo(t *testing.T) {
+	t.Parallel()
+	db := storetest.New(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := db.CountUsers(ctx)
+	wantCode(t, err, fault.Canceled)
+}
