@@ -41,3 +41,7 @@ fmt:
 generate: packages
     go generate ./...
     cd web && npm run --silent gen:api
+
+# Check format, lint, types and generated files.
+check: packages
+    @scripts/check {{ lint_version }}

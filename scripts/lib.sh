@@ -1,0 +1,20 @@
+# Helpers of the other scripts; sourced, not run.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+export PATH="$root/node_modules/.bin:$PATH"
+mkdir -p .cache
+
+# say tells what is being done.
+say() { printf '\033[2m==> %s\033[0m\n' "$*" >&2; }
+
+# need ends the script if a program is missing.
+need() {
+  command -v "$1" >/dev/null || { echo "$1 is needed. $2" >&2; exit 1; }
+}
+
+# digest prints a hash of the given files and folders, of what git does not ignore.
+digest() { git ls-files -z --cached --others --exclude-standard -- "$@" | sort -z | xargs -0 -r sha256sum 2>/dev/null | sha256sum | cut -d' ' -f1; }
+
+# stale succeeds unless the stamp of a step holds the given hash; fresh writes it.
+stale() { [ "$(cat ".cache/$1.stamp" 2>/dev/null)" != "$2" ]; }
+fresh() { printf '%s' "$2" >".cache/$1.stamp"; }
