@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -107,8 +108,7 @@ func TestUsers(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 
 	user := identity.NewUser{
-		ID: newID(), OrganizationID: f.a, Subject: "new", Email: "new@example.com", Name: "new",
-		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+		OrganizationID: f.a, Name: "new", Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	}
 	for name, tt := range map[string]struct {
 		change func(u *identity.NewUser)
@@ -122,6 +122,7 @@ func TestUsers(t *testing.T) {
 		"fine":               {func(*identity.NewUser) {}, ""},
 	} {
 		u := user
+		u.ID, u.Subject, u.Email = newID(), name, strings.ReplaceAll(name, " ", ".")+"@example.com"
 		tt.change(&u)
 		if err := f.CreateUser(t.Context(), u); fault.CodeOf(err) != tt.code {
 			t.Errorf("%s: %v, want code %q", name, err, tt.code)

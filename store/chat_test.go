@@ -1,0 +1,321 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+func (f *fixture) thread(t *testing.T, owner chat.Owner) chat.Thread {
+	t.Helper()
+	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID})
+	must(t, err)
+	return thread
+}
+
+func TestCreateThread(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	request := newID()
+	made := chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Title: "議事録", RequestID: &request}
+	got, err := f.CreateThread(t.Context(), f.ann, made)
+	must(t, err)
+	if got.ID != made.ID || got.SkillID != made.SkillID || got.SkillName != "汎用チャット" || got.SkillIconPath != "/icons/x.svg" ||
+		got.Title != "議事録" || got.Running || got.CreatedAt.IsZero() || !got.TouchedAt.Equal(got.CreatedAt) {
+		t.Errorf("CreateThread = %+v", got)
+	}
+
+	repeated := made
+	repeated.ID = newID()
+	if again, err := f.CreateThread(t.Context(), f.ann, repeated); err != nil || again != got {
+		t.Errorf("the same request: %+v, %v", again, err)
+	}
+	if other, err := f.CreateThread(t.Context(), f.bob, repeated); err != nil || other.ID != repeated.ID {
+		t.Errorf("the same request id of a colleague: %+v, %v", other, err)
+	}
+	repeated.SkillID = f.skills[1].ID
+	if _, err := f.CreateThread(t.Context(), f.ann, repeated); !errors.Is(err, chat.ErrRequestConflict) {
+		t.Errorf("the same request id with another skill: %v", err)
+	}
+
+	foreign := f.ownSkill(t, f.b, 1, "他社")
+	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, f.skills[1:])) // Retires the first skill.
+	for name, id := range map[string]uuid.UUID{"foreign": foreign, "retired": f.skills[0].ID, "missing": newID()} {
+		_, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: id})
+		if fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("%s skill: %v", name, err)
+		}
+	}
+	if again, err := f.CreateThread(t.Context(), f.ann, made); err != nil || again.ID != got.ID {
+		t.Errorf("the same request once its skill is retired: %+v, %v", again, err)
+	}
+}
+
+func TestR32_OneThreadForOneRequest(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	request := newID()
+	ids := make(chan uuid.UUID, 20)
+	var wg sync.WaitGroup
+	for range cap(ids) {
+		wg.Go(func() {
+			thread, err := f.CreateThread(t.Context(), f.ann,
+				chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, RequestID: &request})
+			if err != nil {
+				t.Errorf("CreateThread: %v", err)
+			}
+			ids <- thread.ID
+		})
+	}
+	wg.Wait()
+	first := <-ids
+	for range cap(ids) - 1 {
+		if id := <-ids; id != first {
+			t.Errorf("threads %s and %s", id, first)
+		}
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM threads`); n != 1 {
+		t.Errorf("%d threads", n)
+	}
+}
+
+func TestThreadsAreListedByTouch(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var ids []uuid.UUID
+	for range 5 {
+		ids = append(ids, f.thread(t, f.ann).ID)
+	}
+	f.thread(t, f.bob)
+	list := func(offset, limit int) (list []uuid.UUID) {
+		got, err := f.ListThreads(t.Context(), f.ann, offset, limit)
+		must(t, err)
+		for _, thread := range got {
+			list = append(list, thread.ID)
+		}
+		return list
+	}
+	slices.Reverse(ids)
+	if got := list(0, 100); !slices.Equal(got, ids) {
+		t.Errorf("newest first: %v, want %v", got, ids)
+	}
+	touched, err := f.TouchThread(t.Context(), f.ann, ids[3])
+	if err != nil || touched.ID != ids[3] || !touched.TouchedAt.After(touched.CreatedAt) {
+		t.Errorf("TouchThread = %+v, %v", touched, err)
+	}
+	want := []uuid.UUID{ids[3], ids[0], ids[1], ids[2], ids[4]}
+	if got := list(0, 2); !slices.Equal(got, want[:2]) {
+		t.Errorf("first page: %v, want %v", got, want[:2])
+	}
+	if got := list(2, 100); !slices.Equal(got, want[2:]) {
+		t.Errorf("the rest: %v, want %v", got, want[2:])
+	}
+	f.exec(t, `UPDATE threads SET touched_at = '2030-01-01'`)
+	if got := list(0, 100); !slices.Equal(got, ids) {
+		t.Errorf("all touched at once: %v, want by id, newest first, %v", got, ids)
+	}
+}
+
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	a, b := f.thread(t, f.ann), f.thread(t, f.ann)
+	if given, err := f.TitleThread(t.Context(), f.ann, a.ID, "自動の題"); err != nil || !given {
+		t.Errorf("TitleThread = %v, %v", given, err)
+	}
+	if given, err := f.TitleThread(t.Context(), f.ann, a.ID, "二度目"); err != nil || given {
+		t.Errorf("TitleThread again = %v, %v", given, err)
+	}
+	renamed, err := f.RenameThread(t.Context(), f.ann, a.ID, "人の題")
+	if err != nil || renamed.Title != "人の題" || !renamed.UpdatedAt.After(renamed.CreatedAt) ||
+		!renamed.TouchedAt.Equal(a.TouchedAt) {
+		t.Errorf("RenameThread = %+v, %v", renamed, err)
+	}
+	if list, err := f.ListThreads(t.Context(), f.ann, 0, 10); err != nil || list[0].ID != b.ID {
+		t.Errorf("renaming moved the thread: %+v, %v", list, err)
+	}
+	_, err = f.RenameThread(t.Context(), f.ann, a.ID, "\x00")
+	wantCode(t, err, fault.Invalid)
+}
+
+// TestR59_ForeignIsLikeMissing asks for a colleague's and another organization's things, and for what does not exist.
+func TestR59_ForeignIsLikeMissing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread := f.thread(t, f.ann)
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, newID()))
+	must(t, err)
+	// A forged pair: Ann's id with the other organization.
+	forged := chat.Owner{OrganizationID: f.b, UserID: f.ann.UserID}
+	for name, tt := range map[string]struct {
+		owner           chat.Owner
+		thread, message uuid.UUID
+	}{
+		"colleague":    {f.bob, thread.ID, begun.Answer.ID},
+		"organization": {f.mallory, thread.ID, begun.Answer.ID},
+		"forged":       {forged, thread.ID, begun.Answer.ID},
+		"missing":      {f.ann, newID(), newID()},
+	} {
+		ctx := t.Context()
+		calls := map[string]func() error{
+			"FindThread":   func() error { _, err := f.FindThread(ctx, tt.owner, tt.thread); return err },
+			"RenameThread": func() error { _, err := f.RenameThread(ctx, tt.owner, tt.thread, "x"); return err },
+			"TitleThread":  func() error { _, err := f.TitleThread(ctx, tt.owner, tt.thread, "x"); return err },
+			"TouchThread":  func() error { _, err := f.TouchThread(ctx, tt.owner, tt.thread); return err },
+			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
+			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, 0, 10); return err },
+			"History":      func() error { _, err := f.History(ctx, tt.owner, tt.thread, uuid.Nil, 10); return err },
+			"BeginGeneration": func() error {
+				_, err := f.BeginGeneration(ctx, question(tt.owner, tt.thread, newID()))
+				return err
+			},
+		}
+		for call, do := range calls {
+			if err := do(); !errors.Is(err, chat.ErrNoThread) {
+				t.Errorf("%s: %s: %v, want ErrNoThread", name, call, err)
+			}
+		}
+		calls = map[string]func() error{
+			"FindMessage":  func() error { _, err := f.FindMessage(ctx, tt.owner, tt.message); return err },
+			"RequestStop":  func() error { _, err := f.RequestStop(ctx, tt.owner, tt.message); return err },
+			"GiveFeedback": func() error { return f.GiveFeedback(ctx, tt.owner, tt.message, chat.Feedback{Rating: chat.RatingGood}) },
+		}
+		for call, do := range calls {
+			if err := do(); !errors.Is(err, chat.ErrNoMessage) {
+				t.Errorf("%s: %s: %v, want ErrNoMessage", name, call, err)
+			}
+		}
+	}
+	if got, err := f.FindThread(t.Context(), f.ann, thread.ID); err != nil || got.Title != "" || !got.Running {
+		t.Errorf("the thread afterwards: %+v, %v", got, err)
+	}
+	if list, err := f.ListThreads(t.Context(), f.mallory, 0, 10); err != nil || len(list) != 0 {
+		t.Errorf("a stranger's list: %+v, %v", list, err)
+	}
+}
+
+func TestDeleteThreadTakesEverythingAlong(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, other := f.thread(t, f.ann), f.thread(t, f.ann)
+	server := newID()
+	first := f.exchange(t, f.ann, thread.ID, server, "一", "壱")
+	again := question(f.ann, thread.ID, server)
+	again.Regenerate = &first.Answer.ID
+	begun, err := f.BeginGeneration(t.Context(), again)
+	must(t, err)
+	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingBad}))
+	f.exchange(t, f.ann, other.ID, server, "残る", "はい")
+
+	running, err := f.DeleteThread(t.Context(), f.ann, thread.ID)
+	if err != nil || !slices.Equal(running, []uuid.UUID{begun.Answer.ID}) {
+		t.Errorf("DeleteThread = %v, %v", running, err)
+	}
+	if err := f.EndGeneration(t.Context(), outcome(begun, server, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
+		t.Errorf("the end of what was deleted: %v", err)
+	}
+	_, err = f.FindThread(t.Context(), f.ann, thread.ID)
+	if !errors.Is(err, chat.ErrNoThread) {
+		t.Errorf("FindThread: %v", err)
+	}
+	for table, want := range map[string]int{"messages": 2, "generations": 1, "message_feedback": 0, "threads": 1} {
+		if n := value[int](t, f, `SELECT count(*) FROM `+table); n != want {
+			t.Errorf("%d rows in %s, want %d", n, table, want)
+		}
+	}
+	if running, err := f.DeleteThread(t.Context(), f.ann, other.ID); err != nil || len(running) != 0 {
+		t.Errorf("an idle thread: %v, %v", running, err)
+	}
+}
+
+func TestMessagesAndHistory(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, server := f.thread(t, f.ann), newID()
+	if list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 10); err != nil || len(list) != 0 {
+		t.Errorf("an empty thread: %+v, %v", list, err)
+	}
+	if list, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, 10); err != nil || len(list) != 0 {
+		t.Errorf("an empty history: %+v, %v", list, err)
+	}
+	var last chat.Begun
+	for i := range 3 {
+		last = f.exchange(t, f.ann, thread.ID, server, fmt.Sprintf("問%d", i), fmt.Sprintf("答%d", i))
+	}
+	f.exchange(t, f.ann, thread.ID, server, "問3", "") // An answer without text.
+	again := question(f.ann, thread.ID, server)
+	again.Content = "問4"
+	running, err := f.BeginGeneration(t.Context(), again)
+	must(t, err)
+
+	texts := func(list []chat.Message, err error) string {
+		must(t, err)
+		var all []string
+		for _, m := range list {
+			all = append(all, m.Content)
+		}
+		return strings.Join(all, " ")
+	}
+	list := func(offset, limit int) string {
+		return texts(f.ListMessages(t.Context(), f.ann, thread.ID, offset, limit))
+	}
+	history := func(before uuid.UUID, limit int) string {
+		return texts(f.History(t.Context(), f.ann, thread.ID, before, limit))
+	}
+	for got, want := range map[string]string{
+		list(0, 100):                      " 問4  問3 答2 問2 答1 問1 答0 問0",
+		list(4, 3):                        "答2 問2 答1",
+		list(10, 3):                       "",
+		history(uuid.Nil, 100):            "問0 答0 問1 答1 問2 答2 問3 問4",
+		history(running.Question.ID, 100): "問0 答0 問1 答1 問2 答2 問3",
+		history(last.Question.ID, 3):      "答0 問1 答1",
+		history(newID(), 3):               "",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestFeedback(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, server := f.thread(t, f.ann), newID()
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
+	must(t, err)
+	good := chat.Feedback{Rating: chat.RatingGood, Comment: "助かりました"}
+	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, good), fault.Conflict)
+	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Question.ID, good), fault.NotFound)
+	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "答え")))
+	for _, want := range []chat.Feedback{good, {Rating: chat.RatingBad}} {
+		must(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, want))
+		got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
+		if err != nil || got.Feedback == nil || *got.Feedback != want {
+			t.Errorf("feedback %+v, %v, want %+v", got.Feedback, err, want)
+		}
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM message_feedback`); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+	if m, err := f.FindMessage(t.Context(), f.ann, begun.Question.ID); err != nil || m.Feedback != nil {
+		t.Errorf("the question: %+v, %v", m, err)
+	}
+}
+
+func TestThreadTimesAreUTCInstants(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread := f.thread(t, f.ann)
+	if age := time.Since(thread.CreatedAt); age < -time.Minute || age > time.Minute {
+		t.Errorf("created %s ago", age)
+	}
+}

@@ -1,0 +1,335 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
+
+const lease = 8 * time.Second
+
+// question returns a new question in a thread.
+func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
+	request := newID()
+	return chat.Begin{
+		Owner: owner, ThreadID: threadID, RequestID: request, RequestHash: sha256.Sum256(request[:]),
+		QuestionID: newID(), Content: "質問です", Prompt: "モデルへの質問です", AnswerID: newID(), ServerID: serverID,
+	}
+}
+
+// outcome returns a successful end of what was begun.
+func outcome(b chat.Begun, serverID uuid.UUID, content string) chat.Outcome {
+	return chat.Outcome{
+		MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID, Content: content, Status: chat.StatusSuccess,
+		FinishReason: chat.FinishStop, Model: "model-1", InputTokens: 12, OutputTokens: 34,
+	}
+}
+
+// exchange asks and answers.
+func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask, answer string) chat.Begun {
+	t.Helper()
+	b := question(owner, threadID, serverID)
+	b.Content = ask
+	begun, err := f.BeginGeneration(t.Context(), b)
+	must(t, err)
+	must(t, f.EndGeneration(t.Context(), outcome(begun, serverID, answer)))
+	return begun
+}
+
+func TestGenerationFromBeginToEnd(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, server := f.thread(t, f.ann), newID()
+	b := question(f.ann, thread.ID, server)
+	begun, err := f.BeginGeneration(t.Context(), b)
+	must(t, err)
+	q, a := begun.Question, begun.Answer
+	if begun.Existing || q.ID != b.QuestionID || q.ThreadID != thread.ID || q.Role != chat.RoleUser || q.Content != b.Content ||
+		q.Prompt != b.Prompt || q.Status != chat.StatusSuccess || q.Run != 0 || q.QuestionID != nil || q.CompletedAt == nil {
+		t.Errorf("question: %+v", q)
+	}
+	if a.ID != b.AnswerID || a.ThreadID != thread.ID || a.Role != chat.RoleAssistant || a.Content != "" || a.Run != 1 ||
+		a.Status != chat.StatusPending || a.FinishReason != "" || a.QuestionID == nil || *a.QuestionID != q.ID ||
+		a.CompletedAt != nil || a.Failure != nil {
+		t.Errorf("answer: %+v", a)
+	}
+	got, err := f.FindThread(t.Context(), f.ann, thread.ID)
+	if err != nil || !got.Running || !got.TouchedAt.After(thread.TouchedAt) || !got.UpdatedAt.After(thread.UpdatedAt) {
+		t.Errorf("thread while it runs: %+v, %v", got, err)
+	}
+
+	end := outcome(begun, server, "答えの「本文」\r\nです\ufeff")
+	end.Citations = []chat.Citation{{Index: 1, ChunkEmbeddingID: newID(), DataSourceID: newID(), Filename: "規程.pdf", Page: 3, Score: 0.5, Quote: "引用"}}
+	end.Steps = []chat.Step{{Kind: "retrieval", Status: chat.StatusSuccess, Detail: "2件"}}
+	must(t, f.EndGeneration(t.Context(), end))
+	a, err = f.FindMessage(t.Context(), f.ann, a.ID)
+	if err != nil || a.Content != end.Content || a.Status != end.Status || a.FinishReason != end.FinishReason || a.Failure != nil ||
+		a.Model != end.Model || a.InputTokens != 12 || a.OutputTokens != 34 || a.CompletedAt == nil ||
+		!reflect.DeepEqual(a.Citations, end.Citations) || !reflect.DeepEqual(a.Steps, end.Steps) {
+		t.Errorf("stored answer: %+v, %v", a, err)
+	}
+	after, err := f.FindThread(t.Context(), f.ann, thread.ID)
+	if err != nil || after.Running || !after.TouchedAt.Equal(got.TouchedAt) || !after.UpdatedAt.After(got.UpdatedAt) {
+		t.Errorf("thread at the end: %+v, %v", after, err)
+	}
+	if err := f.EndGeneration(t.Context(), end); !errors.Is(err, chat.ErrStaleRun) {
+		t.Errorf("a second end: %v", err)
+	}
+}
+
+func TestFailureIsKeptWithItsText(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, server := f.thread(t, f.ann), newID()
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
+	must(t, err)
+	end := outcome(begun, server, "途中まで\x00\xff")
+	end.Status, end.FinishReason = chat.StatusFailed, chat.FinishError
+	end.Failure = &chat.Failure{Code: "unavailable", Detail: "モデルが\x00応答しません。", Retryable: true}
+	must(t, f.EndGeneration(t.Context(), end))
+	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
+	want := chat.Failure{Code: "unavailable", Detail: "モデルが\x1a応答しません。", Retryable: true}
+	// NUL, which PostgreSQL does not know, becomes another character of one byte.
+	if err != nil || got.Content != "途中まで\x1a\ufffd" || got.Status != chat.StatusFailed || got.Failure == nil || *got.Failure != want {
+		t.Errorf("stored: %+v, %v", got, err)
+	}
+}
+
+func TestR32_OneExchangeForOneRequest(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread := f.thread(t, f.ann)
+	b := question(f.ann, thread.ID, newID())
+	var begun, existing atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			try := b
+			try.QuestionID, try.AnswerID = newID(), newID()
+			got, err := f.BeginGeneration(t.Context(), try)
+			switch {
+			case err != nil:
+				t.Errorf("BeginGeneration: %v", err)
+			case got.Existing:
+				existing.Add(1)
+			case got.Answer.ID == try.AnswerID && got.Question.ID == try.QuestionID:
+				begun.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if begun.Load() != 1 || existing.Load() != 19 {
+		t.Errorf("%d begun, %d existing", begun.Load(), existing.Load())
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM messages`); n != 2 {
+		t.Errorf("%d messages", n)
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM generations`); n != 1 {
+		t.Errorf("%d generations", n)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, other, server := f.thread(t, f.ann), f.thread(t, f.ann), newID()
+	b := question(f.ann, thread.ID, server)
+	if got, err := f.FindRequest(t.Context(), f.ann, b.RequestID, b.RequestHash); err != nil || got != nil {
+		t.Errorf("before: %+v, %v", got, err)
+	}
+	begun, err := f.BeginGeneration(t.Context(), b)
+	must(t, err)
+	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "答え")))
+	got, err := f.FindRequest(t.Context(), f.ann, b.RequestID, b.RequestHash)
+	if err != nil || got == nil || got.Question.ID != begun.Question.ID || got.Answer.Content != "答え" {
+		t.Errorf("after: %+v, %v", got, err)
+	}
+	if got, err := f.FindRequest(t.Context(), f.bob, b.RequestID, b.RequestHash); err != nil || got != nil {
+		t.Errorf("a colleague's: %+v, %v", got, err)
+	}
+	if again, err := f.BeginGeneration(t.Context(), b); err != nil || !again.Existing || again.Answer.Content != "答え" {
+		t.Errorf("once more: %+v, %v", again, err)
+	}
+
+	changed := b
+	changed.RequestHash[0]++
+	if _, err := f.FindRequest(t.Context(), f.ann, b.RequestID, changed.RequestHash); !errors.Is(err, chat.ErrRequestConflict) {
+		t.Errorf("FindRequest with another body: %v", err)
+	}
+	if _, err := f.BeginGeneration(t.Context(), changed); !errors.Is(err, chat.ErrRequestConflict) {
+		t.Errorf("BeginGeneration with another body: %v", err)
+	}
+	changed.ThreadID = other.ID
+	if _, err := f.BeginGeneration(t.Context(), changed); !errors.Is(err, chat.ErrRequestConflict) {
+		t.Errorf("in another thread: %v", err)
+	}
+	if list, err := f.ListMessages(t.Context(), f.ann, other.ID, 0, 10); err != nil || len(list) != 0 {
+		t.Errorf("what was refused was stored: %+v, %v", list, err)
+	}
+}
+
+func TestOneRequestInManyThreadsAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	request := newID()
+	var begun, refused atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		b := question(f.ann, f.thread(t, f.ann).ID, newID())
+		b.RequestID = request // The hash differs, as it does when the body names another thread.
+		wg.Go(func() {
+			switch _, err := f.BeginGeneration(t.Context(), b); {
+			case err == nil:
+				begun.Add(1)
+			case errors.Is(err, chat.ErrRequestConflict):
+				refused.Add(1)
+			default:
+				t.Errorf("BeginGeneration: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if begun.Load() != 1 || refused.Load() != 7 {
+		t.Errorf("%d begun, %d refused", begun.Load(), refused.Load())
+	}
+}
+
+func TestOneGenerationAtATimeInAThread(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, server := f.thread(t, f.ann), newID()
+	var begun, busy atomic.Int32
+	var winner atomic.Pointer[chat.Begun]
+	var wg sync.WaitGroup
+	for range 20 {
+		b := question(f.ann, thread.ID, server)
+		wg.Go(func() {
+			switch got, err := f.BeginGeneration(t.Context(), b); {
+			case err == nil:
+				begun.Add(1)
+				winner.Store(&got)
+			case errors.Is(err, chat.ErrThreadBusy):
+				busy.Add(1)
+			default:
+				t.Errorf("BeginGeneration: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if begun.Load() != 1 || busy.Load() != 19 {
+		t.Fatalf("%d begun, %d busy", begun.Load(), busy.Load())
+	}
+	must(t, f.EndGeneration(t.Context(), outcome(*winner.Load(), server, "答え")))
+	_, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
+	must(t, err)
+}
+
+func TestRegenerate(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, server := f.thread(t, f.ann), newID()
+	first := f.exchange(t, f.ann, thread.ID, server, "問0", "答0")
+	second := f.exchange(t, f.ann, thread.ID, server, "問1", "答1")
+	foreign := f.exchange(t, f.ann, f.thread(t, f.ann).ID, server, "別", "別")
+
+	missing := newID()
+	for name, id := range map[string]*uuid.UUID{
+		"an earlier answer": &first.Answer.ID, "a question": &second.Question.ID,
+		"another thread's": &foreign.Answer.ID, "missing": &missing,
+	} {
+		b := question(f.ann, thread.ID, server)
+		b.Regenerate = id
+		if _, err := f.BeginGeneration(t.Context(), b); !errors.Is(err, chat.ErrNotLast) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	b := question(f.ann, thread.ID, server)
+	b.Regenerate = &second.Answer.ID
+	begun, err := f.BeginGeneration(t.Context(), b)
+	if err != nil || begun.Question.ID != second.Question.ID || begun.Answer.ID != b.AnswerID {
+		t.Fatalf("BeginGeneration = %+v, %v", begun, err)
+	}
+	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "答1改")))
+	list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 10)
+	must(t, err)
+	var got []string
+	for _, m := range list {
+		got = append(got, m.Content)
+	}
+	if !equal(got, "答1改", "問1", "答0", "問0") {
+		t.Errorf("list: %v", got)
+	}
+	if old, err := f.FindMessage(t.Context(), f.ann, second.Answer.ID); err != nil || old.Content != "答1" {
+		t.Errorf("the old answer: %+v, %v", old, err)
+	}
+	history, err := f.History(t.Context(), f.ann, thread.ID, begun.Question.ID, 10)
+	if err != nil || len(history) != 2 || history[1].Content != "答0" {
+		t.Errorf("history before the question: %+v, %v", history, err)
+	}
+
+	empty := question(f.ann, f.thread(t, f.ann).ID, server)
+	empty.Regenerate = &missing
+	if _, err := f.BeginGeneration(t.Context(), empty); !errors.Is(err, chat.ErrNotLast) {
+		t.Errorf("in an empty thread: %v", err)
+	}
+}
+
+func TestRequestStop(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread, server := f.thread(t, f.ann), newID()
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
+	must(t, err)
+	for range 2 {
+		if running, err := f.RequestStop(t.Context(), f.ann, begun.Answer.ID); err != nil || !running {
+			t.Errorf("RequestStop = %v, %v", running, err)
+		}
+	}
+	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "ここまで")))
+	for _, id := range []uuid.UUID{begun.Answer.ID, begun.Question.ID} {
+		if running, err := f.RequestStop(t.Context(), f.ann, id); err != nil || running {
+			t.Errorf("RequestStop of what is complete = %v, %v", running, err)
+		}
+	}
+}
+
+// TestR33_OneEndForOneGeneration lets several ends of the same run race.
+func TestR33_OneEndForOneGeneration(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	for range 25 {
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+		must(t, err)
+		var stored atomic.Int32
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				switch err := f.EndGeneration(t.Context(), outcome(begun, server, "終")); {
+				case err == nil:
+					stored.Add(1)
+				case !errors.Is(err, chat.ErrStaleRun):
+					t.Errorf("EndGeneration: %v", err)
+				}
+			})
+		}
+		wg.Go(func() {
+			if _, err := f.RequestStop(t.Context(), f.ann, begun.Answer.ID); err != nil {
+				t.Errorf("RequestStop: %v", err)
+			}
+		})
+		wg.Wait()
+		if stored.Load() != 1 {
+			t.Fatalf("%d ends were stored", stored.Load())
+		}
+	}
+}

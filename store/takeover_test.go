@@ -1,0 +1,227 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
+
+// silence makes a server's last heartbeat old.
+func (f *fixture) silence(t *testing.T, serverID uuid.UUID, age time.Duration) {
+	t.Helper()
+	f.exec(t, `UPDATE servers SET heartbeat_at = now() - $2::interval WHERE id = $1`, serverID, age)
+}
+
+func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	dead, alive := newID(), newID()
+	must(t, f.Heartbeat(t.Context(), dead))
+	must(t, f.Heartbeat(t.Context(), alive))
+	thread := f.thread(t, f.ann)
+	b := question(f.ann, thread.ID, dead)
+	begun, err := f.BeginGeneration(t.Context(), b)
+	must(t, err)
+	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete: nobody's work any more.
+
+	take := func() []chat.Job {
+		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10)
+		must(t, err)
+		return jobs
+	}
+	if jobs := take(); len(jobs) != 0 {
+		t.Errorf("while the server lives: %+v", jobs)
+	}
+	f.silence(t, dead, lease-2*time.Second)
+	if jobs := take(); len(jobs) != 0 {
+		t.Errorf("within the lease: %+v", jobs)
+	}
+	f.silence(t, dead, lease+time.Second)
+	jobs := take()
+	if len(jobs) != 1 {
+		t.Fatalf("after the lease: %+v", jobs)
+	}
+	j := jobs[0]
+	if j.Owner != f.ann || j.ThreadID != thread.ID || j.Run != 2 || j.Stopped || j.Question.Content != b.Content ||
+		j.Question.Prompt != b.Prompt || j.Answer.ID != begun.Answer.ID || j.Answer.Run != 2 {
+		t.Errorf("job: %+v", j)
+	}
+	if jobs := take(); len(jobs) != 0 {
+		t.Errorf("once more: %+v", jobs)
+	}
+
+	// The server was only slow. Its run is over, whatever it has to say.
+	if err := f.EndGeneration(t.Context(), outcome(begun, dead, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
+		t.Errorf("the end of run 1: %v", err)
+	}
+	late := outcome(begun, dead, "遅い")
+	late.Run = 2
+	if err := f.EndGeneration(t.Context(), late); !errors.Is(err, chat.ErrStaleRun) {
+		t.Errorf("run 2 by the wrong server: %v", err)
+	}
+	late = outcome(begun, alive, "新しい")
+	late.Run = 2
+	must(t, f.EndGeneration(t.Context(), late))
+	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
+	if err != nil || got.Content != "新しい" || got.Run != 2 {
+		t.Errorf("stored: %+v, %v", got, err)
+	}
+}
+
+func TestServersWithoutARowAreDead(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	gone, alive := newID(), newID()
+	must(t, f.Heartbeat(t.Context(), gone))
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, gone))
+	must(t, err)
+	_, err = f.RequestStop(t.Context(), f.ann, begun.Answer.ID)
+	must(t, err)
+	must(t, f.RemoveServer(t.Context(), gone))
+	must(t, f.RemoveServer(t.Context(), gone))
+	jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10)
+	if err != nil || len(jobs) != 1 || !jobs[0].Stopped {
+		t.Errorf("TakeOver = %+v, %v", jobs, err)
+	}
+}
+
+func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	must(t, f.Heartbeat(t.Context(), server))
+	held, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+	must(t, err)
+	lost, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+	must(t, err)
+	take := func() []chat.Job {
+		jobs, err := f.TakeOver(t.Context(), server, []uuid.UUID{held.Answer.ID}, lease, 10)
+		must(t, err)
+		return jobs
+	}
+	if jobs := take(); len(jobs) != 0 {
+		t.Errorf("right after they began: %+v", jobs)
+	}
+	f.exec(t, `UPDATE generations SET started_at = now() - interval '9 seconds'`)
+	if jobs := take(); len(jobs) != 1 || jobs[0].Answer.ID != lost.Answer.ID || jobs[0].Run != 2 {
+		t.Errorf("after the lease: %+v", jobs)
+	}
+	if jobs := take(); len(jobs) != 0 {
+		t.Errorf("once more: %+v", jobs)
+	}
+}
+
+// TestStartAlone is what a server without others does: whatever was running when it starts is dead.
+func TestStartAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	before, now := newID(), newID()
+	must(t, f.Heartbeat(t.Context(), before))
+	_, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, before))
+	must(t, err)
+	must(t, f.Heartbeat(t.Context(), now))
+	if jobs, err := f.TakeOver(t.Context(), now, nil, 0, 10); err != nil || len(jobs) != 1 {
+		t.Errorf("TakeOver = %+v, %v", jobs, err)
+	}
+}
+
+// TestSeveralServersShareTheWork has many servers take over at once: each generation goes to exactly one, as run 2.
+func TestSeveralServersShareTheWork(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	dead := newID()
+	want := make(map[uuid.UUID]bool)
+	for range 40 {
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, dead))
+		must(t, err)
+		want[begun.Answer.ID] = true
+	}
+	var mu sync.Mutex // Guards taken.
+	var taken []uuid.UUID
+	var wg sync.WaitGroup
+	for range 6 {
+		server := newID()
+		must(t, f.Heartbeat(t.Context(), server))
+		wg.Go(func() {
+			var held []uuid.UUID
+			for range 20 {
+				jobs, err := f.TakeOver(t.Context(), server, held, lease, 3)
+				if err != nil {
+					t.Errorf("TakeOver: %v", err)
+					return
+				}
+				if len(jobs) > 3 {
+					t.Errorf("%d jobs, more than the limit", len(jobs))
+				}
+				mu.Lock()
+				for _, j := range jobs {
+					held = append(held, j.Answer.ID)
+					taken = append(taken, j.Answer.ID)
+					if j.Run != 2 {
+						t.Errorf("run %d", j.Run)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if len(taken) != len(want) {
+		t.Errorf("%d taken, want %d", len(taken), len(want))
+	}
+	slices.SortFunc(taken, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	if n := len(slices.Compact(taken)); n != len(want) {
+		t.Errorf("%d different ones taken, want %d", n, len(want))
+	}
+}
+
+func TestLongDeadServersAreRemoved(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	old, recent, self := newID(), newID(), newID()
+	for _, id := range []uuid.UUID{old, recent, self} {
+		must(t, f.Heartbeat(t.Context(), id))
+	}
+	f.silence(t, old, 2*time.Hour)
+	f.silence(t, recent, time.Minute)
+	f.silence(t, self, 2*time.Hour) // It was asleep; it will say so itself.
+	_, err := f.TakeOver(t.Context(), self, nil, lease, 10)
+	must(t, err)
+	if n := value[int](t, f, `SELECT count(*) FROM servers WHERE id = ANY ($1)`, []uuid.UUID{recent, self}); n != 2 {
+		t.Errorf("%d of two servers are left", n)
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM servers`); n != 2 {
+		t.Errorf("%d servers are left", n)
+	}
+}
+
+// TestEndRacesTakeOver lets a slow server end its run while another one takes it over: exactly one of both counts.
+func TestEndRacesTakeOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for range 25 {
+		slow, other := newID(), newID()
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, slow))
+		must(t, err)
+		var wg sync.WaitGroup
+		var endErr, takeErr error
+		var jobs []chat.Job
+		wg.Go(func() { endErr = f.EndGeneration(t.Context(), outcome(begun, slow, "遅い")) })
+		wg.Go(func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100) })
+		wg.Wait()
+		must(t, takeErr)
+		if endErr != nil && !errors.Is(endErr, chat.ErrStaleRun) {
+			t.Fatal(endErr)
+		}
+		took := slices.ContainsFunc(jobs, func(j chat.Job) bool { return j.Answer.ID == begun.Answer.ID })
+		if ended := endErr == nil; ended == took {
+			t.Fatalf("ended: %v, taken over: %v", ended, took)
+		}
+	}
+}
