@@ -15,23 +15,22 @@ export function LogoMark({ size = 28, className }: { size?: number; className?: 
       strokeLinejoin="round"
       aria-hidden="true"
     >
-      <path
-        strokeWidth="1.6"
-        d="M16 4.5c5.2 0 8.6 4.2 8.6 9.6s-3.400 9.600-8.600 9.600-8.600-4.200-8.600-9.600S10.800 4.500 16 4.500"
-      />
-      <path
-        strokeWidth="1.200"
-        d="M8.200 10.600c5 3 10.600 3 15.600 0M7.600 15.600c5.400 3 11.400 3 16.800 0M10 20.600c4 1.900 8.600 1.700 12-.4"
-      />
-      <path strokeWidth="1.600" d="M16 23.700c2.400 2.800 6 3.800 11.500 3.800" />
+      <g transform="rotate(38 15.5 13.5)">
+        <ellipse cx="15.5" cy="13.5" rx="7.4" ry="10.6" strokeWidth="1.5" />
+        <path
+          strokeWidth="1.1"
+          d="M8.7 9.300c4 4.2 9.4 5.9 14 5.400M8.2 14.800c3.7 3.9 8.4 5.5 12.9 5.100M11.3 4.800c2.6 3.2 6.7 5.2 11 5.1"
+        />
+      </g>
+      <path strokeWidth="1.5" d="M9.2 22.300c1.9 4.5 8 6.7 22.8 6.7" />
     </svg>
   )
 }
 
-/** The mark with the name. */
+/** The mark with the name. The thread of the mark runs on below it. */
 export function Logo({ size = 28, className }: { size?: number; className?: string | undefined }) {
   return (
-    <span className={cx(styles.logo, className)}>
+    <span className={cx(styles.logo, className)} style={{ fontSize: size * 0.64 }}>
       <LogoMark size={size} />
       <span className={styles.word}>Tsumugi</span>
     </span>

@@ -25,7 +25,6 @@ export function LandingPage() {
               <span key={line}>{line}</span>
             ))}
           </h1>
-          <Thread />
           <div className={styles.lead}>
             <p>{texts.lead}</p>
             <ButtonLink to="/login" variant="primary" size="lg">
@@ -33,6 +32,7 @@ export function LandingPage() {
               <ArrowRight size={18} aria-hidden />
             </ButtonLink>
           </div>
+          <Thread />
         </section>
         <ul className={styles.features}>
           {texts.features.map((feature) => (
@@ -51,18 +51,18 @@ export function LandingPage() {
   )
 }
 
-/** The thread: it leaves the headline, and leads to the button. */
+/** The thread: where the headline ends it begins, and it leads to the button. */
 function Thread() {
   return (
     <svg
       className={styles.thread}
-      viewBox="0 0 1000 600"
+      viewBox="0 0 800 200"
       preserveAspectRatio="none"
       fill="none"
       aria-hidden="true"
     >
       <path
-        d="M1000 40C860 40 800 120 790 260S760 560 600 560 470 430 380 430 250 500 0 500"
+        d="M800 0C800 120 700 170 560 168 430 166 420 70 480 70S520 178 400 180C270 182 200 96 0 96"
         stroke="currentColor"
         vectorEffect="non-scaling-stroke"
       />

@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch'
 import { session } from '../session'
-import { ApiError, asApiError, assertRequired, readProblem } from './errors'
+import { ApiError, asApiError, assertRequired } from './errors'
 import type { paths } from './schema.gen'
 import type {
   AppConfig,
@@ -49,7 +49,7 @@ async function problemOf(answer: Answer<unknown> & { error?: unknown }): Promise
   if (error !== null && typeof error === 'object') {
     return new ApiError(response.status, { request_id: response.headers.get('X-Request-Id') ?? '', ...error })
   }
-  return response.bodyUsed ? new ApiError(response.status, {}) : readProblem(response)
+  return new ApiError(response.status, { request_id: response.headers.get('X-Request-Id') ?? '' })
 }
 
 /** How the owner of an address signs in. */
@@ -154,7 +154,9 @@ export async function editThread(threadId: string, request: { title: string }): 
 /** Deletes a thread with its messages. */
 export async function deleteThread(threadId: string): Promise<void> {
   assertRequired('deleteThread', 'threadId', threadId)
-  await take(signed.DELETE('/v1/thread/{thread_id}', { params: { path: { thread_id: threadId } } }))
+  // keepalive: a deletion that waits to be undone is sent when the page goes away.
+  const params = { path: { thread_id: threadId } }
+  await take(signed.DELETE('/v1/thread/{thread_id}', { params, keepalive: true }))
 }
 
 /** Moves a thread to the top of the list, in every open tab. */

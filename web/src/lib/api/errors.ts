@@ -1,5 +1,7 @@
 import type { FieldError, Problem } from './types'
 
+const UNEXPLAINED = 'サーバーで問題が発生しました。時間をおいてもう一度お試しください。'
+
 /** The status of an {@link ApiError} for which no answer came at all. */
 export const NO_ANSWER = 0
 
@@ -16,7 +18,7 @@ export class ApiError extends Error {
   readonly requestId: string
 
   constructor(status: number, problem: Partial<Problem>, options?: ErrorOptions) {
-    super(problem.detail ?? problem.title ?? `HTTP ${status}`, options)
+    super(problem.detail ?? problem.title ?? UNEXPLAINED, options)
     this.status = status
     this.code = problem.code ?? (status === NO_ANSWER ? 'network' : 'unknown')
     this.detail = this.message

@@ -1,0 +1,44 @@
+import { cleanup, render, screen } from '@testing-library/react'
+import { createMemoryRouter, RouterProvider } from 'react-router'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ApiError } from '@/lib/api'
+import { RouteError } from './RouteError'
+
+describe('a route that fails', () => {
+  beforeEach(() => void vi.spyOn(console, 'error').mockImplementation(() => {}))
+  afterEach(cleanup)
+
+  const show = async (error: unknown) => {
+    const loader = () => {
+      throw error
+    }
+    const router = createMemoryRouter([
+      { path: '/', loader, element: <p>ページ</p>, errorElement: <RouteError /> },
+    ])
+    render(<RouterProvider router={router} />)
+    await vi.waitFor(() => expect(router.state.initialized).toBe(true))
+  }
+
+  it.each([
+    [new ApiError(403, {}), 'このページを表示する権限がありません'],
+    [new ApiError(404, {}), 'ページが見つかりません'],
+    [new Response(null, { status: 404 }), 'ページが見つかりません'],
+    [new ApiError(0, {}), 'サーバーに接続できません'],
+    [new TypeError('Failed to fetch dynamically imported module: /assets/x.js'), 'サーバーに接続できません'],
+    [new ApiError(500, {}), '問題が発生しました'],
+    [new Error('bug'), '問題が発生しました'],
+  ])('shows the page for %s', async (error, title) => {
+    await show(error)
+    expect(screen.getByRole('heading', { name: title })).toBeTruthy()
+  })
+
+  it('shows the request id to tell support', async () => {
+    await show(new ApiError(500, { request_id: 'r-1' }))
+    expect(screen.getByText('r-1')).toBeTruthy()
+  })
+
+  it('shows nothing while the browser leaves for /login', async () => {
+    await show(new ApiError(401, {}))
+    expect(screen.queryByRole('heading')).toBeNull()
+  })
+})

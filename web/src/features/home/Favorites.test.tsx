@@ -1,0 +1,69 @@
+import { cleanup, render, screen, within } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { MemoryRouter } from 'react-router'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { TooltipProvider } from '@/components/Tooltip'
+import { Favorites } from './Favorites'
+
+const favorites = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ id: `s${at}`, name: `スキル${at}`, icon_path: '/i.svg' }))
+
+describe('the favourites', () => {
+  const server = vi.fn<typeof fetch>()
+  const reply = (status: number, body: unknown) =>
+    server.mockResolvedValueOnce(new Response(JSON.stringify(body), { status }))
+
+  beforeEach(() => {
+    server.mockReset()
+    vi.stubGlobal('fetch', server)
+    vi.stubGlobal(
+      'IntersectionObserver',
+      class {
+        observe() {}
+        disconnect() {}
+      },
+    )
+  })
+
+  afterEach(() => {
+    cleanup()
+    vi.unstubAllGlobals()
+  })
+
+  const open = async () => {
+    render(
+      <MemoryRouter>
+        <TooltipProvider>
+          <Favorites compact={false} />
+        </TooltipProvider>
+      </MemoryRouter>,
+    )
+    await userEvent.click(screen.getByRole('button', { name: 'お気に入り' }))
+  }
+
+  it('say that there are none, and how to add one', async () => {
+    reply(200, { items: [] })
+    await open()
+    expect(await screen.findByText('お気に入り済みのスキルはありません。')).toBeTruthy()
+    expect(screen.getByText('スキルの星を押すと、ここに追加されます。')).toBeTruthy()
+  })
+
+  it('lead to their skills, ten a page', async () => {
+    reply(200, { items: favorites(3) })
+    await open()
+    const link = await screen.findByRole('link', { name: 'スキル1' })
+    expect(link.getAttribute('href')).toBe('/home/skill/s1')
+    const [request] = server.mock.calls[0] ?? []
+    expect(new URL(new Request(request ?? '').url).search).toBe('?offset=0&limit=10')
+  })
+
+  it('say that they could not be loaded, and load again', async () => {
+    reply(500, { detail: 'x', code: 'internal' })
+    await open()
+    const alert = await screen.findByRole('alert')
+    expect(alert.textContent).toContain('読み込みに失敗しました')
+    reply(200, { items: favorites(1) })
+    await userEvent.click(within(alert).getByRole('button', { name: '再読み込み' }))
+    expect(await screen.findByRole('link', { name: 'スキル0' })).toBeTruthy()
+  })
+})

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ApiError, api } from '.'
+
+const answer = (status: number, body: string, headers: HeadersInit = {}) =>
+  new Response(body, { status, headers })
+
+describe('calls', () => {
+  const server = vi.fn<typeof fetch>()
+
+  beforeEach(() => {
+    localStorage.clear()
+    server.mockReset()
+    vi.stubGlobal('fetch', server)
+  })
+
+  afterEach(() => vi.unstubAllGlobals())
+
+  // A caller without types, such as an address with a part missing.
+  const missing = undefined as unknown as string
+
+  it.each([
+    ['skillId', 'getSkill', () => api.getSkill(missing)],
+    ['threadId', 'getThread', () => api.getThread(missing)],
+    ['threadId', 'touchThread', () => api.touchThread(missing)],
+    ['threadId', 'deleteThread', () => api.deleteThread(null as unknown as string)],
+    ['threadId', 'listMessages', () => api.listMessages(missing, { offset: 0, limit: 20 })],
+    ['threadEditRequest', 'editThread', () => api.editThread('t', missing as never)],
+    ['authTypeRequest', 'authType', () => api.authType(missing)],
+    ['feedbackRequest', 'giveFeedback', () => api.giveFeedback(missing as never)],
+  ])('name a missing %s of %s', async (field, operation, call) => {
+    await expect(call()).rejects.toThrow(
+      `Required parameter ${field} was null or undefined when calling ${operation}`,
+    )
+    expect(server).not.toHaveBeenCalled()
+  })
+
+  it('send offset and limit', async () => {
+    server.mockResolvedValue(answer(200, '{"items":[]}'))
+    expect(await api.listThreads({ offset: 20, limit: 20 })).toEqual([])
+    const [request] = server.mock.calls[0] ?? []
+    const url = new URL(new Request(request ?? '').url)
+    expect(url.pathname + url.search).toBe('/v1/thread?offset=20&limit=20')
+  })
+
+  it('send a JSON body with DELETE', async () => {
+    server.mockResolvedValue(new Response(null, { status: 204 }))
+    await api.removeFavoriteSkill('s1')
+    const request = server.mock.calls[0]?.[0] as Request
+    expect(request.method).toBe('DELETE')
+    expect(await request.json()).toEqual({ skill_id: 's1' })
+  })
+
+  it('turn a problem into an ApiError', async () => {
+    const problem = {
+      type: 'about:blank',
+      title: 'Bad Request',
+      status: 400,
+      detail: 'title is too long',
+      code: 'invalid',
+      request_id: 'r1',
+      errors: [{ field: 'title', message: 'too long' }],
+    }
+    server.mockResolvedValue(answer(400, JSON.stringify(problem)))
+    const error = await api.editThread('t', { title: 'x' }).catch((cause: unknown) => cause)
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toMatchObject({
+      status: 400,
+      code: 'invalid',
+      detail: 'title is too long',
+      requestId: 'r1',
+    })
+    expect((error as ApiError).field('title')).toBe('too long')
+    expect((error as ApiError).field('other')).toBeUndefined()
+  })
+
+  it('take the request id from the header when a proxy answered', async () => {
+    server.mockResolvedValue(answer(502, '<html>', { 'X-Request-Id': 'r2' }))
+    await expect(api.getThread('t')).rejects.toMatchObject({ status: 502, code: 'unknown', requestId: 'r2' })
+  })
+
+  it('say that the server could not be reached', async () => {
+    server.mockRejectedValue(new TypeError('Failed to fetch'))
+    await expect(api.getThread('t')).rejects.toMatchObject({ status: 0, code: 'network', offline: true })
+  })
+
+  it('let an abort stay an abort', async () => {
+    server.mockRejectedValue(new DOMException('aborted', 'AbortError'))
+    await expect(api.getThread('t')).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it('read a whole list a hundred at a time', async () => {
+    const pages = [100, 100, 3]
+    const list = vi.fn(async () => Array<number>(pages.shift() ?? 0).fill(1))
+    expect(await api.listAll(list)).toHaveLength(203)
+    expect(list.mock.calls).toEqual([
+      [{ offset: 0, limit: 100 }],
+      [{ offset: 100, limit: 100 }],
+      [{ offset: 200, limit: 100 }],
+    ])
+  })
+})

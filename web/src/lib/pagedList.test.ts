@@ -1,0 +1,110 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Page } from './api'
+import { PagedList } from './pagedList'
+
+const item = (id: number) => ({ id: String(id) })
+
+/** A list on a server, with answers that can be held back. */
+function listOf(total: number, size: number) {
+  let gate: Promise<void> | null = null
+  let fail = false
+  const rows = Array.from({ length: total }, (_, at) => item(at))
+  const fetch = vi.fn(async ({ offset, limit }: Page) => {
+    await gate
+    if (fail) throw new Error('down')
+    return rows.slice(offset, offset + limit)
+  })
+  return {
+    list: new PagedList(size, fetch),
+    rows,
+    fetch,
+    hold: () => {
+      let open = () => {}
+      gate = new Promise((resolve) => {
+        open = resolve
+      })
+      return open
+    },
+    setFail: (value: boolean) => {
+      fail = value
+    },
+  }
+}
+
+describe('a paged list', () => {
+  it('loads the first page, then appends the next ones until one is not full', async () => {
+    const { list, fetch } = listOf(25, 10)
+    await list.load()
+    expect(list.state).toMatchObject({ loading: false, error: null, mightHaveMore: true, loaded: true })
+    await list.loadMore()
+    await list.loadMore()
+    expect(list.state.items).toHaveLength(25)
+    expect(list.state.mightHaveMore).toBe(false)
+    await list.loadMore()
+    expect(fetch.mock.calls.map(([page]) => page.offset)).toEqual([0, 10, 20])
+  })
+
+  it('might have more after a full last page, and learns otherwise', async () => {
+    const { list } = listOf(20, 10)
+    await list.load()
+    await list.loadMore()
+    expect(list.state.mightHaveMore).toBe(true)
+    await list.loadMore()
+    expect(list.state.mightHaveMore).toBe(false)
+    expect(list.state.items).toHaveLength(20)
+  })
+
+  it('starts over with the first page', async () => {
+    const { list } = listOf(25, 10)
+    await list.load()
+    await list.loadMore()
+    await list.load()
+    expect(list.state.items).toHaveLength(10)
+  })
+
+  it('ignores concurrent loads', async () => {
+    const { list, fetch, hold } = listOf(25, 10)
+    const open = hold()
+    const first = list.load()
+    expect(list.state.loading).toBe(true)
+    await Promise.all([list.load(), list.loadMore()])
+    open()
+    await first
+    expect(fetch).toHaveBeenCalledTimes(1)
+  })
+
+  it('keeps its items when a load fails, and can go on', async () => {
+    const { list, setFail } = listOf(25, 10)
+    await list.load()
+    setFail(true)
+    await list.loadMore()
+    expect(list.state.error?.message).toBe('down')
+    expect(list.state.items).toHaveLength(10)
+    setFail(false)
+    await list.loadMore()
+    expect(list.state).toMatchObject({ error: null })
+    expect(list.state.items).toHaveLength(20)
+  })
+
+  it('shows an item that moved to another page once', async () => {
+    const { list, rows } = listOf(25, 10)
+    await list.load()
+    rows.unshift(...rows.splice(15, 1))
+    await list.loadMore()
+    const ids = list.state.items.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('tells its listeners about every change', async () => {
+    const { list } = listOf(5, 10)
+    const listener = vi.fn()
+    const stop = list.subscribe(listener)
+    await list.load()
+    list.update((items) => items.slice(1))
+    expect(listener).toHaveBeenCalledTimes(3)
+    expect(list.state.items).toHaveLength(4)
+    stop()
+    list.update(() => [])
+    expect(listener).toHaveBeenCalledTimes(3)
+  })
+})

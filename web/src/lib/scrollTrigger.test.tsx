@@ -1,0 +1,98 @@
+import { render } from '@testing-library/react'
+import { useRef } from 'react'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { SCROLL_PAUSE, Throttle, useScrollTrigger } from './scrollTrigger'
+
+describe('the throttle', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('lets one call through a second, and makes up for the last one', () => {
+    const run = vi.fn()
+    const throttle = new Throttle(run, SCROLL_PAUSE)
+    throttle.call()
+    throttle.call()
+    throttle.call()
+    expect(run).toHaveBeenCalledTimes(1)
+    vi.advanceTimersByTime(999)
+    expect(run).toHaveBeenCalledTimes(1)
+    vi.advanceTimersByTime(1)
+    expect(run).toHaveBeenCalledTimes(2)
+    vi.advanceTimersByTime(5000)
+    expect(run).toHaveBeenCalledTimes(2)
+    throttle.call()
+    expect(run).toHaveBeenCalledTimes(3)
+  })
+
+  it('drops what is waiting', () => {
+    const run = vi.fn()
+    const throttle = new Throttle(run, SCROLL_PAUSE)
+    throttle.call()
+    throttle.call()
+    throttle.cancel()
+    vi.advanceTimersByTime(5000)
+    expect(run).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('the scroll trigger', () => {
+  const observers: Array<{ options: IntersectionObserverInit | undefined; near: () => void; live: boolean }> = []
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    observers.length = 0
+    vi.stubGlobal(
+      'IntersectionObserver',
+      class {
+        readonly #entry
+        constructor(callback: (entries: Array<{ isIntersecting: boolean }>) => void, options?: IntersectionObserverInit) {
+          this.#entry = { options, near: () => callback([{ isIntersecting: true }]), live: false }
+          observers.push(this.#entry)
+        }
+        observe() {
+          this.#entry.live = true
+        }
+        disconnect() {
+          this.#entry.live = false
+        }
+      },
+    )
+  })
+
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.useRealTimers()
+  })
+
+  function List({ enabled, onNear, count }: { enabled: boolean; onNear: () => void; count: number }) {
+    const root = useRef<HTMLDivElement>(null)
+    const sentinel = useScrollTrigger<HTMLDivElement>(root, { enabled, onNear, count })
+    return (
+      <div ref={root}>
+        <div ref={sentinel} />
+      </div>
+    )
+  }
+
+  it('watches a margin of 100 px, only while there may be more', () => {
+    const { rerender } = render(<List enabled={false} onNear={() => {}} count={0} />)
+    expect(observers).toHaveLength(0)
+    rerender(<List enabled onNear={() => {}} count={10} />)
+    expect(observers[0]?.options?.rootMargin).toBe('0px 0px 100px 0px')
+    expect(observers[0]?.live).toBe(true)
+    rerender(<List enabled={false} onNear={() => {}} count={10} />)
+    expect(observers[0]?.live).toBe(false)
+  })
+
+  it('triggers at most once a second, and again while the end stays near', () => {
+    const onNear = vi.fn()
+    const { rerender } = render(<List enabled onNear={onNear} count={10} />)
+    observers[0]?.near()
+    expect(onNear).toHaveBeenCalledTimes(1)
+    rerender(<List enabled onNear={onNear} count={20} />)
+    observers[1]?.near()
+    expect(onNear).toHaveBeenCalledTimes(1)
+    vi.advanceTimersByTime(1000)
+    expect(onNear).toHaveBeenCalledTimes(2)
+  })
+})

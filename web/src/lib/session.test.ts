@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Session, takePlace } from './session'
+import { readToken, saveEndpoint, saveToken, TOKEN_KEY } from './token'
+
+const record = {
+  authType: 'cognito' as const,
+  clientId: 'client',
+  refreshToken: 'refresh',
+  idToken: 'old',
+  accessToken: 'access',
+  expiresIn: 3600,
+  tokenType: 'Bearer',
+}
+
+const json = (status: number, body: unknown) =>
+  new Response(JSON.stringify(body), { status, headers: { 'Content-Type': 'application/json' } })
+
+const unauthorized = (detail: string) => json(401, { status: 401, code: 'unauthorized', detail })
+
+/** A server that knows one valid id token, and an identity provider that hands out the next one. */
+class Server {
+  valid = 'new'
+  refreshes = 0
+  calls: Request[] = []
+  refresh: () => Response | Promise<Response> = () =>
+    json(200, {
+      AuthenticationResult: { IdToken: this.valid, AccessToken: 'a2', ExpiresIn: 3600, TokenType: 'Bearer' },
+    })
+  refuse: () => Response = () => unauthorized('jwt expired')
+
+  answer = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init)
+    const path = new URL(request.url).pathname
+    if (path === '/pool' || path === '/v1/refresh_token') {
+      this.refreshes += 1
+      this.calls.push(request)
+      return this.refresh()
+    }
+    this.calls.push(request)
+    if (request.headers.get('Authorization') !== `Bearer ${this.valid}`) return this.refuse()
+    return json(200, { ok: true, body: await request.clone().text() })
+  }
+
+  paths(): string[] {
+    return this.calls.map((call) => new URL(call.url).pathname)
+  }
+}
+
+describe('the session', () => {
+  let server: Server
+  const host = { go: vi.fn<(url: string) => void>(), alert: vi.fn<(message: string) => void>() }
+
+  beforeEach(() => {
+    localStorage.clear()
+    sessionStorage.clear()
+    host.go.mockReset()
+    host.alert.mockReset()
+    server = new Server()
+    vi.stubGlobal('fetch', server.answer)
+    window.history.replaceState(null, '', '/home/skill')
+    saveToken(record)
+    saveEndpoint('http://localhost:3000/pool')
+  })
+
+  afterEach(() => vi.unstubAllGlobals())
+
+  it('sends the bearer id token', async () => {
+    server.valid = 'old'
+    const response = await new Session(host).fetch('/v1/me')
+    expect(response.status).toBe(200)
+    expect(server.calls).toHaveLength(1)
+  })
+
+  it('refreshes once on "jwt expired" and retries once, marked with x-no-retry', async () => {
+    const response = await new Session(host).fetch('/v1/thread', { method: 'POST', body: '{"a":1}' })
+    expect(await response.json()).toEqual({ ok: true, body: '{"a":1}' })
+    expect(server.paths()).toEqual(['/v1/thread', '/pool', '/v1/thread'])
+    expect(server.calls[0]?.headers.has('x-no-retry')).toBe(false)
+    expect(server.calls[2]?.headers.has('x-no-retry')).toBe(true)
+    expect(readToken()).toEqual({ ...record, idToken: 'new', accessToken: 'a2' })
+    expect(host.go).not.toHaveBeenCalled()
+  })
+
+  it('speaks REFRESH_TOKEN_AUTH to the identity provider', async () => {
+    await new Session(host).fetch('/v1/me')
+    const call = server.calls[1]
+    expect(call?.headers.get('X-Amz-Target')).toBe('AWSCognitoIdentityProviderService.InitiateAuth')
+    expect(await call?.json()).toEqual({
+      AuthFlow: 'REFRESH_TOKEN_AUTH',
+      ClientId: 'client',
+      AuthParameters: { REFRESH_TOKEN: 'refresh' },
+    })
+  })
+
+  it('renews a federated session by the API', async () => {
+    saveToken({ ...record, authType: 'federated_idp' })
+    server.refresh = () =>
+      json(200, { id_token: 'new', access_token: 'a2', expires_in: 60, token_type: 'Bearer' })
+    const response = await new Session(host).fetch('/v1/me')
+    expect(response.status).toBe(200)
+    expect(server.paths()).toEqual(['/v1/me', '/v1/refresh_token', '/v1/me'])
+    expect(await server.calls[1]?.json()).toEqual({ client_id: 'client', refresh_token: 'refresh' })
+    expect(readToken()?.expiresIn).toBe(60)
+  })
+
+  it('merges concurrent refreshes into one', async () => {
+    const session = new Session(host)
+    const responses = await Promise.all(Array.from({ length: 8 }, () => session.fetch('/v1/me')))
+    expect(responses.map((response) => response.status)).toEqual(Array(8).fill(200))
+    expect(server.refreshes).toBe(1)
+  })
+
+  it('takes over what another tab has refreshed meanwhile', async () => {
+    const turns: Array<() => void> = []
+    const locks = {
+      request: (_: string, run: () => Promise<unknown>) =>
+        new Promise((resolve, reject) => {
+          turns.push(() => run().then(resolve, reject))
+        }),
+    }
+    vi.stubGlobal('navigator', { locks })
+    const waiting = new Session(host).fetch('/v1/me')
+    await vi.waitFor(() => expect(turns).toHaveLength(1))
+    saveToken({ ...record, idToken: 'new' })
+    turns[0]?.()
+    expect((await waiting).status).toBe(200)
+    expect(server.refreshes).toBe(0)
+  })
+
+  it('does not retry a retry: a second 401 ends the session', async () => {
+    server.refresh = () =>
+      json(200, {
+        AuthenticationResult: { IdToken: 'bad', AccessToken: 'a', ExpiresIn: 1, TokenType: 'Bearer' },
+      })
+    await new Session(host).fetch('/v1/me')
+    expect(server.paths()).toEqual(['/v1/me', '/pool', '/v1/me'])
+    expect(readToken()).toBeNull()
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+  })
+
+  it('clears the tokens and goes to /login when the refresh is refused', async () => {
+    server.refresh = () =>
+      json(400, { __type: 'NotAuthorizedException', message: 'Refresh Token has expired' })
+    await expect(new Session(host).fetch('/v1/me')).rejects.toThrow('Refresh Token has expired')
+    expect(localStorage.getItem(TOKEN_KEY)).toBeNull()
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+    expect(host.alert).not.toHaveBeenCalled()
+    expect(takePlace()).toBe('/home/skill')
+  })
+
+  it('keeps the session when the provider cannot be reached', async () => {
+    server.refresh = () => Promise.reject(new TypeError('Failed to fetch'))
+    await expect(new Session(host).fetch('/v1/me')).rejects.toMatchObject({ code: 'network' })
+    expect(readToken()).toEqual(record)
+    expect(host.go).not.toHaveBeenCalled()
+  })
+
+  it('tells a suspended account so, clears the tokens and goes to /login', async () => {
+    server.refuse = () => unauthorized('Not authenticated: no user found')
+    const session = new Session(host)
+    await Promise.all([session.fetch('/v1/me'), session.fetch('/v1/skill')])
+    expect(host.alert).toHaveBeenCalledExactlyOnceWith('このアカウントは一時停止中か、削除されています。')
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+    expect(readToken()).toBeNull()
+    expect(server.refreshes).toBe(0)
+  })
+
+  it('fails a refresh without a record with the fixed message', async () => {
+    localStorage.clear()
+    await expect(new Session(host).refresh('')).rejects.toThrow(
+      'cannot refresh local storage Token: not found in localstorage',
+    )
+  })
+
+  it('signs out with another tab', () => {
+    const stop = new Session(host).follow(window)
+    const oldValue = JSON.stringify({ ...record, idToken: `e30.${btoa('{"sub":"u1"}')}.s` })
+    localStorage.clear()
+    window.dispatchEvent(new StorageEvent('storage', { key: TOKEN_KEY, oldValue, newValue: null }))
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+    stop()
+  })
+
+  it('starts over when another tab signs in as somebody else, and not when it only refreshes', () => {
+    const stop = new Session(host).follow(window)
+    const token = (sub: string) => ({ ...record, idToken: `e30.${btoa(JSON.stringify({ sub }))}.s` })
+    const oldValue = JSON.stringify(token('u1'))
+    saveToken(token('u1'))
+    window.dispatchEvent(new StorageEvent('storage', { key: TOKEN_KEY, oldValue }))
+    expect(host.go).not.toHaveBeenCalled()
+    saveToken(token('u2'))
+    window.dispatchEvent(new StorageEvent('storage', { key: TOKEN_KEY, oldValue }))
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/home')
+    stop()
+  })
+})
+
+describe('the place to come back to', () => {
+  beforeEach(() => sessionStorage.clear())
+
+  it('is /home unless a page of the app was left', () => {
+    expect(takePlace()).toBe('/home')
+    sessionStorage.setItem('tsumugiReturnTo', '//evil.example/home')
+    expect(takePlace()).toBe('/home')
+    sessionStorage.setItem('tsumugiReturnTo', '/home/skill/1?q=a')
+    expect(takePlace()).toBe('/home/skill/1?q=a')
+    expect(takePlace()).toBe('/home')
+  })
+})

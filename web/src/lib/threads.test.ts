@@ -1,0 +1,109 @@
+import { act, renderHook } from '@testing-library/react'
+import { createStore } from 'jotai'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Thread } from './api'
+import { store } from './store'
+import {
+  deleteThread,
+  findThread,
+  flushDeletions,
+  patchThread,
+  renameThread,
+  threadList,
+  upsertThread,
+  useThreads,
+} from './threads'
+import { toastsAtom } from './toast'
+
+const thread = (id: string, hour: number): Thread => ({
+  id,
+  skill: { id: 's', name: 'スキル', icon_path: '/i.svg' },
+  title: id,
+  created_at: '2026-03-01T00:00:00Z',
+  updated_at: '2026-03-01T00:00:00Z',
+  touched_at: `2026-03-01T${String(hour).padStart(2, '0')}:00:00Z`,
+  running: false,
+  data_sources: [],
+})
+
+const shown = () => renderHook(() => useThreads()).result.current.items.map((item) => item.id)
+
+describe('the thread list', () => {
+  const server = vi.fn<typeof fetch>()
+  const calls = () => server.mock.calls.map(([request]) => (request as Request).method)
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    server.mockReset()
+    vi.stubGlobal('fetch', server)
+    threadList.update(() => [thread('c', 3), thread('b', 2), thread('a', 1)])
+  })
+
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.useRealTimers()
+  })
+
+  it('is one store for the whole app', () => {
+    expect(store).not.toBe(createStore())
+  })
+
+  it('puts a thread in the order of its last touch', () => {
+    upsertThread(thread('d', 9))
+    upsertThread({ ...thread('a', 5), title: '新しい' })
+    expect(shown()).toEqual(['d', 'a', 'c', 'b'])
+    expect(findThread('a')?.title).toBe('新しい')
+  })
+
+  it('passes over what it does not hold', () => {
+    patchThread('x', { title: 'y' })
+    expect(shown()).toEqual(['c', 'b', 'a'])
+  })
+
+  it('renames at once, and takes it back when the server refuses', async () => {
+    server.mockResolvedValue(new Response('{"detail":"no","code":"invalid"}', { status: 400 }))
+    const renaming = renameThread('b', '別名')
+    expect(findThread('b')?.title).toBe('別名')
+    await renaming
+    expect(findThread('b')?.title).toBe('b')
+    expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('やり直す')
+  })
+
+  it('hides a deleted thread, and brings it back on undo without a call', async () => {
+    const onRestore = vi.fn()
+    act(() => deleteThread('b', onRestore))
+    expect(shown()).toEqual(['c', 'a'])
+    const { action } = store.get(toastsAtom).at(-1) ?? {}
+    expect(action?.label).toBe('元に戻す')
+    act(() => action?.run())
+    expect(shown()).toEqual(['c', 'b', 'a'])
+    expect(onRestore).toHaveBeenCalledOnce()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(server).not.toHaveBeenCalled()
+  })
+
+  it('deletes on the server when the time to undo is over', async () => {
+    server.mockResolvedValue(new Response(null, { status: 204 }))
+    act(() => deleteThread('b'))
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(calls()).toEqual(['DELETE'])
+    expect(findThread('b')).toBeUndefined()
+  })
+
+  it('deletes at once when the page goes away', async () => {
+    server.mockResolvedValue(new Response(null, { status: 204 }))
+    act(() => deleteThread('a'))
+    await act(async () => flushDeletions())
+    await vi.waitFor(() => expect(calls()).toEqual(['DELETE']))
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(calls()).toEqual(['DELETE'])
+  })
+
+  it('shows a thread again that could not be deleted', async () => {
+    server.mockResolvedValue(new Response('{}', { status: 500 }))
+    act(() => deleteThread('c'))
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(shown()).toEqual(['c', 'b', 'a'])
+    expect(store.get(toastsAtom).at(-1)?.message).toBe('スレッドを削除できませんでした。')
+  })
+})

@@ -1,0 +1,70 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { clearToken, expiryOf, readToken, refreshStoredToken, saveToken, subjectOf, TOKEN_KEY } from './token'
+
+const record = {
+  authType: 'cognito' as const,
+  clientId: 'client',
+  refreshToken: 'refresh',
+  idToken: 'id',
+  accessToken: 'access',
+  expiresIn: 3600,
+  tokenType: 'Bearer',
+}
+
+const jwt = (claims: object) =>
+  `e30.${btoa(JSON.stringify(claims)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')}.s`
+
+describe('the stored token record', () => {
+  beforeEach(() => localStorage.clear())
+
+  it('is kept as JSON under one key', () => {
+    saveToken(record)
+    expect(TOKEN_KEY).toBe('tsumugiToken')
+    expect(JSON.parse(localStorage.getItem('tsumugiToken') ?? '')).toEqual(record)
+    expect(readToken()).toEqual(record)
+  })
+
+  it('gives nothing when it is absent', () => {
+    expect(readToken()).toBeNull()
+  })
+
+  it.each(['', '{', 'null', '[]', '{"authType":"other"}', '{"authType":"cognito"}'])(
+    'gives nothing for %j',
+    (text) => {
+      localStorage.setItem(TOKEN_KEY, text)
+      expect(readToken()).toBeNull()
+    },
+  )
+
+  it('takes refreshed tokens and keeps the rest', () => {
+    saveToken(record)
+    const next = { idToken: 'id2', accessToken: 'access2', expiresIn: 60, tokenType: 'Bearer' }
+    expect(refreshStoredToken(next)).toEqual({ ...record, ...next })
+    expect(readToken()).toEqual({ ...record, ...next })
+  })
+
+  it('cannot be refreshed when it is absent', () => {
+    expect(() => refreshStoredToken(record)).toThrow(
+      'cannot refresh local storage Token: not found in localstorage',
+    )
+    expect(readToken()).toBeNull()
+  })
+
+  it('goes as a whole', () => {
+    saveToken(record)
+    clearToken()
+    expect(localStorage.length).toBe(0)
+  })
+})
+
+describe('the claims of a token', () => {
+  it('are read without trusting them', () => {
+    expect(subjectOf(jwt({ sub: 'u-1' }))).toBe('u-1')
+    expect(expiryOf(jwt({ exp: 10 }))).toBe(10_000)
+  })
+
+  it.each(['', 'a', 'a.b.c', 'a.%.c'])('are empty for %j', (text) => {
+    expect(subjectOf(text)).toBe('')
+    expect(expiryOf(text)).toBe(0)
+  })
+})

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const root = import.meta.dirname
+
+/** Which folders a folder may import from, and why no others. */
+const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
+  { from: /^lib\//, never: /^(app|features|components)\//, why: 'lib knows no screen' },
+  { from: /^components\//, never: /^(app|features)\//, why: 'components serve every feature' },
+  {
+    from: /^features\//,
+    never: /^app\//,
+    why: 'the app puts the features together, not the other way round',
+  },
+]
+
+function files(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !/\.test\.tsx?$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+}
+
+function imports(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '')
+  return specifiers.flatMap((specifier) => {
+    if (specifier.startsWith('@/')) return specifier.slice(2)
+    return specifier.startsWith('.') ? relative(root, join(root, file, '..', specifier)) : []
+  })
+}
+
+describe('the walls between the folders', () => {
+  const all = files(root)
+
+  it.each(walls)('hold: $why', ({ from, never }) => {
+    const broken = all
+      .filter((file) => from.test(file))
+      .flatMap((file) =>
+        imports(file)
+          .filter((target) => never.test(target))
+          .map((target) => `${file} → ${target}`),
+      )
+    expect(broken).toEqual([])
+  })
+
+  it('hold: features never import each other', () => {
+    const feature = (path: string) => /^features\/([^/]+)/.exec(path)?.[1]
+    const broken = all.flatMap((file) =>
+      imports(file)
+        .filter((target) => feature(file) && feature(target) && feature(file) !== feature(target))
+        .map((target) => `${file} → ${target}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  it('see the files', () => {
+    expect(all.length).toBeGreaterThan(50)
+  })
+})
