@@ -22,7 +22,10 @@ describe('a confirmation', () => {
 
   it('is named by its title and closes once the work is done', async () => {
     let finish = () => {}
-    const onClose = show(() => new Promise((resolve) => void (finish = resolve)))
+    const work = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const onClose = show(() => work)
     const dialog = screen.getByRole('dialog', { name: '削除しますか' })
     expect((dialog as HTMLDialogElement).open).toBe(true)
     const button = screen.getByRole('button', { name: '削除' })

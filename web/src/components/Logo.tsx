@@ -1,28 +1,24 @@
 import { cx } from '@/lib/cx'
 import styles from './Logo.module.css'
 
-/** The cocoon and the thread that leaves it. Decorative. */
+/** The mark: a cocoon and the thread that leaves it, drawn in one line. As in public/icons/logo.svg. Decorative. */
 export function LogoMark({ size = 28, className }: { size?: number; className?: string | undefined }) {
   return (
     <svg
       className={cx(styles.mark, className)}
       width={size}
       height={size}
-      viewBox="0 0 32 32"
+      viewBox="0 0 48 48"
       fill="none"
       stroke="currentColor"
-      strokeLinecap="round"
+      strokeWidth="2.6"
       strokeLinejoin="round"
       aria-hidden="true"
     >
-      <g transform="rotate(38 15.5 13.5)">
-        <ellipse cx="15.5" cy="13.5" rx="7.4" ry="10.6" strokeWidth="1.5" />
-        <path
-          strokeWidth="1.1"
-          d="M8.7 9.300c4 4.2 9.4 5.9 14 5.400M8.2 14.800c3.7 3.9 8.4 5.5 12.9 5.100M11.3 4.800c2.6 3.2 6.7 5.2 11 5.1"
-        />
-      </g>
-      <path strokeWidth="1.5" d="M9.2 22.300c1.9 4.5 8 6.7 22.8 6.7" />
+      <path
+        strokeLinecap="round"
+        d="M48 39.5H19C9.5 39.5 4.5 32.5 6.5 24.5C9 14.5 19.5 8 28.5 8.5C37 9 40 16 37 23C34 30 26 34.5 20 32.5C14.5 30.5 15 24 19.5 20C22.4 17.6 26.2 16.8 28.2 18.9"
+      />
     </svg>
   )
 }
@@ -30,7 +26,7 @@ export function LogoMark({ size = 28, className }: { size?: number; className?: 
 /** The mark with the name. The thread of the mark runs on below it. */
 export function Logo({ size = 28, className }: { size?: number; className?: string | undefined }) {
   return (
-    <span className={cx(styles.logo, className)} style={{ fontSize: size * 0.64 }}>
+    <span className={cx(styles.logo, className)} style={{ fontSize: size * 0.66 }}>
       <LogoMark size={size} />
       <span className={styles.word}>Tsumugi</span>
     </span>
