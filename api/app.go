@@ -9,18 +9,22 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 )
 
+// apiPrefixes are paths that are never the app's routes.
+var apiPrefixes = []string{"v1/", "external/", "docs/", "pool/", "assets/"}
+
 // app serves the built web app. Unknown paths are the app's own routes and get its page.
 type app struct {
 	files  fs.FS
 	policy string // The pages' content security policy.
 
-	mu      sync.Mutex
+	mu     sync.Mutex
 	zipped map[string][]byte // Guarded by mu. Files compressed so far, by name; nil for one that gains nothing.
 }
 
@@ -51,6 +55,9 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	info, err := fs.Stat(a.files, name)
 	if name == "" || err != nil || info.IsDir() {
+		if slices.ContainsFunc(apiPrefixes, func(prefix string) bool { return strings.HasPrefix(name+"/", prefix) }) {
+			return noRoute()
+		}
 		name = "index.html"
 	}
 	body, err := fs.ReadFile(a.files, name)

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
@@ -85,10 +88,23 @@ func writeNoContent(w http.ResponseWriter) error {
 	return nil
 }
 
-func (s *Server) noRoute(http.ResponseWriter, *http.Request) error {
+// noRoute answers for a path of the API that leads nowhere.
+func noRoute() error {
 	return fault.Errorf(fault.NotFound, "ページまたは機能が見つかりません。")
 }
 
-func (s *Server) noMethod(http.ResponseWriter, *http.Request) error {
+// noMethod answers for a path that takes other methods, or, because the app takes GET of every path, none at all.
+func noMethod(routes chi.Routes, w http.ResponseWriter, r *http.Request) error {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		found := chi.NewRouteContext()
+		if routes.Match(found, method, r.URL.Path) && found.RoutePattern() != "/*" {
+			allowed = append(allowed, method)
+		}
+	}
+	if allowed == nil {
+		return noRoute()
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	return fault.Errorf(codeMethod, "この操作には対応していません。")
 }

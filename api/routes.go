@@ -61,15 +61,11 @@ func (s *Server) routes() (http.Handler, error) {
 	if s.Pool != nil {
 		r.Mount("/pool", s.Pool)
 	}
-	for _, prefix := range []string{"/v1", "/external", "/docs"} {
-		r.Handle(prefix+"/*", s.handle(s.noRoute))
-	}
 	app, err := newApp(s.App, s.cfg)
 	if err != nil {
 		return nil, err
 	}
 	r.Get("/*", s.handle(app.serve))
-	r.NotFound(s.handle(s.noRoute))
-	r.MethodNotAllowed(s.handle(s.noMethod))
+	r.MethodNotAllowed(s.handle(func(w http.ResponseWriter, req *http.Request) error { return noMethod(r, w, req) }))
 	return r, nil
 }

@@ -17,12 +17,12 @@ const maxToken = 8 << 10
 // https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-tokens-verifying-a-jwt.html
 type PoolVerifier struct {
 	parser *jwt.Parser
-	key    jwt.Keyfunc
+	key    func(context.Context) jwt.Keyfunc
 }
 
 // NewPoolVerifier returns a verifier of tokens of one issuer for one client. key finds the public key that a token's
 // header names; it must not take keys from the header itself.
-func NewPoolVerifier(issuer, clientID string, key jwt.Keyfunc, now func() time.Time) *PoolVerifier {
+func NewPoolVerifier(issuer, clientID string, key func(context.Context) jwt.Keyfunc, now func() time.Time) *PoolVerifier {
 	return &PoolVerifier{key: key, parser: jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(issuer), jwt.WithAudience(clientID),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(now),
@@ -46,12 +46,12 @@ func (c *idClaims) Validate() error {
 }
 
 // VerifyIDToken implements Verifier.
-func (v *PoolVerifier) VerifyIDToken(_ context.Context, token string) (Claims, error) {
+func (v *PoolVerifier) VerifyIDToken(ctx context.Context, token string) (Claims, error) {
 	if len(token) > maxToken {
 		return Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
 	}
 	var claims idClaims
-	_, err := v.parser.ParseWithClaims(token, &claims, v.key)
+	_, err := v.parser.ParseWithClaims(token, &claims, v.key(ctx))
 	switch {
 	case err == nil:
 		return Claims{Subject: claims.Subject, ExpiresAt: claims.ExpiresAt.Time}, nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -130,10 +129,4 @@ func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) 
 	}
 	cfg.Logger = log
 	return llm.NewClient(cfg)
-}
-
-// newPassword returns a random password of 20 characters that keeps the user pool's policy.
-func newPassword() string {
-	// Four characters give it each class that the policy asks for; the others hold 80 random bits.
-	return strings.ToLower(rand.Text()[:16]) + "Aa1!"
 }

@@ -36,14 +36,14 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 	for i := range accounts {
 		a := &accounts[i]
 		if a.password = password; password == "" {
-			a.password = newPassword()
+			a.password = pool.GeneratePassword()
 		}
-		subject, err := users.CreateUser(ctx, pool.NewUser{Email: a.email, Name: a.name, Password: a.password})
+		subject, err := users.CreateUser(ctx, pool.NewUser{Email: a.email, Name: a.name, PermanentPassword: a.password})
 		if err != nil {
 			return nil, err
 		}
 		if err := db.CreateUser(ctx, identity.NewUser{
-			ID: newID(), OrganizationID: organization.ID, Subject: subject, Email: a.email, Name: a.name, Role: a.role,
+			ID: newID(), OrganizationID: organization.ID, Subject: subject.String(), Email: a.email, Name: a.name, Role: a.role,
 			AuthType: identity.AuthCognito,
 		}); err != nil {
 			return nil, err

@@ -39,6 +39,14 @@ const (
 	databaseGrace   = 10 * time.Second
 )
 
+// The embedded user pool, as its clients know it. AWS's pools are named in the same way.
+const (
+	region   = "ap-northeast-1"
+	poolID   = region + "_Tsumugi00"
+	clientID = "tsumugi0web0client0000000"
+	poolPath = "/pool/"
+)
+
 // logOutput is where logs go.
 type logOutput struct{ io.Writer }
 
@@ -120,7 +128,8 @@ type server struct {
 
 // wire makes the domains and the API, and what the first start needs.
 func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, log *slog.Logger) (*server, error) {
-	users, err := pool.New(ctx, pool.Config{PublicURL: c.publicURL(address), Logger: log.With("part", "pool")}, db)
+	issuer := c.publicURL(address) + poolPath + poolID
+	users, err := pool.New(ctx, pool.Config{PoolID: poolID, ClientID: clientID, Issuer: issuer, Logger: log.With("part", "pool")}, db)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +143,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		}
 	}
 	model, err := c.model(log.With("part", "model"), llm.Config{
-		BaseURL: offline.BaseURL, Model: offline.Model, Transport: offline.NewTransport(offline.Config{}),
+		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
 	})
 	if err != nil {
 		return nil, err
@@ -143,7 +152,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	answers := chat.NewService(db, skills, model, stream.NewHub(), log.With("part", "chat"), chat.Config{Alone: c.DatabaseURL == ""})
 	s := &server{chat: answers, ready: new(atomic.Bool), made: made, failed: make(chan error, 1)}
 	s.handler, err = api.New(api.Services{
-		Identity: identity.NewService(db, identity.NewPoolVerifier(users.Issuer(), users.ClientID(), users.Keyfunc, time.Now), log),
+		Identity: identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log),
 		Org:      org.NewService(db), Skill: skills, Chat: answers, Stream: stream.NewServer(stream.Config{}),
 		Pool: users.Handler(), App: web.App(),
 		Ready: func(ctx context.Context) error {
@@ -153,7 +162,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			return db.Ping(ctx)
 		},
 	}, api.Config{
-		ClientID: users.ClientID(), Endpoint: "/pool/", Region: users.Region(), Links: c.links(), TagManagerID: c.TagManagerID,
+		ClientID: clientID, Endpoint: poolPath, Region: region, Links: c.links(), TagManagerID: c.TagManagerID,
 		ModelConnected: c.modelConnected(),
 	}, log)
 	return s, err

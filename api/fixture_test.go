@@ -1,0 +1,293 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.Suite{M: m}) }
+
+// verifier takes a subject for a token. The user pool's own tokens are tried where the whole program is.
+type verifier struct{}
+
+func (verifier) VerifyIDToken(_ context.Context, token string) (identity.Claims, error) {
+	switch token {
+	case "expired":
+		return identity.Claims{}, identity.ErrExpired
+	case "forged":
+		return identity.Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
+	}
+	return identity.Claims{Subject: token, ExpiresAt: time.Now().Add(time.Hour)}, nil
+}
+
+// fixture is a running server with two members of one organization and a member of another one.
+type fixture struct {
+	t        *testing.T
+	dsn      string
+	db       *store.DB
+	handler  http.Handler
+	url      string
+	spec     routers.Router
+	alice    identity.NewUser
+	bob      identity.NewUser // Of Alice's organization.
+	stranger identity.NewUser
+	skills   []skill.Skill
+	ready    error // What the server's readiness check returns.
+}
+
+func newFixture(t *testing.T, model llm.Model) *fixture {
+	t.Helper()
+	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t)}
+	ctx := t.Context()
+	var err error
+	if f.db, err = store.Open(ctx, f.dsn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.db.Close)
+	if err := skill.Seed(ctx, f.db); err != nil {
+		t.Fatal(err)
+	}
+	if _, f.skills, err = skill.Builtin(); err != nil {
+		t.Fatal(err)
+	}
+	f.alice = f.member(f.organization("紡績", "tsumugi.example"), "alice@tsumugi.example")
+	f.bob = f.member(f.alice.OrganizationID, "bob@tsumugi.example")
+	f.stranger = f.member(f.organization("他社", "other.example"), "carol@other.example")
+
+	log := slog.New(slog.DiscardHandler)
+	skills := skill.NewService(f.db, skill.Config{})
+	answers := chat.NewService(f.db, skills, model, stream.NewHub(), log, chat.Config{Alone: true})
+	if err := answers.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f.handler, err = api.New(api.Services{
+		Identity: identity.NewService(f.db, verifier{}, log), Org: org.NewService(f.db), Skill: skills, Chat: answers,
+		Stream: stream.NewServer(stream.Config{}), Ready: func(context.Context) error { return f.ready },
+		App: fstest.MapFS{
+			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
+			"assets/app-abc.js": {Data: []byte(strings.Repeat("console.log(1)\n", 100))},
+		},
+		Pool: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
+	}, api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(f.handler)
+	f.url = server.URL
+	t.Cleanup(func() {
+		stopped, cancel := context.WithCancel(context.Background())
+		cancel()
+		answers.Stop(stopped)
+		server.Close()
+	})
+	return f
+}
+
+// exec changes what no call changes.
+func (f *fixture) exec(sql string, args ...any) {
+	f.t.Helper()
+	conn, err := pgx.Connect(f.t.Context(), f.dsn)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(f.t.Context(), sql, args...); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) organization(name, domain string) uuid.UUID {
+	f.t.Helper()
+	o := org.Organization{ID: uuid.Must(uuid.NewV7()), Name: name, AuthType: "cognito", MailDomains: []string{domain}}
+	if err := f.db.CreateOrganization(f.t.Context(), o); err != nil {
+		f.t.Fatal(err)
+	}
+	return o.ID
+}
+
+func (f *fixture) member(organizationID uuid.UUID, email string) identity.NewUser {
+	f.t.Helper()
+	u := identity.NewUser{
+		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: email, Email: email, Name: "試験",
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}
+	if err := f.db.CreateUser(f.t.Context(), u); err != nil {
+		f.t.Fatal(err)
+	}
+	return u
+}
+
+func specification(t *testing.T) routers.Router {
+	t.Helper()
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	router, err := legacy.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return router
+}
+
+// call is a request and what the test wants of it. Token is the subject of the member who makes it.
+type call struct {
+	method, path string
+	token        string
+	body         any // nil, a string to be sent as it is, or a value to be sent as JSON.
+	header       map[string]string
+}
+
+// response is an answer whose body was read.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// problem reads the response as a problem.
+func (r response) problem(t testing.TB) api.Problem {
+	t.Helper()
+	var p api.Problem
+	if err := json.Unmarshal(r.body, &p); err != nil {
+		t.Fatalf("%d is no problem: %s", r.status, r.body)
+	}
+	return p
+}
+
+// do makes a call and holds the answer against openapi.yaml.
+func (f *fixture) do(c call) response {
+	f.t.Helper()
+	req := f.request(c)
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.conforms(req, resp, body)
+	return response{resp.StatusCode, resp.Header, body}
+}
+
+func (f *fixture) request(c call) *http.Request {
+	f.t.Helper()
+	var body io.Reader
+	switch b := c.body.(type) {
+	case nil:
+	case string:
+		body = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		body = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(f.t.Context(), c.method, f.url+c.path, body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for name, value := range c.header {
+		req.Header.Set(name, value)
+	}
+	return req
+}
+
+// conforms fails the test if a documented route answers what openapi.yaml does not say.
+func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) {
+	f.t.Helper()
+	plain := req.Clone(f.t.Context())
+	plain.URL.Host, plain.URL.Scheme, plain.Host = "", "", ""
+	route, params, err := f.spec.FindRoute(plain)
+	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") || strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") {
+		return
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: plain, PathParams: params, Route: route},
+		Status:                 resp.StatusCode, Header: resp.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	input.SetBodyBytes(body)
+	if err := openapi3filter.ValidateResponse(f.t.Context(), input); err != nil {
+		f.t.Errorf("%s %s answers what openapi.yaml does not say: %v\n%s", req.Method, req.URL.Path, err, body)
+	}
+}
+
+// get decodes the answer of a call, which must have the status.
+func get[T any](f *fixture, status int, c call) T {
+	f.t.Helper()
+	resp := f.do(c)
+	if resp.status != status {
+		f.t.Fatalf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
+	}
+	var v T
+	if err := json.Unmarshal(resp.body, &v); err != nil {
+		f.t.Fatal(err)
+	}
+	return v
+}
+
+func (f *fixture) thread(token string) api.Thread {
+	f.t.Helper()
+	return get[api.Thread](f, http.StatusCreated, call{method: "POST", path: "/v1/thread", token: token, body: map[string]any{"skill_id": f.chatSkill().ID}})
+}
+
+func (f *fixture) chatSkill() skill.Skill { return f.find(skill.FormChat) }
+
+func (f *fixture) find(form skill.FormType) skill.Skill {
+	f.t.Helper()
+	for _, s := range f.skills {
+		if s.FormType == form && s.Kind != skill.KindWebSearch && s.TaskType == "" {
+			return s
+		}
+	}
+	f.t.Fatal("no such skill")
+	return skill.Skill{}
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

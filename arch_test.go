@@ -1,0 +1,154 @@
+// Package tsumugi holds the test of the house: which package may know which.
+package tsumugi_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tsumugi-ai/tsumugi"
+
+// order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
+var order = []string{
+	"fault", "migrations", "stream",
+	"llm", "llm/offline", "llm/llmtest",
+	"identity", "identity/pool",
+	"org", "skill", "chat",
+	"store/postgres", "store", "store/storetest",
+	"api", "web", "cmd/fakemodel", "cmd/bench", "cmd/tsumugi",
+}
+
+// bans are imports that the order alone would allow, each with its reason. from and to are prefixes of import paths.
+var bans = []struct {
+	from    []string
+	to      []string
+	because string
+}{
+	{
+		[]string{"fault", "stream"}, []string{"golang.org", "github.com"},
+		"the two packages that everything rests on need nothing but the standard library",
+	},
+	{[]string{"stream"}, []string{module}, "the hub knows nothing of chats, users or databases"},
+	{
+		[]string{"fault", "stream", "llm", "identity", "org", "skill", "chat", "api"},
+		[]string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
+		"domains and API know no database: store implements what they declare, and only cmd sees both",
+	},
+	{
+		[]string{"fault", "stream", "org", "skill", "chat", "store"}, []string{"github.com/go-chi"},
+		"only the API and the user pool speak HTTP to clients",
+	},
+	{[]string{"org", "skill", "chat", "store"}, []string{"net/http"}, "HTTP ends in the API"},
+	{
+		[]string{"fault", "stream", "identity", "org", "skill", "chat", "store", "api"}, []string{"github.com/sashabaranov"},
+		"only llm knows the provider's protocol",
+	},
+	{[]string{"api"}, []string{module + "/llm"}, "the API asks chat, never the model"},
+	{[]string{"org", "skill", "store/postgres"}, []string{module + "/chat"}, "chat stands above them"},
+}
+
+type pkg struct {
+	doc     string
+	imports []string
+}
+
+// packages reads the imports and doc comments of the module's packages, without tests.
+func packages(t *testing.T) map[string]*pkg {
+	t.Helper()
+	found := make(map[string]*pkg)
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if base := entry.Name(); base == "node_modules" || base == "testdata" || base == "data" || (base != "." && strings.HasPrefix(base, ".")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(filepath.ToSlash(name))
+		p := found[dir]
+		if p == nil {
+			p = &pkg{}
+			found[dir] = p
+		}
+		if file.Doc != nil {
+			p.doc = file.Doc.Text()
+		}
+		for _, spec := range file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			p.imports = append(p.imports, imported)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestPackagesStandInOrder(t *testing.T) {
+	t.Parallel()
+	rank := func(dir string) int {
+		if i := slices.Index(order, dir); i >= 0 {
+			return i
+		}
+		// Internal packages belong to the room they are in.
+		return slices.IndexFunc(order, func(room string) bool { return strings.HasPrefix(dir, room+"/internal/") })
+	}
+	for dir, p := range packages(t) {
+		own := rank(dir)
+		if own < 0 {
+			t.Errorf("%s has no place in the order of the rooms; give it one", dir)
+			continue
+		}
+		for _, imported := range p.imports {
+			other, ours := strings.CutPrefix(imported, module+"/")
+			if ours && rank(other) > own {
+				t.Errorf("%s imports %s, which stands after it", dir, other)
+			}
+		}
+	}
+}
+
+func TestPackagesKeepOut(t *testing.T) {
+	t.Parallel()
+	for dir, p := range packages(t) {
+		for _, ban := range bans {
+			if !slices.ContainsFunc(ban.from, func(from string) bool { return dir == from || strings.HasPrefix(dir, from+"/internal/") }) {
+				continue
+			}
+			for _, imported := range p.imports {
+				if slices.ContainsFunc(ban.to, func(to string) bool { return imported == to || strings.HasPrefix(imported, to+"/") }) {
+					t.Errorf("%s imports %s: %s", dir, imported, ban.because)
+				}
+			}
+		}
+	}
+}
+
+func TestPackagesSayWhatTheyOwn(t *testing.T) {
+	t.Parallel()
+	for dir, p := range packages(t) {
+		if !strings.HasPrefix(p.doc, "Package ") && !strings.HasPrefix(p.doc, "Command ") {
+			t.Errorf("%s has no doc comment", dir)
+		}
+	}
+}
