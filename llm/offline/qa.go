@@ -1,0 +1,308 @@
+package offline
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// source is a passage of a document that stands in the prompt.
+type source struct {
+	index    string // The number it is cited by.
+	filename string
+	page     string
+	text     string
+}
+
+// label names the place of a passage for a reader.
+func (s source) label() string {
+	switch {
+	case s.filename != "" && s.page != "":
+		return fmt.Sprintf("%s %sページ", s.filename, s.page)
+	default:
+		return s.filename
+	}
+}
+
+// passage is a sentence of a source, and how well it fits the question.
+type passage struct {
+	sentence
+	source   int     // Position of its source in the prompt.
+	position int     // Position among all sentences.
+	coverage float64 // Part of the question's weight that it holds, 0–1.
+	score    float64
+}
+
+// How much of a question a sentence must hold, with its heading, for the engine to call it an answer, or at least related.
+const (
+	coverageAnswer  = 0.55
+	coverageRelated = 0.33
+	maxRelated      = 3
+)
+
+// answerFrom quotes the sentences that fit a question best, or says that none does.
+func answerFrom(question string, sources []source) string {
+	query := questionTerms(question)
+	passages := readPassages(sources)
+	scorePassages(query, questionKind(question), passages)
+	ranked := slices.Clone(passages)
+	slices.SortStableFunc(ranked, func(a, b passage) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return a.position - b.position
+	})
+	ranked = withoutRepetitions(ranked)
+	if len(query) == 0 || len(ranked) == 0 || ranked[0].coverage < coverageRelated {
+		return nothingFound(sources)
+	}
+	var b strings.Builder
+	best := ranked[0]
+	if best.coverage >= coverageAnswer {
+		b.WriteString("ご質問に最も近い記述は次のとおりです。\n\n")
+	} else {
+		b.WriteString("ご質問にそのまま答える記述は見当たりませんでした。関係がありそうな記述を引用します。\n\n")
+	}
+	writeQuote(&b, sources, passages, best)
+	var related []passage
+	for _, p := range ranked[1:] {
+		if p.coverage >= coverageRelated && p.score >= best.score*0.5 && len(related) < maxRelated &&
+			(p.position < best.position || p.position > best.position+1) {
+			related = append(related, p)
+		}
+	}
+	if len(related) > 0 {
+		b.WriteString("\n**ほかに関係する記述**\n\n")
+		for _, p := range related {
+			fmt.Fprintf(&b, "- %s [%s]\n", escape(p.text), sources[p.source].index)
+		}
+	}
+	b.WriteString("\n---\n\n言語モデルが接続されていないため、文書から関係の深い箇所をそのまま引用しています。前後の文脈は出典でご確認ください。")
+	return b.String()
+}
+
+// writeQuote writes a passage with its heading and its place. The sentence after it comes along if it leans on it.
+func writeQuote(b *strings.Builder, sources []source, passages []passage, p passage) {
+	from := sources[p.source]
+	if p.heading != "" && !strings.Contains(p.text, p.heading) {
+		fmt.Fprintf(b, "> **%s**\n>\n", escape(p.heading))
+	}
+	text := p.text
+	if next := p.position + 1; next < len(passages) && passages[next].source == p.source && passages[next].kind == kindProse &&
+		passages[next].paragraph == p.paragraph && leansBack(passages[next].text) {
+		if !isMark([]rune(text)[utf8.RuneCountInString(text)-1]) {
+			text += "。"
+		}
+		text += passages[next].text
+	}
+	fmt.Fprintf(b, "> %s [%s]\n", escape(text), from.index)
+	if label := from.label(); label != "" {
+		fmt.Fprintf(b, "\n出典: %s\n", escape(label))
+	}
+}
+
+func nothingFound(sources []source) string {
+	var names []string
+	for _, s := range sources {
+		if s.filename != "" && !slices.Contains(names, s.filename) && len(names) < 5 {
+			names = append(names, s.filename)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("渡された文書には、この質問に答える記述が見当たりませんでした。\n\n")
+	if len(names) > 0 {
+		b.WriteString("調べた文書: ")
+		for i, name := range names {
+			if i > 0 {
+				b.WriteString("、")
+			}
+			b.WriteString(escape(name))
+		}
+		b.WriteString("\n\n")
+	}
+	b.WriteString("文書の中で使われている言葉に言い換えるか、対象の文書が選ばれているかをご確認のうえ、もう一度お試しください。\n\n" +
+		"言語モデルが接続されていないため、質問と同じ言葉を含む箇所だけを探しています。")
+	return b.String()
+}
+
+// readPassages splits the sources into sentences. Table rows are passages too: they often hold the figure asked for.
+func readPassages(sources []source) []passage {
+	var out []passage
+	for i, s := range sources {
+		for _, one := range splitSentences(s.text) {
+			if one.kind == kindHeading || !hasLetters(one.text) {
+				continue
+			}
+			if one.kind == kindTable {
+				one.text = strings.Join(strings.FieldsFunc(one.text, func(r rune) bool { return r == '|' || r == '\t' }), " ")
+				one.text = strings.Join(strings.Fields(one.text), " ")
+			}
+			out = append(out, passage{sentence: one, source: i, position: len(out)})
+		}
+	}
+	return out
+}
+
+// withoutRepetitions drops passages that say word for word what a better one has said: chunks of a document overlap.
+func withoutRepetitions(ranked []passage) []passage {
+	seen := make(map[string]bool)
+	var out []passage
+	for _, p := range ranked {
+		key := strings.Join(strings.Fields(normalize(p.text)), "")
+		if !seen[key] {
+			seen[key] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// scorePassages gives each passage the weight of the question's terms that it holds: rare ones count most, those of the
+// heading above it and of the sentence before it count in part.
+func scorePassages(query []weighted, kind answerKind, passages []passage) {
+	held := make([]map[string]bool, len(passages))
+	frequency := make(map[string]int)
+	for i, p := range passages {
+		held[i] = make(map[string]bool)
+		for _, t := range terms(p.text) {
+			held[i][t.term] = true
+			frequency[t.term]++
+		}
+	}
+	idf := func(term string) float64 {
+		return math.Log(1 + float64(len(passages)+1)/(float64(frequency[term])+0.5))
+	}
+	total := 0.0
+	for _, t := range query {
+		total += t.weight * idf(t.term)
+	}
+	if total == 0 {
+		return
+	}
+	headings := make(map[string]map[string]bool)
+	for i := range passages {
+		p := &passages[i]
+		heading, known := headings[p.heading]
+		if !known {
+			heading = termSet(p.heading)
+			headings[p.heading] = heading
+		}
+		sum := 0.0
+		for _, t := range query {
+			switch {
+			case held[i][t.term]:
+				sum += t.weight * idf(t.term)
+			case heading[t.term]:
+				sum += 0.8 * t.weight * idf(t.term)
+			case i > 0 && passages[i-1].source == p.source && held[i-1][t.term]:
+				sum += 0.4 * t.weight * idf(t.term)
+			}
+		}
+		p.coverage = sum / total
+		p.score = p.coverage
+		if kind.fits(p.text) {
+			p.score *= 1.35
+		}
+		switch length := utf8.RuneCountInString(p.text); {
+		case length < 8:
+			p.score *= 0.6
+		case length > 200:
+			p.score *= 0.85
+		}
+	}
+}
+
+func termSet(text string) map[string]bool {
+	set := make(map[string]bool)
+	for _, t := range terms(text) {
+		set[t.term] = true
+	}
+	return set
+}
+
+// questionTerms returns the terms that a question is about, without the words of asking.
+func questionTerms(question string) []weighted {
+	return slices.DeleteFunc(terms(stripAsking(question)), func(t weighted) bool {
+		return t.weight < weightNumber/2 && !strings.ContainsFunc(t.term, func(r rune) bool { return scriptOf(r) != scriptHiragana })
+	})
+}
+
+// stripAsking takes off a question the words that every question has.
+func stripAsking(question string) string {
+	for _, phrase := range []string{
+		"教えてください", "教えて下さい", "教えていただけますか", "教えてもらえますか", "教えて", "知りたいです", "知りたい", "説明してください", "説明して",
+		"でしょうか", "ですか", "ますか", "ありますか", "について", "に関して", "とは何", "どのように", "どのような", "どうすれば", "どうやって",
+		"いくら", "いつまで", "いつ", "どこ", "だれ", "誰", "なぜ", "何日", "何人", "何時", "何円", "何年", "何か月", "何回", "何", "この文書", "この資料", "この書類", "文書の中", "資料の中", "文書に", "資料に", "書かれて",
+		"ください", "下さい", "お願いします", "場合",
+	} {
+		question = strings.ReplaceAll(question, phrase, "\n")
+	}
+	return question
+}
+
+// answerKind is what a question asks for.
+type answerKind int
+
+const (
+	asksAnything answerKind = iota
+	asksTime
+	asksAmount
+	asksPerson
+	asksPlace
+	asksReason
+)
+
+func questionKind(question string) answerKind {
+	for _, cue := range []struct {
+		words string
+		kind  answerKind
+	}{
+		{"いくら 金額 費用 何円 料金 価格 単価 上限額 何人 何名 何件 何回 割合 何% 何パーセント", asksAmount},
+		{"いつ 何日 何時 期限 期日 締切 締め切り 日程 何月 何年 何か月 何ヶ月 何週間 期間", asksTime},
+		{"誰 だれ どなた 担当者 責任者 どの部署", asksPerson},
+		{"どこ 場所 会場 所在地 住所", asksPlace},
+		{"なぜ どうして 理由 原因", asksReason},
+	} {
+		for word := range strings.FieldsSeq(cue.words) {
+			if strings.Contains(question, word) {
+				return cue.kind
+			}
+		}
+	}
+	return asksAnything
+}
+
+// fits says whether a sentence has the form of what is asked for.
+func (k answerKind) fits(text string) bool {
+	text = normalize(text)
+	number := strings.ContainsAny(text, "0123456789一二三四五六七八九十")
+	var units string
+	switch k {
+	case asksTime:
+		units = "年 月 日 時 週 分 曜 期限 まで"
+	case asksAmount:
+		units = "円 % 割 名 人 件 回 万 億 個 台 倍 ドル"
+	case asksPerson:
+		units, number = "さん 様 氏 部長 課長 係長 社長 主任 担当 部が 課が 部に 課に 部長に 室が 室に", true
+	case asksPlace:
+		units, number = "室 階 ビル 会場 本社 支店 支社 センター 市 区 町 県 都 にて", true
+	case asksReason:
+		units, number = "ため から ので 原因 理由 背景 により", true
+	default:
+		return false
+	}
+	if !number {
+		return false
+	}
+	for unit := range strings.FieldsSeq(units) {
+		if strings.Contains(text, unit) {
+			return true
+		}
+	}
+	return false
+}

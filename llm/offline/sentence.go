@@ -1,0 +1,281 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// sentence is one sentence, bullet or heading of a text.
+type sentence struct {
+	text      string // Without bullet marks and heading signs.
+	heading   string // The heading it stands under.
+	paragraph int    // Counts from 0.
+	kind      unitKind
+}
+
+type unitKind int
+
+const (
+	kindProse unitKind = iota
+	kindBullet
+	kindHeading
+	kindTable // A table row or another line of columns.
+)
+
+const (
+	maxSentence = 400 // Characters; what is longer has no punctuation and is cut at a comma or space.
+	maxQuote    = 200 // Characters between a pair of brackets that hold a sentence together.
+	maxHeading  = 40  // Characters.
+)
+
+// splitSentences splits a text as it comes from documents, mails and the clipboard: Japanese or English, with lines that
+// are broken by hand, bullets, headings and Markdown. Code blocks are left out.
+func splitSentences(text string) []sentence {
+	var out []sentence
+	heading := ""
+	for _, u := range splitUnits(text) {
+		if u.kind == kindHeading {
+			heading = u.text
+		}
+		under := heading
+		if u.kind == kindHeading {
+			under = ""
+		}
+		parts := []string{u.text}
+		if u.kind != kindTable && u.kind != kindHeading {
+			parts = splitUnit(u.text)
+		}
+		for _, part := range parts {
+			out = append(out, sentence{text: part, heading: under, paragraph: u.paragraph, kind: u.kind})
+		}
+	}
+	return out
+}
+
+// splitUnit splits a run of text without line breaks at the ends of its sentences.
+func splitUnit(text string) []string {
+	runes := []rune(text)
+	inside := quoted(runes)
+	var out []string
+	start := 0
+	for i := 0; i < len(runes); i++ {
+		end := sentenceEnd(runes, inside, i)
+		if end == 0 && i-start >= maxSentence {
+			end = cutLong(runes, start, i)
+		}
+		if end == 0 {
+			continue
+		}
+		if s := strings.TrimSpace(string(runes[start:end])); s != "" {
+			out = append(out, s)
+		}
+		start, i = end, end-1
+	}
+	if s := strings.TrimSpace(string(runes[start:])); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// sentenceEnd returns where the sentence ends that the mark at i closes, or 0 if it closes none.
+func sentenceEnd(runes []rune, inside []bool, i int) int {
+	r := runes[i]
+	switch r {
+	case '。', '｡', '！', '？', '!', '?', '．', '.':
+	default:
+		return 0
+	}
+	end := i + 1
+	for end < len(runes) && (isMark(runes[end]) || isClosing(runes[end])) {
+		end++
+	}
+	if inside[i] {
+		// Only the end of the quotation itself can be the end of a sentence: 「はい。」彼は答えた。
+		if inside[end-1] || continues(runes[end:]) {
+			return 0
+		}
+		return end
+	}
+	switch r {
+	case '。', '｡':
+		return end
+	case '！', '？':
+		if continues(runes[end:]) {
+			return 0
+		}
+		return end
+	case '．':
+		if between(runes, i, unicode.IsDigit) {
+			return 0
+		}
+		return end
+	default:
+		if !endsLatin(runes, i, end) {
+			return 0
+		}
+		return end
+	}
+}
+
+// continues says whether what follows a quotation or a question mark goes on with the sentence: 「はい。」と答えた,
+// なぜ？という疑問.
+func continues(rest []rune) bool {
+	if len(rest) == 0 {
+		return false
+	}
+	next := rune(0)
+	if len(rest) > 1 {
+		next = rest[1]
+	}
+	switch rest[0] {
+	case '、', '，', 'を', 'へ', '」', '』':
+		return true
+	case 'と':
+		return strings.ContainsRune("いのし言思聞尋問感考書答呼述は も、", next)
+	case 'っ':
+		return next == 'て'
+	case 'な':
+		return next == 'ど' || next == 'の'
+	case 'は', 'が', 'の', 'に', 'で', 'も':
+		// A particle is followed by the next word; はい、がんばる、もちろん begin a sentence of their own.
+		return next == '、' || unicode.In(next, unicode.Han, unicode.Katakana) || isASCIIAlnum(next)
+	}
+	return false
+}
+
+// endsLatin decides about . ! and ? in ASCII, which also stand in numbers, names, abbreviations and addresses.
+func endsLatin(runes []rune, i, end int) bool {
+	if end < len(runes) && !unicode.IsSpace(runes[end]) {
+		return isJapanese(runes[end]) && (runes[i] != '.' || i > 0 && isJapanese(runes[i-1])) && !continues(runes[end:])
+	}
+	if runes[i] != '.' {
+		return true
+	}
+	next := end
+	for next < len(runes) && unicode.IsSpace(runes[next]) {
+		next++
+	}
+	if next < len(runes) && unicode.IsLower(runes[next]) && end == i+1 {
+		return false
+	}
+	word := i
+	for word > 0 && (isASCIIAlnum(runes[word-1]) || runes[word-1] == '.') {
+		word--
+	}
+	return next == len(runes) || !isAbbreviation(string(runes[word:i]))
+}
+
+// isAbbreviation knows the words before a full stop that doesn't end a sentence.
+func isAbbreviation(word string) bool {
+	switch strings.ToLower(word) {
+	case "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "no", "nos", "vol", "fig", "figs", "eq", "ref", "pp", "p", "ch",
+		"sec", "vs", "cf", "e.g", "i.e", "approx", "est", "dept", "inc", "ltd", "corp", "co", "jan", "feb", "mar", "apr", "jun",
+		"jul", "aug", "ver", "sep", "sept", "oct", "nov", "dec", "a.m", "p.m", "tel", "ext":
+		return true
+	}
+	// An initial, or a list number: J. Smith, 3. Results, U.S.
+	if len(word) <= 2 && word != "" && !strings.ContainsAny(word, "abcdefghijklmnopqrstuvwxyz") {
+		return true
+	}
+	return len(word) == 3 && word[1] == '.' && word != strings.ToLower(word)
+}
+
+// cutLong returns where to cut a sentence that began at start and has no end by i.
+func cutLong(runes []rune, start, i int) int {
+	for at := i; at > start+maxSentence/2; at-- {
+		switch runes[at-1] {
+		case '、', '，', ',', ' ', '　', ';', '；', '|', '\t':
+			return at
+		}
+	}
+	for i > start+1 && isExtender(runes[i]) {
+		i--
+	}
+	return i
+}
+
+// quoted says for each character whether it stands inside a pair of brackets, the closing one excluded. Brackets without
+// a partner nearby are punctuation like any other.
+func quoted(runes []rune) []bool {
+	inside := make([]bool, len(runes))
+	type open struct {
+		closing rune
+		at      int
+	}
+	var stack []open
+	for i, r := range runes {
+		if closing := closingOf(r); closing != 0 {
+			stack = append(stack, open{closing, i})
+			continue
+		}
+		for n := len(stack) - 1; n >= 0; n-- {
+			if stack[n].closing != r {
+				continue
+			}
+			if i-stack[n].at <= maxQuote {
+				for j := stack[n].at; j < i; j++ {
+					inside[j] = true
+				}
+			}
+			stack = stack[:n]
+			break
+		}
+		if len(stack) > 16 { // Nobody nests so deep; an attacker's text would cost squares of time.
+			stack = stack[:0]
+		}
+	}
+	return inside
+}
+
+func closingOf(r rune) rune {
+	switch r {
+	case '「':
+		return '」'
+	case '『':
+		return '』'
+	case '（':
+		return '）'
+	case '(':
+		return ')'
+	case '【':
+		return '】'
+	case '〔':
+		return '〕'
+	case '［':
+		return '］'
+	case '《':
+		return '》'
+	case '〈':
+		return '〉'
+	case '“':
+		return '”'
+	}
+	return 0
+}
+
+func isClosing(r rune) bool {
+	return strings.ContainsRune("」』）)】〕］]》〉”’\"'", r)
+}
+
+// isMark says whether r belongs to a run of final punctuation: ！？, 。。, ...
+func isMark(r rune) bool { return strings.ContainsRune("。｡！？!?．.", r) }
+
+func isASCIIAlnum(r rune) bool {
+	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// isJapanese says whether r is a letter of Japanese writing.
+func isJapanese(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー' || r == '々'
+}
+
+// isExtender says whether r belongs to the character before it: accents, variation selectors, emoji joined by U+200D.
+func isExtender(r rune) bool {
+	return unicode.Is(unicode.M, r) || r == '\u200d' || (r >= 0x1F3FB && r <= 0x1F3FF) || (r >= 0xE0020 && r <= 0xE007F)
+}
+
+// between says whether the characters on both sides of i fulfil f.
+func between(runes []rune, i int, f func(rune) bool) bool {
+	return i > 0 && i+1 < len(runes) && f(runes[i-1]) && f(runes[i+1])
+}

@@ -1,0 +1,280 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// wish is what an instruction says about the summary's form. Zero values leave it to the length of the text.
+type wish struct {
+	points int // So many points.
+	chars  int // At most so many characters, as prose.
+	brief  bool
+	full   bool
+}
+
+// summary is the extract of a text.
+type summary struct {
+	lead     string
+	points   []string
+	requests []string // Sentences with a deadline or a request that are not among the others.
+	keywords []string
+}
+
+// summarize extracts what a text is about: the sentences that are most like the rest of it, without repetitions.
+func summarize(ctx context.Context, text string, w wish) summary {
+	sentences := candidates(splitSentences(text))
+	if len(sentences) == 0 {
+		return summary{}
+	}
+	texts := make([]string, len(sentences))
+	prior := make([]float64, len(sentences))
+	for i, s := range sentences {
+		texts[i] = s.text
+		if s.heading != "" {
+			texts[i] += " " + s.heading
+		}
+		prior[i] = priorOf(sentences, i)
+	}
+	rank, matrix, kept := rankSentences(ctx, texts, prior)
+	for i, at := range kept {
+		rank[i] *= prior[at]
+	}
+	want := w.points
+	if want == 0 {
+		want = pointsFor(len(sentences), w)
+	}
+	chars, count := 0, 0
+	picked := diversify(rank, matrix, func(i int) bool {
+		length := utf8.RuneCountInString(sentences[kept[i]].text)
+		if w.chars > 0 {
+			if chars+length > w.chars {
+				return false
+			}
+			chars += length
+			return true
+		}
+		if count > want { // One more than the points: the lead.
+			return false
+		}
+		count++
+		return true
+	})
+	return compose(sentences, kept, picked, w)
+}
+
+// compose brings the picked sentences into the order of the text.
+func compose(sentences []sentence, kept, picked []int, w wish) summary {
+	var s summary
+	if len(picked) == 0 {
+		return s
+	}
+	lead := picked[0]
+	for _, i := range picked[:min(3, len(picked))] {
+		if isLead(sentences[kept[i]]) {
+			lead = i
+			break
+		}
+	}
+	chosen := make(map[int]bool, len(picked))
+	slices.Sort(picked)
+	for _, i := range picked {
+		at := kept[i]
+		chosen[at] = true
+		if i == lead && w.chars == 0 {
+			s.lead = tidy(sentences[at].text)
+			continue
+		}
+		s.points = append(s.points, tidy(sentences[at].text))
+	}
+	for i, candidate := range sentences {
+		if !chosen[i] && len(s.requests) < 3 && w.chars == 0 && w.points == 0 && isRequest(candidate.text) {
+			s.requests = append(s.requests, tidy(candidate.text))
+		}
+	}
+	s.keywords = keywords(sentences, 5)
+	return s
+}
+
+// isLead says whether a sentence can stand at the top alone: neither a fragment nor a monster, and not leaning on the
+// sentence before it.
+func isLead(s sentence) bool {
+	length := utf8.RuneCountInString(s.text)
+	return s.kind == kindProse && length >= 15 && length <= 100 && !leansBack(s.text)
+}
+
+// pointsFor is how many points a text of n sentences gets.
+func pointsFor(n int, w wish) int {
+	points := int(math.Round(1.1 * math.Sqrt(float64(n))))
+	switch {
+	case w.brief:
+		points = min(points, 2)
+	case w.full:
+		points *= 2
+	}
+	limit := 7
+	if w.full {
+		limit = 12
+	}
+	return min(max(points, 1), limit, max(1, n-1))
+}
+
+// candidates are the sentences that may stand in a summary. If nothing but headings and tables is there, they must do.
+func candidates(all []sentence) []sentence {
+	var out []sentence
+	for _, s := range all {
+		if s.kind != kindHeading && s.kind != kindTable && utf8.RuneCountInString(s.text) >= 6 && hasLetters(s.text) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return all
+	}
+	return out
+}
+
+func hasLetters(text string) bool {
+	for _, r := range text {
+		if scriptOf(r) != scriptNone {
+			return true
+		}
+	}
+	return false
+}
+
+// priorOf is how likely a sentence is to matter before the others are looked at.
+func priorOf(sentences []sentence, i int) float64 {
+	s := sentences[i]
+	score := 1.0
+	first := i == 0 || sentences[i-1].paragraph != s.paragraph
+	switch {
+	case i == 0:
+		score *= 1.35 // Reports and news say it first.
+	case first:
+		score *= 1.15
+	case i == len(sentences)-1:
+		score *= 1.05
+	}
+	length := utf8.RuneCountInString(s.text)
+	switch {
+	case length < 12:
+		score *= 0.4
+	case length < 20:
+		score *= 0.8
+	case length > 160:
+		score *= 0.7
+	}
+	if isPleasantry(s.text) {
+		return score * 0.02
+	}
+	if leansBack(s.text) {
+		score *= 0.85
+	}
+	if strings.HasSuffix(s.text, "？") || strings.HasSuffix(s.text, "?") || strings.HasSuffix(s.text, "か。") {
+		score *= 0.6
+	}
+	for _, cue := range []string{
+		"結論", "重要", "決定", "決まっ", "決議", "要するに", "つまり", "以上のこと", "このため", "したがって", "目的", "方針", "課題",
+		"原因", "最大", "初めて", "増加", "減少", "必要がある", "見込", "達し", "上回", "下回", "conclusion", "therefore", "we found",
+	} {
+		if strings.Contains(s.text, cue) {
+			score *= 1.12
+			break
+		}
+	}
+	return score
+}
+
+// leansBack says whether a sentence can't be understood without the one before it.
+func leansBack(text string) bool {
+	for _, opening := range []string{
+		"これ", "それ", "その", "この", "あれ", "また", "しかし", "ただし", "なお", "さらに", "そして", "一方", "だが", "ところが",
+		"そこで", "例えば", "たとえば", "加えて", "同", "他方", "ちなみに", "なぜなら", "However", "But ", "This ", "It ", "These ", "They ",
+	} {
+		if strings.HasPrefix(text, opening) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPleasantry knows the sentences of Japanese letters that say nothing about the matter.
+func isPleasantry(text string) bool {
+	for _, phrase := range []string{
+		"お世話になっております", "お世話になります", "お疲れ様です", "お疲れさまです", "よろしくお願い", "宜しくお願い", "拝啓", "敬具", "前略", "草々",
+		"ご清栄", "ご健勝", "ご隆盛", "時下ますます", "平素は", "平素より", "ご高配", "厚く御礼", "ありがとうございます", "ご査収",
+		"取り急ぎ", "ご不明な点", "ご不明点", "お気軽に", "何卒", "ご一読", "Best regards", "Kind regards", "Sincerely", "Thank you",
+	} {
+		if strings.Contains(text, phrase) {
+			return true
+		}
+	}
+	return strings.HasSuffix(strings.TrimRight(text, "。"), "と申します")
+}
+
+// isRequest says whether a sentence asks somebody to do something, or names a deadline.
+func isRequest(text string) bool {
+	if isPleasantry(text) && !strings.Contains(text, "までに") {
+		return false
+	}
+	for _, cue := range []string{"までに", "締め切り", "締切", "期限は", "期日は", "提出して", "ご提出", "ご回答ください", "ご返信ください", "ご対応ください"} {
+		if strings.Contains(text, cue) {
+			return true
+		}
+	}
+	return false
+}
+
+// tidy takes off a sentence what only makes sense in its place: the conjunction at its beginning.
+func tidy(text string) string {
+	for _, opening := range []string{"また、", "なお、", "さらに、", "そして、", "加えて、", "そこで、", "ちなみに、", "さて、", "まず、", "つまり、"} {
+		if rest, ok := strings.CutPrefix(text, opening); ok {
+			return rest
+		}
+	}
+	return text
+}
+
+// markdown writes the summary as an answer.
+func (s summary) markdown(w wish) string {
+	var b strings.Builder
+	if w.chars > 0 {
+		for _, point := range s.points {
+			b.WriteString(escape(point))
+			if !isMark([]rune(point)[len([]rune(point))-1]) {
+				b.WriteString("。")
+			}
+		}
+		b.WriteString("\n")
+	} else {
+		if s.lead != "" {
+			fmt.Fprintf(&b, "**要旨:** %s\n\n", escape(s.lead))
+		}
+		writeList(&b, s.points)
+		if len(s.requests) > 0 {
+			b.WriteString("\n**期限や依頼に関する文**\n\n")
+			writeList(&b, s.requests)
+		}
+	}
+	if len(s.keywords) > 0 {
+		escaped := make([]string, len(s.keywords))
+		for i, k := range s.keywords {
+			escaped[i] = escape(k)
+		}
+		fmt.Fprintf(&b, "\n**キーワード:** %s\n", strings.Join(escaped, "、"))
+	}
+	b.WriteString("\n---\n\n" + extractionNote)
+	return b.String()
+}
+
+const extractionNote = "言語モデルが接続されていないため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
+
+func writeList(b *strings.Builder, items []string) {
+	for _, item := range items {
+		fmt.Fprintf(b, "- %s\n", escape(item))
+	}
+}
