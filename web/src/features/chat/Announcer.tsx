@@ -1,0 +1,40 @@
+import { useEffect, useRef, useState } from 'react'
+import { texts } from './texts'
+import type { Turn } from './turns'
+import { isWriting } from './turns'
+
+/** Tells screen readers that an answer is being written, and reads it once when it is finished; no token in between. */
+export function Announcer({ turn }: { turn: Turn | undefined }) {
+  const [said, setSaid] = useState('')
+  const writing = isWriting(turn)
+  const before = useRef(false)
+
+  useEffect(() => {
+    if (writing && !before.current) setSaid(texts.status.writing)
+    if (!writing && before.current && turn?.message.role === 'assistant') setSaid(outcome(turn))
+    before.current = writing
+  }, [writing, turn])
+
+  return (
+    <div className="visually-hidden" role="status" aria-live="polite" aria-atomic="true">
+      {said}
+    </div>
+  )
+}
+
+function outcome({ message }: Turn): string {
+  if (message.status === 'failed') return texts.status.failedNotice(message.error?.detail ?? '')
+  if (message.finish_reason === 'stopped') return texts.status.stopped
+  return texts.status.finished(spoken(message.content))
+}
+
+/** Markdown without its marks, to be heard. */
+function spoken(markdown: string): string {
+  return markdown
+    .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\|)[ \t]+/gm, '')
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/^[ \t]*\|?[ \t:|-]+\|?[ \t]*$/gm, '')
+    .replace(/[*_~`|]+/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+}

@@ -1,0 +1,159 @@
+import { atom, useAtomValue } from 'jotai'
+import { CircleAlert, RotateCcw, Square, Unplug } from 'lucide-react'
+import { memo, useEffect, useMemo, useState } from 'react'
+import { Button } from '@/components/Button'
+import { ThreadLine } from '@/components/ThreadLine'
+import type { Message } from '@/lib/api'
+import { cx } from '@/lib/cx'
+import { Markdown } from '@/lib/markdown'
+import type { AnswerView, LiveAnswer } from '@/lib/stream'
+import { Actions } from './Actions'
+import styles from './Chat.module.css'
+import type { Conversation } from './conversation'
+import { streams } from './conversations'
+import { Sources, sourceId } from './Sources'
+import { Steps } from './Steps'
+import { texts } from './texts'
+import { isRunning, type Turn, toSource } from './turns'
+
+interface AnswerProps {
+  readonly turn: Turn
+  readonly conversation: Conversation
+  readonly last: boolean
+  /** Far enough up that the browser need not draw it while it is out of sight. */
+  readonly settled: boolean
+}
+
+const noView = atom<AnswerView | null>(null)
+const noText = atom('')
+
+/** An answer, on the paper: while it is written, with a thread running beside it. */
+export const Answer = memo(function Answer({ turn, conversation, last, settled }: AnswerProps) {
+  const { message, live, successor } = turn
+  useWatch(live)
+  useWatch(successor)
+  const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
+  const writing = live !== null
+  const sources = useMemo(
+    () => view?.sources ?? message.citations.map(toSource),
+    [view?.sources, message.citations],
+  )
+  const citations = useMemo(() => new Set(sources.map((source) => source.index)), [sources])
+  const cite = useMemo(() => (index: number) => show(sourceId(turn.key, index)), [turn.key])
+
+  return (
+    <li
+      className={cx(styles.answer, settled && styles.settled, successor && styles.replaced)}
+      data-turn
+      aria-busy={writing || undefined}
+    >
+      <h2 className="visually-hidden">{texts.answer}</h2>
+      <div className={styles.line}>
+        {(writing || successor) && <ThreadLine direction="vertical" running />}
+      </div>
+      <div className={styles.body}>
+        <Steps steps={view?.steps ?? message.steps} writing={writing} />
+        <AnswerText live={live} stored={message.content} citations={citations} onCite={cite} />
+        {view && <Waiting view={view} />}
+        {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
+        <Sources turnKey={turn.key} sources={sources} />
+        {!writing && <Ending message={message} last={last} conversation={conversation} />}
+        {!writing && !isRunning(message) && (
+          <Actions message={message} conversation={conversation} last={last} busy={successor !== null} />
+        )}
+      </div>
+    </li>
+  )
+})
+
+/** Keeps the answer's stream connected while it is on the screen. */
+function useWatch(live: LiveAnswer | null): void {
+  useEffect(() => (live === null ? undefined : streams.watch(live)), [live])
+}
+
+/** The only part that follows the text: nothing else is rendered while it grows. */
+function AnswerText({
+  live,
+  stored,
+  citations,
+  onCite,
+}: {
+  live: LiveAnswer | null
+  stored: string
+  citations: ReadonlySet<number>
+  onCite: (index: number) => void
+}) {
+  const text = useAtomValue(live?.textAtom ?? noText)
+  return (
+    <Markdown text={live ? text : stored} growing={live !== null} citations={citations} onCite={onCite} />
+  )
+}
+
+/** What there is to say before the first word, and when the line is down. */
+function Waiting({ view }: { view: AnswerView }) {
+  const down = useDelayed(view.line === 'waiting', 2000)
+  if (down) {
+    return (
+      <p className={styles.quiet} role="status">
+        <Unplug size={14} aria-hidden />
+        {texts.status.reconnecting}
+      </p>
+    )
+  }
+  if (view.hasText || view.steps.some((step) => step.status === 'running')) return null
+  return <p className={styles.quiet}>{texts.status.preparing}</p>
+}
+
+function useDelayed(on: boolean, ms: number): boolean {
+  const [late, setLate] = useState(false)
+  useEffect(() => {
+    if (!on) {
+      setLate(false)
+      return
+    }
+    const timer = setTimeout(() => setLate(true), ms)
+    return () => clearTimeout(timer)
+  }, [on, ms])
+  return on && late
+}
+
+/** Why an answer is not whole, and what can be done about it. */
+function Ending({
+  message,
+  last,
+  conversation,
+}: {
+  message: Message
+  last: boolean
+  conversation: Conversation
+}) {
+  if (message.status === 'failed') {
+    return (
+      <div className={styles.failed}>
+        <CircleAlert size={16} aria-hidden />
+        <p>{message.error?.detail || texts.status.failed}</p>
+        {last && message.error?.retryable !== false && (
+          <Button size="sm" onClick={() => conversation.regenerate()}>
+            <RotateCcw size={14} aria-hidden />
+            {texts.status.again}
+          </Button>
+        )}
+      </div>
+    )
+  }
+  if (message.finish_reason === 'stopped') {
+    return (
+      <p className={styles.quiet}>
+        <Square size={12} aria-hidden />
+        {texts.status.stopped}
+      </p>
+    )
+  }
+  return message.finish_reason === 'length' ? <p className={styles.quiet}>{texts.status.length}</p> : null
+}
+
+function show(id: string): void {
+  const element = document.getElementById(id)
+  element?.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
+  element?.focus({ preventScroll: true })
+}

@@ -1,0 +1,108 @@
+import { useAtomValue } from 'jotai'
+import { ArrowDown } from 'lucide-react'
+import { useCallback, useEffect, useRef } from 'react'
+import { Button } from '@/components/Button'
+import type { Skill } from '@/lib/api'
+import { cx } from '@/lib/cx'
+import { ime } from '@/lib/ime'
+import { Announcer } from './Announcer'
+import styles from './Chat.module.css'
+import { ChatHead } from './ChatHead'
+import { Composer } from './Composer'
+import type { Conversation, Question } from './conversation'
+import { Failure } from './Failure'
+import { Start } from './Start'
+import { Turns } from './Turns'
+import { texts } from './texts'
+import { isWriting } from './turns'
+import { useFollow } from './useFollow'
+
+/** How long a thread may have stood unseen before it is brought up to date on return, in milliseconds. */
+const staleMs = 20_000
+
+interface ChatProps {
+  readonly skill: Skill
+  readonly conversation: Conversation
+  /** The thread's title, where there is a thread. */
+  readonly title?: string
+}
+
+/** A thread on the screen, or the place where one begins. */
+export function Chat({ skill, conversation, title }: ChatProps) {
+  const { turns, failure, stopping } = useAtomValue(conversation.stateAtom)
+  const { scroller, content, away, toEnd } = useFollow(turns[0]?.key)
+  const writing = isWriting(turns.at(-1))
+  const empty = turns.length === 0
+  const form = empty && skill.form_type === 'form'
+
+  const ask = useCallback(
+    (question: Question) => {
+      void conversation.ask(question)
+      requestAnimationFrame(() => toEnd())
+    },
+    [conversation, toEnd],
+  )
+  useStopKey(conversation, writing)
+  useReturn(conversation)
+
+  return (
+    <div className={styles.chat}>
+      {!empty && <ChatHead skill={skill} conversation={conversation} title={title ?? texts.untitled} />}
+      <div className={styles.scroller} ref={scroller}>
+        <div className={cx(styles.content, empty && styles.empty)} ref={content}>
+          {empty ? (
+            <Start skill={skill} conversation={conversation} onAsk={ask} />
+          ) : (
+            <Turns skill={skill} conversation={conversation} scroller={scroller} />
+          )}
+        </div>
+      </div>
+      <div className={styles.foot} data-print="hide">
+        {away && (
+          <Button className={styles.toEnd} size="sm" onClick={() => toEnd(true)}>
+            <ArrowDown size={14} aria-hidden />
+            {texts.toEnd}
+          </Button>
+        )}
+        {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
+        {!form && (
+          <Composer
+            skill={skill}
+            conversation={conversation}
+            writing={writing}
+            stopping={stopping}
+            onAsk={ask}
+          />
+        )}
+      </div>
+      <Announcer turn={turns.at(-1)} />
+    </div>
+  )
+}
+
+/** Esc stops the answer, unless something that is open wants to be closed by it. */
+function useStopKey(conversation: Conversation, writing: boolean): void {
+  useEffect(() => {
+    if (!writing) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || ime.isComposing(event)) return
+      if (document.querySelector('dialog[open], [role="menu"]')) return
+      void conversation.stop()
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [conversation, writing])
+}
+
+/** Another device may have asked meanwhile. */
+function useReturn(conversation: Conversation): void {
+  const seen = useRef(Date.now())
+  useEffect(() => {
+    const onChange = () => {
+      if (document.visibilityState === 'hidden') seen.current = Date.now()
+      else if (Date.now() - seen.current > staleMs) void conversation.refresh()
+    }
+    document.addEventListener('visibilitychange', onChange)
+    return () => document.removeEventListener('visibilitychange', onChange)
+  }, [conversation])
+}

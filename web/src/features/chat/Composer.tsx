@@ -1,0 +1,138 @@
+import { useAtom } from 'jotai'
+import { ArrowUp, Square } from 'lucide-react'
+import { type FormEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from 'react'
+import { IconButton } from '@/components/IconButton'
+import type { Skill } from '@/lib/api'
+import { cx } from '@/lib/cx'
+import { ime, isEnter } from '@/lib/ime'
+import styles from './Composer.module.css'
+import type { Conversation, Question } from './conversation'
+import { draftAtom, draftKey } from './drafts'
+import { texts } from './texts'
+
+/** The most characters a question may have, and from how many on they are counted down. */
+const maxLength = 32_000
+const countFrom = 28_000
+
+interface ComposerProps {
+  readonly skill: Skill
+  readonly conversation: Conversation
+  readonly writing: boolean
+  readonly stopping: boolean
+  readonly onAsk: (question: Question) => void
+}
+
+/** Where a question is typed. Enter sends, Shift+Enter breaks the line, the Enter of a conversion does neither. */
+export function Composer({ skill, conversation, writing, stopping, onAsk }: ComposerProps) {
+  const { thread, turns } = conversation.state
+  const [text, setText] = useAtom(draftAtom(draftKey(skill.id, thread?.id)))
+  const field = useRef<HTMLTextAreaElement>(null)
+  const noteId = useId()
+  const length = text.length > countFrom ? [...text].length : text.length
+  const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
+  const ready = text.trim() !== '' && length <= maxLength && !writing && !blocked
+
+  useAutoFocus(field)
+  useGrow(field, text)
+
+  const send = () => {
+    if (!ready) return
+    onAsk({ kind: 'text', content: text.trim() })
+    setText('')
+  }
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    send()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (ime.isComposing(event) || !isEnter(event)) return
+    event.preventDefault()
+    send()
+  }
+
+  const placeholder = turns.length > 0 ? texts.composer.next : texts.composer.placeholder(skill.name)
+  return (
+    <form className={styles.form} onSubmit={onSubmit}>
+      {blocked && (
+        <p className={styles.blocked} id={noteId}>
+          {skill.unavailable_reason || texts.unavailable}
+        </p>
+      )}
+      <div className={cx(styles.box, length > maxLength && styles.over)}>
+        <textarea
+          ref={field}
+          className={styles.field}
+          rows={1}
+          data-composer
+          aria-label={texts.composer.label}
+          aria-describedby={noteId}
+          aria-invalid={length > maxLength || undefined}
+          aria-keyshortcuts="/"
+          placeholder={placeholder}
+          enterKeyHint="send"
+          value={text}
+          disabled={blocked}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+        />
+        {writing ? (
+          <IconButton
+            className={styles.stop}
+            label={texts.composer.stop}
+            shortcut="Esc"
+            side="top"
+            aria-disabled={stopping || undefined}
+            onClick={() => void conversation.stop()}
+          >
+            <Square size={14} fill="currentColor" />
+          </IconButton>
+        ) : (
+          <IconButton
+            className={styles.send}
+            type="submit"
+            label={texts.composer.send}
+            shortcut="Enter"
+            side="top"
+            disabled={!ready}
+          >
+            <ArrowUp size={18} strokeWidth={2} />
+          </IconButton>
+        )}
+      </div>
+      {!blocked && (
+        <div className={styles.note} id={noteId}>
+          <span>{texts.composer.keys('Enter', 'Shift + Enter')}</span>
+          <Counter length={length} />
+        </div>
+      )}
+    </form>
+  )
+}
+
+function Counter({ length }: { length: number }) {
+  if (length <= countFrom) return <span>{texts.composer.note}</span>
+  const left = maxLength - length
+  return (
+    <span className={cx(left < 0 && styles.tooLong)} role="status">
+      {left < 0 ? texts.composer.over(-left) : texts.composer.remaining(left)}
+    </span>
+  )
+}
+
+/** A keyboard goes straight to the composer; on a phone that would raise the keyboard over the page. */
+function useAutoFocus(field: { current: HTMLTextAreaElement | null }): void {
+  useEffect(() => {
+    if (!window.matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true })
+  }, [field])
+}
+
+/** Where the browser does not size a field by its content, the field's height is set to it. */
+function useGrow(field: { current: HTMLTextAreaElement | null }, text: string): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height follows the text.
+  useLayoutEffect(() => {
+    const element = field.current
+    if (element === null || CSS.supports('field-sizing', 'content')) return
+    element.style.height = 'auto'
+    element.style.height = `${element.scrollHeight}px`
+  }, [field, text])
+}

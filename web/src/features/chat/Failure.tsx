@@ -1,0 +1,26 @@
+import { CircleAlert, X } from 'lucide-react'
+import { Button } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import styles from './Chat.module.css'
+import type { SendFailure } from './conversation'
+import { describeFailure } from './failures'
+import { texts } from './texts'
+
+/** A question could not be sent: why, and やり直す. Its text is back in the composer. */
+export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismiss: () => void }) {
+  return (
+    <div className={styles.failure} role="alert">
+      <CircleAlert size={16} aria-hidden />
+      <p>
+        {texts.failure.send}
+        {describeFailure(failure.cause)}
+      </p>
+      <Button size="sm" onClick={failure.retry}>
+        {texts.failure.retry}
+      </Button>
+      <IconButton size="sm" label={texts.failure.dismiss} onClick={onDismiss}>
+        <X size={16} />
+      </IconButton>
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { useId, useState } from 'react'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import { TextArea } from '@/components/Field'
+import { texts } from './texts'
+
+/** The most characters of a comment. */
+const maxComment = 2000
+
+/** Asks what was wrong with an answer. The comment may be left out. */
+export function FeedbackDialog({
+  comment,
+  onSend,
+  onClose,
+}: {
+  comment: string
+  onSend: (comment: string) => void
+  onClose: () => void
+}) {
+  const id = useId()
+  const [text, setText] = useState(comment)
+  return (
+    <Dialog
+      title={texts.feedback.title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button variant="quiet" onClick={onClose}>
+            {texts.feedback.cancel}
+          </Button>
+          <Button variant="primary" type="submit" form={id}>
+            {texts.feedback.send}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={id}
+        onSubmit={(event) => {
+          event.preventDefault()
+          onSend(text.trim())
+        }}
+      >
+        <TextArea
+          label={texts.feedback.label}
+          optional
+          hint={texts.feedback.hint}
+          placeholder={texts.feedback.placeholder}
+          value={text}
+          maxLength={maxComment}
+          rows={4}
+          onChange={(event) => setText(event.target.value)}
+        />
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,65 @@
+import { ArrowUpRight } from 'lucide-react'
+import { SkillIcon } from '@/components/SkillIcon'
+import { ThreadLine } from '@/components/ThreadLine'
+import type { Skill } from '@/lib/api'
+import { store } from '@/lib/store'
+import type { Conversation, Question } from './conversation'
+import { draftAtom, draftKey } from './drafts'
+import { SkillForm } from './SkillForm'
+import styles from './Start.module.css'
+import { texts } from './texts'
+
+/** The beginning of a thread: what the skill is for, and its suggestions or its form. */
+export function Start({
+  skill,
+  conversation,
+  onAsk,
+}: {
+  skill: Skill
+  conversation: Conversation
+  onAsk: (question: Question) => void
+}) {
+  const blocked = Boolean(skill.unavailable_reason)
+  const form = skill.form_type === 'form'
+  return (
+    <div className={styles.start}>
+      <header className={styles.head}>
+        <SkillIcon path={skill.icon_path} size={44} />
+        <h1 className={styles.name}>{skill.name}</h1>
+        <span className={styles.thread}>
+          <ThreadLine />
+        </span>
+        <p className={styles.description}>{skill.description}</p>
+      </header>
+      {form && blocked && <p className={styles.blocked}>{skill.unavailable_reason}</p>}
+      {form && <SkillForm skill={skill} conversation={conversation} disabled={blocked} onAsk={onAsk} />}
+      {!form && !blocked && skill.suggestions.length > 0 && (
+        <section aria-label={texts.suggestions}>
+          <ul className={styles.suggestions}>
+            {skill.suggestions.map((suggestion) => (
+              <li key={suggestion}>
+                <button
+                  type="button"
+                  className={styles.suggestion}
+                  onClick={() => propose(skill.id, conversation, suggestion)}
+                >
+                  <span>{suggestion}</span>
+                  <ArrowUpRight size={16} aria-hidden />
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  )
+}
+
+/** Puts a suggestion into the composer, where it can be completed: many ask for a text to be added. */
+function propose(skillId: string, conversation: Conversation, text: string): void {
+  store.set(draftAtom(draftKey(skillId, conversation.state.thread?.id)), text)
+  const field = document.querySelector<HTMLTextAreaElement>('[data-composer]')
+  field?.focus()
+  // The value arrives with the next rendering; the cursor belongs behind it.
+  requestAnimationFrame(() => field?.setSelectionRange(text.length, text.length))
+}

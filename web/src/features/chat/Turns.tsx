@@ -1,0 +1,64 @@
+import { useAtomValue } from 'jotai'
+import type { RefObject } from 'react'
+import { Button } from '@/components/Button'
+import { Spinner } from '@/components/Spinner'
+import type { Skill } from '@/lib/api'
+import { useScrollTrigger } from '@/lib/scrollTrigger'
+import { Answer } from './Answer'
+import styles from './Chat.module.css'
+import type { Conversation } from './conversation'
+import { Question } from './Question'
+import { texts } from './texts'
+
+/** The messages of a thread, oldest first; those before them are read when the reader comes near the top. */
+export function Turns({
+  skill,
+  conversation,
+  scroller,
+}: {
+  skill: Skill
+  conversation: Conversation
+  scroller: RefObject<HTMLDivElement | null>
+}) {
+  const { turns, older } = useAtomValue(conversation.stateAtom)
+  const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
+    enabled: older === 'more',
+    onNear: () => void conversation.loadOlder(),
+    edge: 'start',
+    count: turns.length,
+  })
+  return (
+    <>
+      <div ref={sentinel} className={styles.sentinel} />
+      {older === 'loading' && (
+        <p className={styles.older} role="status">
+          <Spinner size={16} />
+          {texts.loadingOlder}
+        </p>
+      )}
+      {older === 'failed' && (
+        <p className={styles.older} role="alert">
+          {texts.olderFailed}
+          <Button variant="link" onClick={() => void conversation.loadOlder()}>
+            {texts.reload}
+          </Button>
+        </p>
+      )}
+      <ol className={styles.turns} aria-label={texts.messages}>
+        {turns.map((turn, index) =>
+          turn.message.role === 'user' ? (
+            <Question key={turn.key} turn={turn} skill={skill} settled={index < turns.length - 4} />
+          ) : (
+            <Answer
+              key={turn.key}
+              turn={turn}
+              conversation={conversation}
+              last={index === turns.length - 1}
+              settled={index < turns.length - 4}
+            />
+          ),
+        )}
+      </ol>
+    </>
+  )
+}

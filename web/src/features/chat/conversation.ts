@@ -1,0 +1,412 @@
+import { type Atom, atom, type createStore, type PrimitiveAtom } from 'jotai'
+import type { Feedback, FeedbackRequest, Message, Page, Thread } from '@/lib/api'
+import type { AnswerStreams, AnswerView, LiveAnswer, StreamFailure } from '@/lib/stream'
+import { texts } from './texts'
+import { aheadTurns, endedMessage, isRunning, isWriting, mergeNewest, prependOlder, type Turn } from './turns'
+
+/** How many messages a page has. */
+export const MESSAGE_PAGE = 20
+
+/** What a person asks: text, or the values of a form with what the thread will show of them. */
+export type Question =
+  | { readonly kind: 'text'; readonly content: string }
+  | {
+      readonly kind: 'form'
+      readonly form: Readonly<Record<string, string>>
+      readonly content: string
+      /** Called once the server has it. */
+      readonly onTaken: () => void
+    }
+
+/** A question that could not be handed over. It is not lost: `retry` asks the same again. */
+export interface SendFailure {
+  readonly question: Question
+  readonly cause: StreamFailure | Error
+  readonly retry: () => void
+}
+
+export interface ConversationState {
+  readonly thread: Thread | null
+  /** Oldest first. */
+  readonly turns: readonly Turn[]
+  readonly older: 'more' | 'loading' | 'failed' | 'end'
+  readonly failure: SendFailure | null
+  /** Stop was asked for and has not come about yet. */
+  readonly stopping: boolean
+}
+
+/** The calls a conversation makes. */
+export interface ConversationApi {
+  readonly createThread: (request: { request_id: string; skill_id: string }) => Promise<Thread>
+  readonly listMessages: (threadId: string, page: Page) => Promise<Message[]>
+  readonly stopMessage: (messageId: string) => Promise<void>
+  readonly giveFeedback: (request: FeedbackRequest) => Promise<Feedback>
+}
+
+/** What a conversation tells the rest of the app. */
+export interface ConversationEvents {
+  readonly onThread: (thread: Thread) => void
+  readonly onRunning: (threadId: string, running: boolean) => void
+  readonly onQuestionLost: (conversation: Conversation, failure: SendFailure) => void
+  readonly onTrouble: (what: 'regenerate' | 'stop' | 'feedback', retry: () => void, cause: unknown) => void
+}
+
+export interface ConversationDeps {
+  readonly store: ReturnType<typeof createStore>
+  readonly streams: Pick<AnswerStreams, 'send' | 'attach' | 'find' | 'watch'>
+  readonly api: ConversationApi
+  readonly events: ConversationEvents
+  readonly newId: () => string
+  readonly now: () => string
+}
+
+/**
+ * One thread as this tab knows it: its messages, and what is being asked and written. It lives on when its screen is
+ * left, so that coming back shows it at once, and is the only place that changes its state.
+ */
+export class Conversation {
+  readonly skillId: string
+  readonly #state: PrimitiveAtom<ConversationState>
+  #threadRequest: string | null = null
+  #refreshing: Promise<void> | null = null
+  #loaded = false
+
+  constructor(
+    skillId: string,
+    private readonly deps: ConversationDeps,
+    thread: Thread | null = null,
+  ) {
+    this.skillId = skillId
+    this.#state = atom<ConversationState>({ thread, turns: [], older: 'end', failure: null, stopping: false })
+  }
+
+  get stateAtom(): Atom<ConversationState> {
+    return this.#state
+  }
+
+  get state(): ConversationState {
+    return this.deps.store.get(this.#state)
+  }
+
+  /** Whether there is something to show without asking the server. */
+  get shown(): boolean {
+    return this.#loaded || this.state.turns.length > 0
+  }
+
+  /** Takes the thread and its newest messages as the server told them, and joins an answer that is being written. */
+  load(thread: Thread, page: readonly Message[]): void {
+    this.#loaded = true
+    const turns = mergeNewest(this.state.turns, page)
+    const first = this.state.older === 'end' && turns.length <= page.length
+    this.#set({ thread, turns, ...(first && { older: page.length < MESSAGE_PAGE ? 'end' : 'more' }) })
+    this.#joinRunning()
+  }
+
+  /** Asks. Shows the question and the place of the answer at once; makes the thread if there is none yet. */
+  async ask(question: Question, requestId = this.deps.newId()): Promise<void> {
+    if (isWriting(this.state.turns.at(-1))) return
+    this.#set({ failure: null, stopping: false })
+    const { thread } = this.state
+    if (thread !== null) {
+      this.#send(thread.id, question, requestId)
+      return
+    }
+    // The place of the answer stands while the thread is being made; its stream begins as soon as there is one.
+    this.#threadRequest ??= this.deps.newId()
+    const waiting = this.#ahead(question, requestId, '', waitingAnswer(requestId))
+    this.#set({ turns: waiting })
+    try {
+      const made = await this.deps.api.createThread({
+        request_id: this.#threadRequest,
+        skill_id: this.skillId,
+      })
+      this.#set({ thread: made, turns: this.#without(requestId) })
+      this.deps.events.onThread(made)
+      this.#send(made.id, question, requestId)
+    } catch (cause) {
+      this.#lose(question, requestId, cause instanceof Error ? cause : new Error(String(cause)))
+    }
+  }
+
+  /** Has the last answer asked again. The old one stays until the new one has begun. */
+  regenerate(requestId = this.deps.newId()): void {
+    const last = this.state.turns.at(-1)
+    const { thread } = this.state
+    if (thread === null || last === undefined || last.message.role !== 'assistant' || last.pending) return
+    if (isWriting(last)) return
+    const live = this.deps.streams.send(requestId, {
+      request_id: requestId,
+      thread_id: thread.id,
+      regenerate: last.message.id,
+    })
+    this.#patch(last.key, { successor: live })
+    this.#set({ stopping: false })
+    this.deps.events.onRunning(thread.id, true)
+  }
+
+  /** Stops the answer that is being written, or the one that is about to begin. */
+  async stop(): Promise<void> {
+    const turn = this.state.turns.at(-1)
+    if (turn === undefined || !isWriting(turn) || this.state.stopping) return
+    this.#set({ stopping: true })
+    const live = turn.live ?? turn.successor
+    const id = live === null ? null : this.deps.store.get(live.viewAtom).messageId
+    if (id !== null) await this.#stopMessage(id)
+  }
+
+  /** Reads the page before the oldest message at hand. */
+  async loadOlder(): Promise<void> {
+    const { thread, older } = this.state
+    if (thread === null || older === 'loading' || older === 'end') return
+    this.#set({ older: 'loading' })
+    try {
+      const page = await this.deps.api.listMessages(thread.id, {
+        offset: this.#stored(),
+        limit: MESSAGE_PAGE,
+      })
+      this.#set({
+        turns: prependOlder(this.state.turns, page),
+        older: page.length < MESSAGE_PAGE ? 'end' : 'more',
+      })
+    } catch {
+      this.#set({ older: 'failed' })
+    }
+  }
+
+  /** Reads all there is, for saving and printing. */
+  async loadAll(): Promise<void> {
+    while (this.state.older !== 'end') {
+      await this.loadOlder()
+      if (this.state.older === 'failed') throw new Error('older messages could not be read')
+    }
+  }
+
+  /** Reads the newest messages again: another tab has asked, or an answer has ended. Calls made meanwhile share it. */
+  refresh(limit = MESSAGE_PAGE): Promise<void> {
+    const { thread } = this.state
+    if (thread === null || this.#hasPending()) return Promise.resolve()
+    this.#refreshing ??= this.deps.api
+      .listMessages(thread.id, { offset: 0, limit })
+      .then(
+        (page) => {
+          // What is shown ahead may be in the page under an id that is not known here yet.
+          if (this.#hasPending()) return
+          this.#set({ turns: mergeNewest(this.state.turns, page) })
+          this.#joinRunning()
+        },
+        () => {},
+      )
+      .finally(() => {
+        this.#refreshing = null
+      })
+    return this.#refreshing
+  }
+
+  /** Rates an answer: shown at once, taken back if it fails. */
+  async rate(messageId: string, rating: 'good' | 'bad', comment = ''): Promise<boolean> {
+    const turn = this.state.turns.find((item) => item.message.id === messageId)
+    if (turn === undefined) return false
+    const before = turn.message.feedback
+    this.#patchMessage(turn.key, { feedback: { rating, ...(comment && { comment }) } })
+    try {
+      await this.deps.api.giveFeedback({ message_id: messageId, rating, ...(comment && { comment }) })
+      return true
+    } catch (cause) {
+      this.#patchMessage(turn.key, { feedback: before })
+      this.deps.events.onTrouble('feedback', () => void this.rate(messageId, rating, comment), cause)
+      return false
+    }
+  }
+
+  /** The thread has been given a title. */
+  titled(title: string): void {
+    const { thread } = this.state
+    if (thread !== null) this.#set({ thread: { ...thread, title } })
+  }
+
+  dismissFailure(): void {
+    this.#set({ failure: null })
+  }
+
+  /** The server has taken a question: what was shown ahead gets its ids. */
+  started(live: LiveAnswer, view: AnswerView): void {
+    const { messageId, userMessageId } = view
+    if (messageId === null) return
+    const turns = this.state.turns.map((turn): Turn => {
+      if (turn.successor === live) return this.#succeed(turn, live, messageId)
+      if (turn.live === live) return confirmed(turn, messageId)
+      if (turn.message.id === `question:${live.key}` && userMessageId !== null)
+        return confirmed(turn, userMessageId)
+      return turn
+    })
+    this.#set({ turns })
+    const question = this.#questions.get(live.key)
+    this.#questions.delete(live.key)
+    if (question?.kind === 'form') question.onTaken()
+    if (this.state.stopping) void this.#stopMessage(messageId)
+  }
+
+  /** A stream is over: its text becomes the message, and the server is asked for its record of it. */
+  ended(live: LiveAnswer, view: AnswerView, text: string): void {
+    const { ending } = view
+    const turn = this.state.turns.find((item) => item.live === live || item.successor === live)
+    const threadId = this.state.thread?.id
+    if (turn === undefined || ending === null || threadId === undefined) return
+    this.deps.events.onRunning(threadId, false)
+    this.#set({ stopping: false })
+    if (ending.kind === 'failed' && view.messageId === null) {
+      this.#refused(turn, live, ending.failure)
+      return
+    }
+    const message =
+      ending.kind === 'done' ? endedMessage(turn.message, view, text, this.deps.now()) : turn.message
+    if (ending.kind === 'done') {
+      this.#patch(turn.key, { live: null, successor: null, message })
+      void this.refresh(2)
+      return
+    }
+    // Nothing more to stream, or no sense to be made of it: the stored message tells. Until then the text stays.
+    void this.refresh(2).then(() => this.#settle(turn.key, text))
+  }
+
+  /** Ends a turn whose stream told no ending: by what is stored, or as lost with the text that came. */
+  #settle(key: string, text: string): void {
+    const message = this.state.turns.find((turn) => turn.key === key)?.message
+    if (message === undefined) return
+    const error = { code: 'stream_lost', detail: texts.failure.lost, retryable: true }
+    const lost: Message = {
+      ...message,
+      content: text || message.content,
+      status: 'failed',
+      finish_reason: 'error',
+      error,
+    }
+    this.#patch(key, { live: null, successor: null, message: isRunning(message) ? lost : message })
+  }
+
+  #refused(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
+    if (turn.successor === live) {
+      this.#patch(turn.key, { successor: null })
+      this.deps.events.onTrouble('regenerate', () => this.regenerate(live.key), failure)
+      return
+    }
+    const question = this.#questions.get(live.key)
+    if (question !== undefined) this.#lose(question, live.key, failure)
+    // The other answer that keeps this thread busy is not known here yet.
+    if (failure.code === 'thread_busy') void this.refresh()
+  }
+
+  readonly #questions = new Map<string, Question>()
+
+  #send(threadId: string, question: Question, requestId: string): void {
+    this.#questions.set(requestId, question)
+    const live = this.deps.streams.send(requestId, {
+      request_id: requestId,
+      thread_id: threadId,
+      ...(question.kind === 'form' ? { form: question.form } : { content: question.content }),
+    })
+    this.#set({ turns: this.#ahead(question, requestId, threadId, live) })
+    this.deps.events.onRunning(threadId, true)
+  }
+
+  #ahead(question: Question, requestId: string, threadId: string, live: LiveAnswer): readonly Turn[] {
+    return [
+      ...this.#without(requestId),
+      ...aheadTurns(requestId, threadId, question.content, live, this.deps.now()),
+    ]
+  }
+
+  #without(requestId: string): readonly Turn[] {
+    return this.state.turns.filter(
+      ({ message }) => message.id !== `question:${requestId}` && message.id !== `answer:${requestId}`,
+    )
+  }
+
+  #lose(question: Question, requestId: string, cause: Error): void {
+    const failure = { question, cause, retry: () => void this.ask(question, requestId) }
+    this.#set({ turns: this.#without(requestId), failure, stopping: false })
+    this.deps.events.onQuestionLost(this, failure)
+  }
+
+  #succeed(turn: Turn, live: LiveAnswer, messageId: string): Turn {
+    const { feedback: _, error: __, completed_at: ___, finish_reason: ____, ...message } = turn.message
+    return {
+      ...turn,
+      live,
+      successor: null,
+      message: {
+        ...message,
+        id: messageId,
+        content: '',
+        status: 'running',
+        citations: [],
+        steps: [],
+        created_at: this.deps.now(),
+      },
+    }
+  }
+
+  #joinRunning(): void {
+    const { thread, turns } = this.state
+    const last = turns.at(-1)
+    if (thread === null || last === undefined || last.pending || isWriting(last)) return
+    if (last.message.role !== 'assistant' || !isRunning(last.message)) return
+    this.#patch(last.key, { live: this.deps.streams.attach(last.message.id, thread.id) })
+    this.deps.events.onRunning(thread.id, true)
+  }
+
+  async #stopMessage(messageId: string): Promise<void> {
+    try {
+      await this.deps.api.stopMessage(messageId)
+    } catch (cause) {
+      this.#set({ stopping: false })
+      this.deps.events.onTrouble('stop', () => void this.stop(), cause)
+    }
+  }
+
+  #hasPending(): boolean {
+    return this.state.turns.some((turn) => turn.pending)
+  }
+
+  #stored(): number {
+    return this.state.turns.filter((turn) => !turn.pending).length
+  }
+
+  #patch(key: string, change: Partial<Turn>): void {
+    this.#set({ turns: this.state.turns.map((turn) => (turn.key === key ? { ...turn, ...change } : turn)) })
+  }
+
+  #patchMessage(key: string, change: { feedback: Message['feedback'] }): void {
+    const turn = this.state.turns.find((item) => item.key === key)
+    if (turn === undefined) return
+    const { feedback: _, ...rest } = turn.message
+    this.#patch(key, { message: change.feedback ? { ...rest, feedback: change.feedback } : rest })
+  }
+
+  #set(change: Partial<ConversationState>): void {
+    this.deps.store.set(this.#state, { ...this.state, ...change })
+  }
+}
+
+function confirmed(turn: Turn, id: string): Turn {
+  const status = turn.message.role === 'assistant' ? 'running' : turn.message.status
+  return { ...turn, pending: false, message: { ...turn.message, id, status } }
+}
+
+/** Stands for an answer whose thread is still being made. */
+function waitingAnswer(key: string): LiveAnswer {
+  const view: AnswerView = {
+    messageId: null,
+    userMessageId: null,
+    threadId: null,
+    run: 0,
+    hasText: false,
+    steps: [],
+    sources: [],
+    title: null,
+    outcome: null,
+    line: 'connecting',
+    ending: null,
+  }
+  return { key, textAtom: atom(''), viewAtom: atom(view) }
+}

@@ -1,0 +1,51 @@
+import { formatFull } from '@/lib/dates'
+import { texts } from './texts'
+import type { Turn } from './turns'
+
+/** A thread as a Markdown document: the questions quoted, the answers as they are. */
+export function toMarkdown(
+  title: string,
+  skillName: string,
+  turns: readonly Turn[],
+  now = new Date(),
+): string {
+  const parts = [`# ${title}`, `${skillName}・${texts.menu.savedAt(formatFull(now.toISOString()))}`]
+  for (const { message } of turns) {
+    if (message.role === 'user') {
+      parts.push('---', `## ${texts.menu.you}`, message.content.replace(/^/gm, '> '))
+    } else if (message.content !== '') {
+      parts.push(`## ${texts.menu.answer}`, message.content)
+      if (message.citations.length > 0) parts.push(sources(message.citations))
+    }
+  }
+  return `${parts.join('\n\n')}\n`
+}
+
+function sources(citations: Turn['message']['citations']): string {
+  const lines = citations.map(
+    ({ index, filename, page }) => `- [${index}] ${filename}${page > 0 ? `（${texts.page(page)}）` : ''}`,
+  )
+  return [`### ${texts.menu.sources}`, lines.join('\n')].join('\n\n')
+}
+
+/** A name that every file system takes. */
+export function fileName(title: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
+  const name = title.replace(/[\u0000-\u001f\u007f\\/:*?"<>|\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
+  return `${
+    [...name]
+      .slice(0, 60)
+      .join('')
+      .replace(/^\.+|[. ]+$/g, '') || texts.untitled
+  }.md`
+}
+
+/** Hands a text to the person as a file. */
+export function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/markdown;charset=utf-8' }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

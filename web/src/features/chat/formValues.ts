@@ -1,0 +1,82 @@
+import type { FormField, Skill } from '@/lib/api'
+import { texts } from './texts'
+
+export type FormValues = Readonly<Record<string, string>>
+
+/** Limits of fields that name none, in characters; the server's. */
+const defaultLimits: Readonly<Record<FormField['type'], number>> = {
+  text: 200,
+  textarea: 20_000,
+  number: 12,
+  select: Number.POSITIVE_INFINITY,
+  file: Number.POSITIVE_INFINITY,
+}
+
+/** The most characters of a field. */
+export function limitOf(field: FormField): number {
+  return field.max_length && field.max_length > 0 ? field.max_length : defaultLimits[field.type]
+}
+
+/** Characters as the server counts them: code points, with every line end as one. */
+export function lengthOf(value: string): number {
+  return [...value.replace(/\r\n?/g, '\n')].length
+}
+
+/** What is wrong with each field, in words; empty when all is well. The server checks the same again. */
+export function checkForm(skill: Skill, values: FormValues): Readonly<Record<string, string>> {
+  const wrong = skill.form_fields.flatMap((field) => {
+    const message = check(field, values[field.name] ?? '')
+    return message === '' ? [] : [[field.name, message]]
+  })
+  return Object.fromEntries(wrong)
+}
+
+function check(field: FormField, value: string): string {
+  const { form } = texts
+  if (value.trim() === '') {
+    if (!field.required) return ''
+    return field.type === 'select' || field.type === 'file'
+      ? form.requiredChoice(field.label)
+      : form.required(field.label)
+  }
+  const limit = limitOf(field)
+  const length = lengthOf(value)
+  if (length > limit) return form.tooLong(field.label, limit, length)
+  if (field.type === 'number' && !/^-?\d+(\.\d+)?$/.test(halfWidth(value))) return form.number(field.label)
+  return ''
+}
+
+/** Digits as a Japanese keyboard writes them, as plain ones. */
+function halfWidth(value: string): string {
+  return value
+    .trim()
+    .replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0))
+    .replace('．', '.')
+    .replace(/[－−]/, '-')
+}
+
+/** The values that are sent: blank ones are left out. */
+export function filled(skill: Skill, values: FormValues): FormValues {
+  return Object.fromEntries(
+    skill.form_fields
+      .map((field) => [field.name, values[field.name] ?? ''] as const)
+      .filter(([, value]) => value.trim() !== ''),
+  )
+}
+
+/** The question as the thread will show it, before the server has said so. */
+export function renderForm(skill: Skill, values: FormValues): string {
+  const short: string[] = []
+  const long: string[] = []
+  for (const field of skill.form_fields) {
+    const value = (values[field.name] ?? '').trim().replace(/\r\n?/g, '\n')
+    if (value === '') continue
+    if (field.type === 'textarea') long.push(`**${field.label}**\n\n${value}`)
+    else if (field.type === 'file') short.push(`**${field.label}** ${texts.form.attached}`)
+    else
+      short.push(
+        `**${field.label}** ${field.type === 'number' ? halfWidth(value) : value.split(/\s+/).join(' ')}`,
+      )
+  }
+  return [...(short.length > 0 ? [short.join('  \n')] : []), ...long].join('\n\n')
+}

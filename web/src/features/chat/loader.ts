@@ -1,0 +1,39 @@
+import type { LoaderFunctionArgs } from 'react-router'
+import { api, type Skill } from '@/lib/api'
+import { preloadMarkdown } from '@/lib/markdown'
+import { queryClient, skillQuery } from '@/lib/queries'
+import { type Conversation, MESSAGE_PAGE } from './conversation'
+import { findConversation, openConversation } from './conversations'
+
+/** What the pages of a skill are given. */
+export interface SkillData {
+  readonly skill: Skill
+  /** The thread in the address; null on the skill's own page. */
+  readonly conversation: Conversation | null
+}
+
+/**
+ * Loads the skill and, where the address names a thread, that and its newest messages. A thread that this tab has
+ * shown before, or has just begun, is there at once and is brought up to date behind the screen.
+ */
+export async function skillLoader({ params }: LoaderFunctionArgs): Promise<SkillData> {
+  const { skillId = '', threadId } = params
+  // Without it answers are shown plain at first: worth starting early, not worth failing for.
+  const renderer = preloadMarkdown().catch(() => {})
+  const skill = queryClient.fetchQuery(skillQuery(skillId))
+  if (threadId === undefined) return { skill: await skill, conversation: null }
+
+  const known = findConversation(threadId)
+  if (known?.shown) {
+    void known.refresh()
+    return { skill: await skill, conversation: known }
+  }
+  const [thread, page] = await Promise.all([
+    api.getThread(threadId),
+    api.listMessages(threadId, { offset: 0, limit: MESSAGE_PAGE }),
+    renderer,
+  ])
+  const conversation = openConversation(skillId, thread)
+  conversation.load(thread, page)
+  return { skill: await skill, conversation }
+}

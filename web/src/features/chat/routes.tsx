@@ -1,0 +1,61 @@
+import { useAtomValue } from 'jotai'
+import { useEffect, useState } from 'react'
+import { useNavigate, useRouteLoaderData } from 'react-router'
+import { PageTitle } from '@/components/PageTitle'
+import type { Skill } from '@/lib/api'
+import { useThreads } from '@/lib/threads'
+import { Chat } from './Chat'
+import type { Conversation } from './conversation'
+import { newConversation } from './conversations'
+import type { SkillData } from './loader'
+import { texts } from './texts'
+
+export { skillLoader } from './loader'
+
+function useSkillData(): SkillData {
+  const data = useRouteLoaderData<SkillData>('skill')
+  if (data === undefined) throw new Error('the route "skill" has no data')
+  return data
+}
+
+/** A skill: its name, what it is for, and the composer or form that begins a thread. */
+export function SkillPage() {
+  const { skill } = useSkillData()
+  return <NewChat key={skill.id} />
+}
+
+function NewChat() {
+  const { skill } = useSkillData()
+  const navigate = useNavigate()
+  const [conversation] = useState(() => newConversation(skill.id))
+  const { thread } = useAtomValue(conversation.stateAtom)
+
+  useEffect(() => {
+    if (thread !== null) void navigate(`/home/skill/${skill.id}/chat/${thread.id}`)
+  }, [thread, navigate, skill.id])
+
+  return (
+    <>
+      <PageTitle>{skill.name}</PageTitle>
+      <Chat skill={skill} conversation={conversation} />
+    </>
+  )
+}
+
+/** A thread: what was asked and answered, and the composer. */
+export function ChatPage() {
+  const { skill, conversation } = useSkillData()
+  return conversation && <OpenChat skill={skill} conversation={conversation} />
+}
+
+function OpenChat({ skill, conversation }: { skill: Skill; conversation: Conversation }) {
+  const { thread } = useAtomValue(conversation.stateAtom)
+  const { items } = useThreads()
+  const title = items.find((item) => item.id === thread?.id)?.title ?? thread?.title
+  return (
+    <>
+      <PageTitle>{title || texts.untitled}</PageTitle>
+      <Chat key={thread?.id} skill={skill} conversation={conversation} title={title || texts.untitled} />
+    </>
+  )
+}

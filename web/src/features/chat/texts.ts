@@ -1,0 +1,129 @@
+import type { StepStatus } from '@/lib/stream'
+
+/** The words of a skill's page and of the chat. */
+export const texts = {
+  untitled: '新しいスレッド',
+  question: 'あなたの質問',
+  answer: '回答',
+  messages: 'やりとり',
+  loadingOlder: '読み込み中...',
+  olderFailed: '以前のやりとりを読み込めませんでした。',
+  reload: '再読み込み',
+  toEnd: '最新へ',
+  unavailable: 'このスキルは現在ご利用いただけません。',
+
+  suggestions: '質問の例',
+  start: '何でも聞いてください。',
+
+  composer: {
+    label: '質問',
+    placeholder: (name: string) => `${name}に質問する`,
+    next: '続けて質問する',
+    keys: (send: string, newline: string) => `${send} で送信、${newline} で改行`,
+    send: '送信',
+    stop: '回答を停止',
+    remaining: (count: number) => `残り${count.toLocaleString('ja-JP')}文字`,
+    over: (count: number) => `${count.toLocaleString('ja-JP')}文字超えています。短くしてください。`,
+    note: '回答には誤りが含まれることがあります。大切なことは元の資料で確かめてください。',
+  },
+
+  form: {
+    submit: '実行',
+    select: '選んでください',
+    file: 'ファイルを選ぶ',
+    fileChange: '別のファイルを選ぶ',
+    uploading: (name: string) => `${name}をアップロードしています`,
+    uploadFailed: 'ファイルをアップロードできませんでした。もう一度選んでください。',
+    counter: (count: number, limit: number) =>
+      `${count.toLocaleString('ja-JP')} / ${limit.toLocaleString('ja-JP')}文字`,
+    required: (label: string) => `${label}を入力してください。`,
+    requiredChoice: (label: string) => `${label}を選んでください。`,
+    tooLong: (label: string, limit: number, count: number) =>
+      `${label}は${limit}文字以内で入力してください（現在${count}文字）。`,
+    number: (label: string) => `${label}は数字で入力してください。`,
+    attached: '添付ファイル',
+    invalid: '入力内容を確認してください。',
+  },
+
+  status: {
+    preparing: '回答を準備しています',
+    writing: '回答を書いています',
+    rewriting: '回答を書き直しています',
+    reconnecting: '接続が切れました。つなぎ直しています',
+    stopped: '停止しました',
+    length: '長さの上限に達したため、途中で終わりました。',
+    failed: '回答を最後まで作成できませんでした。',
+    again: 'もう一度',
+    finished: (text: string) => `回答です。${text}`,
+    failedNotice: (reason: string) => `回答を作成できませんでした。${reason}`,
+  },
+
+  steps: {
+    retrieval: {
+      pending: '資料を検索します',
+      running: '資料を検索しています',
+      success: '資料を検索しました',
+      failed: '資料を検索できませんでした',
+    },
+    web_search: {
+      pending: 'ウェブを検索します',
+      running: 'ウェブを検索しています',
+      success: 'ウェブを検索しました',
+      failed: 'ウェブを検索できませんでした',
+    },
+    summarize: {
+      pending: '要約します',
+      running: '要約しています',
+      success: '要約しました',
+      failed: '要約できませんでした',
+    },
+  } as Readonly<Record<string, Readonly<Record<StepStatus, string>>>>,
+  sources: '出典',
+  page: (page: number) => `${page}ページ`,
+
+  actions: {
+    label: '回答の操作',
+    copy: 'コピー',
+    copied: 'コピーしました。',
+    copyFailed: 'コピーできませんでした。',
+    good: '良い回答',
+    bad: '良くない回答',
+    regenerate: '回答を作り直す',
+    answeredAt: '回答した時刻',
+  },
+
+  feedback: {
+    title: '良くなかった点を教えてください',
+    label: 'コメント',
+    hint: 'いただいた内容は、回答の改善に使います。',
+    placeholder: '例）質問の意図と違う答えだった',
+    send: '送信',
+    cancel: 'キャンセル',
+    thanks: 'ご意見をお送りしました。',
+    failed: '評価を送れませんでした。',
+  },
+
+  failure: {
+    send: '送信できませんでした。',
+    regenerate: '回答を作り直せませんでした。',
+    stop: '回答を停止できませんでした。',
+    retry: 'やり直す',
+    dismiss: '閉じる',
+    network: 'サーバーに接続できませんでした。入力した内容は残っています。',
+    busy: 'このスレッドでは、ほかの回答を書いている途中です。終わってからもう一度お試しください。',
+    limited: (seconds: number) => `混み合っています。${seconds}秒ほど待ってからお試しください。`,
+    unknown: '時間をおいてからもう一度お試しください。',
+    lost: '回答を受け取れませんでした。',
+  },
+
+  menu: {
+    label: 'スレッドのメニュー',
+    save: 'Markdownで保存',
+    print: '印刷',
+    failed: 'スレッドを読み込めませんでした。',
+    you: '質問',
+    answer: '回答',
+    sources: '出典',
+    savedAt: (date: string) => `${date}に保存`,
+  },
+} as const

@@ -1,0 +1,114 @@
+import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+
+/** Nearer to the end than this, in pixels, the reader is at the end. */
+const near = 48
+
+export interface Follow {
+  readonly scroller: RefObject<HTMLDivElement | null>
+  readonly content: RefObject<HTMLDivElement | null>
+  /** Whether the reader has gone up and the end is out of sight. */
+  readonly away: boolean
+  readonly toEnd: (smooth?: boolean) => void
+}
+
+/**
+ * Keeps the end of a growing text in view while the reader is there, and leaves them alone as soon as they scroll up.
+ * `first` names the first item: when another one comes before it, what is being read stays where it is.
+ */
+export function useFollow(first: string | undefined): Follow {
+  const scroller = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
+  const following = useRef(true)
+  const [away, setAway] = useState(false)
+
+  const toEnd = useCallback((smooth = false) => {
+    const box = scroller.current
+    if (box === null) return
+    following.current = true
+    setAway(false)
+    box.scrollTo({ top: box.scrollHeight, behavior: smooth ? 'smooth' : 'instant' })
+  }, [])
+
+  useFollowing(scroller, content, following, setAway)
+  useKeepPlace(scroller, content, following, first)
+  return { scroller, content, away, toEnd }
+}
+
+function useFollowing(
+  scroller: RefObject<HTMLDivElement | null>,
+  content: RefObject<HTMLDivElement | null>,
+  following: RefObject<boolean>,
+  setAway: (away: boolean) => void,
+): void {
+  useLayoutEffect(() => {
+    const box = scroller.current
+    const inner = content.current
+    if (box === null || inner === null) return
+    box.scrollTop = box.scrollHeight
+    let top = box.scrollTop
+    let height = box.scrollHeight
+
+    const onScroll = () => {
+      const distance = box.scrollHeight - box.scrollTop - box.clientHeight
+      // Only the reader moves up while the text grows. A text that grew since the last frame is no sign of that, and
+      // neither is one that became shorter.
+      const up = box.scrollTop < top - 1 && box.scrollHeight >= height
+      if (distance < near) following.current = true
+      else if (up) following.current = false
+      top = box.scrollTop
+      height = box.scrollHeight
+      setAway(!following.current && distance > near * 3)
+    }
+    // Runs after layout and before paint: the end never leaves the screen for a frame.
+    const observer = new ResizeObserver(() => {
+      if (following.current) box.scrollTop = box.scrollHeight
+    })
+    observer.observe(inner)
+    observer.observe(box)
+    box.addEventListener('scroll', onScroll, { passive: true })
+    return () => {
+      observer.disconnect()
+      box.removeEventListener('scroll', onScroll)
+    }
+  }, [scroller, content, following, setAway])
+}
+
+/** Remembers where the first item stands on the screen, and puts it back there when items have come before it. */
+function useKeepPlace(
+  scroller: RefObject<HTMLDivElement | null>,
+  content: RefObject<HTMLDivElement | null>,
+  following: RefObject<boolean>,
+  first: string | undefined,
+): void {
+  const anchor = useRef<{ element: Element; top: number } | null>(null)
+
+  useLayoutEffect(() => {
+    const box = scroller.current
+    const before = anchor.current
+    if (box === null || before === null || first === undefined) return
+    if (before.element.isConnected && !following.current) {
+      box.scrollTop += before.element.getBoundingClientRect().top - before.top
+    }
+  }, [scroller, following, first])
+
+  // After every commit, so that the next one finds where things stood before it.
+  useEffect(() => {
+    const box = scroller.current
+    if (box === null) return
+    const remember = () => {
+      const element = visibleItem(content.current, box)
+      anchor.current = element && { element, top: element.getBoundingClientRect().top }
+    }
+    remember()
+    box.addEventListener('scroll', remember, { passive: true })
+    return () => box.removeEventListener('scroll', remember)
+  })
+}
+
+function visibleItem(content: HTMLElement | null, box: HTMLElement): Element | null {
+  const edge = box.getBoundingClientRect().top
+  for (const item of content?.querySelectorAll('[data-turn]') ?? []) {
+    if (item.getBoundingClientRect().bottom > edge) return item
+  }
+  return null
+}
