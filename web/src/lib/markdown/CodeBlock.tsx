@@ -1,7 +1,6 @@
-import type { ElementContent } from 'hast'
 import { Check, Copy } from 'lucide-react'
 import { memo, type ReactNode, useEffect, useMemo, useState } from 'react'
-import type { highlight } from './highlight'
+import type { highlight, Part } from './highlight'
 import { languageName } from './languages'
 import { LazyPart, useLazyPart } from './lazyPart'
 import styles from './markdown.module.css'
@@ -63,13 +62,11 @@ function parts(colour: typeof highlight, code: string, language: string): ReactN
   return colour(code, language).map(toNode)
 }
 
-function toNode(content: ElementContent, key: number): ReactNode {
-  if (content.type === 'text') return content.value
-  if (content.type !== 'element') return null
-  const names = content.properties.className
+function toNode(part: Part, key: number): ReactNode {
+  if (typeof part === 'string') return part
   return (
-    <span key={key} className={Array.isArray(names) ? names.join(' ') : undefined}>
-      {content.children.map(toNode)}
+    <span key={key} className={`hljs-${part.scope}`}>
+      {part.parts.map(toNode)}
     </span>
   )
 }

@@ -66,7 +66,7 @@ describe('splitBlocks', () => {
     expect(sources(blocks)).toContain('\\[\na + b\n\\]')
     expect(blocks.filter((block) => block.kind === 'math')).toHaveLength(2)
     expect(blocks.filter((block) => block.kind === 'code')).toHaveLength(2)
-    expect(sources(blocks)).toContain('- 一つ目\n- 二つ目\n\n  項目の続き')
+    expect(sources(blocks)).toContain('- 一つ目\n- 二つ目\n\n  項目の続き\n\n1. 番号\n2. 番号')
   })
 
   it('leaves mathematics inside a sentence in its sentence', () => {
@@ -118,5 +118,28 @@ describe('GrowingText', () => {
     growing.update('一\n\n二\n\n三')
     expect(sources(growing.update('別\n\n物'))).toEqual(['別', '物'])
     expect(growing.update('')).toEqual([])
+  })
+})
+
+describe('what belongs together', () => {
+  it.each<[string, readonly string[]]>([
+    ['- a\n\n  b\n\n- c\n\nd', ['- a\n\n  b\n\n- c', 'd']],
+    ['- a\n```\nx\n```\n- b', ['- a', '```\nx\n```', '- b']],
+    ['- a\n  ```\n  x\n\n  y\n  ```\n- b', ['- a\n  ```\n  x\n\n  y\n  ```\n- b']],
+    ['1. a\n\n   $$\n   x\n   $$\n\n2. b', ['1. a\n\n   $$\n   x\n   $$\n\n2. b']],
+    ['a\n# b\nc\n## d\ne', ['a', '# b', 'c', '## d', 'e']],
+    ['a\n===\nb', ['a\n===\nb']],
+    ['***\na', ['***\na']],
+    ['* * *\n\na', ['* * *', 'a']],
+    ['~~~\n```\n\n~~~\na', ['~~~\n```\n\n~~~', 'a']],
+    ['````\n```\n\n````\n', ['````\n```\n\n````']],
+    ['``` a`b ```\nc', ['``` a`b ```\nc']],
+    ['    a\n\n    b\nc', ['    a\n\n    b', 'c']],
+    ['| a |\n|---|\n| b |\n\nc', ['| a |\n|---|\n| b |', 'c']],
+    ['$$ a $$\nb', ['$$ a $$', 'b']],
+    ['$$a$$ は b\n\n$$c', ['$$a$$ は b', '$$c']],
+    ['a\n$$\nb\n\n$$ c', ['a\n$$\nb', '$$ c']],
+  ])('%j', (text, expected) => {
+    expect(sources(splitBlocks(text))).toEqual(expected)
   })
 })

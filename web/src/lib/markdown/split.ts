@@ -1,5 +1,3 @@
-import { Marked, type TokenizerExtension } from 'marked'
-
 /** A top-level piece of a Markdown text. `start` counts UTF-16 units from the beginning of the text. */
 export interface Block {
   readonly start: number
@@ -8,68 +6,19 @@ export interface Block {
 }
 
 /**
- * Displayed mathematics, which Markdown itself does not know: `$$ … $$` or `\[ … \]` from the start of a line, over
- * blank lines too. While the text grows, one without its end reaches to the end of the text, like a fence; in a text
- * that is complete it is just text.
+ * Cuts a complete text into its top-level blocks, in one pass over its lines. It cuts only where two pieces surely
+ * mean the same alone as together: what could belong together (a list and its paragraphs, lines without a blank one
+ * between them) stays together, and the renderer sorts it out. Displayed mathematics, which Markdown does not know, is
+ * a block from `$$` or `\[` at the start of a line to its end, over blank lines too.
  */
-function displayMath(growing: boolean): TokenizerExtension {
-  const open = growing ? '|$' : ''
-  const dollars = new RegExp(
-    `^ {0,3}\\$\\$(?:[^\\n$]+\\$\\$[ \\t]*(?:\\n+|$)|[^\\n$]*\\n[\\s\\S]*?(?:\\$\\$[ \\t]*(?:\\n+|$)${open})${
-      growing ? '|[^\\n$]*\\$?$' : ''
-    })`,
-  )
-  const brackets = new RegExp(`^ {0,3}\\\\\\[[\\s\\S]*?(?:\\\\\\][ \\t]*(?:\\n+|$)${open})`)
-  return {
-    name: 'math',
-    level: 'block',
-    start: (src) => {
-      const at = src.search(/(?:^|\n) {0,3}(?:\$\$|\\\[)/)
-      return at === -1 ? undefined : at
-    },
-    tokenizer: (src) => {
-      const raw = (dollars.exec(src) ?? brackets.exec(src))?.[0]
-      // `\[a\] and more` is part of a sentence.
-      if (raw === undefined || /^ {0,3}\\\[[\s\S]*?\\\][ \t]*\S/.test(raw)) return undefined
-      return { type: 'math', raw }
-    },
-  }
-}
-
-const complete = new Marked({ gfm: true, extensions: [displayMath(false)] })
-const growing = new Marked({ gfm: true, extensions: [displayMath(true)] })
-
-/** Cuts a complete text into its top-level blocks. They hold every character of it but blank lines between them. */
 export function splitBlocks(text: string): readonly Block[] {
-  return lex(complete, normalizeLines(text), 0)
-}
-
-function normalizeLines(text: string): string {
-  return (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text).replace(tooDeep, '$1')
-}
-
-/** Quotations and lists twenty deep are nobody's meaning; each level is a level of recursion in all that follows. */
-const tooDeep =
-  /^((?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){20})(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t]))+/gm
-
-function lex(marked: Marked, text: string, start: number): Block[] {
-  // Blocks only: the inline tokens that `lexer` would make as well are the renderer's business.
-  const lexer = new marked.Lexer(marked.defaults)
-  const blocks: Block[] = []
-  let at = start
-  for (const token of lexer.blockTokens(text, [])) {
-    if (token.type !== 'space') {
-      const kind = token.type === 'code' || token.type === 'math' ? token.type : 'text'
-      blocks.push({ start: at, source: token.raw, kind })
-    }
-    at += token.raw.length
-  }
-  return blocks
+  return new Splitter(normalizeLines(text), 0, false).split()
 }
 
 /**
- * Splits a text that grows at its end, looking only at what may still change. What follows can continue the last
- * block, or make it and the one before it a single block; anything earlier is settled, and keeps its identity.
+ * Splits a text that grows at its end, looking only at what may still change: a line that is not whole yet may end the
+ * block before it or join it, so these are the last two blocks. While it grows, a fence or a formula without its end
+ * reaches to the end of the text.
  */
 export class GrowingText {
   #text = ''
@@ -81,8 +30,147 @@ export class GrowingText {
     if (text === this.#text) return this.#blocks
     const settled = text.startsWith(this.#text) ? this.#blocks.slice(0, -2) : []
     const from = settled.length === 0 ? 0 : (this.#blocks[settled.length]?.start ?? 0)
-    this.#blocks = [...settled, ...lex(growing, text.slice(from), from)]
+    this.#blocks = [...settled, ...new Splitter(text, from, true).split()]
     this.#text = text
     return this.#blocks
   }
+}
+
+const marker = '(?:>|(?:[-*+]|\\d{1,9}[.)])[ \\t])'
+
+/** Quotations and lists twenty deep are nobody's meaning; each level is a level of recursion in all that follows. */
+const tooDeep = new RegExp(`^((?:[ \\t]*${marker}){20})(?:[ \\t]*${marker})+`, 'gm')
+
+function normalizeLines(text: string): string {
+  return (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text).replace(tooDeep, '$1')
+}
+
+const fence = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/
+const listItem = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
+const rule = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/
+const heading = /^ {0,3}#{1,6}(?:[ \t]|$)/
+
+/** What the block that is being gathered is, as far as that decides where it ends. */
+type Shape = 'paragraph' | 'list' | 'indented'
+
+class Splitter {
+  readonly #blocks: Block[] = []
+  /** Where the block that is being gathered begins, or -1 between blocks. */
+  #start = -1
+  #shape: Shape = 'paragraph'
+  #blank = false
+  #at: number
+
+  constructor(
+    private readonly text: string,
+    from: number,
+    private readonly growing: boolean,
+  ) {
+    this.#at = from
+  }
+
+  split(): readonly Block[] {
+    while (this.#at < this.text.length) {
+      const line = this.#lineAt(this.#at)
+      if (line.trim() === '') {
+        this.#blank = true
+        this.#at += line.length + 1
+      } else if (!this.#whole(line)) {
+        this.#gather(line)
+        this.#at += line.length + 1
+      }
+    }
+    this.#close(this.text.length)
+    return this.#blocks
+  }
+
+  /** Takes a fence or a formula as a whole, if one begins here at the top level. */
+  #whole(line: string): boolean {
+    if (this.#inList(line)) return false
+    const mark = fence.exec(line)?.[1]
+    const end = mark === undefined ? this.#mathEnd(line) : this.#fenceEnd(mark)
+    if (end === -1) return false
+    this.#close(this.#at)
+    this.#blocks.push({
+      start: this.#at,
+      source: this.text.slice(this.#at, end),
+      kind: mark === undefined ? 'math' : 'code',
+    })
+    this.#at = end
+    return true
+  }
+
+  /** Adds a line to the block at hand, or begins one with it. */
+  #gather(line: string): void {
+    if (this.#start !== -1 && this.#endsBefore(line)) this.#close(this.#at)
+    if (this.#start === -1) {
+      this.#start = this.#at
+      this.#shape = shapeOf(line)
+    }
+    this.#blank = false
+    // Nothing can follow a heading or a rule in its own block.
+    if (this.#shape === 'paragraph' && heading.test(line))
+      this.#close(Math.min(this.#at + line.length + 1, this.text.length))
+  }
+
+  #endsBefore(line: string): boolean {
+    if (this.#shape === 'list') return this.#blank && !listItem.test(line) && !/^[ \t]/.test(line)
+    if (this.#shape === 'indented') return !/^(?: {4}|\t)/.test(line)
+    // A list may stand right after a paragraph; the two are drawn alike together and apart.
+    return this.#blank || heading.test(line)
+  }
+
+  /** Whether the line belongs to the list at hand, whatever it looks like. */
+  #inList(line: string): boolean {
+    return this.#start !== -1 && this.#shape === 'list' && /^(?: {2,}|\t)/.test(line)
+  }
+
+  /** Where the fence ends that is opened by `mark` here, its last line break included. */
+  #fenceEnd(mark: string): number {
+    const close = new RegExp(`^ {0,3}\\${mark[0]}{${mark.length},}[ \\t]*$`)
+    for (let at = this.#next(this.#at); at < this.text.length; at = this.#next(at)) {
+      if (close.test(this.#lineAt(at))) return Math.min(this.#next(at), this.text.length)
+    }
+    return this.text.length
+  }
+
+  /** Where the formula ends that begins here, or -1 if there is none: `\[a\] and more` is part of a sentence. */
+  #mathEnd(line: string): number {
+    const open = /^ {0,3}(\$\$|\\\[)/.exec(line)
+    if (open === null) return -1
+    const close = open[1] === '$$' ? '$$' : '\\]'
+    const from = this.#at + open[0].length
+    const end = this.text.indexOf(close, from)
+    const first = line.slice(open[0].length)
+    if (end === -1) return this.growing && !first.includes('$') ? this.text.length : -1
+    // A text stands on the line of the opening dollars: then they are closed on it, or are no formula's.
+    if (close === '$$' && first.trim() !== '' && end > this.#at + line.length && first.includes('$'))
+      return -1
+    const rest = this.#lineAt(end + 2)
+    return rest.trim() === '' ? Math.min(end + 2 + rest.length + 1, this.text.length) : -1
+  }
+
+  #close(end: number): void {
+    if (this.#start !== -1) {
+      const kind = this.#shape === 'indented' ? 'code' : 'text'
+      this.#blocks.push({ start: this.#start, source: this.text.slice(this.#start, end), kind })
+    }
+    this.#start = -1
+    this.#blank = false
+  }
+
+  #lineAt(at: number): string {
+    const end = this.text.indexOf('\n', at)
+    return this.text.slice(at, end === -1 ? undefined : end)
+  }
+
+  #next(at: number): number {
+    const end = this.text.indexOf('\n', at)
+    return end === -1 ? this.text.length : end + 1
+  }
+}
+
+function shapeOf(line: string): Shape {
+  if (/^(?: {4}|\t)/.test(line)) return 'indented'
+  return listItem.test(line) && !rule.test(line) ? 'list' : 'paragraph'
 }
