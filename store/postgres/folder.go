@@ -32,7 +32,7 @@ type folder struct {
 // account cannot reach the configured place, and says so.
 func openFolder(cfg Config, acct account, log *slog.Logger) (folder, error) {
 	root := cfg.DataDir
-	if err := os.MkdirAll(root, 0o755); err != nil {
+	if err := os.MkdirAll(root, 0o755); err != nil { //nolint:gosec // The account must get through; claim closes the last one.
 		return folder{}, fmt.Errorf("the data folder %s cannot be made: %w", root, err)
 	}
 	root, err := filepath.EvalSymlinks(root)
@@ -67,7 +67,7 @@ func standIn(cfg Config, root string, acct account, log *slog.Logger) (string, e
 	default:
 		return "", fmt.Errorf("the data folder %s: %w", root, err)
 	}
-	if err := os.MkdirAll(other, 0o755); err != nil {
+	if err := os.MkdirAll(other, 0o755); err != nil { //nolint:gosec // As in openFolder.
 		return "", fmt.Errorf("the database runs as %s, who cannot reach %s, and %s cannot be made in its place: %w",
 			acct.name, root, other, err)
 	}
@@ -92,7 +92,7 @@ func claim(dir string, acct account) error {
 	if err := acct.give(dir); err != nil {
 		return fmt.Errorf("the data folder %s cannot be handed to %s: %w", dir, acct.name, err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil {
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // A folder, not a file.
 		return ownershipError(dir, acct, err)
 	}
 	return nil

@@ -63,7 +63,7 @@ func copyPackage(binDir, fallback string, acct account, log *slog.Logger) (strin
 	if _, err := os.Stat(target); err == nil {
 		return reachable(filepath.Join(target, "bin"), acct)
 	}
-	if err := os.MkdirAll(fallback, 0o755); err != nil {
+	if err := os.MkdirAll(fallback, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
 		return "", fmt.Errorf("%s cannot reach it, and it cannot be copied: %w", acct.name, err)
 	}
 	temp, err := os.MkdirTemp(fallback, "postgresql-*.part")
@@ -125,7 +125,7 @@ func copyTree(from, to string) error {
 		case err != nil:
 			return err
 		case d.IsDir():
-			if err := os.MkdirAll(target, 0o755); err != nil {
+			if err := os.MkdirAll(target, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
 				return err
 			}
 			return os.Chmod(target, info.Mode().Perm())
@@ -134,7 +134,7 @@ func copyTree(from, to string) error {
 			if err != nil {
 				return err
 			}
-			return os.Symlink(link, target)
+			return os.Symlink(link, target) //nolint:gosec // Into a folder that was just made and is ours alone.
 		case info.Mode().IsRegular():
 			return copyFile(path, target, info.Mode().Perm())
 		default:

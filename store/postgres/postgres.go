@@ -129,7 +129,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		s.log.Debug("the database runs without durability: data may be lost with the machine")
 	}
 
-	go s.supervise()
+	go s.supervise() //nolint:contextcheck // It outlives the start.
 
 	select {
 	case <-s.ready:

@@ -79,7 +79,7 @@ func candidates(cfg Config) []string {
 	var dirs []string
 	add := func(dir string) {
 		for _, name := range []string{"postgres", "initdb"} {
-			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil { //nolint:gosec // Folders of PATH.
 				return
 			}
 		}
@@ -196,8 +196,8 @@ func runAs(ctx context.Context, acct account, path string, args ...string) (stri
 }
 
 func runInput(ctx context.Context, acct account, input, path string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir = "/" // The account may not be allowed into our working directory.
+	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // PostgreSQL's own programs.
+	cmd.Dir = "/"                                  // The account may not be allowed into our working directory.
 	cmd.Env = environment()
 	cmd.Stdin = strings.NewReader(input)
 	cmd.WaitDelay = time.Second

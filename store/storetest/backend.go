@@ -78,7 +78,7 @@ func startOwn(ctx context.Context, dir string, remove func() error) (*backend, e
 		prefix:   "test_",
 		dsn:      srv.DatabaseDSN,
 		admin:    admin,
-		close: func() error {
+		close: func() error { //nolint:contextcheck // It outlives the start.
 			ctx := context.Background()
 			return errors.Join(admin.Close(ctx), srv.Stop(ctx), remove())
 		},
@@ -125,7 +125,7 @@ func openForeign(ctx context.Context, dsn string) (*backend, error) {
 		prefix:   foreignPrefix + tag + "_",
 		dsn:      func(name string) string { return withDatabase(dsn, name) },
 		admin:    admin,
-		close:    func() error { return admin.Close(context.Background()) },
+		close:    func() error { return admin.Close(context.Background()) }, //nolint:contextcheck // It outlives the start.
 	}
 	err = b.prepareForeign(ctx, tag)
 	if err != nil {

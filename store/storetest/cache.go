@@ -59,7 +59,7 @@ rm -rf "$1"`
 	if err != nil {
 		return "", nil, err
 	}
-	helper := exec.Command("/bin/sh", "-c", script, "sh", dir) //nolint:gosec // Our own folder.
+	helper := exec.Command("/bin/sh", "-c", script, "sh", dir) //nolint:gosec,noctx // Our own folder; it ends after this process.
 	helper.Stdin = r
 	helper.Dir = "/"
 	helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C must not keep it from its work.
