@@ -20,9 +20,11 @@ export function Column({
   return (
     <div className={styles.page}>
       <PageTitle>{title}</PageTitle>
-      <Link className={styles.logo} to={home} aria-label={homeLabel}>
-        <Logo size={32} />
-      </Link>
+      <header className={styles.header}>
+        <Link className={styles.logo} to={home} aria-label={homeLabel}>
+          <Logo size={32} />
+        </Link>
+      </header>
       <main className={styles.column} tabIndex={-1}>
         <h1 className={styles.title}>{title}</h1>
         <span className={styles.thread}>

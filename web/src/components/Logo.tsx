@@ -1,7 +1,7 @@
 import { cx } from '@/lib/cx'
 import styles from './Logo.module.css'
 
-/** The mark: a cocoon and the thread that leaves it, drawn in one line. As in public/icons/logo.svg. Decorative. */
+/** The cocoon of the mark; its thread is the line of the logo. As in public/icons/logo.svg. Decorative. */
 export function LogoMark({ size = 28, className }: { size?: number; className?: string | undefined }) {
   return (
     <svg
@@ -17,7 +17,7 @@ export function LogoMark({ size = 28, className }: { size?: number; className?: 
     >
       <path
         strokeLinecap="round"
-        d="M48 39.5H19C9.5 39.5 4.5 32.5 6.5 24.5C9 14.5 19.5 8 28.5 8.5C37 9 40 16 37 23C34 30 26 34.5 20 32.5C14.5 30.5 15 24 19.5 20C22.4 17.6 26.2 16.8 28.2 18.9"
+        d="M19 39.5C9.5 39.5 4.5 32.5 6.5 24.5C9 14.5 19.5 8 28.5 8.5C37 9 40 16 37 23C34 30 26 34.5 20 32.5C14.5 30.5 15 24 19.5 20C22.4 17.6 26.2 16.8 28.2 18.9"
       />
     </svg>
   )

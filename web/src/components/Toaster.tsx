@@ -9,7 +9,7 @@ import styles from './Toaster.module.css'
 export function Toaster() {
   const toasts = useAtomValue(toastsAtom)
   return (
-    <section className={styles.region} aria-label="お知らせ" aria-live="polite" data-print="hide">
+    <section className={styles.region} aria-label="操作の結果" aria-live="polite" data-print="hide">
       {toasts.map((item) => (
         <ToastItem key={item.id} toast={item} />
       ))}
