@@ -143,7 +143,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		}
 	}
 	model, err := c.model(log.With("part", "model"), llm.Config{
-		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{}),
+		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
 	})
 	if err != nil {
 		return nil, err

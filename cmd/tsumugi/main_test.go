@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+)
+
+// child makes the test binary run the program: its arguments are the program's.
+const child = "TSUMUGI_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(child) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestHelpExplainsEverySetting(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("config.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile(`env:"(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		if !strings.Contains(out.String(), "$"+match[1]) {
+			t.Errorf("the help lacks %s", match[1])
+		}
+		if !strings.Contains(string(readme), "`"+match[1]+"`") {
+			t.Errorf("the README lacks %s", match[1])
+		}
+	}
+	out.Reset()
+	if err := run(t.Context(), []string{"--help"}, nil, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"serve", "migrate", "version"} {
+		if !strings.Contains(out.String(), command) {
+			t.Errorf("the help lacks %s", command)
+		}
+	}
+}
+
+func TestWrongSettingsAreNamed(t *testing.T) {
+	t.Parallel()
+	for setting, environ := range map[string][]string{
+		"TSUMUGI_LISTEN":         {"TSUMUGI_LISTEN=8080"},
+		"TSUMUGI_PUBLIC_URL":     {"TSUMUGI_PUBLIC_URL=tsumugi.example"},
+		"DATABASE_URL":           {"DATABASE_URL=mysql://localhost/x"},
+		"OPENAI_BASE_URL":        {"OPENAI_BASE_URL=localhost:11434"},
+		"TSUMUGI_LINK_HELP":      {"TSUMUGI_LINK_HELP=javascript:alert(1)"},
+		"TSUMUGI_TAG_MANAGER_ID": {"TSUMUGI_TAG_MANAGER_ID=GTM-<script>"},
+		"TSUMUGI_LOG":            {"TSUMUGI_LOG=xml"},
+		"TSUMUGI_DEMO":           {"TSUMUGI_DEMO=perhaps"},
+		"TSUMUGI_LISTNE":         {"TSUMUGI_LISTNE=127.0.0.1:0"},
+	} {
+		err := run(t.Context(), []string{"serve"}, environ, io.Discard, io.Discard)
+		name := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(setting, "TSUMUGI_"), "_", "-"))
+		if err == nil || (!strings.Contains(err.Error(), setting) && !strings.Contains(err.Error(), "--"+name)) {
+			t.Errorf("%s: %v", environ[0], err)
+		}
+	}
+	if err := run(t.Context(), []string{"serve", "--nonsense"}, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--nonsense") {
+		t.Errorf("an unknown flag: %v", err)
+	}
+}
+
+// process is the program as a user runs it.
+type process struct {
+	cmd     *exec.Cmd
+	address string
+	welcome string
+	log     string // File.
+	took    time.Duration
+}
+
+// start runs the program on a data folder until the test ends, and returns when it is ready.
+func start(t *testing.T, data string, environ ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen=127.0.0.1:0", "--data="+data)} //nolint:gosec // Itself.
+	p.cmd.Env = append(append(os.Environ(), child+"=1", "TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1"), environ...)
+	log, err := os.CreateTemp(t.TempDir(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p.log, p.cmd.Stderr = log.Name(), log
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		p.welcome += lines.Text() + "\n"
+		if match := regexp.MustCompile(`http://\S+`).FindString(lines.Text()); match != "" {
+			p.address = match
+		}
+		if strings.Contains(lines.Text(), "Ctrl-C") {
+			p.took = time.Since(began)
+			return p
+		}
+	}
+	text, _ := os.ReadFile(p.log)
+	t.Fatalf("the program ended: %s%s", p.welcome, text)
+	return nil
+}
+
+// end sends a signal and waits for the program's end.
+func (p *process) end(t *testing.T, signal os.Signal) error {
+	t.Helper()
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	return p.cmd.Wait()
+}
+
+// json makes a call with a JSON body and decodes the answer.
+func (p *process) json(t *testing.T, method, path, token string, body, into any) int {
+	t.Helper()
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, p.address+path, bytes.NewReader(encoded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if path == "/pool/" {
+		req.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if into != nil && resp.StatusCode < 300 {
+		if err := json.Unmarshal(answer, into); err != nil {
+			t.Fatalf("%s: %v", answer, err)
+		}
+	}
+	return resp.StatusCode
+}
+
+func (p *process) signIn(t *testing.T, email string) string {
+	t.Helper()
+	var answer struct{ AuthenticationResult struct{ IdToken string } }
+	p.json(t, "POST", "/pool/", "", map[string]any{
+		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": clientID,
+		"AuthParameters": map[string]string{"USERNAME": email, "PASSWORD": "Tsumugi-Demo-1"},
+	}, &answer)
+	if answer.AuthenticationResult.IdToken == "" {
+		t.Fatal("signing in failed")
+	}
+	return answer.AuthenticationResult.IdToken
+}
+
+type message struct {
+	ID, Content, Status string
+}
+
+func (p *process) thread(t *testing.T, token string) string {
+	t.Helper()
+	var skills struct{ Items []struct{ ID, Kind string } }
+	p.json(t, "GET", "/v1/skill", token, nil, &skills)
+	var thread struct{ ID string }
+	if status := p.json(t, "POST", "/v1/thread", token, map[string]any{"skill_id": skills.Items[0].ID}, &thread); status != http.StatusCreated {
+		t.Fatalf("got %d", status)
+	}
+	return thread.ID
+}
+
+// TestFirstLight starts the program on an empty folder, asks, and ends and starts it again in the ways that happen.
+func TestFirstLight(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	first := start(t, data)
+	if !strings.Contains(first.welcome, "admin@demo.example") || !strings.Contains(first.welcome, "Tsumugi-Demo-1") {
+		t.Errorf("the first start says %s", first.welcome)
+	}
+	token := first.signIn(t, "user@demo.example")
+	thread := first.thread(t, token)
+	var exchange struct{ Answer message }
+	if status := first.json(t, "POST", "/v1/message/sync", token, map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "こんにちは"}, &exchange); status != http.StatusOK || !strings.Contains(exchange.Answer.Content, "OPENAI_API_KEY") {
+		t.Errorf("got %d %+v", status, exchange)
+	}
+	if err := first.end(t, os.Interrupt); err != nil {
+		text, _ := os.ReadFile(first.log)
+		t.Errorf("Ctrl-C: %v\n%s", err, text)
+	}
+	second := start(t, data)
+	if strings.Contains(second.welcome, "Tsumugi-Demo-1") {
+		t.Error("the second start shows passwords")
+	}
+	t.Logf("first start %v, second %v", first.took, second.took)
+	_ = second.end(t, syscall.SIGKILL)
+	third := start(t, data)
+	var list struct{ Items []message }
+	third.json(t, "GET", "/v1/message?thread_id="+thread, third.signIn(t, "user@demo.example"), nil, &list)
+	if len(list.Items) != 2 || list.Items[0].Content != exchange.Answer.Content {
+		t.Errorf("after kill -9: %+v", list.Items)
+	}
+	if err := third.end(t, syscall.SIGTERM); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+}
+
+// TestKilledServerAnswersAfterItsRestart kills the program in mid-answer: the next one asks the model again, as run 2.
+func TestKilledServerAnswersAfterItsRestart(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	provider := llmtest.NewProvider(t)
+	reached := make(chan struct{})
+	provider.Add(llmtest.Bytes([]byte("半分まで")), llmtest.Reached(reached), llmtest.Stall())
+	provider.Add(llmtest.Answer("二度目の", "回答")...)
+	environ := "OPENAI_BASE_URL=" + provider.URL()
+	first := start(t, data, environ)
+	token := first.signIn(t, "user@demo.example")
+	ask := map[string]any{"request_id": uuid.NewString(), "thread_id": first.thread(t, token), "content": "最後まで答えて"}
+	var exchange struct{ Answer message }
+	if status := first.json(t, "POST", "/v1/message/async", token, ask, &exchange); status != http.StatusAccepted {
+		t.Fatalf("got %d", status)
+	}
+	<-reached
+	_ = first.end(t, syscall.SIGKILL)
+
+	second := start(t, data, environ)
+	req, err := http.NewRequestWithContext(t.Context(), "GET", second.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+second.signIn(t, "user@demo.example"))
+	req.Header.Set("Last-Event-ID", "1-12")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	stream, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`{"type":"data-reset","data":{"run":2}}`, "二度目の", "回答", "data: [DONE]"} {
+		if !strings.Contains(string(stream), part) {
+			t.Errorf("the stream lacks %s:\n%s", part, stream)
+		}
+	}
+	if strings.Contains(string(stream), "半分") {
+		t.Errorf("two runs were mixed:\n%s", stream)
+	}
+}
+
+func TestBusyAddressIsNamed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := start(t, filepath.Join(t.TempDir(), "data"), "TSUMUGI_DEMO=false")
+	if strings.Contains(p.welcome, "demo.example") {
+		t.Errorf("demo users were made: %s", p.welcome)
+	}
+	err := run(ctx, []string{"serve", "--listen", strings.TrimPrefix(p.address, "http://")}, nil, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "TSUMUGI_LISTEN") {
+		t.Errorf("got %v", err)
+	}
+	if got := fmt.Sprint(err); strings.Contains(got, "panic") {
+		t.Error(got)
+	}
+}
