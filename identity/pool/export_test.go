@@ -1,0 +1,35 @@
+package pool
+
+import "context"
+
+// CheckPolicy is checkPolicy.
+func CheckPolicy(password string) string { return checkPolicy(password) }
+
+// ValidPHC reports whether a stored hash can be read.
+func ValidPHC(encoded string) bool {
+	_, err := parsePHC(encoded)
+	return err == nil
+}
+
+// ErrBusy is errBusy.
+var ErrBusy = errBusy
+
+// Hasher is hasher.
+type Hasher struct{ h *hasher }
+
+// NewHasher is newHasher.
+func NewHasher(cfg HashConfig) Hasher { return Hasher{newHasher(cfg.withDefaults())} }
+
+// Hash is hash.
+func (h Hasher) Hash(ctx context.Context, password string) (string, error) { return h.h.hash(ctx, password) }
+
+// Verify is verify.
+func (h Hasher) Verify(ctx context.Context, encoded, password string) (bool, error) {
+	return h.h.verify(ctx, encoded, password)
+}
+
+// Occupy takes a place among the passwords that are being worked on, until release is called.
+func (h Hasher) Occupy() (release func()) {
+	h.h.slots <- struct{}{}
+	return func() { <-h.h.slots }
+}

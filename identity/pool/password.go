@@ -1,0 +1,159 @@
+package pool
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Sizes of what a password hash is made of, in bytes, as RFC 9106 recommends, and the most that a stored hash may ask for.
+const (
+	saltSize      = 16
+	tagSize       = 32
+	maxHashMemory = 1 << 20 // KiB
+	maxHashPasses = 64
+)
+
+// HashConfig tunes argon2id. The zero value is replaced by the defaults.
+type HashConfig struct {
+	MemoryKiB  uint32        // For each password that is being checked. Default 19456 (19 MiB).
+	Passes     uint32        // Default 2.
+	Concurrent int           // Passwords checked at once; the others wait. Default 4.
+	Patience   time.Duration // How long one waits before it is refused. Default 10 s.
+}
+
+func (c HashConfig) withDefaults() HashConfig {
+	if c.MemoryKiB == 0 {
+		c.MemoryKiB = 19 << 10
+	}
+	if c.Passes == 0 {
+		c.Passes = 2
+	}
+	if c.Concurrent == 0 {
+		c.Concurrent = 4
+	}
+	if c.Patience == 0 {
+		c.Patience = 10 * time.Second
+	}
+	return c
+}
+
+func (c HashConfig) validate() error {
+	if c.MemoryKiB < 8 || c.MemoryKiB > maxHashMemory || c.Passes > maxHashPasses || c.Concurrent < 1 || c.Patience < 0 {
+		return errors.New("pool: the settings of the password hash are out of bounds")
+	}
+	return nil
+}
+
+// errBusy says that too many passwords wait to be checked.
+var errBusy = errors.New("pool: too many passwords at once")
+
+// hasher hashes and checks passwords with argon2id (RFC 9106), few at a time: each needs so much memory that a flood of
+// sign-ins could otherwise use up the machine's.
+type hasher struct {
+	cfg   HashConfig
+	slots chan struct{} // Holds a token for each password that is being worked on.
+	decoy phc           // What the password of nobody is checked against, so that it takes as long as anybody's.
+}
+
+func newHasher(cfg HashConfig) *hasher {
+	decoy := phc{memory: cfg.MemoryKiB, passes: cfg.Passes, lanes: 1, salt: make([]byte, saltSize), tag: make([]byte, tagSize)}
+	rand.Read(decoy.salt) // Never fails: crypto/rand ends the program instead.
+	rand.Read(decoy.tag)
+	return &hasher{cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), decoy: decoy}
+}
+
+// hash returns the password's hash with a new salt, in the PHC string format.
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	p := phc{memory: h.cfg.MemoryKiB, passes: h.cfg.Passes, lanes: 1, salt: make([]byte, saltSize)}
+	rand.Read(p.salt)
+	tag, err := h.derive(ctx, p, password, tagSize)
+	if err != nil {
+		return "", err
+	}
+	p.tag = tag
+	return p.String(), nil
+}
+
+// verify reports whether the password is the one that was hashed. An empty encoded hash is nobody's: no password
+// matches, in the same time.
+func (h *hasher) verify(ctx context.Context, encoded, password string) (bool, error) {
+	want := h.decoy
+	if encoded != "" {
+		var err error
+		if want, err = parsePHC(encoded); err != nil {
+			return false, err
+		}
+	}
+	got, err := h.derive(ctx, want, password, len(want.tag))
+	if err != nil {
+		return false, err
+	}
+	return subtle.ConstantTimeCompare(got, want.tag) == 1 && encoded != "", nil
+}
+
+// derive computes the tag of a password once there is room for it. The error is errBusy or the context's.
+func (h *hasher) derive(ctx context.Context, p phc, password string, size int) ([]byte, error) {
+	select {
+	case h.slots <- struct{}{}:
+	default:
+		timer := time.NewTimer(h.cfg.Patience)
+		defer timer.Stop()
+		select {
+		case h.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-timer.C:
+			return nil, errBusy
+		}
+	}
+	defer func() { <-h.slots }()
+	return argon2.IDKey([]byte(password), p.salt, p.passes, p.memory, p.lanes, uint32(size)), nil
+}
+
+// phc is a password hash in the PHC string format, $argon2id$v=19$m=…,t=…,p=…$salt$tag. See
+// https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
+type phc struct {
+	memory, passes uint32 // Memory in KiB.
+	lanes          uint8
+	salt, tag      []byte
+}
+
+// String returns the hash in the PHC string format.
+func (p phc) String() string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes, p.lanes,
+		base64.RawStdEncoding.EncodeToString(p.salt), base64.RawStdEncoding.EncodeToString(p.tag))
+}
+
+var errHashFormat = errors.New("pool: a stored password hash is not argon2id in the PHC string format")
+
+// parsePHC reads a stored hash. Its costs are bounded, whatever the database says.
+func parsePHC(encoded string) (phc, error) {
+	parts := strings.Split(encoded, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return phc{}, errHashFormat
+	}
+	var p phc
+	if n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.passes, &p.lanes); err != nil || n != 3 {
+		return phc{}, errHashFormat
+	}
+	var err error
+	if p.salt, err = base64.RawStdEncoding.Strict().DecodeString(parts[4]); err != nil {
+		return phc{}, errHashFormat
+	}
+	if p.tag, err = base64.RawStdEncoding.Strict().DecodeString(parts[5]); err != nil {
+		return phc{}, errHashFormat
+	}
+	if p.memory < 8 || p.memory > maxHashMemory || p.passes < 1 || p.passes > maxHashPasses || p.lanes < 1 ||
+		len(p.salt) < 8 || len(p.salt) > 64 || len(p.tag) < 16 || len(p.tag) > 64 || p.String() != encoded {
+		return phc{}, errHashFormat
+	}
+	return p, nil
+}

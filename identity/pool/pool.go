@@ -1,0 +1,134 @@
+// Package pool is the embedded user pool: people, their passwords and the tokens that prove them, served over the
+// protocol of Amazon Cognito user pools, so that browsers and the AWS SDKs speak to it as they would to AWS.
+//
+// It owns the pool's users and signing keys, which belong to no organization; who may do what is package identity's and
+// package org's business. It imports fault, and libraries for tokens and password hashes.
+package pool
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Config is what New takes. Zero durations and hash settings are replaced by the defaults.
+type Config struct {
+	PoolID   string           // Region, underscore and letters or digits: ap-northeast-1_Tsumugi00.
+	ClientID string           // The app client that the browser names: letters and digits.
+	Issuer   string           // The claim iss, a URL that ends with /PoolID. The JWKS is at Issuer + /.well-known/jwks.json.
+	Clock    func() time.Time // Default time.Now.
+	Logger   *slog.Logger     // Default: nothing is logged.
+	Hash     HashConfig
+
+	TokenLifetime     time.Duration // Of id and access tokens. Default 1 h.
+	RefreshLifetime   time.Duration // From signing in. Default 30 days.
+	ChallengeLifetime time.Duration // Of a challenge's session. Default 3 min.
+	TemporaryLifetime time.Duration // Of a temporary password. Default 7 days.
+}
+
+func (c Config) withDefaults() Config {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Hash = c.Hash.withDefaults()
+	for _, d := range []struct {
+		value    *time.Duration
+		standard time.Duration
+	}{
+		{&c.TokenLifetime, time.Hour},
+		{&c.RefreshLifetime, 30 * 24 * time.Hour},
+		{&c.ChallengeLifetime, 3 * time.Minute},
+		{&c.TemporaryLifetime, 7 * 24 * time.Hour},
+	} {
+		if *d.value == 0 {
+			*d.value = d.standard
+		}
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	region, id, ok := strings.Cut(c.PoolID, "_")
+	if !ok || region == "" || id == "" || strings.ContainsFunc(region, not(isRegion)) || strings.ContainsFunc(id, not(isAlphanumeric)) {
+		return errors.New("pool: the pool id is not of the form ap-northeast-1_AbCdEf123")
+	}
+	if c.ClientID == "" || len(c.ClientID) > maxClientID || strings.ContainsFunc(c.ClientID, not(isClientID)) {
+		return errors.New("pool: the client id may only have letters, digits, _ and +, at most 128 of them")
+	}
+	issuer, err := url.Parse(c.Issuer)
+	if err != nil || issuer.Host == "" || !strings.HasSuffix(issuer.Path, "/"+c.PoolID) || issuer.RawQuery != "" {
+		return errors.New("pool: the issuer is not a URL that ends with the pool id")
+	}
+	// Whole seconds: the claims iat and exp have no fractions, and ExpiresIn is their difference.
+	if c.TokenLifetime < time.Second || c.TokenLifetime%time.Second != 0 {
+		return errors.New("pool: the lifetime of tokens is not a number of seconds")
+	}
+	if c.RefreshLifetime <= 0 || c.ChallengeLifetime <= 0 || c.TemporaryLifetime <= 0 {
+		return errors.New("pool: a lifetime is negative")
+	}
+	return c.Hash.validate()
+}
+
+// Pool is the user pool. It is safe for concurrent use and has nothing to stop.
+type Pool struct {
+	cfg        Config
+	store      Store
+	hasher     *hasher
+	keys       *keyring
+	operations map[string]operation // By the name in X-Amz-Target.
+}
+
+// New returns the pool. The first one on a database makes the signing key.
+func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	p := &Pool{cfg: cfg, store: store, hasher: newHasher(cfg.Hash)}
+	p.keys = &keyring{store: store, clock: p.now, log: cfg.Logger}
+	if err := p.keys.open(ctx); err != nil {
+		return nil, err
+	}
+	p.operations = map[string]operation{
+		"GetUser":                p.getUser,
+		"GlobalSignOut":          p.globalSignOut,
+		"InitiateAuth":           p.initiateAuth,
+		"RespondToAuthChallenge": p.respondToAuthChallenge,
+		"RevokeToken":            p.revokeToken,
+	}
+	return p, nil
+}
+
+// now returns the time as finely as the database keeps it.
+func (p *Pool) now() time.Time { return p.cfg.Clock().UTC().Truncate(time.Microsecond) }
+
+// newSecret returns an opaque token of 256 random bits for a client, and the hash that is kept of it.
+func newSecret() (secret string, hash []byte) {
+	b := make([]byte, 32)
+	rand.Read(b) // Never fails: crypto/rand ends the program instead.
+	secret = base64.RawURLEncoding.EncodeToString(b)
+	return secret, hashSecret(secret)
+}
+
+// hashSecret returns what is kept of an opaque token. It is random enough for a plain hash.
+func hashSecret(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+// parseSub reads a sub in its one spelling; others that uuid.Parse takes are no names of users.
+func parseSub(name string) (uuid.UUID, bool) {
+	sub, err := uuid.Parse(name)
+	return sub, err == nil && sub.String() == name
+}

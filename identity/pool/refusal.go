@@ -1,0 +1,51 @@
+package pool
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// refusal is an answer that something is wrong with the request, as Cognito gives it.
+type refusal struct {
+	kind    string // The exception's name: __type.
+	message string
+	status  int // 400 unless set.
+}
+
+// Error implements error.
+func (r *refusal) Error() string { return r.kind + ": " + r.message }
+
+func (r *refusal) statusCode() int {
+	if r.status == 0 {
+		return http.StatusBadRequest
+	}
+	return r.status
+}
+
+func notAuthorized(message string) *refusal {
+	return &refusal{kind: "NotAuthorizedException", message: message}
+}
+
+func incorrectPassword() *refusal { return notAuthorized("Incorrect username or password.") }
+
+func attemptsExceeded() *refusal { return notAuthorized("Password attempts exceeded") }
+
+func invalidParameter(format string, args ...any) *refusal {
+	return &refusal{kind: "InvalidParameterException", message: fmt.Sprintf(format, args...)}
+}
+
+func missingParameter(name string) *refusal {
+	return invalidParameter("Missing required parameter %s", name)
+}
+
+func serialization(message string) *refusal {
+	return &refusal{kind: "SerializationException", message: message}
+}
+
+func tooManyRequests() *refusal {
+	return &refusal{kind: "TooManyRequestsException", message: "Rate exceeded"}
+}
+
+func unknownOperation(status int) *refusal {
+	return &refusal{kind: "UnknownOperationException", message: "The requested operation is not known.", status: status}
+}
