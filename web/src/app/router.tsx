@@ -30,6 +30,10 @@ export const router = createBrowserRouter([
         lazy: { Component: async () => (await import('@/features/login/LoginPage')).LoginPage },
       },
       {
+        path: '/logout/success',
+        lazy: { Component: async () => (await import('@/features/login/SignedOutPage')).SignedOutPage },
+      },
+      {
         path: '/home',
         loader: signedIn(),
         shouldRevalidate: never,

@@ -22,6 +22,7 @@ describe('a route that fails', () => {
   it.each([
     [new ApiError(403, {}), 'このページを表示する権限がありません'],
     [new ApiError(404, {}), 'ページが見つかりません'],
+    [new ApiError(400, { code: 'invalid' }), 'ページが見つかりません'],
     [new Response(null, { status: 404 }), 'ページが見つかりません'],
     [new ApiError(0, {}), 'サーバーに接続できません'],
     [new TypeError('Failed to fetch dynamically imported module: /assets/x.js'), 'サーバーに接続できません'],

@@ -9,7 +9,8 @@ export function RouteError() {
   // The session has ended and the browser is on its way to /login; an error page in between would only flash.
   if (status === 401) return null
   if (status === 403) return <ForbiddenPage />
-  if (status === 404) return <NotFoundPage />
+  // 400 is an id in the address that is none: nothing else in a loader's request comes from the person.
+  if (status === 404 || status === 400) return <NotFoundPage />
   if (error instanceof ApiError && error.offline) return <OfflinePage />
   if (isMissingChunk(error)) return <OfflinePage />
   return <FailedPage requestId={error instanceof ApiError ? error.requestId : ''} />

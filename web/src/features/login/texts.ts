@@ -22,5 +22,10 @@ export const texts = {
     submit: '設定してサインイン',
     rulesUnmet: 'パスワードの条件をすべて満たしてください。',
   },
+  signedOut: {
+    title: 'ログアウトしました',
+    body: 'ご利用ありがとうございました。共用の端末では、ブラウザーの画面も閉じてください。',
+    again: 'もう一度サインイン',
+  },
   home: 'トップページへ',
 } as const

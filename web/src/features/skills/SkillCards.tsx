@@ -47,7 +47,7 @@ function Card({ skill }: { skill: Skill }) {
         </Link>
       </h3>
       <p className={styles.description} id={id}>
-        {skill.description}
+        {skill.description.replaceAll('\n', '')}
       </p>
       {skill.unavailable_reason && <p className={styles.unavailable}>{skill.unavailable_reason}</p>}
       <IconButton
