@@ -32,7 +32,8 @@ var bans = []struct {
 	because string
 }{
 	{
-		[]string{"fault", "stream"}, []string{"golang.org", "github.com"},
+		[]string{"fault", "stream"},
+		[]string{"golang.org", "github.com"},
 		"the two packages that everything rests on need nothing but the standard library",
 	},
 	{[]string{"stream"}, []string{module}, "the hub knows nothing of chats, users or databases"},
@@ -42,12 +43,14 @@ var bans = []struct {
 		"domains and API know no database: store implements what they declare, and only cmd sees both",
 	},
 	{
-		[]string{"fault", "stream", "org", "skill", "chat", "store"}, []string{"github.com/go-chi"},
+		[]string{"fault", "stream", "org", "skill", "chat", "store"},
+		[]string{"github.com/go-chi"},
 		"only the API and the user pool speak HTTP to clients",
 	},
 	{[]string{"org", "skill", "chat", "store"}, []string{"net/http"}, "HTTP ends in the API"},
 	{
-		[]string{"fault", "stream", "identity", "org", "skill", "chat", "store", "api"}, []string{"github.com/sashabaranov"},
+		[]string{"fault", "stream", "identity", "org", "skill", "chat", "store", "api"},
+		[]string{"github.com/sashabaranov"},
 		"only llm knows the provider's protocol",
 	},
 	{[]string{"api"}, []string{module + "/llm"}, "the API asks chat, never the model"},

@@ -46,12 +46,11 @@ func newPrompt(sk skill.Skill, history []Message, content, question string, budg
 		}
 		messages = append(messages, llm.Message{Role: role, Content: m.modelText()})
 	}
-	p := prompt{question: content}
 	if question == "" {
 		question = content
 	}
-	p.messages = append(messages, llm.Message{Role: llm.RoleUser, Content: question})
-	return p
+	messages = append(messages, llm.Message{Role: llm.RoleUser, Content: question})
+	return prompt{messages: messages, question: content}
 }
 
 // modelText returns what the model reads of a message.

@@ -219,7 +219,8 @@ func (t *Text) Watch(lastEventID string) *Watch {
 			b = append(b, textEndFrame...)
 		}
 	}
-	w.pending = append(b, end...)
+	b = append(b, end...)
+	w.pending = b
 	return w
 }
 

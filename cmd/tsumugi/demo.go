@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -58,15 +59,17 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
 // printWelcome tells the person who started the server where to go and, once, how to sign in.
-func printWelcome(out io.Writer, address string, made []account) {
-	fmt.Fprintf(out, "\n  Tsumugi (紡)  %s\n\n", address)
+func printWelcome(out io.Writer, address string, made []account) error {
+	var b strings.Builder
+	b.WriteString("\n  Tsumugi (紡)  " + address + "\n\n")
 	if len(made) > 0 {
-		fmt.Fprintln(out, "  最初のサインイン（パスワードはここにだけ表示されます）")
+		b.WriteString("  最初のサインイン（パスワードはここにだけ表示されます）\n")
 		for _, a := range made {
-			fmt.Fprintf(out, "    %-20s %s\n", a.email, a.password)
+			fmt.Fprintf(&b, "    %-20s %s\n", a.email, a.password)
 		}
-		fmt.Fprintln(out)
+		b.WriteString("\n")
 	}
-	fmt.Fprintln(out, "  終了するには Ctrl-C を押してください。")
-	fmt.Fprintln(out)
+	b.WriteString("  終了するには Ctrl-C を押してください。\n\n")
+	_, err := io.WriteString(out, b.String())
+	return err
 }

@@ -20,7 +20,6 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	// The second signal ends the process at once: nobody has to wait for a clean end.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr); err != nil {

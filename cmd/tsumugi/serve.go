@@ -76,11 +76,11 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 		return err
 	}
 	stop := s.serve(listener, log)
-	printWelcome(out, c.publicURL(listener.Addr()), s.made)
-
-	select {
-	case <-ctx.Done():
-	case err = <-s.failed:
+	if err = printWelcome(out, c.publicURL(listener.Addr()), s.made); err == nil {
+		select {
+		case <-ctx.Done():
+		case err = <-s.failed:
+		}
 	}
 	log.Info("stopping", "answers_being_written", s.chat.Running())
 	stop()
