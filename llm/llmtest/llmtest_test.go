@@ -87,13 +87,13 @@ func TestHandler(t *testing.T) {
 		`@script {"text":"一二三四五","fail":"half_json","fail_after":2}`:  {"一二", llm.CodeBadResponse},
 		`@script {"text":"一二三四五","fail":"long_line","fail_after":2}`:  {"一二", llm.CodeBadResponse},
 		`@script {"text":"一二三四五","stall_after":4}`:                    {"一二三四", llm.CodeTimeout},
-		`@script {"status":401}`:                                   {"", llm.CodeAuth},
-		`@script {"status":500,"times":2,"text":"三度目"}`:            {"三度目", ""},
-		`@script {"fail":"kill","times":1,"key":"k","text":"二度目"}`: {"二度目", ""},
-		`@script {"unknown":1}`:                                    {"", llm.CodeBadRequest},
-		`@script {"fail":"often"}`:                                 {"", llm.CodeBadRequest},
-		`@script {"chars":-1}`:                                     {"", llm.CodeBadRequest},
-		`@script 1`:                                                {"", llm.CodeBadRequest},
+		`@script {"status":401}`:                                      {"", llm.CodeAuth},
+		`@script {"status":500,"times":2,"text":"三度目"}`:               {"三度目", ""},
+		`@script {"fail":"kill","times":1,"key":"k","text":"二度目"}`:    {"二度目", ""},
+		`@script {"unknown":1}`:                                       {"", llm.CodeBadRequest},
+		`@script {"fail":"often"}`:                                    {"", llm.CodeBadRequest},
+		`@script {"chars":-1}`:                                        {"", llm.CodeBadRequest},
+		`@script 1`:                                                   {"", llm.CodeBadRequest},
 	} {
 		t.Run(question, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 // Texts shorter than these are no material: a follow-up, or a request that forgot it.
 const (
 	minMaterial = 60  // Characters, where a text is expected.
+	minText     = 20  // Characters, where there is no other text.
 	minPasted   = 200 // Characters, where it is only guessed that a message holds a text.
 )
 
@@ -67,8 +68,10 @@ func summarizeTask(ctx context.Context, p prompt) string {
 	if len(p.sources) > 0 {
 		return summarizeText(ctx, joinSources(p.sources), readWish(p.question))
 	}
-	if text := findMaterial(p, minMaterial); text != "" {
-		return summarizeText(ctx, text, readWish(instruction))
+	for _, least := range []int{minMaterial, minText} {
+		if text := findMaterial(p, least); text != "" {
+			return summarizeText(ctx, text, readWish(instruction))
+		}
 	}
 	return noMaterial
 }

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"context"
+	"sync"
 
 	"github.com/tsumugi-ai/tsumugi/llm"
 )
@@ -39,7 +40,7 @@ func Pieces(text string) []string { return cutPieces(text) }
 
 // Proofread applies the mechanical corrections, and returns the questions' originals too.
 func Proofread(text string) (corrected string, asked []string) {
-	edits, questions := newProofreader().check(text, scopeHonour)
+	edits, questions := sharedEngine().proof.check(text, scopeHonour)
 	for _, q := range questions {
 		asked = append(asked, q.old)
 	}
@@ -50,4 +51,9 @@ func Proofread(text string) (corrected string, asked []string) {
 func Keywords(text string) []string { return keywords(splitSentences(text), 5) }
 
 // Answer answers a conversation.
-func Answer(ctx context.Context, messages ...llm.Message) string { return newEngine().answer(ctx, messages) }
+func Answer(ctx context.Context, messages ...llm.Message) string {
+	return sharedEngine().answer(ctx, messages)
+}
+
+// sharedEngine saves tests and fuzzing the compiling of the rules.
+var sharedEngine = sync.OnceValue(newEngine)

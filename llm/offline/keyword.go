@@ -16,7 +16,7 @@ func keywords(sentences []sentence, limit int) []string {
 	counts := make(map[string]int)
 	seen := make(map[string]int) // Order of first occurrence.
 	for _, s := range sentences {
-		for _, word := range compounds(s.heading + "\n" + s.text) {
+		for _, word := range compounds(s.text) {
 			if _, ok := seen[word]; !ok {
 				seen[word] = len(seen)
 			}
@@ -33,7 +33,11 @@ func keywords(sentences []sentence, limit int) []string {
 		if n < 2 && len(sentences) > 3 && len(counts) > 2*limit && length < 5 {
 			continue
 		}
-		all = append(all, scored{word, float64(n) * math.Log2(1+min(length, 8))})
+		score := float64(n) * math.Log2(1+min(length, 8))
+		if length < 3 {
+			score *= 0.6 // Two characters are mostly the name of an action or of everything.
+		}
+		all = append(all, scored{word, score})
 	}
 	slices.SortFunc(all, func(a, b scored) int {
 		if a.score != b.score {

@@ -3,6 +3,7 @@ package offline
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // minutes are the sentences of a record of a meeting, sorted by what they seem to be.
@@ -18,27 +19,39 @@ type minutes struct {
 func extractMinutes(text string) minutes {
 	var m minutes
 	seen := make(map[string]bool)
-	for _, s := range splitSentences(text) {
-		if s.kind == kindHeading || seen[s.text] || isPleasantry(s.text) {
+	heading := ""
+	for _, u := range splitUnits(text) {
+		if u.kind == kindHeading {
+			heading = u.text
 			continue
 		}
-		seen[s.text] = true
-		switch line := tidy(s.text); {
-		case isNext(line):
-			m.next = append(m.next, line)
-		case isDecision(line):
-			m.decisions = append(m.decisions, line)
-		case isAction(line) || s.kind == kindBullet && containsAny(s.heading, "宿題", "ToDo", "TODO", "アクション", "対応事項"):
-			m.actions = append(m.actions, line)
-		case isIssue(line):
-			m.issues = append(m.issues, line)
-		case containsAny(s.heading, "決定事項", "決定"):
-			m.decisions = append(m.decisions, line)
-		case containsAny(s.heading, "課題", "懸念", "持ち越し"):
-			m.issues = append(m.issues, line)
+		parts := []string{u.text} // What stands in one bullet belongs together: a task and its deadline.
+		if u.kind != kindBullet || utf8.RuneCountInString(u.text) > maxItem {
+			parts = splitUnit(u.text)
+		}
+		for _, part := range parts {
+			if line := tidy(part); !seen[line] && !isPleasantry(line) {
+				seen[line] = true
+				m.add(line, heading, u.kind)
+			}
 		}
 	}
 	return m
+}
+
+const maxItem = 150 // Characters.
+
+func (m *minutes) add(line, heading string, kind unitKind) {
+	switch {
+	case isNext(line):
+		m.next = append(m.next, line)
+	case isDecision(line), containsAny(heading, "決定事項"):
+		m.decisions = append(m.decisions, line)
+	case isAction(line), kind == kindBullet && containsAny(heading, "宿題", "ToDo", "TODO", "アクション", "対応事項"):
+		m.actions = append(m.actions, line)
+	case isIssue(line), containsAny(heading, "課題", "懸念", "持ち越し"):
+		m.issues = append(m.issues, line)
+	}
 }
 
 func isNext(text string) bool {

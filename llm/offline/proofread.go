@@ -133,12 +133,17 @@ func apply(text string, edits []edit) string {
 	return b.String()
 }
 
+const maxProof = 300_000 // Bytes, five times what the form takes.
+
 const proofNote = "\n---\n\n言語モデルが接続されていないため、決まった規則に当てはまる箇所だけを確かめました。" +
 	"文脈による誤りや漢字の変換の誤りは、見つけられないことがあります。"
 
 // markdown answers with the corrected text and what was corrected.
 func (p proofreader) markdown(text string, s scope) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	if len(text) > maxProof {
+		return "文章が長すぎるため、一度に確かめられません。数回に分けてお試しください。"
+	}
 	edits, questions := p.check(text, s)
 	var b strings.Builder
 	if len(edits) == 0 {

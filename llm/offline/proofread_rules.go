@@ -153,29 +153,59 @@ func honourRules() []rule {
 	return rules
 }
 
-// variants finds words that one text writes in two ways, and follows the way that is used more.
+// variants finds words that one text writes in two ways. Auxiliary verbs and adverbs are brought to hiragana, as style
+// guides for offices have it; of other words the way is followed that is used more.
 func variants(text string) []edit {
 	var out []edit
 	for _, pair := range [][2]string{
-		{"て下さい", "てください"}, {"で下さい", "でください"}, {"致します", "いたします"}, {"致しました", "いたしました"}, {"出来ます", "できます"},
-		{"出来る", "できる"}, {"出来ない", "できない"}, {"て頂き", "ていただき"}, {"宜しく", "よろしく"}, {"有難う", "ありがとう"},
-		{"お問合せ", "お問い合わせ"}, {"お問合わせ", "お問い合わせ"}, {"打合せ", "打ち合わせ"},
-		{"サーバ", "サーバー"}, {"ユーザ", "ユーザー"}, {"コンピュータ", "コンピューター"}, {"プリンタ", "プリンター"}, {"フォルダ", "フォルダー"},
-		{"マネージャ", "マネージャー"}, {"メンバ", "メンバー"}, {"センタ", "センター"},
+		{"て下さい", "てください"},
+		{"で下さい", "でください"},
+		{"せ下さい", "せください"},
+		{"致します", "いたします"},
+		{"致しました", "いたしました"},
+		{"出来ます", "できます"},
+		{"出来る", "できる"},
+		{"出来ない", "できない"},
+		{"て頂き", "ていただき"},
+		{"宜しく", "よろしく"},
+		{"有難う", "ありがとう"},
+	} {
+		if strings.Contains(text, pair[1]) {
+			out = append(out, variant(standing(text, pair[0]), pair[0], pair[1])...)
+		}
+	}
+	for _, pair := range [][2]string{
+		{"お問合せ", "お問い合わせ"},
+		{"お問合わせ", "お問い合わせ"},
+		{"打合せ", "打ち合わせ"},
+		{"サーバ", "サーバー"},
+		{"ユーザ", "ユーザー"},
+		{"コンピュータ", "コンピューター"},
+		{"プリンタ", "プリンター"},
+		{"フォルダ", "フォルダー"},
+		{"マネージャ", "マネージャー"},
+		{"メンバ", "メンバー"},
+		{"センタ", "センター"},
 	} {
 		short, long := standing(text, pair[0]), standing(text, pair[1])
-		if len(short) == 0 || len(long) == 0 {
-			continue
-		}
-		minority, from, to := short, pair[0], pair[1]
-		if len(short) > len(long) {
-			minority, from, to = long, pair[1], pair[0]
-		}
-		for _, at := range minority {
-			out = append(out, edit{start: at, end: at + len(from), old: from, new: to, reason: reasonVariant})
+		switch {
+		case len(short) == 0 || len(long) == 0:
+		case len(short) > len(long):
+			out = append(out, variant(long, pair[1], pair[0])...)
+		default:
+			out = append(out, variant(short, pair[0], pair[1])...)
 		}
 	}
 	return append(out, widths(text)...)
+}
+
+// variant returns the edits that replace a word where it stands.
+func variant(at []int, from, to string) []edit {
+	out := make([]edit, len(at))
+	for i, start := range at {
+		out[i] = edit{start: start, end: start + len(from), old: from, new: to, reason: reasonVariant}
+	}
+	return out
 }
 
 // standing returns where a word stands by itself: a katakana word not as a part of a longer one.

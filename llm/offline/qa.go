@@ -46,7 +46,7 @@ const (
 func answerFrom(question string, sources []source) string {
 	query := questionTerms(question)
 	passages := readPassages(sources)
-	scorePassages(query, questionKind(question), passages)
+	scorePassages(query, questionKind(question), sources, passages)
 	ranked := slices.Clone(passages)
 	slices.SortStableFunc(ranked, func(a, b passage) int {
 		switch {
@@ -68,11 +68,11 @@ func answerFrom(question string, sources []source) string {
 	} else {
 		b.WriteString("ご質問にそのまま答える記述は見当たりませんでした。関係がありそうな記述を引用します。\n\n")
 	}
-	writeQuote(&b, sources, passages, best)
+	end := writeQuote(&b, sources, passages, best)
 	var related []passage
 	for _, p := range ranked[1:] {
 		if p.coverage >= coverageRelated && p.score >= best.score*0.5 && len(related) < maxRelated &&
-			(p.position < best.position || p.position > best.position+1) {
+			(p.position < best.position || p.position >= end) {
 			related = append(related, p)
 		}
 	}
@@ -86,25 +86,42 @@ func answerFrom(question string, sources []source) string {
 	return b.String()
 }
 
-// writeQuote writes a passage with its heading and its place. The sentence after it comes along if it leans on it.
-func writeQuote(b *strings.Builder, sources []source, passages []passage, p passage) {
+// writeQuote writes a passage with its heading and its place, and returns the position after what it has quoted: the
+// sentence that leans on the passage and the list that it introduces come along.
+func writeQuote(b *strings.Builder, sources []source, passages []passage, p passage) int {
 	from := sources[p.source]
 	if p.heading != "" && !strings.Contains(p.text, p.heading) {
 		fmt.Fprintf(b, "> **%s**\n>\n", escape(p.heading))
 	}
-	text := p.text
-	if next := p.position + 1; next < len(passages) && passages[next].source == p.source && passages[next].kind == kindProse &&
-		passages[next].paragraph == p.paragraph && leansBack(passages[next].text) {
-		if !isMark([]rune(text)[utf8.RuneCountInString(text)-1]) {
+	text, end := tidy(p.text), p.position+1
+	belongs := func(kind unitKind) bool {
+		return end < len(passages) && passages[end].source == p.source && passages[end].heading == p.heading && passages[end].kind == kind
+	}
+	if belongs(kindProse) && passages[end].paragraph == p.paragraph && leansBack(passages[end].text) {
+		if !isMark(lastRune(text)) {
 			text += "。"
 		}
-		text += passages[next].text
+		text += passages[end].text
+		end++
 	}
 	fmt.Fprintf(b, "> %s [%s]\n", escape(text), from.index)
+	if p.kind == kindProse && containsAny(p.text, "次の", "以下の", "下記の", "次に掲げる", "：", "とおり") && belongs(kindBullet) {
+		b.WriteString(">\n")
+		for range maxQuotedItems {
+			if !belongs(kindBullet) {
+				break
+			}
+			fmt.Fprintf(b, "> - %s\n", escape(passages[end].text))
+			end++
+		}
+	}
 	if label := from.label(); label != "" {
 		fmt.Fprintf(b, "\n出典: %s\n", escape(label))
 	}
+	return end
 }
+
+const maxQuotedItems = 10
 
 func nothingFound(sources []source) string {
 	var names []string
@@ -163,8 +180,8 @@ func withoutRepetitions(ranked []passage) []passage {
 }
 
 // scorePassages gives each passage the weight of the question's terms that it holds: rare ones count most, those of the
-// heading above it and of the sentence before it count in part.
-func scorePassages(query []weighted, kind answerKind, passages []passage) {
+// heading above it, of the file's name and of the sentence before it count in part.
+func scorePassages(query []weighted, kind answerKind, sources []source, passages []passage) {
 	held := make([]map[string]bool, len(passages))
 	frequency := make(map[string]int)
 	for i, p := range passages {
@@ -184,29 +201,34 @@ func scorePassages(query []weighted, kind answerKind, passages []passage) {
 	if total == 0 {
 		return
 	}
-	headings := make(map[string]map[string]bool)
+	headings, documents := make(map[string]map[string]bool), make(map[int]map[string]bool)
 	for i := range passages {
 		p := &passages[i]
-		heading, known := headings[p.heading]
-		if !known {
-			heading = termSet(p.heading)
-			headings[p.heading] = heading
+		if headings[p.heading] == nil {
+			headings[p.heading] = termSet(p.heading)
+		}
+		if documents[p.source] == nil {
+			documents[p.source] = termSet(sources[p.source].filename)
 		}
 		sum := 0.0
 		for _, t := range query {
+			part := 0.0
 			switch {
 			case held[i][t.term]:
-				sum += t.weight * idf(t.term)
-			case heading[t.term]:
-				sum += 0.8 * t.weight * idf(t.term)
+				part = 1
+			case headings[p.heading][t.term]:
+				part = 0.8
+			case documents[p.source][t.term]:
+				part = 0.6
 			case i > 0 && passages[i-1].source == p.source && held[i-1][t.term]:
-				sum += 0.4 * t.weight * idf(t.term)
+				part = 0.4
 			}
+			sum += part * t.weight * idf(t.term)
 		}
 		p.coverage = sum / total
 		p.score = p.coverage
 		if kind.fits(p.text) {
-			p.score *= 1.35
+			p.score *= 1.2
 		}
 		switch length := utf8.RuneCountInString(p.text); {
 		case length < 8:
@@ -225,11 +247,35 @@ func termSet(text string) map[string]bool {
 	return set
 }
 
-// questionTerms returns the terms that a question is about, without the words of asking.
+// questionTerms returns the terms that a question is about, without the words of asking. A long compound doesn't outweigh
+// the rest by its many pairs of characters, and what the question ends with, 課題 in 在宅勤務の課題は何ですか, counts more.
 func questionTerms(question string) []weighted {
-	return slices.DeleteFunc(terms(stripAsking(question)), func(t weighted) bool {
-		return t.weight < weightNumber/2 && !strings.ContainsFunc(t.term, func(r rune) bool { return scriptOf(r) != scriptHiragana })
-	})
+	const focus = 1.5
+	matter := stripAsking(question)
+	words := compounds(matter)
+	lengths := make(map[string]int)
+	last := make(map[string]bool)
+	for i, word := range words {
+		for _, t := range terms(word) {
+			lengths[t.term] = max(lengths[t.term], utf8.RuneCountInString(word))
+			last[t.term] = last[t.term] || i == len(words)-1
+		}
+	}
+	all := terms(matter)
+	out := all[:0]
+	for _, t := range all {
+		if t.weight < weightNumber/2 && !strings.ContainsFunc(t.term, func(r rune) bool { return scriptOf(r) != scriptHiragana }) {
+			continue // Grammar.
+		}
+		if n := lengths[t.term]; n > 2 {
+			t.weight /= math.Sqrt(float64(n - 1))
+		}
+		if last[t.term] {
+			t.weight *= focus
+		}
+		out = append(out, t)
+	}
+	return out
 }
 
 // stripAsking takes off a question the words that every question has.
@@ -262,7 +308,7 @@ func questionKind(question string) answerKind {
 		words string
 		kind  answerKind
 	}{
-		{"いくら 金額 費用 何円 料金 価格 単価 上限額 何人 何名 何件 何回 割合 何% 何パーセント", asksAmount},
+		{"率は 割合は いくら 金額 費用 何円 料金 価格 単価 上限額 何人 何名 何件 何回 割合 何% 何パーセント", asksAmount},
 		{"いつ 何日 何時 期限 期日 締切 締め切り 日程 何月 何年 何か月 何ヶ月 何週間 期間", asksTime},
 		{"誰 だれ どなた 担当者 責任者 どの部署", asksPerson},
 		{"どこ 場所 会場 所在地 住所", asksPlace},
@@ -284,7 +330,10 @@ func (k answerKind) fits(text string) bool {
 	var units string
 	switch k {
 	case asksTime:
-		units = "年 月 日 時 週 分 曜 期限 まで"
+		units = "年 月 日 時 週 分 曜"
+		if containsAny(text, "まで", "前日", "翌日", "当日", "正午", "月末", "期限", "以内") {
+			return true
+		}
 	case asksAmount:
 		units = "円 % 割 名 人 件 回 万 億 個 台 倍 ドル"
 	case asksPerson:

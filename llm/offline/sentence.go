@@ -60,12 +60,13 @@ func splitUnit(text string) []string {
 	var out []string
 	start := 0
 	for i := 0; i < len(runes); i++ {
-		end := sentenceEnd(runes, inside, i)
-		if end == 0 && i-start >= maxSentence {
+		end, ends := sentenceEnd(runes, inside, i)
+		if !ends {
+			if i-start < maxSentence {
+				i = max(i, end-1)
+				continue
+			}
 			end = cutLong(runes, start, i)
-		}
-		if end == 0 {
-			continue
 		}
 		if s := strings.TrimSpace(string(runes[start:end])); s != "" {
 			out = append(out, s)
@@ -78,43 +79,30 @@ func splitUnit(text string) []string {
 	return out
 }
 
-// sentenceEnd returns where the sentence ends that the mark at i closes, or 0 if it closes none.
-func sentenceEnd(runes []rune, inside []bool, i int) int {
-	r := runes[i]
-	switch r {
-	case '。', '｡', '！', '？', '!', '?', '．', '.':
-	default:
-		return 0
+// sentenceEnd says whether the marks that begin at i close a sentence, and where they end, brackets included. Where no mark
+// is, the end is 0.
+func sentenceEnd(runes []rune, inside []bool, i int) (end int, ends bool) {
+	if !isMark(runes[i]) {
+		return 0, false
 	}
-	end := i + 1
-	for end < len(runes) && (isMark(runes[end]) || isClosing(runes[end])) {
-		end++
+	mark := runes[i]
+	for end = i + 1; end < len(runes) && (isMark(runes[end]) || isClosing(runes[end])); end++ {
+		if runes[end] == '。' {
+			mark = '。' // The strongest one decides.
+		}
 	}
-	if inside[i] {
+	switch {
+	case inside[i]:
 		// Only the end of the quotation itself can be the end of a sentence: 「はい。」彼は答えた。
-		if inside[end-1] || continues(runes[end:]) {
-			return 0
-		}
-		return end
-	}
-	switch r {
-	case '。', '｡':
-		return end
-	case '！', '？':
-		if continues(runes[end:]) {
-			return 0
-		}
-		return end
-	case '．':
-		if between(runes, i, unicode.IsDigit) {
-			return 0
-		}
-		return end
+		return end, !inside[end-1] && !continues(runes[end:])
+	case mark == '。' || mark == '｡':
+		return end, true
+	case mark == '！' || mark == '？':
+		return end, !continues(runes[end:])
+	case mark == '．':
+		return end, !between(runes, i, unicode.IsDigit)
 	default:
-		if !endsLatin(runes, i, end) {
-			return 0
-		}
-		return end
+		return end, endsLatin(runes, i, end)
 	}
 }
 
@@ -160,7 +148,7 @@ func endsLatin(runes []rune, i, end int) bool {
 		return false
 	}
 	word := i
-	for word > 0 && (isASCIIAlnum(runes[word-1]) || runes[word-1] == '.') {
+	for word > 0 && i-word < 12 && (isASCIIAlnum(runes[word-1]) || runes[word-1] == '.') {
 		word--
 	}
 	return next == len(runes) || !isAbbreviation(string(runes[word:i]))

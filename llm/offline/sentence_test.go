@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -120,4 +121,18 @@ func FuzzSplitSentences(f *testing.F) {
 			t.Errorf("%d letters of %d", sum, all)
 		}
 	})
+}
+
+// Texts that are made to be slow aren't.
+func TestSplitHostileTexts(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 17
+	for _, piece := range []string{".", "。", "\n", "・\n", "「", "「。", "」", "a.", "（。\n", "日時：", "1.", "－", "👩‍", "　", "!a", ">", "`", "\t\t\tx\n", "第", "あ"} {
+		text := strings.Repeat(piece, size/len(piece))
+		start := time.Now()
+		offline.SplitSentences(text)
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("%q took %v", piece, took)
+		}
+	}
 }

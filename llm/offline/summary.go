@@ -27,7 +27,8 @@ type summary struct {
 
 // summarize extracts what a text is about: the sentences that are most like the rest of it, without repetitions.
 func summarize(ctx context.Context, text string, w wish) summary {
-	sentences := candidates(splitSentences(text))
+	all := splitSentences(text)
+	sentences := candidates(all)
 	if len(sentences) == 0 {
 		return summary{}
 	}
@@ -64,7 +65,9 @@ func summarize(ctx context.Context, text string, w wish) summary {
 		count++
 		return true
 	})
-	return compose(sentences, kept, picked, w)
+	s := compose(sentences, kept, picked, w)
+	s.keywords = keywords(all, 5)
+	return s
 }
 
 // compose brings the picked sentences into the order of the text.
@@ -96,7 +99,6 @@ func compose(sentences []sentence, kept, picked []int, w wish) summary {
 			s.requests = append(s.requests, tidy(candidate.text))
 		}
 	}
-	s.keywords = keywords(sentences, 5)
 	return s
 }
 
@@ -206,14 +208,20 @@ func leansBack(text string) bool {
 func isPleasantry(text string) bool {
 	for _, phrase := range []string{
 		"お世話になっております", "お世話になります", "お疲れ様です", "お疲れさまです", "よろしくお願い", "宜しくお願い", "拝啓", "敬具", "前略", "草々",
-		"ご清栄", "ご健勝", "ご隆盛", "時下ますます", "平素は", "平素より", "ご高配", "厚く御礼", "ありがとうございます", "ご査収",
+		"ご清栄", "ご健勝", "ご隆盛", "時下ますます", "平素は", "平素より", "ご高配", "厚く御礼", "ありがとうございます", "ありがとうございました", "ご査収",
 		"取り急ぎ", "ご不明な点", "ご不明点", "お気軽に", "何卒", "ご一読", "Best regards", "Kind regards", "Sincerely", "Thank you",
 	} {
 		if strings.Contains(text, phrase) {
 			return true
 		}
 	}
-	return strings.HasSuffix(strings.TrimRight(text, "。"), "と申します")
+	text = strings.TrimRight(text, "。")
+	for _, ending := range []string{"と申します", "でございます", "様", "御中", "各位", "殿"} { // Who writes, and to whom.
+		if strings.HasSuffix(text, ending) && utf8.RuneCountInString(text) <= 30 {
+			return true
+		}
+	}
+	return false
 }
 
 // isRequest says whether a sentence asks somebody to do something, or names a deadline.
@@ -243,9 +251,12 @@ func tidy(text string) string {
 func (s summary) markdown(w wish) string {
 	var b strings.Builder
 	if w.chars > 0 {
-		for _, point := range s.points {
+		for i, point := range s.points {
+			if i > 0 && needsSpace(s.points[i-1], point) {
+				b.WriteByte(' ')
+			}
 			b.WriteString(escape(point))
-			if !isMark([]rune(point)[len([]rune(point))-1]) {
+			if last := lastRune(point); !isMark(last) && !isClosing(last) {
 				b.WriteString("。")
 			}
 		}

@@ -31,18 +31,23 @@ func splitUnits(text string) []unit {
 		Replace(strings.ToValidUTF8(text, "\uFFFD"))
 	var s unitSplitter
 	lines := strings.Split(text, "\n")
-	for i, line := range lines {
+	end := len(lines) // The last line with text is lines[end-1].
+	for end > 0 && isBreak(lines[end-1]) {
+		end--
+	}
+	for i, line := range lines[:end] {
 		if i == 0 || isBreak(lines[i-1]) {
-			s.width = widestOf(lines[i:])
+			s.width = widestOf(lines[i:end])
 		}
-		s.line(line, followed(lines[i+1:]))
+		alone := (i == 0 || isBreak(lines[i-1])) && i+1 < end && isBreak(lines[i+1])
+		s.line(line, alone, i+1 < end)
 	}
 	s.flush()
 	return s.units
 }
 
-// line reads one line; followed says whether text comes after it.
-func (s *unitSplitter) line(raw string, followed bool) {
+// line reads one line. It is alone if the lines around it are empty, and followed if text comes after it.
+func (s *unitSplitter) line(raw string, alone, followed bool) {
 	line := strings.TrimSpace(raw)
 	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
 		s.flush()
@@ -82,7 +87,7 @@ func (s *unitSplitter) line(raw string, followed bool) {
 	default:
 		s.flush()
 		s.add(line, kindProse, width)
-		if followed && s.isBareHeading(line) {
+		if followed && s.isBareHeading(line, alone) {
 			s.kind = kindHeading
 			s.flush()
 		}
@@ -102,6 +107,9 @@ func (s *unitSplitter) joins(raw, line string) bool {
 	if openBracket(previous) && len(s.current) < 6 {
 		return true
 	}
+	if strings.ContainsRune("：:", last) {
+		return false
+	}
 	if isMark(last) || isClosing(last) && endsQuoted(previous) {
 		return false
 	}
@@ -111,13 +119,13 @@ func (s *unitSplitter) joins(raw, line string) bool {
 
 // isBareHeading says whether a line is a heading by its form alone: short, without final punctuation, far from the width
 // at which its paragraph is broken.
-func (s *unitSplitter) isBareHeading(line string) bool {
+func (s *unitSplitter) isBareHeading(line string, alone bool) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
 	if isMark(last) || strings.ContainsRune("、，,：:；;」", last) || isLabelled(line) {
 		return false
 	}
 	length := utf8.RuneCountInString(line)
-	if numbered(line) {
+	if numbered(line) || alone && !endsPolitely(line) {
 		return length <= maxHeading
 	}
 	return length <= 20 && s.width >= 30 && s.last*2 < s.width && !endsPolitely(line)
@@ -160,15 +168,6 @@ func needsSpace(before, after string) bool {
 // isBreak says whether a line is empty, or a rule: ---, ＝＝＝, ━━━.
 func isBreak(line string) bool {
 	return strings.Trim(line, " \t　-=*_~＝－―─━═＊＿…+.·") == ""
-}
-
-func followed(lines []string) bool {
-	for _, line := range lines {
-		if !isBreak(line) {
-			return true
-		}
-	}
-	return false
 }
 
 // widestOf returns the columns of the widest line up to the next break.
