@@ -21,12 +21,17 @@ type Hasher struct{ h *hasher }
 func NewHasher(cfg HashConfig) Hasher { return Hasher{newHasher(cfg.withDefaults())} }
 
 // Hash is hash.
-func (h Hasher) Hash(ctx context.Context, password string) (string, error) { return h.h.hash(ctx, password) }
+func (h Hasher) Hash(ctx context.Context, password string) (string, error) {
+	return h.h.hash(ctx, password)
+}
 
 // Verify is verify.
 func (h Hasher) Verify(ctx context.Context, encoded, password string) (bool, error) {
 	return h.h.verify(ctx, encoded, password)
 }
+
+// Occupy takes a place in a pool that checks one password at a time, until release is called.
+func Occupy(p *Pool) (release func()) { return Hasher{p.hasher}.Occupy() }
 
 // Occupy takes a place among the passwords that are being worked on, until release is called.
 func (h Hasher) Occupy() (release func()) {

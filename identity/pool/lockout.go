@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
@@ -99,21 +100,30 @@ func (p *Pool) count(ctx context.Context, key []byte, right bool) error {
 	}
 	now := p.now()
 	var refused bool
+	var after Attempts
 	err := p.store.UpdatePoolAttempts(ctx, key, now, func(a Attempts) Attempts {
 		refused = a.locked(now)
 		switch {
 		case refused:
-			return a
+			after = a
 		case right:
-			return Attempts{}
+			after = Attempts{}
 		default:
-			return a.failed(now)
+			after = a.failed(now)
 		}
+		return after
 	})
-	if err == nil && refused {
+	if err != nil {
+		return err
+	}
+	if refused {
 		return attemptsExceeded()
 	}
-	return err
+	if after.locked(now) {
+		p.cfg.Logger.InfoContext(ctx, "pool: an account is locked after wrong passwords",
+			"account", hex.EncodeToString(key[:8]), "failures", after.Failures, "until", after.LockedUntil)
+	}
+	return nil
 }
 
 // findUser returns the user with that name, a sub or an address, or nil.
