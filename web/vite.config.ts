@@ -6,7 +6,12 @@ const server = process.env.TSUMUGI_DEV_SERVER ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   plugins: [react()],
-  resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
+  resolve: {
+    alias: {
+      '@': fileURLToPath(new URL('./src', import.meta.url)),
+      'react-remove-scroll': fileURLToPath(new URL('./src/lib/removeScroll.tsx', import.meta.url)),
+    },
+  },
   server: {
     proxy: Object.fromEntries(
       ['/v1', '/pool', '/config.json', '/ping', '/openapi.yaml', '/docs'].map((path) => [path, server]),
@@ -23,6 +28,8 @@ export default defineConfig({
     environment: 'happy-dom',
     include: ['src/**/*.test.{ts,tsx}'],
     restoreMocks: true,
+    // A busy machine must not fail a test that only computes for long.
+    testTimeout: 30_000,
     css: false,
   },
 })

@@ -3,6 +3,16 @@ import { useRef } from 'react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SCROLL_PAUSE, Throttle, useScrollTrigger } from './scrollTrigger'
 
+function List({ enabled, onNear, count }: { enabled: boolean; onNear: () => void; count: number }) {
+  const root = useRef<HTMLDivElement>(null)
+  const sentinel = useScrollTrigger<HTMLDivElement>(root, { enabled, onNear, count })
+  return (
+    <div ref={root}>
+      <div ref={sentinel} />
+    </div>
+  )
+}
+
 describe('the throttle', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
@@ -36,7 +46,8 @@ describe('the throttle', () => {
 })
 
 describe('the scroll trigger', () => {
-  const observers: Array<{ options: IntersectionObserverInit | undefined; near: () => void; live: boolean }> = []
+  const observers: Array<{ options: IntersectionObserverInit | undefined; near: () => void; live: boolean }> =
+    []
 
   beforeEach(() => {
     vi.useFakeTimers()
@@ -45,7 +56,10 @@ describe('the scroll trigger', () => {
       'IntersectionObserver',
       class {
         readonly #entry
-        constructor(callback: (entries: Array<{ isIntersecting: boolean }>) => void, options?: IntersectionObserverInit) {
+        constructor(
+          callback: (entries: Array<{ isIntersecting: boolean }>) => void,
+          options?: IntersectionObserverInit,
+        ) {
           this.#entry = { options, near: () => callback([{ isIntersecting: true }]), live: false }
           observers.push(this.#entry)
         }
@@ -63,16 +77,6 @@ describe('the scroll trigger', () => {
     vi.unstubAllGlobals()
     vi.useRealTimers()
   })
-
-  function List({ enabled, onNear, count }: { enabled: boolean; onNear: () => void; count: number }) {
-    const root = useRef<HTMLDivElement>(null)
-    const sentinel = useScrollTrigger<HTMLDivElement>(root, { enabled, onNear, count })
-    return (
-      <div ref={root}>
-        <div ref={sentinel} />
-      </div>
-    )
-  }
 
   it('watches a margin of 100 px, only while there may be more', () => {
     const { rerender } = render(<List enabled={false} onNear={() => {}} count={0} />)

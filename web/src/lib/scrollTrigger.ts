@@ -1,4 +1,4 @@
-import { type RefObject, useEffect, useRef } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 
 /** How near the end must be before more is loaded, in pixels. */
 export const SCROLL_MARGIN = 100
@@ -63,11 +63,13 @@ export function useScrollTrigger<E extends HTMLElement>(
 ): RefObject<E | null> {
   const sentinel = useRef<E>(null)
   const latest = useRef(onNear)
-  latest.current = onNear
-  const throttle = useRef<Throttle>(null)
-  throttle.current ??= new Throttle(() => latest.current(), SCROLL_PAUSE)
+  const [throttle] = useState(() => new Throttle(() => latest.current(), SCROLL_PAUSE))
 
-  useEffect(() => () => throttle.current?.cancel(), [])
+  useEffect(() => {
+    latest.current = onNear
+  })
+
+  useEffect(() => () => throttle.cancel(), [throttle])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `count` re-observes, which reports a sentinel still near.
   useEffect(() => {
@@ -76,7 +78,7 @@ export function useScrollTrigger<E extends HTMLElement>(
     const margin = edge === 'end' ? `0px 0px ${SCROLL_MARGIN}px 0px` : `${SCROLL_MARGIN}px 0px 0px 0px`
     const observer = new IntersectionObserver(
       (entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) throttle.current?.call()
+        if (entries.some((entry) => entry.isIntersecting)) throttle.call()
       },
       { root: root.current, rootMargin: margin },
     )
@@ -84,7 +86,7 @@ export function useScrollTrigger<E extends HTMLElement>(
     return () => {
       observer.disconnect()
     }
-  }, [root, enabled, edge, count])
+  }, [root, enabled, edge, count, throttle])
 
   return sentinel
 }

@@ -1,10 +1,11 @@
 import { useAtom } from 'jotai'
-import { useEffect } from 'react'
+import { lazy, Suspense, useEffect } from 'react'
 import { useNavigate, useParams } from 'react-router'
 import { ime } from '@/lib/ime'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/overlays'
-import { Palette } from './Palette'
-import { ShortcutList } from './ShortcutList'
+
+const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }))
+const ShortcutList = lazy(async () => ({ default: (await import('./ShortcutList')).ShortcutList }))
 
 /** The keys of the whole app, and what they open. Stands once in /home. */
 export function Shortcuts() {
@@ -49,10 +50,10 @@ export function Shortcuts() {
   }, [navigate, skillId, setList, setPalette])
 
   return (
-    <>
+    <Suspense>
       {palette && <Palette onClose={() => setPalette(false)} />}
       {list && <ShortcutList onClose={() => setList(false)} />}
-    </>
+    </Suspense>
   )
 }
 
