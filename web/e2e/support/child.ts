@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+
+/** How long a program may take to become ready or to end. */
+const patienceMs = 40_000
+/** How much of a program's output is kept for the message about its failure. */
+const keptOutput = 16_000
+
+/** A program that a test has started. It ends with the test, at the latest with the worker. */
+export class Child {
+  readonly #process: ChildProcess
+  readonly #exited: Promise<void>
+  readonly #onExit = () => this.#process.kill('SIGTERM')
+  #output = ''
+
+  constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    this.#process = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#exited = new Promise((resolve) => {
+      this.#process.once('exit', () => resolve())
+      this.#process.once('error', (error) => {
+        this.#output += String(error)
+        resolve()
+      })
+    })
+    for (const stream of [this.#process.stdout, this.#process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-keptOutput)
+      })
+    }
+    process.once('exit', this.#onExit)
+  }
+
+  /** What it has written so far, the last part of it. */
+  get output(): string {
+    return this.#output
+  }
+
+  /** Waits until its standard output matches, and returns the match. */
+  async says(pattern: RegExp): Promise<RegExpMatchArray> {
+    const matched = new Promise<RegExpMatchArray>((resolve) => {
+      const look = () => {
+        const match = this.#output.match(pattern)
+        if (match === null) return
+        this.#process.stdout?.off('data', look)
+        resolve(match)
+      }
+      this.#process.stdout?.on('data', look)
+      look()
+    })
+    const ended = this.#exited.then(() => {
+      throw new Error(`The program ended before it was ready:\n${this.#output}`)
+    })
+    return within(Promise.race([matched, ended]), () => `${pattern} was not said:\n${this.#output}`)
+  }
+
+  /** Sends a signal and waits for the end. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    process.off('exit', this.#onExit)
+    this.#process.kill(signal)
+    await within(this.#exited, () => `The program did not end:\n${this.#output}`)
+  }
+}
+
+async function within<T>(promise: Promise<T>, message: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(message())), patienceMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

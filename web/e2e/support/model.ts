@@ -1,0 +1,188 @@
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Child } from './child'
+import { fakeModel } from './paths'
+
+/** How the scripted provider answers; llm/llmtest's Directive describes the fields. */
+export interface Directive {
+  readonly text?: string
+  readonly chars?: number
+  readonly seed?: number
+  readonly tokens_per_second?: number
+  readonly token_chars?: number
+  readonly first_token_ms?: number
+  readonly fail?: 'kill' | 'eof' | 'error' | 'filter'
+  readonly fail_after?: number
+  readonly status?: number
+  readonly title?: string
+}
+
+interface WireMessage {
+  role: string
+  content: string
+}
+
+interface WireRequest {
+  messages: WireMessage[]
+}
+
+/** A place in an answer at which the provider waits. */
+export interface Pause {
+  /** Resolves when everything before the place has been sent. */
+  readonly reached: Promise<void>
+  /** Lets the answer go on. */
+  release(): void
+}
+
+interface Gate extends Pause {
+  readonly question: string
+  /** Events of the stream that are let through. */
+  readonly after: number
+  readonly reach: () => void
+  readonly released: Promise<void>
+}
+
+/**
+ * The model provider of the tests: cmd/fakemodel, behind a relay that decides how a question is answered, counts how often
+ * it is asked, and can hold an answer at a place, so that a test need not race with it.
+ */
+export class Model {
+  readonly #child: Child
+  readonly #upstream: URL
+  readonly #relay: Server
+  readonly #asked: string[] = []
+  readonly #scripts = new Map<string, Directive[]>()
+  #gates: Gate[] = []
+
+  private constructor(child: Child, upstream: URL) {
+    this.#child = child
+    this.#upstream = upstream
+    this.#relay = createServer((incoming, outgoing) => {
+      this.#forward(incoming, outgoing).catch(() => outgoing.destroy())
+    })
+  }
+
+  static async start(): Promise<Model> {
+    const child = new Child(fakeModel, ['--listen', '127.0.0.1:0', '--tokens-per-second', '400'])
+    const [address] = await child.says(/http:\/\/\S+/)
+    const model = new Model(child, new URL(address))
+    await new Promise<void>((resolve) => model.#relay.listen(0, '127.0.0.1', resolve))
+    return model
+  }
+
+  async stop(): Promise<void> {
+    for (const gate of this.#gates) gate.release()
+    this.#relay.closeAllConnections()
+    await new Promise((resolve) => this.#relay.close(resolve))
+    await this.#child.end()
+  }
+
+  /** What OPENAI_BASE_URL is to be. */
+  get baseURL(): string {
+    return `http://127.0.0.1:${(this.#relay.address() as AddressInfo).port}/v1`
+  }
+
+  /** Says how a question is answered: the first time it is asked by the first directive, and so on; then by the last. */
+  script(question: string, ...directives: Directive[]): void {
+    this.#scripts.set(question, directives)
+  }
+
+  /** How often the provider was asked this question; requests for a title are not counted. */
+  asked(question: string): number {
+    return this.#asked.filter((content) => content.includes(question)).length
+  }
+
+  /** Holds the next answer to a question after so many events. */
+  pause(question: string, after: number): Pause {
+    let reach = () => {}
+    let release = () => {}
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve
+    })
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const gate: Gate = { question, after, reach, reached, release, released }
+    this.#gates.push(gate)
+    return gate
+  }
+
+  /** The whole text that a directive asks for, from the provider itself. */
+  async text(directive: Directive): Promise<string> {
+    const response = await fetch(new URL('/v1/chat/completions', this.#upstream), {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'test',
+        messages: [{ role: 'user', content: `@script ${JSON.stringify(directive)}` }],
+      }),
+    })
+    const answer = (await response.json()) as { choices: [{ message: WireMessage }] }
+    return answer.choices[0].message.content
+  }
+
+  async #forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
+    const { body, gate } = this.#direct(Buffer.concat(chunks))
+    const upstream = request(
+      new URL(incoming.url ?? '/', this.#upstream),
+      {
+        method: incoming.method ?? 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': body.length },
+      },
+      (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers)
+        outgoing.flushHeaders()
+        relay(response, outgoing, gate).catch(() => outgoing.destroy())
+      },
+    )
+    upstream.on('error', () => outgoing.destroy())
+    outgoing.on('close', () => upstream.destroy())
+    upstream.end(body)
+  }
+
+  /** Puts the directive in place of the question, where there is one. */
+  #direct(body: Buffer): { body: Buffer; gate?: Gate | undefined } {
+    if (body.length === 0) return { body }
+    const wire = JSON.parse(body.toString()) as WireRequest
+    const last = wire.messages.findLast((message) => message.role === 'user')
+    if (last === undefined) return { body }
+    const title = wire.messages.some(
+      ({ role, content }) => role === 'system' && content.includes('<task>title</task>'),
+    )
+    const content = last.content
+    const script = [...this.#scripts].findLast(([question]) => content.includes(question))?.[1]
+    if (script !== undefined) {
+      const times = title
+        ? 0
+        : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
+      last.content = `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`
+    }
+    if (title) return { body: Buffer.from(JSON.stringify(wire)) }
+    this.#asked.push(content)
+    const gate = this.#gates.find(({ question }) => content.includes(question))
+    this.#gates = this.#gates.filter((item) => item !== gate)
+    return { body: Buffer.from(JSON.stringify(wire)), gate }
+  }
+}
+
+/** Passes a stream on, event by event, and waits at the gate. */
+async function relay(from: IncomingMessage, to: ServerResponse, gate: Gate | undefined): Promise<void> {
+  let rest = ''
+  let sent = 0
+  from.setEncoding('utf8')
+  for await (const chunk of from) {
+    const events = (rest + String(chunk)).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      if (gate !== undefined && sent === gate.after) {
+        gate.reach()
+        await gate.released
+      }
+      if (to.destroyed) return
+      to.write(`${event}\n\n`)
+      sent++
+    }
+  }
+  to.end(rest)
+}

@@ -1,0 +1,75 @@
+import { test as base, expect } from '@playwright/test'
+import { Account, type Who } from './account'
+import { Chat } from './chat'
+import { Model } from './model'
+import { Tsumugi } from './tsumugi'
+import { watch } from './watch'
+
+interface WorkerFixtures {
+  /** The scripted model provider behind the server. */
+  readonly model: Model
+  /** The server under test, shared by the tests of a worker. */
+  readonly server: Tsumugi
+  /** Signs a demo user in outside the browser, once. */
+  readonly signIn: (who: Who) => Promise<Account>
+}
+
+interface TestFixtures {
+  /** Who is signed in when a test begins; null for nobody. */
+  readonly who: Who | null
+  /** The user of the test, outside the browser. */
+  readonly account: Account
+  readonly chat: Chat
+  /** A question nobody has asked before, and nobody will again. */
+  readonly question: string
+}
+
+/** The test of all files here: a page on the real server, in which nothing may go wrong unseen. */
+export const test = base.extend<TestFixtures, WorkerFixtures>({
+  model: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    async ({}, use) => {
+      const model = await Model.start()
+      await use(model)
+      await model.stop()
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  server: [
+    async ({ model }, use) => {
+      const server = await Tsumugi.start(model)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  signIn: [
+    async ({ server }, use) => {
+      const accounts = new Map<Who, Promise<Account>>()
+      await use((who) => {
+        const known = accounts.get(who) ?? Account.signIn(server.url, who)
+        accounts.set(who, known)
+        return known
+      })
+    },
+    { scope: 'worker' },
+  ],
+  who: ['user', { option: true }],
+  account: ({ who, signIn }, use) => signIn(who ?? 'user').then(use),
+  baseURL: ({ server }, use) => use(server.url),
+  storageState: async ({ who, server, account }, use) => {
+    if (who === null) return use({ cookies: [], origins: [] })
+    const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
+    await use({ cookies: [], origins: [{ origin: server.url, localStorage }] })
+  },
+  context: async ({ context }, use) => {
+    const troubles = await watch(context)
+    await use(context)
+    expect(troubles, 'what went wrong in the pages').toEqual([])
+  },
+  chat: ({ page, account }, use) => use(new Chat(page, account)),
+  // biome-ignore lint/correctness/noEmptyPattern: as above.
+  question: async ({}, use, info) => use(`${info.title}を確かめる質問です（${info.testId.slice(-6)}）。`),
+})
+
+export { expect }

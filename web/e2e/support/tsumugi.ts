@@ -1,0 +1,78 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Child } from './child'
+import type { Model } from './model'
+import { tsumugi } from './paths'
+
+/** The password of both demo users. */
+export const password = 'Tsumugi-Demo-1'
+
+/** The links that the header and the menus show. */
+const links = {
+  TSUMUGI_LINK_NEWS: 'https://example.com/news',
+  TSUMUGI_LINK_HELP: 'https://example.com/help',
+}
+
+/** bin/tsumugi with a database, data folder and port of its own. */
+export class Tsumugi {
+  readonly url: string
+  readonly #port: number
+  readonly #folder: string
+  readonly #env: Readonly<Record<string, string>>
+  #child: Child | null = null
+
+  private constructor(port: number, folder: string, env: Readonly<Record<string, string>>) {
+    this.#port = port
+    this.#folder = folder
+    this.#env = env
+    this.url = `http://127.0.0.1:${port}`
+  }
+
+  /** Starts a server that asks this model; without one, its own offline engine answers. */
+  static async start(model: Model | null): Promise<Tsumugi> {
+    const folder = await mkdtemp(join(tmpdir(), 'tsumugi-e2e-'))
+    // As root, the database runs as another user and has to get in.
+    await chmod(folder, 0o755)
+    const env = {
+      ...links,
+      TSUMUGI_DEMO_PASSWORD: password,
+      ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),
+    }
+    const server = new Tsumugi(await freePort(), folder, env)
+    await server.resume()
+    return server
+  }
+
+  /** Starts it again, on the same port and data. */
+  async resume(): Promise<void> {
+    const args = ['serve', '--listen', `127.0.0.1:${this.#port}`, '--data', join(this.#folder, 'data')]
+    this.#child = new Child(tsumugi, args, this.#env)
+    await this.#child.says(/Ctrl-C/)
+    const ready = await fetch(`${this.url}/readyz`)
+    if (!ready.ok) throw new Error(`not ready: ${ready.status}\n${this.#child.output}`)
+  }
+
+  /** Ends it as a crash would. */
+  async kill(): Promise<void> {
+    await this.#child?.end('SIGKILL')
+    this.#child = null
+  }
+
+  /** Stops it, and leaves nothing behind. */
+  async stop(): Promise<void> {
+    await this.#child?.end()
+    this.#child = null
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const address = probe.address()
+  await new Promise((resolve) => probe.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no free port')
+  return address.port
+}

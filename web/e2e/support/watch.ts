@@ -1,0 +1,34 @@
+import type { BrowserContext } from '@playwright/test'
+
+declare global {
+  interface Window {
+    /** Set by a script that should never have run. */
+    stolen?: boolean
+  }
+}
+
+/** The browser's own words for requests that failed: some tests make them fail on purpose. */
+const expected = /^Failed to load resource/
+
+/**
+ * Collects what no test may cause in any page of a context: scripts that throw, errors in the console, and breaches of the
+ * content security policy.
+ */
+export async function watch(context: BrowserContext): Promise<readonly string[]> {
+  const troubles: string[] = []
+  context.on('weberror', (error) => troubles.push(`thrown: ${error.error().stack ?? error.error().message}`))
+  context.on('console', (message) => {
+    if (message.type() === 'error' && !expected.test(message.text()))
+      troubles.push(`console: ${message.text()}`)
+  })
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) => {
+      reportError(
+        new Error(
+          `policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile} ${event.sample}`,
+        ),
+      )
+    })
+  })
+  return troubles
+}

@@ -1,0 +1,28 @@
+import { defineConfig } from '@playwright/test'
+import { findBrowser } from './e2e/support/browser'
+
+/** The browser tests: the real binary, a real database, and Debian's Chromium or the one that CHROMIUM names. */
+export default defineConfig({
+  testDir: './e2e',
+  outputDir: './test-results',
+  globalSetup: './e2e/support/prepare.ts',
+  // Each worker runs a server of its own; the files of tests share them out.
+  workers: 2,
+  forbidOnly: true,
+  timeout: 45_000,
+  expect: { timeout: 15_000 },
+  reporter: 'list',
+  use: {
+    locale: 'ja-JP',
+    timezoneId: 'Asia/Tokyo',
+    viewport: { width: 1280, height: 800 },
+    colorScheme: 'light',
+    screenshot: 'only-on-failure',
+    permissions: ['clipboard-read', 'clipboard-write'],
+    launchOptions: {
+      executablePath: findBrowser(),
+      // Chromium's sandbox refuses to start as root, which is what a container has.
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    },
+  },
+})
