@@ -226,9 +226,9 @@ func attemptFault(ctx, attemptCtx context.Context, err error) error {
 	}
 	switch cause := context.Cause(attemptCtx); {
 	case errors.Is(cause, errFirstToken):
-		return fault.Wrap(errFirstToken, CodeTimeout, detailFirstToken)
+		return fault.Wrap(errFirstToken, CodeTimeout, detailSilent)
 	case errors.Is(cause, errNextToken):
-		return fault.Wrap(errNextToken, CodeTimeout, detailNextToken)
+		return fault.Wrap(errNextToken, CodeTimeout, detailStalled)
 	}
 	var known *fault.Error
 	if errors.As(err, &known) {

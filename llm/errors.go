@@ -31,8 +31,8 @@ const (
 
 // What the end user reads. Each says what to do next.
 const (
-	detailFirstToken    = "モデルの応答が時間内に始まりませんでした。少し待ってから、もう一度お試しください。"
-	detailNextToken     = "モデルの応答が途中で止まりました。もう一度お試しください。"
+	detailSilent        = "モデルの応答が時間内に始まりませんでした。少し待ってから、もう一度お試しください。"
+	detailStalled       = "モデルの応答が途中で止まりました。もう一度お試しください。"
 	detailDeadline      = "回答の作成が時間内に終わりませんでした。もう一度お試しください。"
 	detailRateLimited   = "モデルの利用が混み合っています。少し時間をおいて、もう一度お試しください。"
 	detailQuota         = "モデルの利用枠を使い切っています。管理者にご連絡ください。"
@@ -160,8 +160,8 @@ func (e *providerError) Error() string {
 	return fmt.Sprintf("provider error %q (type %q, code %q)", e.message, e.kind, e.code)
 }
 
-// parseProviderError reads the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama), {"message": "…"}
-// (vLLM) or {"detail": …} (gateways). It returns nil if there is none.
+// parseProviderError reads the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama) or {"message": "…"}
+// (vLLM). It returns nil if there is none.
 func parseProviderError(body []byte) *providerError {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
@@ -170,9 +170,7 @@ func parseProviderError(body []byte) *providerError {
 		Type    string          `json:"type"`
 		Code    any             `json:"code"`
 	}
-	if json.Unmarshal(body, &outer) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(body, &outer) // What can be read of it is enough.
 	if len(outer.Error) > 0 && string(outer.Error) != "null" {
 		return parseErrorObject(outer.Error)
 	}

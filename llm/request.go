@@ -162,7 +162,7 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 	if reasoning != d.swapMaxTokens {
 		out.MaxCompletionTokens = req.MaxTokens
 	} else {
-		out.MaxTokens = req.MaxTokens
+		out.MaxTokens = req.MaxTokens //nolint:staticcheck // Deprecated by OpenAI only; the imitators know no other.
 	}
 	// go-openai refuses a temperature for reasoning models before it asks.
 	if req.Temperature != nil && !d.noTemperature && !reasoning {
@@ -183,7 +183,7 @@ type capture struct {
 // Do implements openai.HTTPDoer. Any status but 200 is returned as *statusError with a bounded part of its body; go-openai
 // would read all of it.
 func (c *capture) Do(req *http.Request) (*http.Response, error) {
-	response, err := c.client.Do(req)
+	response, err := c.client.Do(req) //nolint:gosec // The operator names the host.
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func backoff(attempt int, base, limit time.Duration) time.Duration {
 		}
 	}
 	wait = min(wait, limit)
-	return wait - rand.N(wait/2+1)
+	return wait - rand.N(wait/2+1) //nolint:gosec // Spreads clients; no secret.
 }
 
 // parseRetryAfter reads how long the provider wants to be left alone: OpenAI's retry-after-ms, or Retry-After in seconds

@@ -66,7 +66,7 @@ func TestR25_StallWhileConnecting(t *testing.T) {
 // The default limits, to the millisecond.
 func TestR25_DefaultLimits(t *testing.T) {
 	t.Parallel()
-	gap := func(d time.Duration) llmtest.Step { return llmtest.Pause(d) }
+	gap := llmtest.Pause
 	for name, test := range map[string]struct {
 		steps []llmtest.Step
 		want  time.Duration

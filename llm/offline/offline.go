@@ -114,11 +114,11 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 
 // completion is an answer ready to be sent.
 type completion struct {
-	pieces        []string
-	finish        llm.FinishReason
-	created       int64
-	usage         bool
-	input, output int // Tokens.
+	pieces  []string
+	finish  llm.FinishReason
+	created int64
+	usage   bool // The client wants to know the tokens.
+	input   int  // Tokens.
 }
 
 // limit cuts the answer off after so many tokens.
