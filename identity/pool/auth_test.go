@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
@@ -369,4 +370,30 @@ func TestDeletedUserIsGone(t *testing.T) {
 	wantRefusal(t, err, "UserNotFoundException", "User does not exist.")
 	_, err = f.signIn(t.Context(), email, password)
 	wantNotAuthorized(t, err, incorrect)
+}
+
+// late is a store where users turn out to be disabled, or to have another password, just after they were checked.
+type late struct{ pool.Store }
+
+func (late) CreateGrant(context.Context, pool.Grant, int64) error { return fault.Errorf(fault.Conflict, "") }
+
+func (late) CreateChallenge(context.Context, pool.Challenge, time.Time) error {
+	return fault.Errorf(fault.Conflict, "")
+}
+
+func (late) CompleteChallenge(context.Context, []byte, pool.Password, string, time.Time) (pool.User, error) {
+	return pool.User{}, fault.Errorf(fault.Conflict, "")
+}
+
+func TestR45_ChangesDuringASignInCount(t *testing.T) {
+	t.Parallel()
+	f := withNewcomer(t)
+	session := f.challenge(t, newcomer, temporary)
+	f.sdk = newSDK(serve(t, newPool(t, config(f.clock), late{f.db})))
+	_, err := f.signIn(t.Context(), email, password)
+	wantNotAuthorized(t, err, incorrect)
+	_, err = f.signIn(t.Context(), newcomer, temporary)
+	wantNotAuthorized(t, err, incorrect)
+	_, err = f.answer(t.Context(), session, answers(newcomer, chosen))
+	wantNotAuthorized(t, err, badSession)
 }
