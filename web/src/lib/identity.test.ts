@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from './api'
-import { chooseNewPassword, IdentityError, signIn } from './identity'
+import { chooseNewPassword, IdentityError, revoke, signIn } from './identity'
 import { identityMessage } from './identityMessages'
 import { readEndpoint, readToken } from './token'
 
@@ -65,6 +65,16 @@ describe('the identity client', () => {
     const error = await signIn(provider, 'a@b', 'pw').catch((cause: unknown) => cause)
     expect(error).toBeInstanceOf(IdentityError)
     expect(error).toMatchObject({ name: 'NotAuthorizedException', message: 'no', status: 400 })
+  })
+
+  it('revokes the refresh token of a session', async () => {
+    reply(200, {})
+    const tokens = { idToken: 'i', accessToken: 'a', refreshToken: 'r', expiresIn: 3600, tokenType: 'Bearer' }
+    await revoke({ authType: 'cognito', clientId: 'client', ...tokens })
+    expect(server.mock.calls[0]?.[1]?.headers).toMatchObject({
+      'X-Amz-Target': 'AWSCognitoIdentityProviderService.RevokeToken',
+    })
+    expect(sent()).toEqual({ ClientId: 'client', Token: 'r' })
   })
 
   it('says when the provider cannot be reached', async () => {

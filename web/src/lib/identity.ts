@@ -76,6 +76,11 @@ export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
   return tokensOf(answer.AuthenticationResult)
 }
 
+/** Ends the session of a password sign-in: its refresh token renews nothing any more. */
+export async function revoke(record: TokenRecord): Promise<void> {
+  await call(readEndpoint(), 'RevokeToken', { ClientId: record.clientId, Token: record.refreshToken })
+}
+
 /** Changes the password of the signed-in user. */
 export async function changePassword(accessToken: string, previous: string, proposed: string): Promise<void> {
   await call(readEndpoint(), 'ChangePassword', {
