@@ -375,7 +375,9 @@ func TestDeletedUserIsGone(t *testing.T) {
 // late is a store where users turn out to be disabled, or to have another password, just after they were checked.
 type late struct{ pool.Store }
 
-func (late) CreateGrant(context.Context, pool.Grant, int64) error { return fault.Errorf(fault.Conflict, "") }
+func (late) CreateGrant(context.Context, pool.Grant, int64) error {
+	return fault.Errorf(fault.Conflict, "")
+}
 
 func (late) CreateChallenge(context.Context, pool.Challenge, time.Time) error {
 	return fault.Errorf(fault.Conflict, "")

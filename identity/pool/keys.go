@@ -134,21 +134,22 @@ func (k *keyring) current(ctx context.Context) (signer, error) {
 
 var errUnknownKey = errors.New("pool: the token names no key of the pool")
 
-// Keyfunc is a jwt.Keyfunc: it returns the public key of one of the pool's tokens, for verifying them in this process.
-// Only the header kid counts: keys that a header brings along are never looked at. It reads the database at most once a
+// Keyfunc returns the way to find the public key of one of the pool's tokens, for verifying them in this process. Only
+// the header kid counts: keys that a header brings along are never looked at. It reads the database at most once a
 // minute, whatever the tokens name.
-func (p *Pool) Keyfunc(token *jwt.Token) (any, error) {
-	id, ok := token.Header["kid"].(string)
-	if !ok {
+func (p *Pool) Keyfunc(ctx context.Context) jwt.Keyfunc {
+	return func(token *jwt.Token) (any, error) {
+		id, ok := token.Header["kid"].(string)
+		if !ok {
+			return nil, errUnknownKey
+		}
+		for _, s := range p.keys.all(ctx) {
+			if s.id == id {
+				return &s.key.PublicKey, nil
+			}
+		}
 		return nil, errUnknownKey
 	}
-	// No request's context: what is read is for everybody, and its time is limited where it is read.
-	for _, s := range p.keys.all(context.Background()) {
-		if s.id == id {
-			return &s.key.PublicKey, nil
-		}
-	}
-	return nil, errUnknownKey
 }
 
 // RotateKey makes a new signing key. It is published within a minute and signs ten minutes later; the old one stays

@@ -109,7 +109,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(p.cfg.Issuer),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(p.now))
 	var claims accessClaims
-	_, err := parser.ParseWithClaims(token, &claims, p.Keyfunc)
+	_, err := parser.ParseWithClaims(token, &claims, p.Keyfunc(ctx))
 	expired := errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenInvalidIssuer)
 	if err != nil && !expired || claims.TokenUse != "access" || claims.ClientID != p.cfg.ClientID {
 		return GrantUser{}, invalid

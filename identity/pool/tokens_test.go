@@ -98,7 +98,7 @@ func TestR36_Claims(t *testing.T) {
 			t.Errorf("%s: groups %v", use, got["cognito:groups"])
 		}
 		// A stranger verifies it with nothing but the JWKS; the pool itself in process.
-		for name, key := range map[string]jwt.Keyfunc{"JWKS": set.Keyfunc, "in process": f.Keyfunc} {
+		for name, key := range map[string]jwt.Keyfunc{"JWKS": set.Keyfunc, "in process": f.Keyfunc(t.Context())} {
 			_, err := jwt.Parse(*c.token, key, jwt.WithValidMethods([]string{"RS256"}), jwt.WithIssuer(issuer), jwt.WithTimeFunc(f.clock.Now))
 			if err != nil {
 				t.Errorf("%s, %s: %v", use, name, err)
@@ -175,7 +175,7 @@ func TestR47_ForgedTokens(t *testing.T) {
 	must(t, err)
 	e := base64.RawURLEncoding.EncodeToString(big.NewInt(int64(own.E)).Bytes())
 	embedded := map[string]any{"kty": "RSA", "n": base64.RawURLEncoding.EncodeToString(own.N.Bytes()), "e": e, "alg": "RS256", "kid": kid}
-	public, err := f.Keyfunc(&jwt.Token{Header: header})
+	public, err := f.Keyfunc(t.Context())(&jwt.Token{Header: header})
 	must(t, err)
 	der, err := x509.MarshalPKIXPublicKey(public)
 	must(t, err)
@@ -373,7 +373,7 @@ func TestR49_UnknownKeysDoNotReachTheDatabase(t *testing.T) {
 	p := newPool(t, config(f.clock), counted)
 	before := counted.set(nil)
 	for range 1000 {
-		if _, err := p.Keyfunc(&jwt.Token{Header: map[string]any{"kid": uuid.NewString()}}); err == nil {
+		if _, err := p.Keyfunc(t.Context())(&jwt.Token{Header: map[string]any{"kid": uuid.NewString()}}); err == nil {
 			t.Fatal("an unknown key was found")
 		}
 	}
@@ -385,14 +385,14 @@ func TestR49_UnknownKeysDoNotReachTheDatabase(t *testing.T) {
 	f.clock.Advance(2 * time.Minute)
 	counted.set(context.DeadlineExceeded)
 	for range 100 {
-		_, err := p.Keyfunc(&jwt.Token{Header: id})
+		_, err := p.Keyfunc(t.Context())(&jwt.Token{Header: id})
 		must(t, err)
 	}
 	if n := counted.set(nil); n != before+1 {
 		t.Errorf("%d readings", n-before)
 	}
 	f.clock.Advance(5 * time.Second)
-	_, err := p.Keyfunc(&jwt.Token{Header: id})
+	_, err := p.Keyfunc(t.Context())(&jwt.Token{Header: id})
 	must(t, err)
 	if n := counted.set(nil); n != before+2 {
 		t.Errorf("%d readings", n-before)
