@@ -1,8 +1,8 @@
-import type { ReactNode } from 'react'
-import { useMatches } from 'react-router'
+import { type ReactNode, useContext } from 'react'
 import { PageTitle } from '@/components/PageTitle'
 import { ThreadLine } from '@/components/ThreadLine'
 import { cx } from '@/lib/cx'
+import { FrameContext } from '@/lib/frame'
 import styles from './ErrorPage.module.css'
 
 interface ErrorPageProps {
@@ -16,7 +16,7 @@ interface ErrorPageProps {
 
 /** A page that says what happened, what to do, and leads back. Stands alone or inside a layout. */
 export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps) {
-  const framed = useMatches().some((match) => match.pathname.startsWith('/home'))
+  const frame = useContext(FrameContext)
   const content = (
     <div className={styles.column}>
       <PageTitle>{title}</PageTitle>
@@ -34,10 +34,10 @@ export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps
       <div className={styles.actions}>{actions}</div>
     </div>
   )
-  const className = cx(styles.page, !framed && styles.standalone)
-  if (framed && document.querySelector('main')) return <div className={className}>{content}</div>
+  const className = cx(styles.page, frame === 'none' && styles.standalone)
+  if (frame === 'main') return <div className={className}>{content}</div>
   return (
-    <main className={className} tabIndex={-1}>
+    <main id="main" className={className} tabIndex={-1}>
       {content}
     </main>
   )

@@ -1,4 +1,5 @@
 import { Outlet } from 'react-router'
+import { FrameContext } from '@/lib/frame'
 import { Header } from './Header'
 import styles from './HomeLayout.module.css'
 import { texts } from './texts'
@@ -12,7 +13,9 @@ export function HomeLayout() {
       </button>
       <Header />
       <div className={styles.page}>
-        <Outlet />
+        <FrameContext value="home">
+          <Outlet />
+        </FrameContext>
       </div>
     </div>
   )

@@ -1,6 +1,6 @@
 import { useAtom } from 'jotai'
 import { lazy, Suspense, useEffect } from 'react'
-import { useNavigate, useParams } from 'react-router'
+import { useMatch, useNavigate } from 'react-router'
 import { ime } from '@/lib/ime'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/overlays'
 
@@ -12,7 +12,7 @@ export function Shortcuts() {
   const [palette, setPalette] = useAtom(paletteOpenAtom)
   const [list, setList] = useAtom(shortcutsOpenAtom)
   const navigate = useNavigate()
-  const { skillId } = useParams()
+  const skillId = useMatch('/home/skill/:skillId/*')?.params.skillId
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

@@ -1,6 +1,7 @@
 import { useAtom } from 'jotai'
 import { useEffect, useRef } from 'react'
 import { Outlet, useLocation } from 'react-router'
+import { FrameContext } from '@/lib/frame'
 import { NARROW, useMedia } from '@/lib/media'
 import { sidebarOpenAtom } from '@/lib/sidebar'
 import styles from './SkillLayout.module.css'
@@ -20,7 +21,9 @@ export function SkillLayout() {
         </aside>
       )}
       <main id="main" className={styles.main} tabIndex={-1}>
-        <Outlet />
+        <FrameContext value="main">
+          <Outlet />
+        </FrameContext>
       </main>
     </div>
   )

@@ -2,6 +2,7 @@
 export const texts = {
   label: 'スレッド',
   close: '閉じる',
+  skills: 'スキル一覧',
   newThread: '新しいスレッド',
   search: 'スレッドを検索',
   clear: '検索を消す',
