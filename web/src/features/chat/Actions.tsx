@@ -49,7 +49,7 @@ export function Actions({
           </IconButton>
         </>
       )}
-      {last && (
+      {last && message.status !== 'failed' && (
         <IconButton
           size="sm"
           label={texts.actions.regenerate}

@@ -132,7 +132,7 @@ function Ending({
       <div className={styles.failed}>
         <CircleAlert size={16} aria-hidden />
         <p>{message.error?.detail || texts.status.failed}</p>
-        {last && message.error?.retryable !== false && (
+        {last && (
           <Button size="sm" onClick={() => conversation.regenerate()}>
             <RotateCcw size={14} aria-hidden />
             {texts.status.again}

@@ -5,6 +5,7 @@ import { IconButton } from '@/components/IconButton'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { ime, isEnter } from '@/lib/ime'
+import { useMedia } from '@/lib/media'
 import styles from './Composer.module.css'
 import type { Conversation, Question } from './conversation'
 import { draftAtom, draftKey } from './drafts'
@@ -50,7 +51,9 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
     send()
   }
 
-  const placeholder = turns.length > 0 ? texts.composer.next : texts.composer.placeholder(skill.name)
+  const touch = useMedia('(pointer: coarse), (max-width: 720px)')
+  const words = turns.length > 0 ? texts.composer.next : texts.composer.placeholder(skill.name)
+  const placeholder = touch ? words : texts.composer.withKeys(words)
   return (
     <form className={styles.form} onSubmit={onSubmit}>
       {blocked && (
@@ -101,7 +104,6 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
       </div>
       {!blocked && (
         <div className={styles.note} id={noteId}>
-          <span>{texts.composer.keys('Enter', 'Shift + Enter')}</span>
           <Counter length={length} />
         </div>
       )}

@@ -2,6 +2,7 @@ import { useId, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { TextArea } from '@/components/Field'
+import styles from './Chat.module.css'
 import { texts } from './texts'
 
 /** The most characters of a comment. */
@@ -36,6 +37,7 @@ export function FeedbackDialog({
     >
       <form
         id={id}
+        className={styles.comment}
         onSubmit={(event) => {
           event.preventDefault()
           onSend(text.trim())

@@ -47,7 +47,9 @@ export interface ConversationApi {
 export interface ConversationEvents {
   readonly onThread: (thread: Thread) => void
   readonly onRunning: (threadId: string, running: boolean) => void
+  /** The text goes back to the composer; `onQuestionRetried` takes it away again. */
   readonly onQuestionLost: (conversation: Conversation, failure: SendFailure) => void
+  readonly onQuestionRetried: (conversation: Conversation, question: Question) => void
   readonly onTrouble: (what: 'regenerate' | 'stop' | 'feedback', retry: () => void, cause: unknown) => void
 }
 
@@ -323,7 +325,11 @@ export class Conversation {
   }
 
   #lose(question: Question, requestId: string, cause: Error): void {
-    const failure = { question, cause, retry: () => void this.ask(question, requestId) }
+    const retry = () => {
+      this.deps.events.onQuestionRetried(this, question)
+      void this.ask(question, requestId)
+    }
+    const failure = { question, cause, retry }
     this.#set({ turns: this.#without(requestId), failure, stopping: false })
     this.deps.events.onQuestionLost(this, failure)
   }

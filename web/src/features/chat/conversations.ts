@@ -5,7 +5,7 @@ import { AnswerStreams, browserFrames, browserWake, type LiveAnswer } from '@/li
 import { patchThread, upsertThread } from '@/lib/threads'
 import { toastFailure } from '@/lib/toast'
 import { Conversation, type ConversationEvents } from './conversation'
-import { draftKey, giveBack } from './drafts'
+import { draftKey, giveBack, takeBack } from './drafts'
 import { describeFailure } from './failures'
 import { texts } from './texts'
 
@@ -67,6 +67,9 @@ const events: ConversationEvents = {
   onQuestionLost: (conversation, { question }) => {
     if (question.kind !== 'text') return
     giveBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
+  },
+  onQuestionRetried: (conversation, question) => {
+    takeBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
   },
   onTrouble: (what, retry, cause) => {
     const message = {

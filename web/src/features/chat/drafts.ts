@@ -32,6 +32,12 @@ export function giveBack(key: string, text: string): void {
   if (store.get(draft) === '') store.set(draft, text)
 }
 
+/** Takes a text away that was given back, unless it has been changed. */
+export function takeBack(key: string, text: string): void {
+  const draft = draftAtom(key)
+  if (store.get(draft) === text) store.set(draft, '')
+}
+
 const prefix = 'tsumugiDraft:'
 
 function read(key: string): string {

@@ -19,12 +19,12 @@ export const texts = {
     label: '質問',
     placeholder: (name: string) => `${name}に質問する`,
     next: '続けて質問する',
-    keys: (send: string, newline: string) => `${send} で送信、${newline} で改行`,
+    withKeys: (words: string) => `${words}（Enter で送信、Shift + Enter で改行）`,
     send: '送信',
     stop: '回答を停止',
     remaining: (count: number) => `残り${count.toLocaleString('ja-JP')}文字`,
     over: (count: number) => `${count.toLocaleString('ja-JP')}文字超えています。短くしてください。`,
-    note: '回答には誤りが含まれることがあります。大切なことは元の資料で確かめてください。',
+    note: '回答には誤りが含まれることがあります。',
   },
 
   form: {

@@ -29,7 +29,7 @@ export function useFollow(first: string | undefined): Follow {
     box.scrollTo({ top: box.scrollHeight, behavior: smooth ? 'smooth' : 'instant' })
   }, [])
 
-  useFollowing(scroller, content, following, setAway)
+  useFollowing(scroller, content, following, setAway, first !== undefined)
   useKeepPlace(scroller, content, following, first)
   return { scroller, content, away, toEnd }
 }
@@ -39,8 +39,10 @@ function useFollowing(
   content: RefObject<HTMLDivElement | null>,
   following: RefObject<boolean>,
   setAway: (away: boolean) => void,
+  active: boolean,
 ): void {
   useLayoutEffect(() => {
+    if (!active) return
     const box = scroller.current
     const inner = content.current
     if (box === null || inner === null) return
@@ -70,7 +72,7 @@ function useFollowing(
       observer.disconnect()
       box.removeEventListener('scroll', onScroll)
     }
-  }, [scroller, content, following, setAway])
+  }, [scroller, content, following, setAway, active])
 }
 
 /** Remembers where the first item stands on the screen, and puts it back there when items have come before it. */

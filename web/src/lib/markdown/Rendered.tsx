@@ -60,16 +60,13 @@ interface BlockProps extends Required<Pick<MarkdownProps, 'citations' | 'onCite'
 const BlockView = memo(
   function BlockView({ block, tail, citations, onCite, onBlock }: BlockProps) {
     onBlock?.(block.source)
-    const context = useMemo(() => ({ growing: tail, onCite }), [tail, onCite])
     const shown = tail ? repairTail(block) : block
     const fence = shown.kind === 'code' ? readFence(shown.source) : null
     if (fence !== null) return <CodeBlock {...fence} growing={tail} />
     return (
-      <BlockContext value={context}>
-        <Plain source={block.source}>
-          <Marked block={shown} citations={citations} />
-        </Plain>
-      </BlockContext>
+      <Plain source={block.source}>
+        <MarkedUp block={shown} growing={tail} citations={citations} onCite={onCite} />
+      </Plain>
     )
   },
   (a, b) =>
@@ -80,19 +77,29 @@ const BlockView = memo(
     a.onCite === b.onCite,
 )
 
-function Marked({ block, citations }: { block: Block; citations: ReadonlySet<number> }) {
+function MarkedUp({
+  block,
+  growing,
+  citations,
+  onCite,
+}: Omit<BlockProps, 'tail' | 'onBlock'> & { growing: boolean }) {
   const prepared = prepare(block)
   const math = useLazyPart(formulas, prepared.math)
-  const rehypePlugins: NonNullable<Options['rehypePlugins']> = [rehypeBreaks, rehypeCitations(citations)]
+  const context = useMemo(
+    () => ({ growing, onCite, Formula: math?.Formula ?? null }),
+    [growing, onCite, math],
+  )
   return (
-    <ReactMarkdown
-      remarkPlugins={math ? [...remarkPlugins, math.remark] : remarkPlugins}
-      rehypePlugins={math ? [...rehypePlugins, math.rehype] : rehypePlugins}
-      components={elements}
-      urlTransform={safeUrl}
-    >
-      {prepared.markdown}
-    </ReactMarkdown>
+    <BlockContext value={context}>
+      <ReactMarkdown
+        remarkPlugins={math ? [...remarkPlugins, math.remark] : remarkPlugins}
+        rehypePlugins={[rehypeBreaks, rehypeCitations(citations)]}
+        components={elements}
+        urlTransform={safeUrl}
+      >
+        {prepared.markdown}
+      </ReactMarkdown>
+    </BlockContext>
   )
 }
 

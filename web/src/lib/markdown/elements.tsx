@@ -1,15 +1,22 @@
 import { ImageOff } from 'lucide-react'
-import { createContext, type ReactNode, useContext } from 'react'
+import { type ComponentType, createContext, type ReactNode, useContext } from 'react'
 import type { Components, ExtraProps } from 'react-markdown'
 import { CodeBlock } from './CodeBlock'
 import styles from './markdown.module.css'
+import type { FormulaProps } from './math'
 import { texts } from './texts'
 
-/** What a click on a citation does, and whether the block is still being written. */
-export const BlockContext = createContext<{
+/** What the elements of one block share. */
+export interface BlockState {
+  /** Whether the block is still being written. */
   readonly growing: boolean
+  /** What a click on a citation does. */
   readonly onCite: ((index: number) => void) | null
-}>({ growing: false, onCite: null })
+  /** Draws formulas; null until the part that can has been loaded. */
+  readonly Formula: ComponentType<FormulaProps> | null
+}
+
+export const BlockContext = createContext<BlockState>({ growing: false, onCite: null, Formula: null })
 
 /** Only the web and mail; a model's other addresses, relative ones too, lead nowhere good. */
 export function safeUrl(url: string): string {
@@ -36,14 +43,33 @@ function Picture({ src, alt = '' }: { src?: string | undefined; alt?: string | u
   )
 }
 
+type CodeElement = NonNullable<ExtraProps['node']>
+
 function Fence({ node }: ExtraProps) {
-  const { growing } = useContext(BlockContext)
+  const { growing, Formula } = useContext(BlockContext)
   const code = node?.children[0]
   if (code?.type !== 'element') return null
-  const names = Array.isArray(code.properties.className) ? code.properties.className.map(String) : []
+  const names = classNames(code)
+  const text = textOf(code)
+  if (names.includes('math-display') && Formula) return <Formula tex={text} display />
   const language = names.find((name) => name.startsWith('language-'))?.slice(9) ?? ''
-  const text = code.children.map((child) => (child.type === 'text' ? child.value : '')).join('')
   return <CodeBlock code={text.replace(/\n$/, '')} language={language} growing={growing} />
+}
+
+function Code({ node, children }: ExtraProps & { children?: ReactNode }) {
+  const { Formula } = useContext(BlockContext)
+  if (Formula && node && classNames(node).includes('math-inline'))
+    return <Formula tex={textOf(node)} display={false} />
+  return <code>{children}</code>
+}
+
+function classNames(element: CodeElement): readonly string[] {
+  const names = element.properties.className
+  return Array.isArray(names) ? names.map(String) : []
+}
+
+function textOf(element: CodeElement): string {
+  return element.children.map((child) => (child.type === 'text' ? child.value : '')).join('')
 }
 
 function Table({ children }: { children?: ReactNode }) {
@@ -82,6 +108,7 @@ export const elements: Components = {
   a: ({ href, children }) => <Anchor href={href}>{children}</Anchor>,
   img: ({ src, alt }) => <Picture src={typeof src === 'string' ? src : undefined} alt={alt} />,
   pre: Fence,
+  code: Code,
   table: ({ children }) => <Table>{children}</Table>,
   button: ({ value }) => <Cite value={value} />,
 }

@@ -3,17 +3,36 @@ import type { Element, ElementContent, Nodes, Root, Text } from 'hast'
 /** Where nothing is rewritten: code, links, formulas. */
 const closed = new Set(['code', 'pre', 'a', 'math', 'svg'])
 
-/** Models write `<br>` where Markdown has no line break, in the cells of tables. It is the one tag that counts. */
+/**
+ * Keeps lines as they were broken: in Japanese a line break is never a space, and models break lines where they mean
+ * it (the lines of a letter). `<br>`, which they write in the cells of tables, is the one tag that counts.
+ */
 export function rehypeBreaks() {
   return (tree: Root) => {
     eachParent(tree, (children) =>
-      children.map((child) =>
-        (child as Nodes).type === 'raw' && /^<br\s*\/?>$/i.test((child as unknown as { value: string }).value)
-          ? ({ type: 'element', tagName: 'br', properties: {}, children: [] } satisfies Element)
-          : child,
-      ),
+      children.flatMap((child) => (child.type === 'text' ? lines(child) : [unbroken(child)])),
     )
   }
+}
+
+function lines(text: Text): ElementContent[] {
+  // Between blocks a line break is only layout of the source.
+  if (!text.value.includes('\n') || text.value.trim() === '') return [text]
+  return text.value
+    .split('\n')
+    .flatMap((value, index): ElementContent[] => [
+      ...(index > 0 ? [lineBreak()] : []),
+      ...(value === '' ? [] : [{ type: 'text' as const, value }]),
+    ])
+}
+
+function unbroken(child: ElementContent): ElementContent {
+  const raw = child as Nodes
+  return raw.type === 'raw' && /^<br\s*\/?>$/i.test(raw.value) ? lineBreak() : child
+}
+
+function lineBreak(): Element {
+  return { type: 'element', tagName: 'br', properties: {}, children: [] }
 }
 
 /** Turns `[3]` into a reference where there is a source of that number. */
