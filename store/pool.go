@@ -110,7 +110,26 @@ func (db *DB) SetPoolPassword(ctx context.Context, sub uuid.UUID, password pool.
 		if tag.RowsAffected() == 0 {
 			return pgx.ErrNoRows
 		}
-		return revokePoolGrants(ctx, tx, sub, at)
+		return revokePoolGrants(ctx, tx, sub, uuid.Nil, at)
+	})
+}
+
+// ChangePoolPassword implements pool.Store.
+func (db *DB) ChangePoolPassword(
+	ctx context.Context, sub uuid.UUID, version int64, password pool.Password, keep uuid.UUID, at time.Time,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			UPDATE pool_users SET password_hash = $3, status = $4, temporary_until = $5, version = version + 1, updated_at = $6
+			WHERE sub = $1 AND version = $2 AND enabled`,
+			sub, version, password.Hash, password.Status, password.TemporaryUntil, at)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return errPoolUserChanged()
+		}
+		return revokePoolGrants(ctx, tx, sub, keep, at)
 	})
 }
 
@@ -128,7 +147,7 @@ func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled boo
 		if enabled {
 			return nil
 		}
-		return revokePoolGrants(ctx, tx, sub, at)
+		return revokePoolGrants(ctx, tx, sub, uuid.Nil, at)
 	})
 }
 
@@ -276,9 +295,13 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64) 
 func holdPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
 	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub, version)
 	if err == nil && tag.RowsAffected() == 0 {
-		return fault.Errorf(fault.Conflict, "ユーザーの状態が変わりました。")
+		return errPoolUserChanged()
 	}
 	return err
+}
+
+func errPoolUserChanged() error {
+	return fault.Errorf(fault.Conflict, "ユーザーの状態が変わりました。")
 }
 
 // poolGrantUser reads a grant and its user from one row. Both have a sub; it is the same one.
@@ -317,10 +340,12 @@ func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, at time.Time) error
 
 // RevokeGrants implements pool.Store.
 func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, at time.Time) error {
-	return db.tx(ctx, func(tx pgx.Tx) error { return revokePoolGrants(ctx, tx, sub, at) })
+	return db.tx(ctx, func(tx pgx.Tx) error { return revokePoolGrants(ctx, tx, sub, uuid.Nil, at) })
 }
 
-func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub uuid.UUID, at time.Time) error {
-	_, err := tx.Exec(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE sub = $1 AND revoked_at IS NULL`, sub, at)
+// revokePoolGrants ends all grants of a user but one.
+func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at time.Time) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1 AND id <> $2 AND revoked_at IS NULL`, sub, keep, at)
 	return err
 }

@@ -243,11 +243,22 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 		t.Errorf("the other one: %+v, %v", held, err)
 	}
 
+	third, err := f.grant(t, "third", 1, f.now)
+	must(t, err)
+	own := pool.Password{Hash: "own", Status: pool.StatusConfirmed}
+	wantCode(t, f.ChangePoolPassword(ctx, f.user.Sub, 2, own, third.ID, f.now), fault.Conflict)
+	must(t, f.ChangePoolPassword(ctx, f.user.Sub, 1, own, third.ID, f.now))
+	for id, revoked := range map[uuid.UUID]bool{second.ID: true, third.ID: false} {
+		if held, err = f.GrantByID(ctx, id); err != nil || (held.Grant.RevokedAt != nil) != revoked || held.User.Version != 2 {
+			t.Errorf("after a change of password: %+v, %v", held, err)
+		}
+	}
+
 	must(t, f.SetPoolUserEnabled(ctx, f.user.Sub, false, f.now))
-	if held, err = f.GrantByID(ctx, second.ID); err != nil || held.Grant.RevokedAt == nil || held.User.Enabled {
+	if held, err = f.GrantByID(ctx, third.ID); err != nil || held.Grant.RevokedAt == nil || held.User.Enabled {
 		t.Errorf("after disabling: %+v, %v", held, err)
 	}
-	for _, version := range []int64{1, 2} {
+	for _, version := range []int64{1, 2, 3} {
 		_, err = f.grant(t, "while disabled", version, f.now)
 		wantCode(t, err, fault.Conflict)
 		wantCode(t, f.challenge(t, "while disabled", version, f.now), fault.Conflict)
@@ -255,7 +266,7 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	must(t, f.SetPoolUserEnabled(ctx, f.user.Sub, true, f.now))
 	_, err = f.grant(t, "old proof", 1, f.now)
 	wantCode(t, err, fault.Conflict)
-	_, err = f.grant(t, "new proof", 3, f.now)
+	_, err = f.grant(t, "new proof", 4, f.now)
 	must(t, err)
 	must(t, f.DeletePoolUser(ctx, f.user.Sub))
 	_, err = f.GrantByToken(ctx, digest("new proof"))

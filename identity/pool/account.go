@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
@@ -59,4 +60,39 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.now())
+}
+
+// changePassword is the operation ChangePassword: who holds an access token and knows the password sets another one. The
+// other sessions end, and this one goes on.
+func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
+	token := in.text("AccessToken", tokenRule())
+	previous := in.text("PreviousPassword", rule{required: true, secret: true})
+	proposed := in.text("ProposedPassword", rule{required: true, secret: true})
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	held, err := p.holder(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if lacks := checkPolicy(proposed); lacks != "" {
+		return nil, invalidPassword(lacks)
+	}
+	user := held.User
+	err = p.checkPassword(ctx, attemptsKey(&user, ""), user.PasswordHash, previous)
+	if errors.Is(err, errLocked) {
+		return nil, &refusal{kind: "LimitExceededException", message: "Attempt limit exceeded, please try after some time."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := p.hasher.hash(ctx, proposed)
+	if err != nil {
+		return nil, err
+	}
+	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed}, held.Grant.ID, p.now())
+	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
+		return nil, incorrectPassword()
+	}
+	return empty{}, err
 }

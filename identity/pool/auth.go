@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -87,6 +88,9 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 		return nil, missingParameter(paramPassword)
 	}
 	user, err := p.authenticate(ctx, name, password)
+	if errors.Is(err, errLocked) {
+		return nil, notAuthorized("Password attempts exceeded")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +208,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 		return nil, err
 	}
 	if lacks := checkPolicy(password); lacks != "" {
-		return nil, &refusal{kind: "InvalidPasswordException", message: "Password does not conform to policy: " + lacks}
+		return nil, invalidPassword(lacks)
 	}
 	encoded, err := p.hasher.hash(ctx, password)
 	if err != nil {

@@ -372,10 +372,60 @@ func TestDeletedUserIsGone(t *testing.T) {
 	wantNotAuthorized(t, err, incorrect)
 }
 
+func (f *fixture) changePassword(ctx context.Context, token *string, previous, proposed string) error {
+	_, err := f.sdk.ChangePassword(ctx, &cognito.ChangePasswordInput{
+		AccessToken: token, PreviousPassword: aws.String(previous), ProposedPassword: aws.String(proposed),
+	})
+	return err
+}
+
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	here, elsewhere := f.mustSignIn(t), f.mustSignIn(t)
+	const next = "Momiji-2026-aki"
+
+	err := f.changePassword(ctx, here.AccessToken, password, "short")
+	wantRefusal(t, err, "InvalidPasswordException", "Password does not conform to policy: Password not long enough")
+	wantNotAuthorized(t, f.changePassword(ctx, here.IdToken, password, next), "Invalid Access Token")
+	must(t, f.changePassword(ctx, here.AccessToken, password, next))
+	_, err = f.signIn(ctx, email, password)
+	wantNotAuthorized(t, err, incorrect)
+	_, err = f.signIn(ctx, email, next)
+	must(t, err)
+	_, err = f.refresh(ctx, *here.RefreshToken)
+	must(t, err)
+	_, err = f.refresh(ctx, *elsewhere.RefreshToken)
+	wantNotAuthorized(t, err, "Refresh Token has been revoked")
+
+	// A stolen access token is no way to try passwords without end: they count as at sign-in.
+	for range 5 {
+		wantNotAuthorized(t, f.changePassword(ctx, here.AccessToken, "wrong", password), incorrect)
+	}
+	err = f.changePassword(ctx, here.AccessToken, next, password)
+	wantRefusal(t, err, "LimitExceededException", "Attempt limit exceeded, please try after some time.")
+	_, err = f.signIn(ctx, email, next)
+	wantNotAuthorized(t, err, exceeded)
+	f.clock.Advance(time.Second)
+	must(t, f.changePassword(ctx, here.AccessToken, next, password))
+
+	r := f.post(t, "ChangePassword", `{"AccessToken":"a.b.c"}`)
+	if r.status != 400 || r.fields["message"] != "2 validation errors detected: "+
+		"Value at 'previousPassword' failed to satisfy constraint: Member must not be null; "+
+		"Value at 'proposedPassword' failed to satisfy constraint: Member must not be null" {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+}
+
 // late is a store where users turn out to be disabled, or to have another password, just after they were checked.
 type late struct{ pool.Store }
 
 func (late) CreateGrant(context.Context, pool.Grant, int64) error {
+	return fault.Errorf(fault.Conflict, "")
+}
+
+func (late) ChangePoolPassword(context.Context, uuid.UUID, int64, pool.Password, uuid.UUID, time.Time) error {
 	return fault.Errorf(fault.Conflict, "")
 }
 
@@ -391,6 +441,7 @@ func TestR45_ChangesDuringASignInCount(t *testing.T) {
 	t.Parallel()
 	f := withNewcomer(t)
 	session := f.challenge(t, newcomer, temporary)
+	result := f.mustSignIn(t)
 	f.sdk = newSDK(serve(t, newPool(t, config(f.clock), late{f.db})))
 	_, err := f.signIn(t.Context(), email, password)
 	wantNotAuthorized(t, err, incorrect)
@@ -398,4 +449,5 @@ func TestR45_ChangesDuringASignInCount(t *testing.T) {
 	wantNotAuthorized(t, err, incorrect)
 	_, err = f.answer(t.Context(), session, answers(newcomer, chosen))
 	wantNotAuthorized(t, err, badSession)
+	wantNotAuthorized(t, f.changePassword(t.Context(), result.AccessToken, password, chosen), incorrect)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
@@ -18,6 +19,9 @@ const (
 	longestLock  = 15 * time.Minute
 	quietTime    = 15 * time.Minute
 )
+
+// errLocked says that the account is locked. Operations word it differently.
+var errLocked = errors.New("pool: too many wrong passwords")
 
 // at returns the attempts as they count now.
 func (a Attempts) at(now time.Time) Attempts {
@@ -55,38 +59,45 @@ func attemptsKey(user *User, name string) []byte {
 
 // authenticate returns the user with that name if the password is theirs and the account is not locked. Whatever is
 // wrong, the answer and the time that it takes are those for a wrong password.
-//
-// Passwords that arrive together are checked together, but their outcomes count one after the other: one that comes in
-// while the account is locked, or turned out right only after others had locked it, is refused unread. So trying many at
-// once tells no more than trying one by one.
 func (p *Pool) authenticate(ctx context.Context, name, password string) (User, error) {
 	user, err := p.findUser(ctx, name)
 	if err != nil {
 		return User{}, err
 	}
-	key := attemptsKey(user, normalizeName(name))
-	attempts, err := p.store.PoolAttempts(ctx, key)
-	if err != nil {
-		return User{}, err
-	}
-	if attempts.locked(p.now()) {
-		return User{}, attemptsExceeded()
-	}
 	encoded := ""
 	if user != nil {
 		encoded = user.PasswordHash
 	}
-	right, err := p.hasher.verify(ctx, encoded, password)
-	if err != nil {
+	if err := p.checkPassword(ctx, attemptsKey(user, normalizeName(name)), encoded, password); err != nil {
 		return User{}, err
-	}
-	if err := p.count(ctx, key, right); err != nil {
-		return User{}, err
-	}
-	if !right {
-		return User{}, incorrectPassword()
 	}
 	return *user, nil
+}
+
+// checkPassword refuses a password that is not the one that was hashed, and any while the account is locked.
+//
+// Passwords that arrive together are checked together, but their outcomes count one after the other: one that comes in
+// while the account is locked, or turned out right only after others had locked it, is refused unread. So trying many at
+// once tells no more than trying one by one.
+func (p *Pool) checkPassword(ctx context.Context, key []byte, encoded, password string) error {
+	attempts, err := p.store.PoolAttempts(ctx, key)
+	if err != nil {
+		return err
+	}
+	if attempts.locked(p.now()) {
+		return errLocked
+	}
+	right, err := p.hasher.verify(ctx, encoded, password)
+	if err != nil {
+		return err
+	}
+	if err := p.count(ctx, key, right); err != nil {
+		return err
+	}
+	if !right {
+		return incorrectPassword()
+	}
+	return nil
 }
 
 // count records the outcome of an attempt, or refuses it if the account has been locked meanwhile.
@@ -117,7 +128,7 @@ func (p *Pool) count(ctx context.Context, key []byte, right bool) error {
 		return err
 	}
 	if refused {
-		return attemptsExceeded()
+		return errLocked
 	}
 	if after.locked(now) {
 		p.cfg.Logger.InfoContext(ctx, "pool: an account is locked after wrong passwords",

@@ -101,6 +101,7 @@ func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
 		return nil, err
 	}
 	p.operations = map[string]operation{
+		"ChangePassword":         p.changePassword,
 		"GetUser":                p.getUser,
 		"GlobalSignOut":          p.globalSignOut,
 		"InitiateAuth":           p.initiateAuth,

@@ -28,7 +28,9 @@ func notAuthorized(message string) *refusal {
 
 func incorrectPassword() *refusal { return notAuthorized("Incorrect username or password.") }
 
-func attemptsExceeded() *refusal { return notAuthorized("Password attempts exceeded") }
+func invalidPassword(lacks string) *refusal {
+	return &refusal{kind: "InvalidPasswordException", message: "Password does not conform to policy: " + lacks}
+}
 
 func invalidParameter(format string, args ...any) *refusal {
 	return &refusal{kind: "InvalidParameterException", message: fmt.Sprintf(format, args...)}

@@ -111,6 +111,12 @@ type Store interface {
 	// there is no such user, the error has the code fault.NotFound.
 	SetPoolPassword(ctx context.Context, sub uuid.UUID, password Password, at time.Time) error
 
+	// ChangePoolPassword is SetPoolPassword for a user who has proved themself in the session of one grant, which goes on.
+	// If the user is no longer enabled or no longer the given version, the error has the code fault.Conflict.
+	ChangePoolPassword(
+		ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, at time.Time,
+	) error
+
 	// SetPoolUserEnabled lets a user sign in, or not; disabling ends challenges and grants. If there is no such user, the
 	// error has the code fault.NotFound.
 	SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error
