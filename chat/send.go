@@ -57,8 +57,8 @@ func (q Question) validate() error {
 	return nil
 }
 
-// commitTimeout bounds the transaction that stores a question. It does not end with the request: a client that leaves
-// must find its question.
+// commitTimeout bounds a transaction of the Service's own: one that stores a question does not end with the request,
+// because a client that leaves must find its question.
 const commitTimeout = 10 * time.Second
 
 // Send stores a question and starts its answer, or finds what the same request has begun before. It returns when the

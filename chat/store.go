@@ -117,8 +117,9 @@ type Store interface {
 	// ErrRequestConflict, ErrNotLast.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
 
-	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or it has
-	// ended, or the thread is gone, nothing is written and the error is ErrStaleRun.
+	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread is
+	// gone, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no error: the
+	// first try may have been stored although it was reported as failed.
 	EndGeneration(ctx context.Context, outcome Outcome) error
 
 	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.

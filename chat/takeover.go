@@ -66,7 +66,7 @@ func (s *Service) watchOver() {
 		case <-s.root.Done():
 			return
 		case <-heartbeat.C:
-			ctx, cancel := context.WithTimeout(s.root, s.cfg.Lease)
+			ctx, cancel := context.WithTimeout(s.root, commitTimeout)
 			if err := s.store.Heartbeat(ctx, s.serverID); err != nil {
 				s.log.Error("heartbeat failed", "err", err)
 			}
@@ -90,7 +90,7 @@ func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 	}
 	s.mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Lease)
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	jobs, err := s.store.TakeOver(ctx, s.serverID, held, lease, takeOverBatch)
 	if err != nil {

@@ -143,6 +143,7 @@ func TestStopWaitsForRunningAnswers(t *testing.T) {
 type flaky struct {
 	chat.Store
 	ends, begins atomic.Int32 // How many calls are still to fail.
+	acks         atomic.Int32 // How many ends are stored and still reported as failed.
 }
 
 var errFlaky = errors.New("the connection was lost")
@@ -151,7 +152,11 @@ func (s *flaky) EndGeneration(ctx context.Context, o chat.Outcome) error {
 	if s.ends.Add(-1) >= 0 {
 		return errFlaky
 	}
-	return s.Store.EndGeneration(ctx, o)
+	err := s.Store.EndGeneration(ctx, o)
+	if err == nil && s.acks.Add(-1) >= 0 {
+		return errFlaky
+	}
+	return err
 }
 
 func (s *flaky) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
@@ -170,6 +175,27 @@ func TestAnswerIsStoredOnceTheDatabaseIsBack(t *testing.T) {
 	f.server = f.start(llmtest.Say("残る"), db, chat.Config{StoreRetry: time.Millisecond})
 	if answer := f.wait(f.send(f.question("はい"))).Answer; answer.Content != "残る" {
 		t.Errorf("stored %+v", answer)
+	}
+}
+
+func TestEndWhoseCommitWasInDoubtIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db := &flaky{Store: f.db}
+	db.acks.Store(1)
+	model := llmtest.NewLive()
+	f.server = f.start(model, db, chat.Config{StoreRetry: time.Millisecond})
+	exchange := f.send(f.question("はい"))
+	attachment, err := f.server.Attach(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := attachment.Text.Watch("")
+	call := model.Next(t)
+	call.Emit("終わりまで")
+	call.Finish()
+	if raw := f.drain(w); deltas(t, raw) != "終わりまで" || !strings.Contains(raw, "[DONE]") {
+		t.Errorf("got %s", raw)
 	}
 }
 

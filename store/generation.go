@@ -124,7 +124,7 @@ func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) error {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return chat.ErrStaleRun
+			return checkEnded(ctx, tx, o)
 		}
 		tag, err = tx.Exec(ctx, `
 			UPDATE generations
@@ -139,6 +139,20 @@ func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) error {
 		}
 		return completeMessage(ctx, tx, o)
 	})
+}
+
+// checkEnded returns nil if this very run of this server has ended before: the first try was stored, and only its
+// acknowledgement was lost.
+func checkEnded(ctx context.Context, tx pgx.Tx, o chat.Outcome) error {
+	var ended bool
+	err := tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM generations
+		               WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NOT NULL)`,
+		o.MessageID, o.Run, o.ServerID).Scan(&ended)
+	if err == nil && !ended {
+		return chat.ErrStaleRun
+	}
+	return err
 }
 
 func completeMessage(ctx context.Context, tx pgx.Tx, o chat.Outcome) error {

@@ -63,12 +63,12 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	}
 	defer func() { _ = listener.Close() }() // The server has closed it, unless the start failed.
 
-	db, closeDB, err := c.openDatabase(ctx, log)
+	db, err := c.openDatabase(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeDB()) }()
-	s, err := c.wire(ctx, db, listener.Addr(), log)
+	defer func() { err = errors.Join(err, db.close()) }()
+	s, err := c.wire(ctx, db.DB, listener.Addr(), log)
 	if err != nil {
 		return err
 	}
@@ -80,6 +80,8 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 		select {
 		case <-ctx.Done():
 		case err = <-s.failed:
+		case <-db.gone:
+			err = errDatabaseGone // Its own error comes with its closing.
 		}
 	}
 	log.Info("stopping", "answers_being_written", s.chat.Running())
@@ -87,34 +89,48 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	return err
 }
 
+// database is the database, with the server that runs it if that is one of our own.
+type database struct {
+	*store.DB
+	server *postgres.Server // Nil where DATABASE_URL names the database.
+	gone   <-chan struct{}  // Closed if our own server cannot be kept running. Nil where there is none.
+}
+
+var errDatabaseGone = errors.New("the database of our own cannot be kept running")
+
 // openDatabase connects to the configured database, or starts one of our own, and brings its schema up to date.
-func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*store.DB, func() error, error) {
-	dsn, stop := c.DatabaseURL, func() error { return nil }
+func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*database, error) {
+	db, dsn := &database{}, c.DatabaseURL
 	if dsn == "" {
 		server, err := postgres.Start(ctx, postgres.Config{
 			DataDir: c.databaseDir(), BinDir: c.PostgresBin, Durable: true, Logger: log.With("part", "postgres"),
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		dsn, stop = server.DSN(), func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), databaseGrace)
-			defer cancel()
-			return server.Stop(ctx)
-		}
+		db.server, db.gone, dsn = server, server.Done(), server.DSN()
 	}
-	db, err := store.Open(ctx, dsn)
-	if err != nil {
-		return nil, nil, errors.Join(err, stop())
-	}
-	closeAll := func() error {
-		db.Close()
-		return stop()
+	var err error
+	if db.DB, err = store.Open(ctx, dsn); err != nil {
+		return nil, errors.Join(err, db.close())
 	}
 	if err := db.Migrate(ctx); err != nil {
-		return nil, nil, errors.Join(err, closeAll())
+		return nil, errors.Join(err, db.close())
 	}
-	return db, closeAll, nil
+	return db, nil
+}
+
+// close ends the connections and, if it is our own, the server.
+func (db *database) close() error {
+	if db.DB != nil {
+		db.Close()
+	}
+	if db.server == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), databaseGrace)
+	defer cancel()
+	return errors.Join(db.server.Err(), db.server.Stop(ctx))
 }
 
 // server is everything that runs once the database is there.
