@@ -1,0 +1,74 @@
+import { cleanup, render, screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { MemoryRouter, useLocation } from 'react-router'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Me } from '@/lib/api'
+import { UserMenu } from './UserMenu'
+
+const links = {
+  faq: 'https://example.com/faq',
+  contact: 'https://example.com/contact',
+  terms: 'https://example.com/terms',
+}
+
+function Place() {
+  return <output>{useLocation().pathname}</output>
+}
+
+describe('the user menu', () => {
+  afterEach(cleanup)
+
+  const open = async (change: Partial<Me>) => {
+    const me: Me = {
+      id: 'u',
+      name: '鈴木 花子',
+      email: 'hanako@demo.example',
+      role: 'general-user',
+      state: 'active',
+      auth_type: 'cognito',
+      organization: { id: 'o', name: 'デモ株式会社' },
+      ...change,
+    }
+    render(
+      <MemoryRouter initialEntries={['/home/skill']}>
+        <UserMenu me={me} links={links} narrow={false} />
+        <Place />
+      </MemoryRouter>,
+    )
+    await userEvent.click(screen.getByRole('button', { name: '鈴木 花子さんのメニュー' }))
+    return screen.getAllByRole('menuitem').map((item) => item.textContent)
+  }
+
+  it('shows name and address, and the settings to those who sign in with a password', async () => {
+    const items = await open({})
+    expect(items).toEqual(['設定', 'キーボードショートカット', 'ログアウト'])
+    expect(screen.getByText('hanako@demo.example')).toBeTruthy()
+    await userEvent.click(screen.getByRole('menuitem', { name: '設定' }))
+    expect(screen.getByRole('status').textContent).toBe('/setting/change-password')
+  })
+
+  it('shows the links to those who come from their organization', async () => {
+    const items = await open({ auth_type: 'federated_idp' })
+    expect(items).toEqual([
+      'よくある質問',
+      'お問い合わせ',
+      '利用規約',
+      'キーボードショートカット',
+      'ログアウト',
+    ])
+    expect(screen.getByRole('menuitem', { name: /お問い合わせ/ }).getAttribute('href')).toBe(links.contact)
+  })
+
+  it.each([
+    ['organization-admin', true],
+    ['organization-super-admin', true],
+    ['general-user', false],
+    ['system-admin', false],
+  ] as const)('shows 管理者画面 to %s: %s', async (role, shown) => {
+    const items = await open({ role })
+    expect(items.includes('管理者画面')).toBe(shown)
+    if (!shown) return
+    await userEvent.click(screen.getByRole('menuitem', { name: '管理者画面' }))
+    expect(screen.getByRole('status').textContent).toBe('/admin/contract')
+  })
+})

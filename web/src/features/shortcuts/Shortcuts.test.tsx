@@ -1,0 +1,104 @@
+import { QueryClientProvider } from '@tanstack/react-query'
+import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { Provider } from 'jotai'
+import { MemoryRouter, useLocation } from 'react-router'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Me, Skill, Thread } from '@/lib/api'
+import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/overlays'
+import { meQuery, queryClient, skillsQuery } from '@/lib/queries'
+import { store } from '@/lib/store'
+import { threadList } from '@/lib/threads'
+import { Shortcuts } from './Shortcuts'
+
+function Place() {
+  return <output>{useLocation().pathname}</output>
+}
+
+describe('the shortcuts', () => {
+  beforeEach(() => {
+    store.set(paletteOpenAtom, false)
+    store.set(shortcutsOpenAtom, false)
+    queryClient.setQueryData(meQuery.queryKey, { role: 'general-user', auth_type: 'cognito' } as Me)
+    queryClient.setQueryData(skillsQuery.queryKey, [
+      { id: 's1', name: '要約', description: '短くまとめます', icon_path: '/i.svg' } as Skill,
+    ])
+    threadList.update(() => [
+      {
+        id: 't1',
+        title: '四半期レポート',
+        skill: { id: 's1', name: '要約', icon_path: '/i.svg' },
+        touched_at: '2026-03-01T00:00:00Z',
+      } as Thread,
+    ])
+  })
+
+  afterEach(cleanup)
+
+  const show = (path: string) =>
+    render(
+      <Provider store={store}>
+        <QueryClientProvider client={queryClient}>
+          <MemoryRouter initialEntries={[path]}>
+            <Shortcuts />
+            <input aria-label="欄" />
+            <textarea data-composer aria-label="入力欄" />
+            <Place />
+          </MemoryRouter>
+        </QueryClientProvider>
+      </Provider>,
+    )
+  const place = () => document.querySelector('output')?.textContent
+
+  it('find threads by Ctrl K, and open one by Enter', async () => {
+    show('/home/skill')
+    fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true })
+    const field = await screen.findByRole('combobox')
+    fireEvent.change(field, { target: { value: 'ﾚﾎﾟｰﾄ' } })
+    expect(screen.getAllByRole('option').map((item) => item.textContent)).toEqual([
+      expect.stringMatching(/^四半期レポート/),
+    ])
+    fireEvent.keyDown(field, { key: 'Enter', keyCode: 229 })
+    expect(place()).toBe('/home/skill')
+    fireEvent.keyDown(field, { key: 'Enter', keyCode: 13 })
+    expect(place()).toBe('/home/skill/s1/chat/t1')
+    expect(screen.queryByRole('combobox')).toBeNull()
+  })
+
+  it('choose with the arrows', async () => {
+    show('/home/skill')
+    fireEvent.keyDown(document.body, { key: 'k', metaKey: true })
+    const field = await screen.findByRole('combobox')
+    fireEvent.keyDown(field, { key: 'ArrowDown' })
+    fireEvent.keyDown(field, { key: 'Enter', keyCode: 13 })
+    expect(place()).toBe('/home/skill/s1')
+  })
+
+  it('start a new thread with the skill at hand', () => {
+    show('/home/skill/s1/chat/t1')
+    fireEvent.keyDown(document.body, { key: 'O', ctrlKey: true, shiftKey: true })
+    expect(place()).toBe('/home/skill/s1')
+  })
+
+  it('go to the composer by /, but not while one is typing', () => {
+    show('/home/skill/s1')
+    fireEvent.keyDown(screen.getByLabelText('欄'), { key: '/' })
+    expect(document.activeElement).not.toBe(screen.getByLabelText('入力欄'))
+    fireEvent.keyDown(document.body, { key: '/' })
+    expect(document.activeElement).toBe(screen.getByLabelText('入力欄'))
+  })
+
+  it('show their list by ?', async () => {
+    show('/home/skill')
+    fireEvent.keyDown(screen.getByLabelText('欄'), { key: '?' })
+    expect(store.get(shortcutsOpenAtom)).toBe(false)
+    fireEvent.keyDown(document.body, { key: '?' })
+    expect(await screen.findByRole('dialog', { name: 'キーボードショートカット' })).toBeTruthy()
+    act(() => store.set(shortcutsOpenAtom, false))
+  })
+
+  it('leave the keys of an input method alone', () => {
+    show('/home/skill')
+    fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true, isComposing: true })
+    expect(store.get(paletteOpenAtom)).toBe(false)
+  })
+})

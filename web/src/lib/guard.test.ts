@@ -1,0 +1,68 @@
+import type { LoaderFunctionArgs } from 'react-router'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { adminOnly, signedIn } from './guard'
+import { queryClient } from './queries'
+import { takePlace } from './session'
+import { saveToken } from './token'
+
+const args = (path: string) =>
+  ({ request: new Request(`http://localhost:3000${path}`), params: {} }) as unknown as LoaderFunctionArgs
+
+const outcome = async (run: () => unknown) => {
+  try {
+    return await run()
+  } catch (thrown) {
+    if (thrown instanceof Response) return `→ ${thrown.headers.get('Location')}`
+    throw thrown
+  }
+}
+
+describe('the guards', () => {
+  const server = vi.fn<typeof fetch>()
+
+  beforeEach(() => {
+    localStorage.clear()
+    sessionStorage.clear()
+    queryClient.clear()
+    server.mockReset()
+    vi.stubGlobal('fetch', server)
+  })
+
+  afterEach(() => vi.unstubAllGlobals())
+
+  const signInAs = (role: string) => {
+    const tokens = { refreshToken: 'r', idToken: 'i', accessToken: 'a', expiresIn: 1, tokenType: 'Bearer' }
+    saveToken({ authType: 'cognito', clientId: 'c', ...tokens })
+    server.mockImplementation(async () => new Response(JSON.stringify({ role })))
+  }
+
+  it('send a visitor without a token to /login, and back to the page afterwards', async () => {
+    const loader = vi.fn()
+    expect(await outcome(() => signedIn(loader)(args('/home/skill?q=a'), {}))).toBe('→ /login')
+    expect(loader).not.toHaveBeenCalled()
+    expect(server).not.toHaveBeenCalled()
+    expect(takePlace()).toBe('/home/skill?q=a')
+  })
+
+  it('load the current user first, once for all loaders', async () => {
+    signInAs('general-user')
+    const loader = vi.fn(() => {
+      expect(server).toHaveBeenCalledTimes(1)
+      return 'loaded'
+    })
+    const guarded = signedIn(loader)
+    const results = await Promise.all([guarded(args('/home'), {}), guarded(args('/home'), {})])
+    expect(results).toEqual(['loaded', 'loaded'])
+    expect(server).toHaveBeenCalledTimes(1)
+  })
+
+  it.each([
+    ['general-user', '→ /home/skill'],
+    ['system-admin', '→ /home/skill'],
+    ['organization-admin', null],
+    ['organization-super-admin', null],
+  ])('let %s to the admin screens: %s', async (role, expected) => {
+    signInAs(role)
+    expect(await outcome(() => adminOnly()(args('/admin/contract'), {}))).toBe(expected)
+  })
+})
