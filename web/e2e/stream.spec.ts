@@ -1,17 +1,20 @@
 import { hold } from './support/hold'
+import { Line } from './support/line'
 import { expect, test } from './support/test'
 
+/** An answer slow enough to be watched, and what its thread is to be called. */
+const slow = { chars: 900, seed: 3, tokens_per_second: 120, title: '会議室の予約' }
+
 test.describe('an answer while it is written', () => {
-  test('grows before the eyes, and a reload in its middle loses and repeats nothing', async ({
+  test('R28: grows before the eyes, and a reload in its middle loses and repeats nothing', async ({
     chat,
     model,
     account,
     page,
     question,
   }) => {
-    const directive = { chars: 900, seed: 3, tokens_per_second: 120, title: '会議室の予約' }
-    model.script(question, directive)
-    const whole = await model.text(directive)
+    model.script(question, slow)
+    const whole = await model.text(slow)
     const middle = model.pause(question, 220)
 
     await chat.open()
@@ -44,5 +47,130 @@ test.describe('an answer while it is written', () => {
     expect(await chat.copied()).toBe(whole)
     expect(model.asked(question)).toBe(1)
     await expect(page.getByRole('heading', { level: 1, name: '会議室の予約' })).toBeVisible()
+  })
+
+  test('R28: completes when everybody has left, and is there on return', async ({
+    chat,
+    context,
+    model,
+    account,
+    question,
+  }) => {
+    model.script(question, slow)
+    const middle = model.pause(question, 100)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    const threadId = await chat.threadId()
+    const address = chat.page.url()
+    await chat.page.close()
+    middle.release()
+    await expect.poll(async () => (await account.messages(threadId)).at(-1)?.status).toBe('success')
+
+    const back = chat.in(await context.newPage())
+    await back.page.goto(address)
+    await back.finished()
+    expect(await back.copied()).toBe(await model.text(slow))
+    expect(model.asked(question)).toBe(1)
+  })
+
+  test('goes on while another page is read, and is still live on return', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, slow)
+    const middle = model.pause(question, 100)
+    const later = model.pause(question, 100)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    const threadId = await chat.threadId()
+    await page.getByRole('link', { name: 'Tsumugi スキル一覧' }).click()
+    await expect(page.getByRole('heading', { level: 2, name: '最近使ったスキル' })).toBeVisible()
+    const entry = page.getByRole('navigation', { name: 'スレッド' }).locator(`a[href$="${threadId}"]`)
+    await expect(entry).toContainText('回答を書いています')
+    await entry.click()
+    await expect(chat.answer).toHaveAttribute('aria-busy', 'true')
+    await expect.poll(() => chat.shown()).toBeGreaterThan(150)
+    middle.release()
+    later.release()
+    await chat.finished()
+    expect(await chat.copied()).toBe(await model.text(slow))
+    await expect(entry).not.toContainText('回答を書いています')
+    expect(model.asked(question)).toBe(1)
+  })
+
+  test('R17: is the same in two tabs, and stopping in either ends both', async ({
+    chat,
+    context,
+    model,
+    account,
+    question,
+  }) => {
+    model.script(question, slow)
+    const middle = model.pause(question, 120)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    const threadId = await chat.threadId()
+    const other = chat.in(await context.newPage())
+    await other.page.goto(chat.page.url())
+    await expect(other.answer).toHaveAttribute('aria-busy', 'true')
+    await expect.poll(() => other.shown()).toBeGreaterThan(150)
+    const text = await chat.answer.textContent()
+    await expect.poll(() => other.answer.textContent()).toBe(text)
+
+    await other.stop.click()
+    for (const tab of [chat, other]) {
+      await tab.finished()
+      await expect(tab.answer).toContainText('停止しました')
+    }
+    middle.release()
+    const stored = (await account.messages(threadId)).at(-1)
+    expect(stored).toMatchObject({ status: 'success', finish_reason: 'stopped' })
+    expect((await model.text(slow)).startsWith(stored?.content ?? '-')).toBe(true)
+    expect(await chat.copied()).toBe(stored?.content)
+    expect(await other.copied()).toBe(stored?.content)
+    expect(model.asked(question)).toBe(1)
+  })
+
+  test('is the same on another device, to the last character', async ({ chat, device, model, question }) => {
+    model.script(question, slow)
+    const middle = model.pause(question, 60)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    await chat.threadId()
+    const other = chat.in(await device())
+    await other.page.goto(chat.page.url())
+    await expect.poll(() => other.shown()).toBeGreaterThan(50)
+    middle.release()
+    for (const place of [chat, other]) await place.finished()
+    expect(await other.copied()).toBe(await model.text(slow))
+    expect(await chat.copied()).toBe(await model.text(slow))
+  })
+
+  test('survives the loss of the network', async ({ chat: near, device, server, model, question }) => {
+    model.script(question, slow)
+    const middle = model.pause(question, 120)
+    const line = await Line.start(server.url)
+    const page = await device(line.url)
+    const chat = near.in(page)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    await page.context().setOffline(true)
+    line.cut()
+    await expect(chat.answer.getByText('接続が切れました。つなぎ直しています')).toBeVisible()
+    await expect.poll(() => chat.shown()).toBeGreaterThan(150)
+    middle.release()
+    line.mend()
+    await page.context().setOffline(false)
+    await chat.finished()
+    expect(await chat.copied()).toBe(await model.text(slow))
+    expect(model.asked(question)).toBe(1)
+    await line.stop()
   })
 })

@@ -1,4 +1,4 @@
-import { test as base, expect } from '@playwright/test'
+import { type BrowserContext, test as base, expect, type Page } from '@playwright/test'
 import { Account, type Who } from './account'
 import { Chat } from './chat'
 import { Model } from './model'
@@ -14,12 +14,16 @@ interface WorkerFixtures {
   readonly signIn: (who: Who) => Promise<Account>
 }
 
+/** Opens a page on another device: nothing of this one's storage is there but the sign-in. */
+type Device = (url?: string) => Promise<Page>
+
 interface TestFixtures {
   /** Who is signed in when a test begins; null for nobody. */
   readonly who: Who | null
   /** The user of the test, outside the browser. */
   readonly account: Account
   readonly chat: Chat
+  readonly device: Device
   /** A question nobody has asked before, and nobody will again. */
   readonly question: string
 }
@@ -57,19 +61,35 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   who: ['user', { option: true }],
   account: ({ who, signIn }, use) => signIn(who ?? 'user').then(use),
   baseURL: ({ server }, use) => use(server.url),
-  storageState: async ({ who, server, account }, use) => {
-    if (who === null) return use({ cookies: [], origins: [] })
-    const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
-    await use({ cookies: [], origins: [{ origin: server.url, localStorage }] })
-  },
+  storageState: ({ who, server, account }, use) =>
+    use(who === null ? { cookies: [], origins: [] } : stateOf(server.url, account)),
   context: async ({ context }, use) => {
     const troubles = await watch(context)
     await use(context)
     expect(troubles, 'what went wrong in the pages').toEqual([])
   },
+  device: async ({ browser, server, account }, use) => {
+    const contexts: BrowserContext[] = []
+    const troubles: (readonly string[])[] = []
+    await use(async (url = server.url) => {
+      const storageState = stateOf(url, account)
+      const permissions = ['clipboard-read', 'clipboard-write']
+      const context = await browser.newContext({ baseURL: url, storageState, permissions })
+      contexts.push(context)
+      troubles.push(await watch(context))
+      return context.newPage()
+    })
+    for (const context of contexts) await context.close()
+    expect(troubles.flat(), 'what went wrong in the pages').toEqual([])
+  },
   chat: ({ page, account }, use) => use(new Chat(page, account)),
   // biome-ignore lint/correctness/noEmptyPattern: as above.
   question: async ({}, use, info) => use(`${info.title}を確かめる質問です（${info.testId.slice(-6)}）。`),
 })
+
+function stateOf(origin: string, account: Account) {
+  const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
+  return { cookies: [], origins: [{ origin, localStorage }] }
+}
 
 export { expect }

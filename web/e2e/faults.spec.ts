@@ -1,0 +1,107 @@
+import { expect, test } from './support/test'
+
+test.describe('when something breaks', () => {
+  test('R20: a server killed in mid-answer answers as a whole once it is back', async ({
+    chat,
+    model,
+    server,
+    account,
+    question,
+  }) => {
+    const first = { text: '一度目の答えです。'.repeat(40), tokens_per_second: 120 }
+    const second = { text: '二度目は、はじめから書き直した答えです。'.repeat(20), tokens_per_second: 200 }
+    model.script(question, first, second)
+    const middle = model.pause(question, 80)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    await expect(chat.answer).toContainText('一度目の答えです。')
+    const threadId = await chat.threadId()
+    await server.kill()
+    await expect(chat.answer.getByText('接続が切れました。つなぎ直しています')).toBeVisible()
+    await server.resume()
+    middle.release()
+
+    await chat.finished()
+    const shown = await chat.answer.textContent()
+    expect(shown).not.toContain('一度目')
+    expect(await chat.copied()).toBe(second.text)
+    const messages = await account.messages(threadId)
+    expect(messages.map(({ role, status }) => `${role} ${status}`)).toEqual([
+      'user success',
+      'assistant success',
+    ])
+    expect(messages.at(-1)?.content).toBe(second.text)
+    expect(model.asked(question)).toBe(2)
+  })
+
+  test('a failing provider leaves the partial text, the reason, and another try', async ({
+    chat,
+    model,
+    account,
+    page,
+    question,
+  }) => {
+    const answer = 'この答えは、途中までしか届きません。続きは、もう一度たずねると届きます。'
+    model.script(question, { text: answer, fail: 'error', fail_after: 18 }, { text: answer })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer).toContainText('この答えは、途中までしか届きません。')
+    await expect(chat.answer).not.toContainText('続きは')
+    const stored = (await account.messages(await chat.threadId())).at(-1)
+    expect(stored).toMatchObject({ status: 'failed', finish_reason: 'error', content: answer.slice(0, 18) })
+    await expect(chat.answer.getByText(stored?.error?.detail ?? '-')).toBeVisible()
+
+    await page.reload()
+    await expect(chat.answer.getByText(stored?.error?.detail ?? '-')).toBeVisible()
+    await chat.answer.getByRole('button', { name: 'もう一度', exact: true }).click()
+    await expect(chat.answer).toContainText('もう一度たずねると届きます。')
+    await chat.finished()
+    await expect(chat.answers).toHaveCount(1)
+    await expect(chat.answer.getByText(stored?.error?.detail ?? '-')).toBeHidden()
+    expect(await chat.copied()).toBe(answer)
+    expect(model.asked(question)).toBe(2)
+  })
+
+  test('an answer is made anew in the place of the old one', async ({
+    chat,
+    model,
+    page,
+    account,
+    question,
+  }) => {
+    model.script(question, { text: '最初の答えです。' }, { text: '作り直した答えです。' })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    await chat.answer.getByRole('button', { name: '回答を作り直す' }).click()
+    await expect(chat.answer).toContainText('作り直した答えです。')
+    await chat.finished()
+    await expect(chat.turns).toHaveCount(2)
+    await page.reload()
+    await chat.finished()
+    await expect(chat.answer).toContainText('作り直した答えです。')
+    await expect(chat.turns).toHaveCount(2)
+    const messages = await account.messages(await chat.threadId())
+    expect(messages.map(({ content }) => content)).toEqual([question, '作り直した答えです。'])
+  })
+
+  test('a question the server did not take comes back into the composer', async ({
+    chat,
+    context,
+    question,
+  }) => {
+    await chat.open()
+    await context.setOffline(true)
+    await chat.composer.fill(question)
+    await chat.composer.press('Enter')
+    const alert = chat.page.getByRole('alert').filter({ hasText: '送信できませんでした。' })
+    await expect(alert).toBeVisible({ timeout: 30_000 })
+    await expect(chat.composer).toHaveValue(question)
+    await context.setOffline(false)
+    await alert.getByRole('button', { name: 'やり直す' }).click()
+    await chat.finished()
+    await expect(chat.questions).toHaveCount(1)
+  })
+})
