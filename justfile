@@ -32,6 +32,10 @@ test: build browser
 browser:
     @scripts/browser
 
+# Measure against the goals and the peers; --quick takes a minute, --json FILE keeps every round, --only NAMES a part.
+bench *args: build browser
+    @scripts/bench {{ args }}
+
 # Format everything.
 fmt:
     gofmt -s -w $(git ls-files '*.go')

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// child makes the test binary run the command: the systems are started by it.
+const child = "TSUMUGI_BENCH_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(child) != "" {
+		main()
+		return
+	}
+	if err := os.Setenv(child, "1"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	return &bench{rounds: 1, quick: true, dir: t.TempDir(), progress: io.Discard}
+}
+
+// TestEverySystemDeliversTheText runs each measurement small: what is compared must be the same work.
+func TestEverySystemDeliversTheText(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{ours, r3labs, tmaxmax, bare} {
+		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
+			t.Parallel()
+			b, table := newBench(t), newTable("", "", "", name)
+			if err := burst(t.Context(), b, table, name, 3); err != nil {
+				t.Fatal(err)
+			}
+			if err := paced(t.Context(), b, table, name, 5, 10); err != nil {
+				t.Fatal(err)
+			}
+			if err := resume(t.Context(), b, table, name); err != nil {
+				t.Fatal(err)
+			}
+			twice := 0.0
+			if name == r3labs {
+				twice = resumers // It sends the event that the client names again.
+			}
+			for row, want := range map[string]float64{
+				"N = 3: watchers whose text differs": 0, "5 streams: tokens lost or twice": 0,
+				rowLost: 0, rowDuplicated: twice, rowResumeText: 0,
+			} {
+				if got := table.worst(row, name); got != want {
+					t.Errorf("%s: got %v, want %v", row, got, want)
+				}
+			}
+			if got := table.median("N = 3: thousand events/s", name); !(got > 0) {
+				t.Errorf("throughput is %v", got)
+			}
+		})
+	}
+}
+
+func TestDechunkerUndoesAnyCut(t *testing.T) {
+	t.Parallel()
+	coded := []byte("5\r\nhello\r\n1\r\n,\r\nb\r\n 日本語!\r\n")
+	const want = "hello, 日本語!"
+	for step := 1; step <= len(coded); step++ {
+		var d dechunker
+		var got []byte
+		for rest := coded; len(rest) > 0; rest = rest[min(step, len(rest)):] {
+			if _, err := d.feed(rest[:min(step, len(rest))], func(b []byte) bool { got = append(got, b...); return false }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if string(got) != want {
+			t.Errorf("in steps of %d: got %q", step, got)
+		}
+	}
+	var d dechunker
+	if _, err := d.feed([]byte("zz\r\n"), func([]byte) bool { return false }); err == nil {
+		t.Error("no size is read as one")
+	}
+}
+
+func TestReaderCountsWhatIsLostAndTwice(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		tokens           []int
+		lost, duplicated int
+	}{
+		"all":    {[]int{0, 1, 2, 3}, 0, 0},
+		"a hole": {[]int{0, 3}, 2, 0},
+		"twice":  {[]int{0, 1, 0, 1, 2, 3}, 0, 2},
+	} {
+		var stream []byte
+		for _, n := range test.tokens {
+			stream = appendFrame(stream, n)
+		}
+		for step := range len(stream) {
+			r := newReader(0, 4)
+			done := false
+			for rest := stream; len(rest) > 0; rest = rest[min(step+1, len(rest)):] {
+				done = r.take(rest[:min(step+1, len(rest))], time.Time{})
+			}
+			if !done || r.lost != test.lost || r.duplicated != test.duplicated {
+				t.Fatalf("%s in steps of %d: done %v, lost %d, twice %d", name, step+1, done, r.lost, r.duplicated)
+			}
+			if same := r.sum() == wantedText(0, 4); same != (test.lost == 0) {
+				t.Errorf("%s in steps of %d: the text is the same: %v", name, step+1, same)
+			}
+		}
+	}
+}
+
+// TestReaderJoinsTokensOfTwoEvents: an event that catches a client up may end inside a token.
+func TestReaderJoinsTokensOfTwoEvents(t *testing.T) {
+	t.Parallel()
+	text := appendToken(appendToken(nil, 0), 1)
+	r := newReader(0, 2)
+	r.take([]byte(dataStart+string(text[:9])+"\"}\n\n"), time.Time{})
+	if !r.take([]byte(dataStart+string(text[9:])+"\"}\n\n"), time.Time{}) || r.lost+r.duplicated != 0 {
+		t.Errorf("lost %d, twice %d, next %d", r.lost, r.duplicated, r.next)
+	}
+}
+
+func TestTokensSpellTheirNumber(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, base - 1, base, 123_456_789} {
+		token := appendToken(nil, n)
+		if got := readToken(token); got != n || len(token) != tokenBytes {
+			t.Errorf("%d: %q spells %d", n, token, got)
+		}
+	}
+	if got := readToken([]byte("abcdef")); got != -1 {
+		t.Errorf("no token spells %d", got)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		values  []float64
+		q, want float64
+	}{
+		{[]float64{3, 1, 2}, 0.5, 2}, {[]float64{4, 1, 3, 2}, 0.5, 2}, {[]float64{7}, 0.99, 7}, {[]float64{1, 2}, 0.99, 2},
+		{[]float64{1, 2}, 0, 1},
+	} {
+		if got := quantile(test.values, test.q); got != test.want {
+			t.Errorf("%v at %v: got %v, want %v", test.values, test.q, got, test.want)
+		}
+	}
+	if got := quantile(nil, 0.5); !math.IsNaN(got) {
+		t.Errorf("of nothing: %v", got)
+	}
+}
+
+func TestTablePrintsMediansAndRatios(t *testing.T) {
+	t.Parallel()
+	table := newTable("Title", "Method.", "b", "a", "b", "c")
+	for _, v := range []float64{30_000, 10, 20_000} {
+		table.add("row", "a", 0, v)
+	}
+	table.add("row", "b", 0, 1000)
+	var out bytes.Buffer
+	table.write(&out)
+	if want := "| row | 20,000 (20×) | 1,000 (1.0×) | – |\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("got %s", out.String())
+	}
+	for value, want := range map[float64]string{1234567.8: "1,234,567.8", 999: "999.0", -1000: "-1,000.0"} {
+		if got := number(value, 1); got != want {
+			t.Errorf("%v: got %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestWrongArgumentsAreNamed(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"nonsense": {"--only", "nonsense"}, "--rounds": {"--rounds", "0"}, "surplus": {"surplus"},
+	} {
+		err := run(context.Background(), args, nil, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	if err := runPeer(t.Context(), "nobody", 0, strings.NewReader(""), io.Discard); err == nil {
+		t.Error("a system that does not exist was started")
+	}
+}
+
+func TestProcessIsRead(t *testing.T) {
+	t.Parallel()
+	s, err := startSystem(t.Context(), newBench(t), ours, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.stop()
+	if used, err := s.cpu(); err != nil || used < 0 {
+		t.Errorf("cpu: %v %v", used, err)
+	}
+	if kib, err := s.memory(); err != nil || kib < 1000 {
+		t.Errorf("memory of process %s: %v %v", strconv.Itoa(s.cmd.Process.Pid), kib, err)
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+)
+
+// browserRun is what the browser's part prints.
+type browserRun struct {
+	Chromium  string  `json:"chromium"`
+	Seconds   float64 `json:"seconds"`
+	LongTasks int     `json:"long_tasks"`
+	Longest   float64 `json:"longest_ms"`
+	Frames    int     `json:"frames"`
+	Frame50   float64 `json:"frame_p50_ms"`
+	Frame95   float64 `json:"frame_p95_ms"`
+	Dropped   int     `json:"dropped"`
+	Busy      float64 `json:"main_thread_share"`
+	HeapMB    float64 `json:"heap_mb"`
+	Same      bool    `json:"text_same"`
+	LandingKB float64 `json:"landing_js_kb"`
+	ChatKB    float64 `json:"chat_js_kb"`
+}
+
+// measureBrowser has Chromium show an answer of 100 KB that comes at 200 tokens/s.
+func measureBrowser(ctx context.Context, b *bench) error {
+	p, err := startProduct(ctx, b)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	size := 100 << 10
+	if b.quick {
+		size = 12 << 10
+	}
+	b.say("The browser shows an answer of %d KB at 200 tokens/s", size>>10)
+	cmd := exec.CommandContext(ctx, "node", b.script, p.url, demoUser, demoPassword, fmt.Sprint(size)) //nolint:gosec // Our own script.
+	cmd.Stderr = b.progress
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", b.script, err)
+	}
+	var r browserRun
+	if err := json.Unmarshal(out, &r); err != nil {
+		return err
+	}
+	if r.Frames == 0 {
+		return errors.New("no frame was drawn")
+	}
+	b.report.Machine.Versions["Chromium"] = r.Chromium
+	b.browserTable(size, r)
+	return nil
+}
+
+func (b *bench) browserTable(size int, r browserRun) {
+	const column = "tsumugi"
+	t := newTable(fmt.Sprintf("An answer of %d KB at 200 tokens/s in Chromium", size>>10),
+		"The real app and server; Markdown with headings, lists, tables, code and math, two characters a token. Once. A frame "+
+			"is dropped when the next one comes later than one and a half times 16.7 ms, counted by how many are missing.",
+		"", column)
+	b.report.Sections = append(b.report.Sections, t)
+	same := 0.0
+	if !r.Same {
+		same = 1
+	}
+	for _, v := range []struct {
+		name   string
+		digits int
+		value  float64
+	}{
+		{"long tasks (> 50 ms)", 0, float64(r.LongTasks)}, {"longest task, ms (0: none over 50)", 0, r.Longest},
+		{"frame, p50 ms", 1, r.Frame50}, {"frame, p95 ms", 1, r.Frame95},
+		{"dropped frames, of 1,000", 1, 1000 * float64(r.Dropped) / float64(r.Frames+r.Dropped)},
+		{"main thread busy, %", 0, 100 * r.Busy}, {"JS heap at the end, MB", 1, r.HeapMB},
+		{"answers whose text differs from the stored one", 0, same},
+		{"seconds it took", 1, r.Seconds},
+		{"JavaScript of the landing page, KB gz", 1, r.LandingKB}, {"JavaScript of the chat route, KB gz", 1, r.ChatKB},
+	} {
+		t.add(v.name, column, v.digits, v.value)
+	}
+	b.report.atMost("browser: long tasks", float64(r.LongTasks), 0, 0, "")
+	b.report.atMost("browser: frame, p95", r.Frame95, 17, 1, " ms")
+	b.report.atMost("JavaScript of the chat route, first load", r.ChatKB, 250, 0, " KB gz")
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a server that is measured.
+type process struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Scanner
+	logs *os.File
+}
+
+// startProcess starts a program whose output goes to a log file in dir. It is ended by stop, or with ctx.
+func startProcess(ctx context.Context, dir, name string, environ []string, program string, args ...string) (*process, error) {
+	logs, err := os.CreateTemp(dir, name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.CommandContext(ctx, program, args...), logs: logs} //nolint:gosec // Our own programs.
+	p.cmd.Env = append(os.Environ(), environ...)
+	p.cmd.Stderr = logs
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
+	p.cmd.WaitDelay = 15 * time.Second
+	out, err := p.cmd.StdoutPipe()
+	if err == nil {
+		p.in, err = p.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, logs.Close())
+	}
+	p.out = bufio.NewScanner(out)
+	return p, nil
+}
+
+// await reads the program's output up to a line that matches, and returns its first group.
+func (p *process) await(pattern string) (string, error) {
+	want := regexp.MustCompile(pattern)
+	for p.out.Scan() {
+		if match := want.FindStringSubmatch(p.out.Text()); match != nil {
+			return match[1], nil
+		}
+	}
+	logs, _ := os.ReadFile(p.logs.Name())
+	return "", fmt.Errorf("%s ended: %s", filepath.Base(p.cmd.Path), logs)
+}
+
+// drain reads the rest of the output, which nobody needs, so that the program can go on writing. The goroutine ends with
+// the program.
+func (p *process) drain() {
+	go func() {
+		for p.out.Scan() {
+			continue
+		}
+	}()
+}
+
+// stop ends the program and waits for it.
+func (p *process) stop() {
+	_ = p.in.Close()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.cmd.Wait() // Ended by a signal, as it should be.
+	_ = p.logs.Close()
+}
+
+// tick is the unit of CPU time in /proc, the same on every Linux.
+const tick = 10 * time.Millisecond
+
+// cpu returns the time that the process has spent computing, in it and in the kernel for it.
+func (p *process) cpu() (time.Duration, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The second field, the name, may hold anything but ends with the last parenthesis. utime and stime are 14 and 15.
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	const utime, stime = 14 - 3, 15 - 3
+	if len(fields) <= stime {
+		return 0, fmt.Errorf("cannot read /proc/%d/stat", p.cmd.Process.Pid)
+	}
+	user, err1 := strconv.Atoi(fields[utime])
+	system, err2 := strconv.Atoi(fields[stime])
+	return time.Duration(user+system) * tick, errors.Join(err1, err2)
+}
+
+// memory returns how much memory of the machine the process holds, in KiB.
+func (p *process) memory() (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	match := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	if match == nil {
+		return 0, fmt.Errorf("cannot read /proc/%d/status", p.cmd.Process.Pid)
+	}
+	return strconv.ParseFloat(string(match[1]), 64)
+}
+
+// system is a hub in a process of its own, as the load generator sees it.
+type system struct {
+	*process
+	name    string
+	address string
+	streams int
+}
+
+// startSystem starts this program again as the process of a hub, with streams opened.
+func startSystem(ctx context.Context, b *bench, name string, streams, replay int) (*system, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p, err := startProcess(ctx, b.dir, "peer", nil, self, "peer", name, strconv.Itoa(replay))
+	if err != nil {
+		return nil, err
+	}
+	s := &system{process: p, name: name, streams: streams}
+	hello, err := s.answer()
+	if err == nil {
+		s.address = hello.Address
+		_, err = s.tell(order{Op: "open", Streams: streams})
+	}
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// tell gives an order and waits until it is carried out.
+func (s *system) tell(o order) (reply, error) {
+	line, err := json.Marshal(o)
+	if err != nil {
+		return reply{}, err
+	}
+	if _, err := s.in.Write(append(line, '\n')); err != nil {
+		return reply{}, err
+	}
+	return s.answer()
+}
+
+func (s *system) answer() (reply, error) {
+	var r reply
+	if !s.out.Scan() {
+		logs, _ := os.ReadFile(s.logs.Name())
+		return r, fmt.Errorf("%s ended: %s", s.name, logs)
+	}
+	return r, json.Unmarshal(s.out.Bytes(), &r)
+}
+
+// settle is how long a server is left alone after its clients have come: go-sse tells nobody when a client is subscribed.
+const settle = 150 * time.Millisecond
+
+// awaitSessions waits until so many clients watch.
+func (s *system) awaitSessions(ctx context.Context, n int) error {
+	for {
+		r, err := s.tell(order{Op: "sessions"})
+		if err != nil {
+			return err
+		}
+		pause := 5 * time.Millisecond
+		if r.Sessions >= n {
+			pause = settle
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if r.Sessions >= n {
+			return nil
+		}
+	}
+}

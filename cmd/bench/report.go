@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// report is everything that a run has measured.
+type report struct {
+	Machine  machine  `json:"machine"`
+	Began    string   `json:"began"`
+	Rounds   int      `json:"rounds"`
+	Quick    bool     `json:"quick"` // Too short to be quoted.
+	Sections []*table `json:"sections"`
+	Goals    []goal   `json:"goals"`
+}
+
+// machine is where it was measured.
+type machine struct {
+	CPU      string            `json:"cpu"`
+	Cores    int               `json:"cores"`
+	System   string            `json:"system"`
+	Versions map[string]string `json:"versions"`
+	Load     string            `json:"load_average"` // When the run began, over 1, 5 and 15 minutes.
+}
+
+// table is one section: what was measured (rows) of whom (columns).
+type table struct {
+	Title   string   `json:"title"`
+	Method  string   `json:"method"`
+	Columns []string `json:"columns"`
+	Base    string   `json:"base,omitempty"` // The column that the others are divided by. Empty for no ratios.
+	Rows    []*row   `json:"rows"`
+}
+
+// row is one quantity.
+type row struct {
+	Name   string               `json:"name"`
+	Digits int                  `json:"-"`
+	Values map[string][]float64 `json:"values"` // By column, one a round.
+}
+
+// goal is something that we mean to reach.
+type goal struct {
+	What string `json:"what"`
+	Goal string `json:"goal"`
+	Is   string `json:"is"`
+	Met  bool   `json:"met"`
+}
+
+func newTable(title, method, base string, columns ...string) *table {
+	return &table{Title: title, Method: method, Columns: columns, Base: base}
+}
+
+// add notes a round's value of a quantity.
+func (t *table) add(name, column string, digits int, value float64) {
+	r := t.row(name)
+	if r == nil {
+		r = &row{Name: name, Digits: digits, Values: make(map[string][]float64)}
+		t.Rows = append(t.Rows, r)
+	}
+	r.Values[column] = append(r.Values[column], value)
+}
+
+func (t *table) row(name string) *row {
+	for _, r := range t.Rows {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// median returns the median of a quantity over the rounds, NaN if it was not measured.
+func (t *table) median(name, column string) float64 {
+	if r := t.row(name); r != nil {
+		return quantile(r.Values[column], 0.5)
+	}
+	return math.NaN()
+}
+
+// worst returns the greatest value of a quantity over the rounds: what must never happen has no median.
+func (t *table) worst(name, column string) float64 {
+	if r := t.row(name); r != nil && len(r.Values[column]) > 0 {
+		return slices.Max(r.Values[column])
+	}
+	return math.NaN()
+}
+
+// quantile returns the smallest value that a share q of the values does not exceed, NaN for no values. For an even number
+// of values the median is therefore the lower one of the two in the middle.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	i := int(math.Ceil(q*float64(len(sorted)))) - 1
+	return sorted[max(0, min(i, len(sorted)-1))]
+}
+
+// write prints the table as Markdown.
+func (t *table) write(w io.Writer) {
+	_, _ = fmt.Fprintf(w, "\n### %s\n\n%s\n\n| |", t.Title, t.Method)
+	for _, c := range t.Columns {
+		_, _ = fmt.Fprintf(w, " %s |", c)
+	}
+	_, _ = fmt.Fprint(w, "\n|---|"+strings.Repeat("--:|", len(t.Columns))+"\n")
+	for _, r := range t.Rows {
+		_, _ = fmt.Fprintf(w, "| %s |", r.Name)
+		for _, c := range t.Columns {
+			_, _ = fmt.Fprintf(w, " %s |", t.cell(r, c))
+		}
+		_, _ = fmt.Fprintln(w)
+	}
+}
+
+// cell is a median, with its ratio to the base column's.
+func (t *table) cell(r *row, column string) string {
+	value := quantile(r.Values[column], 0.5)
+	if math.IsNaN(value) {
+		return "–"
+	}
+	text := number(value, r.Digits)
+	if base := quantile(r.Values[t.Base], 0.5); t.Base != "" && base > 0 {
+		text += " (" + ratio(value/base) + ")"
+	}
+	return text
+}
+
+// ratio prints a ratio with three digits that mean something.
+func ratio(x float64) string {
+	switch {
+	case x >= 9.95:
+		return number(x, 0) + "×"
+	case x >= 0.995:
+		return number(x, 1) + "×"
+	case x >= 0.0995:
+		return number(x, 2) + "×"
+	}
+	return number(x, 3) + "×"
+}
+
+// number prints a number with commas between thousands.
+func number(x float64, digits int) string {
+	text := strconv.FormatFloat(x, 'f', digits, 64)
+	whole, fraction, _ := strings.Cut(text, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return sign + whole + fraction
+}
+
+// atMost notes a goal that holds if value is no more than limit.
+func (r *report) atMost(what string, value, limit float64, digits int, unit string) {
+	r.Goals = append(r.Goals, goal{
+		What: what, Goal: "≤ " + number(limit, digits) + unit, Is: number(value, digits) + unit, Met: value <= limit,
+	})
+}
+
+// atLeast notes a goal that holds if value is no less than limit.
+func (r *report) atLeast(what string, value, limit float64, digits int, unit string) {
+	r.Goals = append(r.Goals, goal{
+		What: what, Goal: "≥ " + number(limit, digits) + unit, Is: number(value, digits) + unit, Met: value >= limit,
+	})
+}
+
+func (r *report) write(w io.Writer) {
+	m := r.Machine
+	_, _ = fmt.Fprintf(w, "%s, %d cores, %s; load average at the start %s.\n", m.CPU, m.Cores, m.System, m.Load)
+	names := make([]string, 0, len(m.Versions))
+	for name, version := range m.Versions {
+		names = append(names, name+" "+version)
+	}
+	slices.Sort(names)
+	_, _ = fmt.Fprintf(w, "%s. %s, %d rounds; medians", strings.Join(names, ", "), r.Began, r.Rounds)
+	if r.Quick {
+		_, _ = fmt.Fprint(w, "; a quick run, too short to be quoted")
+	}
+	_, _ = fmt.Fprintln(w, ".")
+	for _, t := range r.Sections {
+		t.write(w)
+	}
+	_, _ = fmt.Fprint(w, "\n### Goals\n\n| what | goal | is | |\n|---|--:|--:|---|\n")
+	for _, g := range r.Goals {
+		verdict := "met"
+		if !g.Met {
+			verdict = "**missed**"
+		}
+		_, _ = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", g.What, g.Goal, g.Is, verdict)
+	}
+}
+
+func (r *report) save(name string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o600)
+}
+
+// thisMachine finds out what it can; what it cannot stays empty.
+func thisMachine() machine {
+	m := machine{Cores: runtime.NumCPU(), Versions: map[string]string{"Go": strings.TrimPrefix(runtime.Version(), "go")}}
+	cpu, _ := os.ReadFile("/proc/cpuinfo")
+	if match := regexp.MustCompile(`model name\s*:\s*(.*)`).FindSubmatch(cpu); match != nil {
+		m.CPU = string(match[1])
+	}
+	load, _ := os.ReadFile("/proc/loadavg")
+	m.Load = strings.Join(strings.Fields(string(load))[:min(3, len(strings.Fields(string(load))))], " ")
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	m.System = "Linux " + strings.TrimSpace(string(release))
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dep := range info.Deps {
+			if dep.Path == "github.com/r3labs/sse/v2" || dep.Path == "github.com/tmaxmax/go-sse" {
+				m.Versions[strings.TrimSuffix(strings.TrimPrefix(dep.Path, "github.com/"), "/v2")] = dep.Version
+			}
+		}
+	}
+	return m
+}
+
+// version notes the version of a program that was used.
+func (m *machine) version(name, program string, args ...string) {
+	out, err := exec.Command(program, args...).Output() //nolint:gosec // Programs of this machine.
+	if match := regexp.MustCompile(`\d+(\.\d+)+`).Find(out); err == nil && match != nil {
+		m.Versions[name] = string(match)
+	}
+}
+
+// now is when a run began, as it is printed.
+func now() string { return time.Now().UTC().Format("2006-01-02 15:04 UTC") }

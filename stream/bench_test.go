@@ -1,0 +1,128 @@
+package stream_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// token is two characters, as long as what models send for Japanese.
+const token = "回答"
+
+// BenchmarkAppendText is what publishing a token costs while so many watches wait for it. The watches read in goroutines
+// of their own; their reading is part of the CPU that a server spends, not of what the publisher waits for.
+func BenchmarkAppendText(b *testing.B) {
+	for _, watches := range []int{0, 1, 1000} {
+		b.Run(fmt.Sprintf("watches=%d", watches), func(b *testing.B) {
+			text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
+			ctx, cancel := context.WithCancel(b.Context())
+			var readers sync.WaitGroup
+			for range watches {
+				watch := text.Watch("")
+				readers.Go(func() { read(ctx, watch) })
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				text.AppendText(token)
+			}
+			cancel()
+			readers.Wait()
+		})
+	}
+}
+
+// read takes all that a watch has to say until it is over.
+func read(ctx context.Context, watch *stream.Watch) {
+	for {
+		for watch.Take() != nil {
+			continue
+		}
+		more, over := watch.Wait()
+		if over {
+			return
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// longText returns an answer of 100 KB, published token by token.
+func longText() *stream.Text {
+	text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
+	for range 100_000 / len(token) {
+		text.AppendText(token)
+	}
+	return text
+}
+
+// BenchmarkWatchCatchUp is a client that comes late to an answer of 100 KB, or back to its last part.
+func BenchmarkWatchCatchUp(b *testing.B) {
+	text := longText()
+	length := len(text.Text())
+	for name, offset := range map[string]int{"all": 0, "last-600-bytes": length - 600} {
+		id := ""
+		if offset > 0 {
+			id = stream.Cursor{Run: 1, Offset: offset}.String()
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(length - offset))
+			b.ReportAllocs()
+			for b.Loop() {
+				watch := text.Watch(id)
+				for watch.Take() != nil {
+					continue
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkEscape is a token of 4 KB, by what it is made of: its encoding as JSON is nearly all of the work.
+func BenchmarkEscape(b *testing.B) {
+	for name, piece := range map[string]string{
+		"japanese": "紡ぐ糸は、やがて布になります。", "english": "The thread becomes cloth. ", "code": "if (a[\"b\"] !== '\\n') {\n\treturn\n}\n",
+	} {
+		delta := strings.Repeat(piece, 4096/len(piece))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(delta)))
+			b.ReportAllocs()
+			text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
+			published := 0
+			for b.Loop() {
+				if published++; published%1000 == 0 { // The text must not outgrow the memory.
+					text = stream.NewText(stream.Head{MessageID: "m", Run: 1})
+				}
+				text.AppendText(delta)
+			}
+		})
+	}
+}
+
+// BenchmarkReplay is a stored answer of 100 KB sent over HTTP's own writer.
+func BenchmarkReplay(b *testing.B) {
+	content := strings.Repeat(token, 100_000/len(token))
+	server := stream.NewServer(stream.Config{})
+	b.SetBytes(int64(len(content)))
+	b.ReportAllocs()
+	for b.Loop() {
+		text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
+		text.AppendText(content)
+		text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
+		w := httptest.NewRecorder()
+		if err := server.Begin(w); err != nil {
+			b.Fatal(err)
+		}
+		if err := server.Send(b.Context(), w, text.Watch("")); err != nil || w.Code != http.StatusOK {
+			b.Fatal(w.Code, err)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+// Measures what a long answer costs the browser, and how much JavaScript the first pages load. Called by cmd/bench:
+//
+//   node web/bench/answer.mjs URL ADDRESS PASSWORD BYTES
+//
+// It drives the real app as a person would and prints one JSON object. CHROMIUM names the browser.
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+
+const [url, address, password, bytes] = process.argv.slice(2)
+const patience = 60_000
+
+/** A frame that comes later than this after the one before leaves out at least one of 60 a second. */
+const frame = 1000 / 60
+
+const executablePath = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path && existsSync(path))
+
+const browser = await chromium.launch({
+  executablePath,
+  args: ['--no-sandbox', '--disable-dev-shm-usage', '--enable-precise-memory-info'],
+})
+try {
+  const landing = await measureLanding()
+  const answer = await measureAnswer()
+  console.log(JSON.stringify({ chromium: browser.version(), landing_js_kb: landing, ...answer }))
+} finally {
+  await browser.close()
+}
+
+/** A page of its own, without anything in its cache. */
+async function freshPage() {
+  const context = await browser.newContext({ locale: 'ja-JP', viewport: { width: 1280, height: 800 } })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patience)
+  return page
+}
+
+/** Compressed size of the scripts that the page has loaded, in KB of 1,000 bytes. */
+function loadedScripts(page) {
+  return page.evaluate(
+    () =>
+      performance
+        .getEntriesByType('resource')
+        .filter((entry) => new URL(entry.name).pathname.endsWith('.js'))
+        .reduce((sum, entry) => sum + entry.encodedBodySize, 0) / 1000,
+  )
+}
+
+async function measureLanding() {
+  const page = await freshPage()
+  await page.goto(url, { waitUntil: 'networkidle' })
+  const size = await loadedScripts(page)
+  await page.context().close()
+  return size
+}
+
+async function measureAnswer() {
+  const page = await freshPage()
+  await signIn(page)
+  const token = await page.evaluate(() => JSON.parse(localStorage.getItem('tsumugiToken')).idToken)
+  const call = async (path) => (await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })).json()
+  const { items: skills } = await call('/v1/skill?limit=100')
+  const skill = skills.find((one) => one.form_type === 'chat' && !one.unavailable_reason)
+
+  // The chat's first load, by somebody who is signed in and has an empty cache.
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Network.clearBrowserCache')
+  await page.goto(`${url}/home/skill/${skill.id}`, { waitUntil: 'networkidle' })
+  const composer = page.locator('[data-composer]')
+  await composer.waitFor()
+  const chat_js_kb = await loadedScripts(page)
+
+  await composer.fill(`@script {"bytes": ${bytes}, "tokens_per_second": 200}`)
+  await devtools.send('Performance.enable')
+  await page.evaluate(watchFrames)
+  const before = await metrics(devtools)
+  const began = Date.now()
+  await composer.press('Enter')
+  const answer = page.locator('[data-turn]').nth(1)
+  await page.locator('[data-turn][aria-busy="true"]').waitFor()
+  const limit = (Number(bytes) / 200) * 1000 + patience // No token has less than one byte.
+  await page.locator('[data-turn][aria-busy="true"]').waitFor({ state: 'detached', timeout: limit })
+  const seconds = (Date.now() - began) / 1000
+  const after = await metrics(devtools)
+  const frames = await page.evaluate(() => window.stopFrames())
+  await devtools.send('HeapProfiler.collectGarbage')
+  const heap = (await devtools.send('Runtime.getHeapUsage')).usedSize
+
+  // What the screen shows must be what is stored.
+  const shown = await answer.innerText()
+  const thread = page.url().split('/').at(-1)
+  const { items: messages } = await call(`/v1/message?thread_id=${thread}`)
+  const stored = messages.find((message) => message.role === 'assistant')
+  const text_same = Buffer.byteLength(stored.content) === Number(bytes) && holdsWords(shown, stored.content)
+  return {
+    chat_js_kb,
+    seconds,
+    ...summarize(frames),
+    main_thread_share: (after.TaskDuration - before.TaskDuration) / (after.Timestamp - before.Timestamp),
+    heap_mb: heap / 1e6,
+    text_same,
+  }
+}
+
+async function signIn(page) {
+  await page.goto(`${url}/login`)
+  await page.locator('input[name="username"]').fill(address)
+  await page.keyboard.press('Enter')
+  await page.locator('input[name="password"]').fill(password)
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/home/**')
+}
+
+/** Runs in the page: notes when frames are drawn and which tasks are long, until window.stopFrames is called. */
+function watchFrames() {
+  const times = []
+  const long = []
+  let running = true
+  const observer = new PerformanceObserver((list) => long.push(...list.getEntries().map((entry) => entry.duration)))
+  observer.observe({ type: 'longtask' })
+  const next = (time) => {
+    times.push(time)
+    if (running) requestAnimationFrame(next)
+  }
+  requestAnimationFrame(next)
+  window.stopFrames = () => {
+    running = false
+    long.push(...observer.takeRecords().map((entry) => entry.duration))
+    observer.disconnect()
+    return { times, long }
+  }
+}
+
+async function metrics(devtools) {
+  const list = (await devtools.send('Performance.getMetrics')).metrics
+  return Object.fromEntries(list.map(({ name, value }) => [name, value]))
+}
+
+function summarize({ times, long }) {
+  const deltas = times.slice(1).map((time, i) => time - times[i])
+  const sorted = deltas.toSorted((a, b) => a - b)
+  const at = (share) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0
+  const dropped = deltas.reduce((sum, delta) => sum + (delta > 1.5 * frame ? Math.round(delta / frame) - 1 : 0), 0)
+  return {
+    long_tasks: long.length,
+    longest_ms: Math.max(0, ...long),
+    frames: deltas.length,
+    frame_p50_ms: at(0.5),
+    frame_p95_ms: at(0.95),
+    dropped,
+  }
+}
+
+/**
+ * Whether the rendered text holds all Japanese characters of the Markdown, in their order. Marks, and what code and math
+ * are turned into, are left out on both sides.
+ */
+function holdsWords(shown, markdown) {
+  const words = (text) => text.match(/[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]+/gu)?.join('') ?? ''
+  return words(shown).includes(words(markdown))
+}
