@@ -135,7 +135,7 @@ func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) error {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return chat.ErrStaleRun
+			return checkEnded(ctx, tx, o)
 		}
 		return completeMessage(ctx, tx, o)
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/org"
@@ -39,9 +40,9 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		if a.password = password; password == "" {
 			a.password = pool.GeneratePassword()
 		}
-		subject, err := users.CreateUser(ctx, pool.NewUser{Email: a.email, Name: a.name, PermanentPassword: a.password})
+		subject, err := poolUser(ctx, users, *a)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--demo-password (TSUMUGI_DEMO_PASSWORD): %w", err)
 		}
 		if err := db.CreateUser(ctx, identity.NewUser{
 			ID: newID(), OrganizationID: organization.ID, Subject: subject.String(), Email: a.email, Name: a.name, Role: a.role,
@@ -54,6 +55,20 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		ID: newID(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugi へようこそ",
 		Body: "スキルを選んで、質問を入力してください。回答は書き上がるそばから表示されます。ページを離れても回答は続き、戻ると続きから読めます。",
 	})
+}
+
+// poolUser makes the account in the user pool and returns its subject. A start that was killed halfway may have made it
+// before.
+func poolUser(ctx context.Context, users *pool.Pool, a account) (uuid.UUID, error) {
+	subject, err := users.CreateUser(ctx, pool.NewUser{Email: a.email, Name: a.name, PermanentPassword: a.password})
+	if fault.CodeOf(err) != fault.Conflict {
+		return subject, err
+	}
+	existing, err := users.UserByEmail(ctx, a.email)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	return existing.Sub, users.SetPassword(ctx, existing.Sub, a.password, true)
 }
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
