@@ -91,7 +91,11 @@ function AnswerText({
 
 /** What there is to say before the first word, and when the line is down. */
 function Waiting({ view }: { view: AnswerView }) {
-  const down = useDelayed(view.line === 'waiting', 2000)
+  // While it tries again it is as much down as while it waits for that.
+  const down = useDelayed(
+    view.line === 'waiting' || (view.line === 'connecting' && view.messageId !== null),
+    2000,
+  )
   if (down) {
     return (
       <p className={styles.quiet} role="status">

@@ -28,16 +28,13 @@ function sources(citations: Turn['message']['citations']): string {
   return [`### ${texts.menu.sources}`, lines.join('\n')].join('\n\n')
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are among what is taken out.
+const unsafe = /[\u0000-\u001f\u007f\\/:*?"<>|\u202a-\u202e\u2066-\u2069\s]+/g
+
 /** A name that every file system takes. */
 export function fileName(title: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
-  const name = title.replace(/[\u0000-\u001f\u007f\\/:*?"<>|\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
-  return `${
-    [...name]
-      .slice(0, 60)
-      .join('')
-      .replace(/^\.+|[. ]+$/g, '') || texts.untitled
-  }.md`
+  const name = [...title.replace(unsafe, ' ').trim()].slice(0, 60).join('')
+  return `${name.replace(/^\.+|[. ]+$/g, '') || texts.untitled}.md`
 }
 
 /** Hands a text to the person as a file. */

@@ -1,0 +1,108 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { Provider } from 'jotai'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { TooltipProvider } from '@/components/Tooltip'
+import type { Skill } from '@/lib/api'
+import { store } from '@/lib/store'
+import { Composer } from './Composer'
+import type { Conversation } from './conversation'
+import { draftAtom, draftKey, giveBack, takeBack } from './drafts'
+
+const skill = { id: 's', name: '汎用チャット' } as Skill
+
+function show(options: { writing?: boolean; skill?: Skill } = {}) {
+  const onAsk = vi.fn()
+  const stop = vi.fn()
+  const conversation = { state: { thread: null, turns: [] }, stop } as unknown as Conversation
+  render(
+    <Provider store={store}>
+      <TooltipProvider>
+        <Composer
+          skill={options.skill ?? skill}
+          conversation={conversation}
+          writing={options.writing ?? false}
+          stopping={false}
+          onAsk={onAsk}
+        />
+      </TooltipProvider>
+    </Provider>,
+  )
+  const field = screen.getByRole<HTMLTextAreaElement>('textbox', { name: '質問' })
+  return { field, onAsk, stop, type: (value: string) => fireEvent.change(field, { target: { value } }) }
+}
+
+beforeEach(() => {
+  sessionStorage.clear()
+  store.set(draftAtom(draftKey('s', undefined)), '')
+})
+afterEach(cleanup)
+
+describe('Composer', () => {
+  it('sends on Enter, without the space around, and is empty then', () => {
+    const { field, onAsk, type } = show()
+    type('  質問です\n')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(onAsk).toHaveBeenCalledWith({ kind: 'text', content: '質問です' })
+    expect(field.value).toBe('')
+  })
+
+  it.each([
+    ['Shift+Enter', { key: 'Enter', shiftKey: true }],
+    ['the Enter of a conversion', { key: 'Enter', isComposing: true }],
+    ['the Enter after one in Safari', { key: 'Enter', keyCode: 229 }],
+  ])('does not send on %s', (_, init) => {
+    const { field, onAsk, type } = show()
+    type('きょう')
+    fireEvent.keyDown(field, init)
+    expect(onAsk).not.toHaveBeenCalled()
+  })
+
+  it('does not send nothing, nor while an answer is being written', () => {
+    const empty = show()
+    empty.type(' \n ')
+    fireEvent.keyDown(empty.field, { key: 'Enter' })
+    expect(empty.onAsk).not.toHaveBeenCalled()
+    cleanup()
+    const busy = show({ writing: true })
+    busy.type('次の質問')
+    fireEvent.keyDown(busy.field, { key: 'Enter' })
+    expect(busy.onAsk).not.toHaveBeenCalled()
+    expect(busy.field.value).toBe('次の質問')
+    fireEvent.click(screen.getByRole('button', { name: '回答を停止' }))
+    expect(busy.stop).toHaveBeenCalledOnce()
+  })
+
+  it('counts characters, not code units, near the limit', () => {
+    const { type } = show()
+    type('𠮷'.repeat(31_990))
+    expect(screen.getByText('残り10文字')).toBeTruthy()
+    type('𠮷'.repeat(32_001))
+    expect(screen.getByText(/1文字超えています/)).toBeTruthy()
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: '送信' }).disabled).toBe(true)
+  })
+
+  it('says when the skill cannot be used', () => {
+    const { field } = show({ skill: { ...skill, unavailable_reason: '検索が設定されていません。' } })
+    expect(field.disabled).toBe(true)
+    expect(screen.getByText('検索が設定されていません。')).toBeTruthy()
+  })
+
+  it('keeps what is typed for a reload', () => {
+    show().type('下書き')
+    expect(sessionStorage.getItem('tsumugiDraft:skill:s')).toBe('下書き')
+  })
+})
+
+describe('drafts', () => {
+  it('gives a text back without losing what was typed since, and takes back only what is unchanged', () => {
+    const draft = draftAtom('thread:t')
+    giveBack('thread:t', '送れなかった質問')
+    expect(store.get(draft)).toBe('送れなかった質問')
+    giveBack('thread:t', '別の質問')
+    expect(store.get(draft)).toBe('送れなかった質問')
+    takeBack('thread:t', '別の質問')
+    expect(store.get(draft)).toBe('送れなかった質問')
+    takeBack('thread:t', '送れなかった質問')
+    expect(store.get(draft)).toBe('')
+  })
+})

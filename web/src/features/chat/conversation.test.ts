@@ -1,0 +1,288 @@
+import { atom, createStore, type PrimitiveAtom } from 'jotai'
+import { describe, expect, it, vi } from 'vitest'
+import type { Message, Page, Thread } from '@/lib/api'
+import { type AnswerView, type LiveAnswer, StreamFailure } from '@/lib/stream'
+import { Conversation, type ConversationEvents, MESSAGE_PAGE } from './conversation'
+
+const thread: Thread = {
+  id: 't',
+  skill: { id: 's', name: '汎用', icon_path: '/i.svg' },
+  title: '',
+  created_at: '2026-03-04T05:06:07Z',
+  updated_at: '2026-03-04T05:06:07Z',
+  touched_at: '2026-03-04T05:06:07Z',
+  running: false,
+  data_sources: [],
+}
+
+const message = (n: number, change: Partial<Message> = {}): Message => ({
+  id: `m${String(n).padStart(3, '0')}`,
+  thread_id: 't',
+  role: n % 2 === 1 ? 'user' : 'assistant',
+  content: `本文${n}`,
+  status: 'success',
+  citations: [],
+  steps: [],
+  created_at: '2026-03-04T05:06:07Z',
+  ...change,
+})
+
+const blankView: AnswerView = {
+  messageId: null,
+  userMessageId: null,
+  threadId: 't',
+  run: 0,
+  hasText: false,
+  steps: [],
+  sources: [],
+  title: null,
+  outcome: null,
+  line: 'open',
+  ending: null,
+}
+
+/** A conversation with a server that holds `messages` (oldest first) and streams that the test drives. */
+function setup(messages: Message[] = []) {
+  const store = createStore()
+  const views = new Map<string, PrimitiveAtom<AnswerView>>()
+  const sent: { requestId: string; body: unknown }[] = []
+  const make = (key: string, view: AnswerView): LiveAnswer => {
+    const viewAtom = atom(view)
+    views.set(key, viewAtom)
+    return { key, textAtom: atom(''), viewAtom }
+  }
+  const streams = {
+    send: (requestId: string, body: unknown) => {
+      sent.push({ requestId, body })
+      return make(requestId, blankView)
+    },
+    attach: (messageId: string, threadId: string) => make(messageId, { ...blankView, messageId, threadId }),
+    find: () => undefined,
+    watch: () => () => {},
+  }
+  const api = {
+    createThread: vi.fn(async () => thread),
+    listMessages: vi.fn(async (_: string, { offset, limit }: Page) =>
+      messages.toReversed().slice(offset, offset + limit),
+    ),
+    stopMessage: vi.fn(async () => {}),
+    giveFeedback: vi.fn(async (request: { message_id: string; rating: 'good' | 'bad' }) => request),
+  }
+  const events = {
+    onThread: vi.fn(),
+    onRunning: vi.fn(),
+    onQuestionLost: vi.fn(),
+    onQuestionRetried: vi.fn(),
+    onTrouble: vi.fn<ConversationEvents['onTrouble']>(),
+  }
+  let id = 0
+  const deps = { store, streams, api, events, newId: () => `r${++id}`, now: () => '2026-03-04T05:07:00Z' }
+  const conversation = new Conversation('s', deps)
+  const turns = () => conversation.state.turns
+  const change = (live: LiveAnswer, patch: Partial<AnswerView>): AnswerView => {
+    const viewAtom = views.get(live.key)
+    if (viewAtom === undefined) throw new Error('no such stream')
+    const next = { ...store.get(viewAtom), ...patch }
+    store.set(viewAtom, next)
+    return next
+  }
+  const live = () => turns().at(-1)?.live as LiveAnswer
+  return { conversation, api, events, sent, turns, live, change, messages }
+}
+
+const finished = {
+  outcome: { kind: 'finished', reason: 'stop', usage: null },
+  ending: { kind: 'done' },
+} as const satisfies Partial<AnswerView>
+
+describe('asking', () => {
+  it('shows the question at once, makes the thread, and streams into the place that stands', async () => {
+    const { conversation, events, sent, turns, live, change, messages } = setup()
+    const asked = conversation.ask({ kind: 'text', content: '質問' })
+    expect(turns().map((turn) => turn.message.content)).toEqual(['質問', ''])
+    const keys = turns().map((turn) => turn.key)
+    await asked
+    expect(events.onThread).toHaveBeenCalledWith(thread)
+    expect(sent[0]?.body).toEqual({ request_id: 'r1', thread_id: 't', content: '質問' })
+    const first = live()
+    conversation.started(first, change(first, { messageId: 'm002', userMessageId: 'm001' }))
+    expect(turns().map((turn) => [turn.key, turn.message.id, turn.pending])).toEqual([
+      [keys[0], 'm001', false],
+      [keys[1], 'm002', false],
+    ])
+    messages.push(message(1, { content: '質問' }), message(2, { content: '答え', model: 'x' }))
+    conversation.ended(first, change(first, finished), '答え')
+    expect(turns()[1]).toMatchObject({ live: null, message: { content: '答え', status: 'success' } })
+    await vi.waitFor(() => expect(turns()[1]?.message.model).toBe('x'))
+    expect(turns().map((turn) => turn.key)).toEqual(keys)
+  })
+
+  it('gives the question back when it is refused, and asks the same again', async () => {
+    const { conversation, events, sent, turns, live, change } = setup()
+    conversation.load(thread, [])
+    await conversation.ask({ kind: 'text', content: '質問' })
+    const failure = new StreamFailure('network', 'network_unreachable', 0, '')
+    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    expect(turns()).toEqual([])
+    expect(events.onQuestionLost).toHaveBeenCalledOnce()
+    expect(events.onRunning).toHaveBeenLastCalledWith('t', false)
+    conversation.state.failure?.retry()
+    expect(events.onQuestionRetried).toHaveBeenCalledOnce()
+    expect(sent.map((item) => item.requestId)).toEqual(['r1', 'r1'])
+    expect(conversation.state.failure).toBeNull()
+  })
+
+  it('gives the question back when the thread cannot be made, and makes only one', async () => {
+    const { conversation, api, turns } = setup()
+    api.createThread.mockRejectedValueOnce(new Error('offline'))
+    await conversation.ask({ kind: 'text', content: '質問' })
+    expect(turns()).toEqual([])
+    conversation.state.failure?.retry()
+    await vi.waitFor(() => expect(conversation.state.thread).not.toBeNull())
+    expect(new Set(api.createThread.mock.calls.map((call) => JSON.stringify(call)))).toHaveLength(1)
+  })
+
+  it('asks nothing while an answer is being written', async () => {
+    const { conversation, sent } = setup()
+    conversation.load(thread, [])
+    await conversation.ask({ kind: 'text', content: '一' })
+    await conversation.ask({ kind: 'text', content: '二' })
+    expect(sent).toHaveLength(1)
+  })
+
+  it('keeps the values of a form until the server has them', async () => {
+    const { conversation, sent, live, change } = setup()
+    conversation.load(thread, [])
+    const onTaken = vi.fn()
+    await conversation.ask({ kind: 'form', form: { text: 'あ' }, content: '**文章**\n\nあ', onTaken })
+    expect(sent[0]?.body).toEqual({ request_id: 'r1', thread_id: 't', form: { text: 'あ' } })
+    expect(onTaken).not.toHaveBeenCalled()
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    expect(onTaken).toHaveBeenCalledOnce()
+  })
+})
+
+describe('stopping', () => {
+  it('waits for the answer to begin when it has not', async () => {
+    const { conversation, api, live, change } = setup()
+    conversation.load(thread, [])
+    await conversation.ask({ kind: 'text', content: '質問' })
+    await conversation.stop()
+    expect(api.stopMessage).not.toHaveBeenCalled()
+    expect(conversation.state.stopping).toBe(true)
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    expect(api.stopMessage).toHaveBeenCalledWith('m002')
+    conversation.ended(
+      live(),
+      change(live(), { outcome: { kind: 'stopped' }, ending: { kind: 'done' } }),
+      '途中',
+    )
+    expect(conversation.state.stopping).toBe(false)
+    expect(conversation.state.turns[1]?.message).toMatchObject({ content: '途中', finish_reason: 'stopped' })
+  })
+
+  it('says when it failed', async () => {
+    const { conversation, api, events } = setup()
+    conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
+    api.stopMessage.mockRejectedValueOnce(new Error('offline'))
+    await conversation.stop()
+    expect(events.onTrouble).toHaveBeenCalledWith('stop', expect.any(Function), expect.any(Error))
+    expect(conversation.state.stopping).toBe(false)
+  })
+})
+
+describe('asking again', () => {
+  it('keeps the old answer until the new one has begun, in the same place', () => {
+    const { conversation, sent, turns, change } = setup()
+    conversation.load(thread, [message(2, { feedback: { rating: 'good' } }), message(1)])
+    const key = turns()[1]?.key
+    conversation.regenerate()
+    expect(sent[0]?.body).toEqual({ request_id: 'r1', thread_id: 't', regenerate: 'm002' })
+    expect(turns()[1]?.message.content).toBe('本文2')
+    const live = turns()[1]?.successor as LiveAnswer
+    conversation.started(live, change(live, { messageId: 'm003', userMessageId: 'm001' }))
+    expect(turns()[1]).toMatchObject({ key, live, successor: null, message: { id: 'm003', content: '' } })
+    expect(turns()[1]?.message.feedback).toBeUndefined()
+    expect(turns()).toHaveLength(2)
+  })
+
+  it('leaves the old answer alone when it is refused', () => {
+    const { conversation, events, turns, change } = setup()
+    conversation.load(thread, [message(2), message(1)])
+    conversation.regenerate()
+    const live = turns()[1]?.successor as LiveAnswer
+    const failure = new StreamFailure('problem', 'rate_limited', 429, '')
+    conversation.ended(live, change(live, { ending: { kind: 'failed', failure } }), '')
+    expect(turns()[1]).toMatchObject({ successor: null, message: { content: '本文2' } })
+    expect(events.onTrouble).toHaveBeenCalledWith('regenerate', expect.any(Function), failure)
+  })
+})
+
+describe('what is stored', () => {
+  it('joins an answer that is being written', () => {
+    const { conversation, turns, events } = setup()
+    conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
+    expect(turns()[1]?.live?.key).toBe('m002')
+    expect(events.onRunning).toHaveBeenCalledWith('t', true)
+  })
+
+  it('takes the stored message when there is nothing to stream any more', async () => {
+    const { conversation, turns, live, change } = setup([message(1), message(2)])
+    conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
+    conversation.ended(live(), change(live(), { ending: { kind: 'gone' } }), '')
+    await vi.waitFor(() => expect(turns()[1]).toMatchObject({ live: null, message: { content: '本文2' } }))
+  })
+
+  it('keeps what came of an answer that cannot be received, and says so', async () => {
+    const { conversation, api, turns, live, change } = setup()
+    conversation.load(thread, [message(2, { status: 'running', content: '' }), message(1)])
+    api.listMessages.mockRejectedValueOnce(new Error('offline'))
+    const failure = new StreamFailure('protocol', 'stream_inconsistent', 0, '')
+    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '途中まで')
+    await vi.waitFor(() => expect(turns()[1]?.live).toBeNull())
+    expect(turns()[1]?.message).toMatchObject({
+      content: '途中まで',
+      status: 'failed',
+      error: { code: 'stream_lost' },
+    })
+  })
+
+  it('reads older pages, and all of them for saving', async () => {
+    const all = Array.from({ length: 55 }, (_, i) => message(i + 1))
+    const { conversation, api, turns } = setup(all)
+    conversation.load(thread, all.toReversed().slice(0, MESSAGE_PAGE))
+    expect(conversation.state.older).toBe('more')
+    await Promise.all([conversation.loadOlder(), conversation.loadOlder()])
+    expect(turns()).toHaveLength(40)
+    expect(api.listMessages).toHaveBeenCalledOnce()
+    api.listMessages.mockRejectedValueOnce(new Error('offline'))
+    await expect(conversation.loadAll()).rejects.toThrow()
+    expect(conversation.state.older).toBe('failed')
+    await conversation.loadAll()
+    expect(turns().map((turn) => turn.message.id)).toEqual(all.map((item) => item.id))
+    expect(conversation.state.older).toBe('end')
+  })
+
+  it('does not show a question twice that is still on its way', async () => {
+    const { conversation, turns, messages } = setup()
+    conversation.load(thread, [])
+    const asked = conversation.refresh()
+    await conversation.ask({ kind: 'text', content: '質問' })
+    messages.push(message(1, { content: '質問' }), message(2, { status: 'running', content: '' }))
+    await asked
+    await conversation.refresh()
+    expect(turns()).toHaveLength(2)
+  })
+
+  it('rates at once, and takes it back when that fails', async () => {
+    const { conversation, api, events, turns } = setup()
+    conversation.load(thread, [message(2), message(1)])
+    const done = conversation.rate('m002', 'bad', '短い')
+    expect(turns()[1]?.message.feedback).toEqual({ rating: 'bad', comment: '短い' })
+    expect(await done).toBe(true)
+    api.giveFeedback.mockRejectedValueOnce(new Error('offline'))
+    expect(await conversation.rate('m002', 'good')).toBe(false)
+    expect(turns()[1]?.message.feedback).toEqual({ rating: 'bad', comment: '短い' })
+    expect(events.onTrouble).toHaveBeenCalledWith('feedback', expect.any(Function), expect.any(Error))
+  })
+})

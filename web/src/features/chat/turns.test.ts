@@ -1,0 +1,118 @@
+import { atom } from 'jotai'
+import { describe, expect, it } from 'vitest'
+import type { Message } from '@/lib/api'
+import type { AnswerView, LiveAnswer } from '@/lib/stream'
+import { aheadTurns, endedMessage, mergeNewest, prependOlder, storedTurn, toSource } from './turns'
+
+const message = (id: string, change: Partial<Message> = {}): Message => ({
+  id,
+  thread_id: 't',
+  role: 'user',
+  content: id,
+  status: 'success',
+  citations: [],
+  steps: [],
+  created_at: '2026-03-04T05:06:07Z',
+  ...change,
+})
+
+const view: AnswerView = {
+  messageId: 'm4',
+  userMessageId: 'm3',
+  threadId: 't',
+  run: 1,
+  hasText: true,
+  steps: [],
+  sources: [],
+  title: null,
+  outcome: null,
+  line: 'closed',
+  ending: { kind: 'done' },
+}
+const live: LiveAnswer = { key: 'r1', textAtom: atom(''), viewAtom: atom(view) }
+const ids = (turns: readonly { message: Message }[]) => turns.map((turn) => turn.message.id)
+
+describe('mergeNewest', () => {
+  it('turns the newest page round and keeps what is older', () => {
+    const older = [storedTurn(message('m1')), storedTurn(message('m2'))]
+    expect(ids(mergeNewest(older, [message('m4'), message('m3')]))).toEqual(['m1', 'm2', 'm3', 'm4'])
+    expect(ids(mergeNewest([], []))).toEqual([])
+  })
+
+  it('keeps the same object for what did not change, and the key and stream of what did', () => {
+    const same = storedTurn(message('m1'))
+    const changed = { ...storedTurn(message('m2', { role: 'assistant' })), key: 'answer:r1', live }
+    const merged = mergeNewest(
+      [same, changed],
+      [message('m2', { role: 'assistant', status: 'running' }), message('m1')],
+    )
+    expect(merged[0]).toBe(same)
+    expect(merged[1]).toMatchObject({ key: 'answer:r1', live, message: { status: 'running' } })
+  })
+
+  it('drops what the server no longer lists, and keeps what it cannot know yet at the end', () => {
+    const turns = [
+      storedTurn(message('m1')),
+      storedTurn(message('m2')),
+      ...aheadTurns('r1', 't', '次', live, '2026-03-04T05:06:07Z'),
+    ]
+    // m2 was asked again as m3 in another tab.
+    expect(ids(mergeNewest(turns, [message('m3'), message('m1')]))).toEqual([
+      'm1',
+      'm3',
+      'question:r1',
+      'answer:r1',
+    ])
+  })
+})
+
+it('puts an older page before, each message once', () => {
+  const turns = [storedTurn(message('m3')), storedTurn(message('m4'))]
+  expect(ids(prependOlder(turns, [message('m3'), message('m2'), message('m1')]))).toEqual([
+    'm1',
+    'm2',
+    'm3',
+    'm4',
+  ])
+})
+
+describe('endedMessage', () => {
+  const ahead = message('m4', { role: 'assistant', content: '', status: 'running' })
+  const end = (change: Partial<AnswerView>) =>
+    endedMessage(ahead, { ...view, ...change }, '本文', '2026-03-04T05:07:00Z')
+
+  it('says how it ended', () => {
+    expect(
+      end({ outcome: { kind: 'finished', reason: 'length', usage: { inputTokens: 1, outputTokens: 2 } } }),
+    ).toMatchObject({
+      status: 'success',
+      finish_reason: 'length',
+      usage: { input_tokens: 1, output_tokens: 2 },
+      content: '本文',
+    })
+    expect(end({ outcome: { kind: 'stopped' } })).toMatchObject({
+      status: 'success',
+      finish_reason: 'stopped',
+    })
+    expect(end({ outcome: { kind: 'failed', message: '理由', code: 'c', retryable: false } })).toMatchObject({
+      status: 'failed',
+      error: { code: 'c', detail: '理由', retryable: false },
+      content: '本文',
+    })
+    expect(end({})).toBe(ahead)
+  })
+
+  it('keeps sources as citations that can be shown again', () => {
+    const source = {
+      id: 'c',
+      index: 1,
+      title: '規程',
+      filename: '規程.pdf',
+      mediaType: '',
+      page: 3,
+      url: null,
+    }
+    const { citations } = end({ outcome: { kind: 'stopped' }, sources: [source] })
+    expect(citations.map(toSource)).toEqual([{ ...source, title: '規程.pdf' }])
+  })
+})
