@@ -69,8 +69,13 @@ func TestPagesAreBounded(t *testing.T) {
 		offset, limit int
 		field         string
 	}{
-		{0, 1, ""}, {0, 100, ""}, {5000, 20, ""},
-		{-1, 20, "offset"}, {0, 0, "limit"}, {0, 101, "limit"}, {0, -1, "limit"},
+		{0, 1, ""},
+		{0, 100, ""},
+		{5000, 20, ""},
+		{-1, 20, "offset"},
+		{0, 0, "limit"},
+		{0, 101, "limit"},
+		{0, -1, "limit"},
 	}
 	lists := map[string]func(ctx context.Context, offset, limit int) error{
 		"List": func(ctx context.Context, offset, limit int) error {
