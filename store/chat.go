@@ -189,13 +189,16 @@ func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) 
 	return running, nil
 }
 
-// lockThread keeps others from writing to a thread until the transaction ends.
+// lockThreadSQL keeps others from writing to a thread until the transaction ends. Its parameters are organization, user and
+// thread.
+const lockThreadSQL = `
+	SELECT 1 FROM threads
+	WHERE id = $3 AND organization_id = $1 AND user_id = $2
+	FOR UPDATE`
+
 func lockThread(ctx context.Context, tx pgx.Tx, owner chat.Owner, id uuid.UUID) error {
 	var one int
-	err := tx.QueryRow(ctx, `
-		SELECT 1 FROM threads
-		WHERE id = $3 AND organization_id = $1 AND user_id = $2
-		FOR UPDATE`, owner.OrganizationID, owner.UserID, id).Scan(&one)
+	err := tx.QueryRow(ctx, lockThreadSQL, owner.OrganizationID, owner.UserID, id).Scan(&one)
 	if isNoRows(err) {
 		return chat.ErrNoThread
 	}

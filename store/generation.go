@@ -9,14 +9,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// BeginGeneration implements chat.Store.
+// BeginGeneration implements chat.Store. A person waits for it before the first word, so that it makes as few round trips
+// as it can: begin, look, write, commit.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var begun chat.Begun
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		if err := lockThread(ctx, tx, b.Owner, b.ThreadID); err != nil {
-			return err
-		}
-		known, err := findRequest(ctx, tx, b.Owner, b.RequestID, b.RequestHash)
+		known, err := lockForBegin(ctx, tx, b)
 		if err != nil {
 			return err
 		}
@@ -24,13 +22,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 			begun = chat.Begun{Exchange: *known, Existing: true}
 			return nil
 		}
-		if err := checkIdle(ctx, tx, b.Owner, b.ThreadID); err != nil {
-			return err
-		}
-		if err := insertExchange(ctx, tx, b); err != nil {
-			return err
-		}
-		exchange, err := findExchange(ctx, tx, b.Owner, b.AnswerID)
+		exchange, err := insertExchange(ctx, tx, b)
 		begun = chat.Begun{Exchange: exchange}
 		return err
 	})
@@ -41,22 +33,52 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	return begun, err
 }
 
-// checkIdle returns ErrThreadBusy if an answer is being written in a thread. The thread is locked.
-func checkIdle(ctx context.Context, tx pgx.Tx, owner chat.Owner, threadID uuid.UUID) error {
-	var busy bool
-	err := tx.QueryRow(ctx, `
+// lockForBegin locks the thread and returns what the request has begun before, or nil. If an answer is being written in
+// the thread, the error is ErrThreadBusy. The statements travel together; each sees what was committed before the lock was
+// given.
+func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange, error) {
+	var one int
+	var request requestRow
+	known, busy := false, false
+	batch := &pgx.Batch{}
+	batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&one)
+		if isNoRows(err) {
+			return chat.ErrNoThread
+		}
+		return err
+	})
+	batch.Queue(findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID, b.RequestID).Query(func(rows pgx.Rows) error {
+		var err error
+		request, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[requestRow])
+		if isNoRows(err) {
+			return nil
+		}
+		known = true
+		return err
+	})
+	batch.Queue(`
 		SELECT EXISTS (SELECT FROM generations
 		               WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL)`,
-		owner.OrganizationID, threadID).Scan(&busy)
-	if err == nil && busy {
-		return chat.ErrThreadBusy
+		b.Owner.OrganizationID, b.ThreadID).QueryRow(func(row pgx.Row) error { return row.Scan(&busy) })
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, err
 	}
-	return err
+	if known {
+		exchange, err := request.exchange(ctx, tx, b.Owner, b.RequestHash)
+		if exchange != nil || err != nil {
+			return exchange, err
+		}
+	}
+	if busy {
+		return nil, chat.ErrThreadBusy
+	}
+	return nil, nil
 }
 
 // insertExchange adds the question, or none if an answer is asked again, the pending answer and its generation, and
-// touches the thread, in one round trip. The thread is locked.
-func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) error {
+// touches the thread, and reads what has become of it, in one round trip. The thread is locked.
+func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Exchange, error) {
 	questionID := b.QuestionID
 	batch := &pgx.Batch{}
 	if b.Regenerate == nil {
@@ -67,7 +89,7 @@ func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) error {
 	} else {
 		var err error
 		if questionID, err = questionOfLast(ctx, tx, b); err != nil {
-			return err
+			return chat.Exchange{}, err
 		}
 	}
 	batch.Queue(`
@@ -89,7 +111,17 @@ func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) error {
 		UPDATE threads
 		SET updated_at = clock_timestamp(), touched_at = clock_timestamp()
 		WHERE id = $1 AND organization_id = $2`, b.ThreadID, b.Owner.OrganizationID)
-	return tx.SendBatch(ctx, batch).Close()
+	var exchange chat.Exchange
+	batch.Queue(selectMessage+whereExchange, b.Owner.OrganizationID, b.Owner.UserID, b.AnswerID).Query(func(rows pgx.Rows) error {
+		list, err := pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
+		if err != nil {
+			return err
+		}
+		exchange, err = toExchange(list)
+		return err
+	})
+	err := tx.SendBatch(ctx, batch).Close()
+	return exchange, err
 }
 
 // questionOfLast returns what the answer to be asked again answers, or ErrNotLast if it is not the thread's last message.

@@ -109,19 +109,27 @@ func findMessage(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID)
 	return list[0], nil
 }
 
+// whereExchange follows selectMessage for an answer, the third parameter, and its question.
+const whereExchange = `
+	WHERE m.organization_id = $1
+	  AND m.id IN ($3, (SELECT a.question_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
+	ORDER BY m.seq`
+
+// toExchange makes an exchange of what whereExchange has found.
+func toExchange(rows []messageRow) (chat.Exchange, error) {
+	if len(rows) != 2 {
+		return chat.Exchange{}, chat.ErrNoMessage
+	}
+	return chat.Exchange{Question: rows[0].message(), Answer: rows[1].message()}, nil
+}
+
 // findExchange reads an answer and its question.
 func findExchange(ctx context.Context, q querier, owner chat.Owner, answerID uuid.UUID) (chat.Exchange, error) {
-	list, err := queryMessages(ctx, q, owner, `
-		WHERE m.organization_id = $1
-		  AND m.id IN ($3, (SELECT a.question_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
-		ORDER BY m.seq`, answerID)
+	rows, err := queryRows[messageRow](ctx, q, selectMessage+whereExchange, owner.OrganizationID, owner.UserID, answerID)
 	if err != nil {
 		return chat.Exchange{}, err
 	}
-	if len(list) != 2 {
-		return chat.Exchange{}, chat.ErrNoMessage
-	}
-	return chat.Exchange{Question: list[0], Answer: list[1]}, nil
+	return toExchange(rows)
 }
 
 // FindRequest implements chat.Store.
@@ -130,26 +138,36 @@ func (db *DB) FindRequest(ctx context.Context, owner chat.Owner, requestID uuid.
 	return exchange, translate(err)
 }
 
+// findRequestSQL finds what a request has begun. Its parameters are organization, user and request id.
+const findRequestSQL = `
+	SELECT message_id, request_hash FROM generations
+	WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`
+
+type requestRow struct {
+	MessageID   uuid.UUID
+	RequestHash []byte
+}
+
 func findRequest(ctx context.Context, q querier, owner chat.Owner, requestID uuid.UUID, hash [32]byte) (*chat.Exchange, error) {
-	known, err := queryRow[struct {
-		MessageID   uuid.UUID
-		RequestHash []byte
-	}](ctx, q, `
-		SELECT message_id, request_hash FROM generations
-		WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`,
-		owner.OrganizationID, owner.UserID, requestID)
+	known, err := queryRow[requestRow](ctx, q, findRequestSQL, owner.OrganizationID, owner.UserID, requestID)
 	switch {
 	case isNoRows(err):
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !slices.Equal(known.RequestHash, hash[:]):
+	}
+	return known.exchange(ctx, q, owner, hash)
+}
+
+// exchange returns what a known request has begun. It is nil if its thread was deleted between the two queries.
+func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, hash [32]byte) (*chat.Exchange, error) {
+	if !slices.Equal(r.RequestHash, hash[:]) {
 		return nil, chat.ErrRequestConflict
 	}
-	exchange, err := findExchange(ctx, q, owner, known.MessageID)
+	exchange, err := findExchange(ctx, q, owner, r.MessageID)
 	switch {
 	case errors.Is(err, chat.ErrNoMessage):
-		return nil, nil // Its thread was deleted between the two queries.
+		return nil, nil
 	case err != nil:
 		return nil, err
 	}
