@@ -46,7 +46,12 @@ func (verifier) VerifyIDToken(_ context.Context, token string) (identity.Claims,
 	case "forged":
 		return identity.Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
 	}
-	return identity.Claims{Subject: token, ExpiresAt: time.Now().Add(time.Hour)}, nil
+	subject, short := strings.CutPrefix(token, "short:")
+	lifetime := time.Hour
+	if short {
+		lifetime = 100 * time.Millisecond
+	}
+	return identity.Claims{Subject: subject, ExpiresAt: time.Now().Add(lifetime)}, nil
 }
 
 // fixture is a running server with two members of one organization and a member of another one.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/identity"
 )
 
@@ -19,7 +20,9 @@ func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, actor, exchange.Answer.ID, false)
+	return s.follow(w, r, actor, exchange.Answer.ID, false, func(ctx context.Context) (chat.Attachment, error) {
+		return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
+	})
 }
 
 func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request) error {
@@ -31,17 +34,22 @@ func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, actor, id, true)
+	return s.follow(w, r, actor, id, true, func(ctx context.Context) (chat.Attachment, error) {
+		return s.Chat.Attach(ctx, owner(actor), id)
+	})
 }
 
 // follow streams an answer from the client's cursor on: the live text, the stored one, or, while no server writes it,
 // heartbeats until one does. A client that has all is answered 204 if it only asked to watch.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, actor identity.Actor, messageID uuid.UUID, watching bool) error {
+func (s *Server) follow(
+	w http.ResponseWriter, r *http.Request, actor identity.Actor, messageID uuid.UUID, watching bool,
+	attach func(ctx context.Context) (chat.Attachment, error),
+) error {
 	ctx, cancel := context.WithDeadline(r.Context(), streamDeadline(actor.ExpiresAt))
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
 	for begun := false; ; begun = true {
-		found, err := s.Chat.Attach(ctx, owner(actor), messageID)
+		found, err := attach(ctx)
 		if err != nil {
 			if begun {
 				return nil // The head is out: a stream that is closed without [DONE] says "come back".

@@ -170,6 +170,26 @@ func TestAttachByID(t *testing.T) {
 	}
 }
 
+func TestR13_StreamEndsBeforeItsToken(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	ask := f.ask(f.thread(f.alice.Subject), "はい")
+	ask.token = "short:" + f.alice.Subject
+	first := f.open(ask)
+	answer := model.Next(t)
+	answer.Emit("続き")
+	if first.all(t); slices.Contains(first.types, "[DONE]") {
+		t.Fatalf("it ends as if the answer were complete: %v", first.types)
+	}
+	answer.Emit("ます")
+	answer.Finish()
+	ask.token, ask.header = f.alice.Subject, map[string]string{"Last-Event-ID": first.id}
+	if second := f.open(ask).all(t); first.text+second.text != "続きます" {
+		t.Errorf("got %q then %q", first.text, second.text)
+	}
+}
+
 func TestStopAndFeedback(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()

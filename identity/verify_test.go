@@ -1,0 +1,178 @@
+package identity_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+)
+
+const (
+	issuer   = "https://tsumugi.example/pool/ap-northeast-1_Test"
+	clientID = "client"
+)
+
+// signer has the pool's key and a stranger's.
+type signer struct {
+	own, other *rsa.PrivateKey
+	now        time.Time
+}
+
+func newSigner(t *testing.T) *signer {
+	t.Helper()
+	own, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &signer{own: own, other: other, now: time.Date(2026, 3, 4, 14, 5, 0, 0, time.UTC)}
+}
+
+// verifier knows the pool's key by the name "k1" and no other.
+func (s *signer) verifier() *identity.PoolVerifier {
+	return identity.NewPoolVerifier(issuer, clientID, func(context.Context) jwt.Keyfunc {
+		return func(token *jwt.Token) (any, error) {
+			if token.Header["kid"] != "k1" {
+				return nil, errors.New("unknown key")
+			}
+			return &s.own.PublicKey, nil
+		}
+	}, func() time.Time { return s.now })
+}
+
+// token returns a good id token after change has spoilt it.
+func (s *signer) token(t *testing.T, method jwt.SigningMethod, key any, change func(header map[string]any, claims jwt.MapClaims)) string {
+	t.Helper()
+	token := jwt.NewWithClaims(method, jwt.MapClaims{
+		"sub": "subject", "iss": issuer, "aud": clientID, "token_use": "id", "iat": s.now.Unix(), "exp": s.now.Add(time.Hour).Unix(),
+	})
+	token.Header["kid"] = "k1"
+	if change != nil {
+		change(token.Header, token.Claims.(jwt.MapClaims))
+	}
+	signed, err := token.SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signed
+}
+
+func TestR47_R48_TokensThatDoNotHold(t *testing.T) {
+	t.Parallel()
+	s := newSigner(t)
+	v := s.verifier()
+	claims, err := v.VerifyIDToken(t.Context(), s.token(t, jwt.SigningMethodRS256, s.own, nil))
+	if err != nil || claims.Subject != "subject" || !claims.ExpiresAt.Equal(s.now.Add(time.Hour)) {
+		t.Fatalf("a good token: %+v, %v", claims, err)
+	}
+	public := x509.MarshalPKCS1PublicKey(&s.own.PublicKey)
+	set := func(name string, value any) func(map[string]any, jwt.MapClaims) {
+		return func(_ map[string]any, claims jwt.MapClaims) { claims[name] = value }
+	}
+	header := func(name string, value any) func(map[string]any, jwt.MapClaims) {
+		return func(header map[string]any, _ jwt.MapClaims) { header[name] = value }
+	}
+	jwk := map[string]string{"kty": "RSA", "n": base64.RawURLEncoding.EncodeToString(s.other.N.Bytes()), "e": "AQAB"}
+	good := s.token(t, jwt.SigningMethodRS256, s.own, nil)
+	for name, token := range map[string]string{
+		"alg none":                   s.token(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil),
+		"HS256 with the public key":  s.token(t, jwt.SigningMethodHS256, public, nil),
+		"another key":                s.token(t, jwt.SigningMethodRS256, s.other, nil),
+		"another algorithm":          s.token(t, jwt.SigningMethodRS512, s.own, nil),
+		"kid injection":              s.token(t, jwt.SigningMethodRS256, s.other, header("kid", "../../k1' OR '1'='1")),
+		"no kid":                     s.token(t, jwt.SigningMethodRS256, s.own, func(h map[string]any, _ jwt.MapClaims) { delete(h, "kid") }),
+		"jwk in the header":          s.token(t, jwt.SigningMethodRS256, s.other, header("jwk", jwk)),
+		"jku in the header":          s.token(t, jwt.SigningMethodRS256, s.other, header("jku", "https://evil.example/jwks.json")),
+		"another issuer":             s.token(t, jwt.SigningMethodRS256, s.own, set("iss", issuer+"2")),
+		"another client":             s.token(t, jwt.SigningMethodRS256, s.own, set("aud", "other")),
+		"an access token":            s.token(t, jwt.SigningMethodRS256, s.own, set("token_use", "access")),
+		"no token_use":               s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { delete(c, "token_use") }),
+		"no subject":                 s.token(t, jwt.SigningMethodRS256, s.own, set("sub", "")),
+		"no end":                     s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { delete(c, "exp") }),
+		"not yet":                    s.token(t, jwt.SigningMethodRS256, s.own, set("nbf", s.now.Add(time.Hour).Unix())),
+		"run out and of another key": s.token(t, jwt.SigningMethodRS256, s.other, set("exp", s.now.Add(-time.Hour).Unix())),
+		"run out and of a stranger":  s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { c["exp"], c["iss"] = s.now.Add(-time.Hour).Unix(), "x" }),
+		"huge":                       good + strings.Repeat("a", 1<<20),
+		"cut off":                    good[:len(good)-10],
+		"empty":                      "", "garbage": "a.b.c", "dots": strings.Repeat(".", 1000),
+	} {
+		_, err := v.VerifyIDToken(t.Context(), token)
+		if fault.CodeOf(err) != fault.Unauthenticated || errors.Is(err, identity.ErrExpired) || fault.DetailOf(err) != "Not authenticated" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	expired := s.token(t, jwt.SigningMethodRS256, s.own, set("exp", s.now.Add(-time.Second).Unix()))
+	if _, err := v.VerifyIDToken(t.Context(), expired); !errors.Is(err, identity.ErrExpired) {
+		t.Errorf("run out: %v", err)
+	}
+}
+
+func FuzzR47_Tokens(f *testing.F) {
+	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.")
+	f.Add("a.b.c")
+	v := identity.NewPoolVerifier(issuer, clientID, func(context.Context) jwt.Keyfunc {
+		return func(*jwt.Token) (any, error) { return nil, errors.New("no key") }
+	}, time.Now)
+	f.Fuzz(func(t *testing.T, token string) {
+		if _, err := v.VerifyIDToken(t.Context(), token); fault.CodeOf(err) != fault.Unauthenticated {
+			t.Errorf("%q: %v", token, err)
+		}
+	})
+}
+
+// members is a store with one member.
+type members struct {
+	identity.Store
+	user identity.User
+	err  error
+}
+
+func (m members) UserBySubject(context.Context, string) (identity.User, error) { return m.user, m.err }
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	s := newSigner(t)
+	token := s.token(t, jwt.SigningMethodRS256, s.own, nil)
+	down := fault.Errorf(fault.Unavailable, "データベースに接続できません。")
+	active := identity.User{ID: uuid.New(), State: identity.StateActive}
+	for name, c := range map[string]struct {
+		store members
+		want  error
+	}{
+		"active":   {store: members{user: active}},
+		"inactive": {store: members{user: identity.User{State: identity.StateInactive}}, want: identity.ErrNoUser},
+		"unknown":  {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
+		"database": {store: members{err: down}, want: down},
+	} {
+		actor, err := identity.NewService(c.store, s.verifier(), slog.New(slog.DiscardHandler)).Authenticate(t.Context(), token)
+		if !errors.Is(err, c.want) || (err == nil && actor.ID != active.ID) {
+			t.Errorf("%s: %+v, %v", name, actor, err)
+		}
+	}
+}
+
+func TestActorTravelsInTheContext(t *testing.T) {
+	t.Parallel()
+	if _, err := identity.ActorFrom(t.Context()); fault.CodeOf(err) != fault.Unauthenticated {
+		t.Errorf("got %v", err)
+	}
+	want := identity.Actor{User: identity.User{ID: uuid.New()}}
+	if got, err := identity.ActorFrom(identity.WithActor(t.Context(), want)); err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
