@@ -344,7 +344,7 @@ func TestCallerCancels(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, stopped) || text != "途中" || llm.Retryable(err) {
 		t.Errorf("%q %v", text, err)
 	}
-	<-provider.Wait(1).Gone
+	waitGone(t, provider.Wait(1))
 }
 
 // Servers that refuse an optional field are asked again without it, and that is remembered.

@@ -12,6 +12,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 )
 
+// waitGone waits until the provider has seen its client leave.
+func waitGone(t *testing.T, request *llmtest.Received) {
+	t.Helper()
+	limit := time.NewTimer(time.Minute)
+	defer limit.Stop()
+	select {
+	case <-request.Gone:
+	case <-limit.C:
+		t.Fatal("the connection to the provider was left open")
+	}
+}
+
 // Over sockets, with short limits: what came before the stall is kept, and the provider sees its client leave.
 func TestR25_StallsOverHTTP(t *testing.T) {
 	t.Parallel()
@@ -27,15 +39,18 @@ func TestR25_StallsOverHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider := llmtest.NewProvider(t).Add(test.steps...)
-			client := newClient(t, llm.Config{
-				BaseURL: provider.URL(), FirstTokenTimeout: 300 * time.Millisecond, TokenTimeout: 100 * time.Millisecond,
-			})
+			cfg := llm.Config{BaseURL: provider.URL(), FirstTokenTimeout: time.Minute, TokenTimeout: 100 * time.Millisecond}
+			if test.text == "" {
+				// Long enough for the request to arrive on a busy machine.
+				cfg.FirstTokenTimeout, cfg.TokenTimeout = time.Second, time.Minute
+			}
+			client := newClient(t, cfg)
 			text, _, _, err := ask(t, client, question())
 			wantCode(t, err, llm.CodeTimeout)
 			if text != test.text || !llm.Retryable(err) {
 				t.Errorf("text %q: %v", text, err)
 			}
-			<-provider.Wait(1).Gone
+			waitGone(t, provider.Wait(1))
 			if got := len(provider.Requests()); got != 1 {
 				t.Errorf("a stall was tried %d times", got)
 			}
@@ -90,7 +105,7 @@ func TestR25_DefaultLimits(t *testing.T) {
 				if took := time.Since(start); took != test.want || text != test.text {
 					t.Errorf("gave up after %v with %q, want %v with %q", took, text, test.want, test.text)
 				}
-				<-provider.Wait(1).Gone
+				waitGone(t, provider.Wait(1))
 			})
 		})
 	}

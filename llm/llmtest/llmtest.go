@@ -13,6 +13,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/llm"
 )
@@ -132,13 +133,18 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 	}
 }
 
-// Next waits for the next request. It fails the test if the test's context ends first.
+// patience is how long a test waits for something that must happen.
+const patience = time.Minute
+
+// Next waits for the next request. It fails the test if that takes longer than a minute.
 func (l *Live) Next(t testing.TB) *Call {
 	t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
 	select {
 	case call := <-l.calls:
 		return call
-	case <-t.Context().Done():
+	case <-limit.C:
 		t.Fatal("llmtest: the model was not asked")
 		return nil
 	}

@@ -30,11 +30,11 @@ func askAll(t *testing.T, model llm.Model, messages ...llm.Message) (string, llm
 	return text.String(), result, err
 }
 
-func newClient(t *testing.T, base string, transport http.RoundTripper) *llm.Client {
+func newClient(t *testing.T, base string, transport http.RoundTripper, stall time.Duration) *llm.Client {
 	t.Helper()
 	client, err := llm.NewClient(llm.Config{
 		BaseURL: base, Model: "m", Transport: transport, Backoff: time.Millisecond, MaxBackoff: time.Millisecond,
-		FirstTokenTimeout: 5 * time.Second, TokenTimeout: 500 * time.Millisecond,
+		TokenTimeout: stall,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,17 +87,21 @@ func TestHandler(t *testing.T) {
 		`@script {"text":"一二三四五","fail":"half_json","fail_after":2}`:  {"一二", llm.CodeBadResponse},
 		`@script {"text":"一二三四五","fail":"long_line","fail_after":2}`:  {"一二", llm.CodeBadResponse},
 		`@script {"text":"一二三四五","stall_after":4}`:                    {"一二三四", llm.CodeTimeout},
-		`@script {"status":401}`:                                      {"", llm.CodeAuth},
-		`@script {"status":500,"times":2,"text":"三度目"}`:               {"三度目", ""},
-		`@script {"fail":"kill","times":1,"key":"k","text":"二度目"}`:    {"二度目", ""},
-		`@script {"unknown":1}`:                                       {"", llm.CodeBadRequest},
-		`@script {"fail":"often"}`:                                    {"", llm.CodeBadRequest},
-		`@script {"chars":-1}`:                                        {"", llm.CodeBadRequest},
-		`@script 1`:                                                   {"", llm.CodeBadRequest},
+		`@script {"status":401}`:                                   {"", llm.CodeAuth},
+		`@script {"status":500,"times":2,"text":"三度目"}`:            {"三度目", ""},
+		`@script {"fail":"kill","times":1,"key":"k","text":"二度目"}`: {"二度目", ""},
+		`@script {"unknown":1}`:                                    {"", llm.CodeBadRequest},
+		`@script {"fail":"often"}`:                                 {"", llm.CodeBadRequest},
+		`@script {"chars":-1}`:                                     {"", llm.CodeBadRequest},
+		`@script 1`:                                                {"", llm.CodeBadRequest},
 	} {
 		t.Run(question, func(t *testing.T) {
 			t.Parallel()
-			text, result, err := ask(t, newClient(t, server.URL, nil), question)
+			stall := time.Minute
+			if test.code == llm.CodeTimeout {
+				stall = 500 * time.Millisecond
+			}
+			text, result, err := ask(t, newClient(t, server.URL, nil, stall), question)
 			if text != test.text || fault.CodeOf(err) != test.code {
 				t.Errorf("%q, %v", text, err)
 			}
@@ -110,7 +114,7 @@ func TestHandler(t *testing.T) {
 
 func TestHandlerTitle(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(time.Hour)})
+	client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(time.Hour)}, 0)
 	system := llm.Message{Role: llm.RoleSystem, Content: "<task>title</task>\n見出しを付ける。"}
 	for content, want := range map[string]string{
 		"<question>有給休暇について</question>":                                          llmtest.Title,
@@ -127,7 +131,7 @@ func TestHandlerTitle(t *testing.T) {
 // A directive holds for its own question only.
 func TestHandlerOlderDirective(t *testing.T) {
 	t.Parallel()
-	client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(0)})
+	client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(0)}, 0)
 	text, _, err := askAll(t, client,
 		llm.Message{Role: llm.RoleUser, Content: `@script {"text":"前の回答"}`},
 		llm.Message{Role: llm.RoleAssistant, Content: "前の回答"},
@@ -140,7 +144,7 @@ func TestHandlerOlderDirective(t *testing.T) {
 func TestHandlerPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(time.Second)})
+		client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(time.Second)}, 0)
 		start := time.Now()
 		var at []time.Duration
 		_, err := client.Stream(t.Context(), llm.Request{Messages: []llm.Message{{

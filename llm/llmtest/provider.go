@@ -82,9 +82,11 @@ func (p *Provider) Requests() []*Received {
 	return slices.Clone(p.received)
 }
 
-// Wait waits for the nth request, from 1, and returns it. It fails the test if the test's context ends first.
+// Wait waits for the nth request, from 1, and returns it. It fails the test if that takes longer than a minute.
 func (p *Provider) Wait(n int) *Received {
 	p.tb.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
 	for {
 		p.mu.Lock()
 		arrived, received := p.arrived, p.received
@@ -94,7 +96,7 @@ func (p *Provider) Wait(n int) *Received {
 		}
 		select {
 		case <-arrived:
-		case <-p.tb.Context().Done():
+		case <-limit.C:
 			p.tb.Fatalf("llmtest: request %d did not arrive", n)
 		}
 	}
