@@ -204,6 +204,18 @@ func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) 
 	return Attachment{Text: replay(message)}, nil
 }
 
+// Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written here
+// or when it was complete.
+func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
+	if text := s.hub.Find(answer.ID.String()); text != nil {
+		return Attachment{Text: text}, nil
+	}
+	if answer.Status.Terminal() {
+		return Attachment{Text: replay(answer)}, nil
+	}
+	return s.Attach(ctx, owner, answer.ID)
+}
+
 // WaitFor returns the exchange that an answer belongs to once it is complete.
 func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
 	for !exchange.Answer.Status.Terminal() {

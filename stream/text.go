@@ -208,7 +208,7 @@ func (t *Text) Watch(lastEventID string) *Watch {
 	t.mu.Unlock()
 
 	// Encoded outside the lock: what was read under it does not change any more.
-	b := appendStart(nil, t.head, from)
+	b := appendStart(make([]byte, 0, catchUpSize(len(text)-from.offset)), t.head, from)
 	for _, p := range parts {
 		b = append(b, p.frame...)
 	}
@@ -223,6 +223,10 @@ func (t *Text) Watch(lastEventID string) *Watch {
 	w.pending = b
 	return w
 }
+
+// catchUpSize is room for what a watch is told first when it lacks so many bytes of the text: those, a little more for
+// what has to be escaped, and what stands around them.
+func catchUpSize(lacking int) int { return lacking + lacking/16 + 1<<10 }
 
 // WaitClosed waits until the text is complete, or over in another way.
 func (t *Text) WaitClosed(ctx context.Context) error {
