@@ -71,37 +71,38 @@ func TestHandler(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
 	whole := llmtest.Markdown(300, 7)
-	for question, test := range map[string]struct {
-		text string
-		code fault.Code
+	for _, test := range []struct {
+		question string
+		text     string
+		code     fault.Code
 	}{
-		"こんにちは": {llmtest.Markdown(600, 0), ""},
-		`依頼: @script {"chars":300,"seed":7} よろしく`:                     {whole, ""},
-		`@script {"bytes":1000,"token_chars":5}`:                      {llmtest.MarkdownBytes(1000, 0), ""},
-		`@script {"text":"一二三四五","finish":"length"}`:                  {"一二三四五", ""},
-		`@script {"text":"一二三四五","fail":"kill","fail_after":3}`:       {"一二三", llm.CodeInterrupted},
-		`@script {"text":"一二三四五","fail":"eof","fail_after":3}`:        {"一二三", llm.CodeInterrupted},
-		`@script {"text":"一二三四五","fail":"error","fail_after":3}`:      {"一二三", llm.CodeUnavailable},
-		`@script {"text":"一二三四五","fail":"rate_limit","fail_after":1}`: {"一", llm.CodeRateLimited},
-		`@script {"text":"一二三四五","fail":"filter","fail_after":5}`:     {"一二三四五", llm.CodeRefused},
-		`@script {"text":"一二三四五","fail":"half_json","fail_after":2}`:  {"一二", llm.CodeBadResponse},
-		`@script {"text":"一二三四五","fail":"long_line","fail_after":2}`:  {"一二", llm.CodeBadResponse},
-		`@script {"text":"一二三四五","stall_after":4}`:                    {"一二三四", llm.CodeTimeout},
-		`@script {"status":401}`:                                   {"", llm.CodeAuth},
-		`@script {"status":500,"times":2,"text":"三度目"}`:            {"三度目", ""},
-		`@script {"fail":"kill","times":1,"key":"k","text":"二度目"}`: {"二度目", ""},
-		`@script {"unknown":1}`:                                    {"", llm.CodeBadRequest},
-		`@script {"fail":"often"}`:                                 {"", llm.CodeBadRequest},
-		`@script {"chars":-1}`:                                     {"", llm.CodeBadRequest},
-		`@script 1`:                                                {"", llm.CodeBadRequest},
+		{"こんにちは", llmtest.Markdown(600, 0), ""},
+		{`依頼: @script {"chars":300,"seed":7} よろしく`, whole, ""},
+		{`@script {"bytes":1000,"token_chars":5}`, llmtest.MarkdownBytes(1000, 0), ""},
+		{`@script {"text":"一二三四五","finish":"length"}`, "一二三四五", ""},
+		{`@script {"text":"一二三四五","fail":"kill","fail_after":3}`, "一二三", llm.CodeInterrupted},
+		{`@script {"text":"一二三四五","fail":"eof","fail_after":3}`, "一二三", llm.CodeInterrupted},
+		{`@script {"text":"一二三四五","fail":"error","fail_after":3}`, "一二三", llm.CodeUnavailable},
+		{`@script {"text":"一二三四五","fail":"rate_limit","fail_after":1}`, "一", llm.CodeRateLimited},
+		{`@script {"text":"一二三四五","fail":"filter","fail_after":5}`, "一二三四五", llm.CodeRefused},
+		{`@script {"text":"一二三四五","fail":"half_json","fail_after":2}`, "一二", llm.CodeBadResponse},
+		{`@script {"text":"一二三四五","fail":"long_line","fail_after":2}`, "一二", llm.CodeBadResponse},
+		{`@script {"text":"一二三四五","stall_after":4}`, "一二三四", llm.CodeTimeout},
+		{`@script {"status":401}`, "", llm.CodeAuth},
+		{`@script {"status":500,"times":2,"text":"三度目"}`, "三度目", ""},
+		{`@script {"fail":"kill","times":1,"key":"k","text":"二度目"}`, "二度目", ""},
+		{`@script {"unknown":1}`, "", llm.CodeBadRequest},
+		{`@script {"fail":"often"}`, "", llm.CodeBadRequest},
+		{`@script {"chars":-1}`, "", llm.CodeBadRequest},
+		{`@script 1`, "", llm.CodeBadRequest},
 	} {
-		t.Run(question, func(t *testing.T) {
+		t.Run(test.question, func(t *testing.T) {
 			t.Parallel()
 			stall := time.Minute
 			if test.code == llm.CodeTimeout {
 				stall = 500 * time.Millisecond
 			}
-			text, result, err := ask(t, newClient(t, server.URL, nil, stall), question)
+			text, result, err := ask(t, newClient(t, server.URL, nil, stall), test.question)
 			if text != test.text || fault.CodeOf(err) != test.code {
 				t.Errorf("%q, %v", text, err)
 			}
