@@ -38,7 +38,9 @@ export const Answer = memo(function Answer({ turn, conversation, last, settled }
     () => view?.sources ?? message.citations.map(toSource),
     [view?.sources, message.citations],
   )
-  const citations = useMemo(() => new Set(sources.map((source) => source.index)), [sources])
+  // The same numbers are the same set: a new one would render every block of the answer anew.
+  const numbers = sources.map((source) => source.index).join()
+  const citations = useMemo(() => new Set(numbers === '' ? [] : numbers.split(',').map(Number)), [numbers])
   const cite = useMemo(() => (index: number) => show(sourceId(turn.key, index)), [turn.key])
 
   return (
