@@ -23,6 +23,29 @@ export default defineConfig({
     // The content security policy allows no data: fonts, so nothing is inlined.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // Few files for the first page: what every page needs, what every page of /home needs. The rest (the chat's
+        // Markdown, mathematics and colours, the palette, later the admin screens) is split where it is imported.
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [
+            {
+              name: 'vendor',
+              test: /node_modules[\\/](react|react-dom|scheduler|react-router|@tanstack|jotai|openapi-fetch)[\\/]/,
+            },
+            {
+              name: 'base',
+              test: /src[\\/](components[\\/]|lib[\\/](?!markdown|stream))|node_modules[\\/](@radix-ui|@floating-ui|radix-ui|aria-hidden|lucide-react)[\\/]/,
+            },
+            {
+              name: 'home',
+              test: /src[\\/](app[\\/]HomeRoute|features[\\/]((home|threads|skills)[\\/]|shortcuts[\\/]Shortcuts))/,
+            },
+          ],
+        },
+      },
+    },
   },
   test: {
     environment: 'happy-dom',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dateGroup, formatDate, formatTime, greeting } from './dates'
+import { dateGroup, formatDate, formatFull, formatTime, greeting } from './dates'
 
 // In the reader's zone, whatever it is here: dates are made from local parts.
 const at = (...parts: [number, number, number, number?, number?]) => {
@@ -23,6 +23,11 @@ describe('dates', () => {
 
   it('say nothing for what is no date', () => {
     expect(formatDate('', now)).toBe('')
+  })
+
+  it('give the whole date for a tooltip', () => {
+    expect(formatFull(at(2025, 3, 4, 14, 5).toISOString())).toBe('2025年3月4日 14:05')
+    expect(formatFull('no date')).toBe('')
   })
 
   it('give the time without a leading zero', () => {
