@@ -26,7 +26,7 @@ const browser = await chromium.launch({
 try {
   const landing = await measureLanding()
   const answer = await measureAnswer()
-  console.log(JSON.stringify({ chromium: browser.version(), landing_js_kb: landing, ...answer }))
+  process.stdout.write(JSON.stringify({ chromium: browser.version(), landing_js_kb: landing, ...answer }))
 } finally {
   await browser.close()
 }
@@ -62,7 +62,8 @@ async function measureAnswer() {
   const page = await freshPage()
   await signIn(page)
   const token = await page.evaluate(() => JSON.parse(localStorage.getItem('tsumugiToken')).idToken)
-  const call = async (path) => (await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })).json()
+  const call = async (path) =>
+    (await fetch(url + path, { headers: { Authorization: `Bearer ${token}` } })).json()
   const { items: skills } = await call('/v1/skill?limit=100')
   const skill = skills.find((one) => one.form_type === 'chat' && !one.unavailable_reason)
 
@@ -91,7 +92,7 @@ async function measureAnswer() {
   const heap = (await devtools.send('Runtime.getHeapUsage')).usedSize
 
   // What the screen shows must be what is stored.
-  const shown = await answer.innerText()
+  const shown = await answer.evaluate(visibleText)
   const thread = page.url().split('/').at(-1)
   const { items: messages } = await call(`/v1/message?thread_id=${thread}`)
   const stored = messages.find((message) => message.role === 'assistant')
@@ -120,7 +121,9 @@ function watchFrames() {
   const times = []
   const long = []
   let running = true
-  const observer = new PerformanceObserver((list) => long.push(...list.getEntries().map((entry) => entry.duration)))
+  const observer = new PerformanceObserver((list) =>
+    long.push(...list.getEntries().map((entry) => entry.duration)),
+  )
   observer.observe({ type: 'longtask' })
   const next = (time) => {
     times.push(time)
@@ -144,7 +147,10 @@ function summarize({ times, long }) {
   const deltas = times.slice(1).map((time, i) => time - times[i])
   const sorted = deltas.toSorted((a, b) => a - b)
   const at = (share) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0
-  const dropped = deltas.reduce((sum, delta) => sum + (delta > 1.5 * frame ? Math.round(delta / frame) - 1 : 0), 0)
+  const dropped = deltas.reduce(
+    (sum, delta) => sum + (delta > 1.5 * frame ? Math.round(delta / frame) - 1 : 0),
+    0,
+  )
   return {
     long_tasks: long.length,
     longest_ms: Math.max(0, ...long),
@@ -155,11 +161,19 @@ function summarize({ times, long }) {
   }
 }
 
+/** Runs in the page: the text of an answer, with that of parts which are not drawn while they are out of sight. */
+function visibleText(answer) {
+  const copy = answer.cloneNode(true)
+  for (const hidden of copy.querySelectorAll('.katex-mathml, .visually-hidden, button')) hidden.remove()
+  return copy.textContent
+}
+
 /**
  * Whether the rendered text holds all Japanese characters of the Markdown, in their order. Marks, and what code and math
  * are turned into, are left out on both sides.
  */
 function holdsWords(shown, markdown) {
-  const words = (text) => text.match(/[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]+/gu)?.join('') ?? ''
+  const words = (text) =>
+    text.match(/[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]+/gu)?.join('') ?? ''
   return words(shown).includes(words(markdown))
 }
