@@ -77,16 +77,51 @@ func summarizeTask(ctx context.Context, p prompt) string {
 }
 
 const noMaterial = "要約する文章が見当たりませんでした。\n\n" +
-	"文章をこの欄に貼り付けるか、ファイルを添付してから、もう一度お送りください。"
+	"文章をこの欄に貼り付けて、もう一度お送りください。"
+
+const noDocument = "参照できる文書がありません。\n\n文書の文章を、質問と一緒に貼り付けてください。"
 
 func documentTask(ctx context.Context, p prompt) string {
 	if len(p.sources) == 0 {
-		return "参照できる文書がありません。\n\n質問の前に、ファイルを添付するか、データソースから文書を選んでください。"
+		question, text := splitPasted(p)
+		if text == "" {
+			return noDocument
+		}
+		p.question, p.sources = question, []source{{index: "1", filename: "貼り付けた文章", text: text}}
 	}
 	if wantsSummary(p.question) {
 		return summarizeText(ctx, joinSources(p.sources), readWish(p.question))
 	}
 	return answerFrom(p.question, p.sources)
+}
+
+// splitPasted parts a message that brings its document along into the question, which is its first or its last line, and
+// the document. A message that is only a question is about the document of an earlier one.
+func splitPasted(p prompt) (question, text string) {
+	for i, message := range append([]string{p.question}, p.earlier...) {
+		if utf8.RuneCountInString(message) < minPasted {
+			continue
+		}
+		message = strings.TrimSpace(message)
+		first, rest, _ := strings.Cut(message, "\n")
+		asked, text := first, rest
+		if at := strings.LastIndexByte(message, '\n'); at >= 0 && !isQuestion(first) && isQuestion(message[at+1:]) {
+			asked, text = message[at+1:], message[:at]
+		}
+		if i > 0 {
+			return p.question, message // The earlier question does no harm among the sentences.
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		return asked, text
+	}
+	return "", ""
+}
+
+func isQuestion(line string) bool {
+	line = strings.TrimSpace(line)
+	return strings.HasSuffix(line, "？") || strings.HasSuffix(line, "?") || asks(line)
 }
 
 func minutesTask(ctx context.Context, p prompt) string {
