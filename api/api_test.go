@@ -402,6 +402,9 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 			t.Errorf("%s: %d %q %s", path, resp.status, policy, resp.body)
 		}
 	}
+	if resp := f.do(call{method: "HEAD", path: "/"}); resp.status != http.StatusOK || len(resp.body) != 0 {
+		t.Errorf("HEAD: %d", resp.status)
+	}
 	asset := f.do(call{method: "GET", path: "/assets/app-abc.js", header: map[string]string{"Accept-Encoding": "gzip"}})
 	if !strings.Contains(asset.header.Get("Cache-Control"), "immutable") || asset.header.Get("Content-Encoding") != "gzip" || asset.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("got %v", asset.header)

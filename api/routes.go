@@ -4,12 +4,13 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 )
 
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders)
+	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders, middleware.GetHead)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
