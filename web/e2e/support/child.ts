@@ -12,11 +12,8 @@ export class Child {
   readonly #onExit = () => this.#process.kill('SIGTERM')
   #output = ''
 
-  constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#process = spawn(command, args, {
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+  constructor(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env) {
+    this.#process = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     this.#exited = new Promise((resolve) => {
       this.#process.once('exit', () => resolve())
       this.#process.once('error', (error) => {

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 /** The folder of the project. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** The program under test; TSUMUGI_BIN names another one. */
-export const tsumugi = process.env.TSUMUGI_BIN ?? `${root}bin/tsumugi`
+/** The program under test; E2E_BINARY names another one. */
+export const tsumugi = process.env.E2E_BINARY ?? `${root}bin/tsumugi`
 
 /** The scripted model provider, built before the tests. */
 export const fakeModel = `${root}.cache/e2e/fakemodel`

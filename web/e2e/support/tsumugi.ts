@@ -15,15 +15,19 @@ const links = {
   TSUMUGI_LINK_HELP: 'https://example.com/help',
 }
 
+/** What a server is set by: what the developer's shell says must not get in. */
+const settings = /^(TSUMUGI|OPENAI|COGNITO|SLACK|OTEL)_|^(DATABASE|NATS|BLOB|SMTP)_URL$/
+const surroundings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !settings.test(name)))
+
 /** bin/tsumugi with a database, data folder and port of its own. */
 export class Tsumugi {
   readonly url: string
   readonly #port: number
   readonly #folder: string
-  readonly #env: Readonly<Record<string, string>>
+  readonly #env: NodeJS.ProcessEnv
   #child: Child | null = null
 
-  private constructor(port: number, folder: string, env: Readonly<Record<string, string>>) {
+  private constructor(port: number, folder: string, env: NodeJS.ProcessEnv) {
     this.#port = port
     this.#folder = folder
     this.#env = env
@@ -36,6 +40,7 @@ export class Tsumugi {
     // As root, the database runs as another user and has to get in.
     await chmod(folder, 0o755)
     const env = {
+      ...surroundings,
       ...links,
       TSUMUGI_DEMO_PASSWORD: password,
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),

@@ -1,0 +1,203 @@
+import type { Page, Route } from '@playwright/test'
+import { emails } from './support/account'
+import { expect, test } from './support/test'
+import { password } from './support/tsumugi'
+
+const readToken = (page: Page) =>
+  page.evaluate(
+    () => JSON.parse(localStorage.getItem('tsumugiToken') ?? 'null') as Record<string, string> | null,
+  )
+
+async function enter(page: Page, email: string, secret: string): Promise<void> {
+  await page.getByLabel('メールアドレス').fill(email)
+  await page.getByRole('button', { name: '次へ' }).click()
+  await page.getByLabel('パスワード', { exact: true }).fill(secret)
+  await page.getByRole('button', { name: 'サインイン' }).click()
+}
+
+/** Answers a call as the server does when it refuses a token. */
+function refuse(route: Route, detail: string): Promise<void> {
+  const problem = { type: 'about:blank', title: 'Unauthorized', status: 401, detail, code: 'unauthenticated' }
+  return route.fulfill({ status: 401, contentType: 'application/problem+json', json: problem })
+}
+
+test.describe('signing in', () => {
+  test.use({ who: null })
+
+  test('leads from the landing page to the skills and keeps the token record', async ({ page }) => {
+    await page.goto('/')
+    await page.getByRole('link', { name: 'サインイン' }).first().click()
+    await enter(page, emails.user, 'Wrong-Password-1')
+    await expect(page.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
+    await expect(page.getByLabel('パスワード', { exact: true })).toBeFocused()
+    expect(await readToken(page)).toBeNull()
+
+    await page.getByLabel('パスワード', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/home/skill')
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('山田 太郎さん')
+    const record = await readToken(page)
+    expect(Object.keys(record ?? {}).sort()).toEqual(
+      ['accessToken', 'authType', 'clientId', 'expiresIn', 'idToken', 'refreshToken', 'tokenType'].sort(),
+    )
+    expect(record).toMatchObject({ authType: 'cognito', expiresIn: 3600, tokenType: 'Bearer' })
+    expect(record?.idToken?.split('.')).toHaveLength(3)
+  })
+
+  test('says the same of an address nobody has, and leads back to another one', async ({ page }) => {
+    await page.goto('/login')
+    await enter(page, 'nobody@demo.example', password)
+    await expect(page.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
+    await page.getByRole('button', { name: '別のメールアドレスを使う' }).click()
+    await expect(page.getByLabel('メールアドレス')).toHaveValue('nobody@demo.example')
+  })
+
+  test('is asked for on every page of /home, and comes back to it', async ({ page, account }) => {
+    const { id } = await account.skill('要約')
+    await page.goto(`/home/skill/${id}`)
+    await page.waitForURL('**/login')
+    await enter(page, emails.user, password)
+    await page.waitForURL(`**/home/skill/${id}`)
+    await expect(page.getByRole('heading', { level: 1, name: '要約' })).toBeVisible()
+  })
+
+  test('R75: signing out in one tab signs out all, and the refresh token is worth nothing', async ({
+    page,
+    context,
+    server,
+  }) => {
+    await page.goto('/login')
+    await enter(page, emails.admin, password)
+    await page.waitForURL('**/home/skill')
+    const other = await context.newPage()
+    await other.goto('/home/skill')
+    await expect(other.getByRole('heading', { level: 1 })).toContainText('管理 花子さん')
+    const record = await readToken(page)
+
+    await page.getByRole('button', { name: '管理 花子さんのメニュー' }).click()
+    await page.getByRole('menuitem', { name: 'ログアウト' }).click()
+    await page.waitForURL('**/logout/success')
+    await other.waitForURL('**/login')
+    expect(await readToken(page)).toBeNull()
+
+    const refreshed = await fetch(`${server.url}/pool/`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/x-amz-json-1.1',
+        'X-Amz-Target': 'AWSCognitoIdentityProviderService.InitiateAuth',
+      },
+      body: JSON.stringify({
+        AuthFlow: 'REFRESH_TOKEN_AUTH',
+        ClientId: record?.clientId,
+        AuthParameters: { REFRESH_TOKEN: record?.refreshToken },
+      }),
+    })
+    expect(refreshed.status).toBe(400)
+    expect(await refreshed.json()).toMatchObject({ __type: 'NotAuthorizedException' })
+  })
+})
+
+test.describe('a session', () => {
+  const lists = /\/v1\/(skill|category|notification|thread)\?/
+
+  test('is renewed once for all calls that find it expired, and each is made once more', async ({ page }) => {
+    const refused: string[] = []
+    const retried: string[] = []
+    await page.route(lists, async (route) => {
+      const { pathname } = new URL(route.request().url())
+      if (route.request().headers()['x-no-retry'] === undefined) {
+        refused.push(pathname)
+        return refuse(route, 'jwt expired')
+      }
+      retried.push(pathname)
+      return route.continue()
+    })
+    const renewals: string[] = []
+    page.on('request', (request) => {
+      if (request.headers()['x-amz-target']?.endsWith('.InitiateAuth'))
+        renewals.push(request.postData() ?? '')
+    })
+    const saved = page.evaluate.bind(page)
+    await page.goto('/home/skill')
+    await expect(page.getByRole('link', { name: '汎用チャット' })).toBeVisible()
+    expect(refused.length).toBeGreaterThanOrEqual(3)
+    expect(retried.sort()).toEqual(refused.sort())
+    expect(renewals).toHaveLength(1)
+    expect(JSON.parse(renewals[0] ?? '{}')).toMatchObject({ AuthFlow: 'REFRESH_TOKEN_AUTH' })
+    await expect.poll(() => saved(() => localStorage.getItem('tsumugiToken'))).toContain('idToken')
+  })
+
+  test('ends at /login when it cannot be renewed', async ({ page }) => {
+    await page.goto('/home/skill')
+    await expect(page.getByRole('link', { name: '汎用チャット' })).toBeVisible()
+    await page.evaluate(() => {
+      const record = JSON.parse(localStorage.getItem('tsumugiToken') ?? '{}') as Record<string, string>
+      const [head, body] = String(record.idToken).split('.')
+      const forged = { ...record, idToken: `${head}.${body}.forged`, refreshToken: 'worthless' }
+      localStorage.setItem('tsumugiToken', JSON.stringify(forged))
+    })
+    await page.route(lists, (route) => refuse(route, 'jwt expired'))
+    await page.reload()
+    await page.waitForURL('**/login')
+    expect(await readToken(page)).toBeNull()
+  })
+
+  test('of a suspended account ends with its reason', async ({ page }) => {
+    await page.route('**/v1/me', (route) => refuse(route, 'Not authenticated: no user found'))
+    const alert = page.waitForEvent('dialog')
+    const opened = page.goto('/home/skill')
+    const dialog = await alert
+    expect(dialog.message()).toBe('このアカウントは一時停止中か、削除されています。')
+    await dialog.accept()
+    await opened
+    await page.waitForURL('**/login')
+    expect(await readToken(page)).toBeNull()
+  })
+
+  test('of a general user has no way into the admin screens', async ({ page }) => {
+    await page.goto('/admin/contract')
+    await page.waitForURL('**/home/skill')
+    await page.getByRole('button', { name: '山田 太郎さんのメニュー' }).click()
+    await expect(page.getByRole('menuitem', { name: '設定' })).toBeVisible()
+    await expect(page.getByText('user@demo.example')).toBeVisible()
+    await expect(page.getByRole('menuitem', { name: '管理者画面' })).toHaveCount(0)
+  })
+})
+
+test.describe('an administrator', () => {
+  test.use({ who: 'admin' })
+
+  test('finds the way to the admin screens in the menu', async ({ page }) => {
+    await page.goto('/home/skill')
+    await page.getByRole('button', { name: '管理 花子さんのメニュー' }).click()
+    await page.getByRole('menuitem', { name: '管理者画面' }).click()
+    await page.waitForURL('**/admin/contract')
+  })
+})
+
+test.describe('an address that leads nowhere', () => {
+  for (const path of ['/nonsense', '/home/nonsense', '/home/skill/01900000-0000-7000-8000-000000000000']) {
+    test(`shows the 404 page: ${path}`, async ({ page }) => {
+      await page.goto(path)
+      await expect(page.getByRole('heading', { level: 1, name: 'ページが見つかりません' })).toBeVisible()
+      await page.getByRole('link', { name: 'スキル一覧へ戻る' }).click()
+      await page.waitForURL('**/home/skill')
+    })
+  }
+
+  test('shows the 404 page for a thread of somebody else, as for one that is not', async ({
+    page,
+    signIn,
+  }) => {
+    const admin = await signIn('admin')
+    const thread = await admin.newThread('汎用チャット', '他人のスレッド')
+    await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+    await expect(page.getByRole('heading', { level: 1, name: 'ページが見つかりません' })).toBeVisible()
+    await expect(page.getByText('他人のスレッド')).toHaveCount(0)
+  })
+
+  test('shows the 403 page at /forbidden', async ({ page }) => {
+    await page.goto('/forbidden')
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('このページを表示する権限がありません')
+  })
+})

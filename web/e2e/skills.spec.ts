@@ -1,0 +1,112 @@
+import { expect, test } from './support/test'
+
+test.describe('the skills', () => {
+  test('are found by words and by category, which stand in the address', async ({ page, account }) => {
+    await page.goto('/home/skill')
+    await expect(page.getByRole('link', { name: '汎用チャット' })).toBeVisible()
+    for (const { name } of await account.skills()) {
+      await expect(page.getByRole('heading', { level: 3, name, exact: true }).last()).toBeVisible()
+    }
+    await page.getByRole('textbox', { name: 'スキルを検索' }).fill('翻訳')
+    await expect(page).toHaveURL(/\?q=/)
+    await expect(page.getByRole('heading', { level: 3, name: '翻訳' })).toBeVisible()
+    await expect(page.getByRole('heading', { level: 3, name: '壁打ち' })).toHaveCount(0)
+    await page.reload()
+    await expect(page.getByRole('textbox', { name: 'スキルを検索' })).toHaveValue('翻訳')
+    await page.getByRole('textbox', { name: 'スキルを検索' }).fill('存在しないスキル')
+    await expect(page.getByText('一致するスキルはありません。')).toBeVisible()
+    await page.getByRole('button', { name: '条件を消す' }).click()
+    const chips = page.getByRole('group', { name: '分類' }).getByRole('button')
+    await chips.nth(1).click()
+    await expect(page).toHaveURL(/\?category=/)
+    const groups = page.locator('main section').getByRole('heading', { level: 2 })
+    const category = (await chips.nth(1).textContent()) ?? '-'
+    await expect(groups.filter({ hasNotText: 'ようこそ' })).toHaveText([category])
+  })
+
+  test('become favourites by their star, and the dropdown pages through them', async ({ page, account }) => {
+    await account.reset()
+    await page.goto('/home/skill')
+    await page.getByRole('button', { name: 'お気に入り', exact: true }).click()
+    const box = page.getByRole('group', { name: 'お気に入り' })
+    await expect(box.getByText('お気に入り済みのスキルはありません。')).toBeVisible()
+    await page.keyboard.press('Escape')
+
+    const names = (await account.skills()).map(({ name }) => name).slice(0, 14)
+    for (const name of names.slice(1)) await account.setFavorite(name)
+    await page.getByRole('button', { name: `「${names[0]}」をお気に入りに追加` }).click()
+    await expect(page.getByRole('button', { name: `「${names[0]}」をお気に入りから外す` })).toBeVisible()
+
+    const pages: string[] = []
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url())
+      if (pathname === '/v1/favorite_skill' && request.method() === 'GET') pages.push(search)
+    })
+    await page.getByRole('button', { name: 'お気に入り', exact: true }).click()
+    await expect(box.getByRole('link')).toHaveCount(10)
+    await expect(box.getByRole('link').first()).toHaveText(names[0] ?? '')
+    const { width, height } = (await box.boundingBox()) ?? { width: 0, height: 0 }
+    expect(Math.round(width)).toBeLessThanOrEqual(530)
+    expect(Math.round(width)).toBeGreaterThanOrEqual(526)
+    expect(Math.round(height)).toBeLessThanOrEqual(382)
+    await box.getByRole('link').last().scrollIntoViewIfNeeded()
+    await expect(box.getByRole('link')).toHaveCount(14)
+    expect(pages).toEqual(['?offset=0&limit=10', '?offset=10&limit=10'])
+
+    await box.getByRole('link', { name: names[3] ?? '', exact: true }).click()
+    await expect(page.getByRole('heading', { level: 1, name: names[3] ?? '' })).toBeVisible()
+    await account.reset()
+  })
+
+  test('with a form say what is missing, and send what is filled in', async ({
+    chat,
+    page,
+    account,
+    model,
+  }) => {
+    const { form_fields: fields } = await account.skill('ビジネスメール作成')
+    await chat.open('ビジネスメール作成')
+    await page.getByRole('button', { name: '実行' }).click()
+    for (const field of fields.filter(({ required }) => required)) {
+      const message = `${field.label}を${field.type === 'select' ? '選んで' : '入力して'}ください。`
+      await expect(page.getByText(message)).toBeVisible()
+    }
+    await expect(page.getByLabel('宛先')).toBeFocused()
+
+    await page.getByLabel('宛先').fill('株式会社山川商事 佐藤様')
+    for (const { label, options } of fields.filter(({ type }) => type === 'select'))
+      await page.getByLabel(label).selectOption(options?.[0] ?? '')
+    await page.getByLabel('用件').fill('見積書の納期を二週間早めていただきたいです。')
+    await page.reload()
+    await expect(page.getByLabel('用件')).toHaveValue('見積書の納期を二週間早めていただきたいです。')
+    model.script('見積書の納期を二週間早めて', { text: '**件名:** お見積書の納期に関するご相談' })
+    await page.getByRole('button', { name: '実行' }).click()
+    await chat.finished()
+    await expect(chat.questions.last()).toContainText('見積書の納期を二週間早めていただきたいです。')
+    await expect(chat.answer).toContainText('件名: お見積書の納期に関するご相談')
+    const [asked] = await account.messages(await chat.threadId())
+    expect(asked?.content).toContain('株式会社山川商事 佐藤様')
+    await chat.ask('もう少し短くしてください。')
+    await chat.finished()
+    await expect(chat.answers).toHaveCount(2)
+  })
+
+  test('whose means are not configured say so', async ({ page, account }) => {
+    const skill = await account.skill('ウェブ検索')
+    expect(skill.unavailable_reason).toBeTruthy()
+    await page.goto('/home/skill')
+    await expect(page.getByText(skill.unavailable_reason ?? '-').first()).toBeVisible()
+    await page.getByRole('link', { name: 'ウェブ検索' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'ウェブ検索' })).toBeVisible()
+    await expect(page.getByText(skill.unavailable_reason ?? '-')).toBeVisible()
+    await expect(page.getByRole('textbox', { name: '質問' })).toBeDisabled()
+  })
+
+  test('offer questions to begin with, which go into the composer', async ({ chat, page, account }) => {
+    const { suggestions } = await account.skill('汎用チャット')
+    await chat.open()
+    await page.getByRole('button', { name: suggestions[0] ?? '' }).click()
+    await expect(chat.composer).toHaveValue(suggestions[0] ?? '')
+    await expect(chat.composer).toBeFocused()
+  })
+})

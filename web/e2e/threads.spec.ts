@@ -1,0 +1,146 @@
+import { expect, test } from './support/test'
+
+test.describe('the thread list', () => {
+  test('renames in place, deletes with undo, and finds by title', async ({ page, account }) => {
+    await account.reset()
+    const titles = ['春の防災訓練', '備品の購入', '来客の案内']
+    for (const title of titles) await account.newThread('汎用チャット', title)
+    await page.goto('/home/skill')
+    const list = page.getByRole('navigation', { name: 'スレッド' })
+    await expect(list.getByRole('link')).toHaveText(titles.toReversed())
+    await expect(list.getByRole('heading', { name: '今日' })).toBeVisible()
+
+    const menuOf = async (title: string) => {
+      await list.getByRole('link', { name: title }).hover()
+      await list.getByRole('button', { name: `「${title}」の操作` }).click()
+    }
+    await menuOf('備品の購入')
+    await page.getByRole('menuitem', { name: '名前を変更' }).click()
+    const field = list.getByRole('textbox', { name: 'スレッドの名前' })
+    await expect(field).toBeFocused()
+    await field.fill('備品と什器の購入')
+    await field.press('Enter')
+    await expect(list.getByRole('link', { name: '備品と什器の購入' })).toBeVisible()
+
+    await menuOf('来客の案内')
+    await page.getByRole('menuitem', { name: '削除' }).click()
+    await expect(list.getByRole('link', { name: '来客の案内' })).toHaveCount(0)
+    await page.getByRole('button', { name: '元に戻す' }).click()
+    await expect(list.getByRole('link', { name: '来客の案内' })).toBeVisible()
+
+    await menuOf('春の防災訓練')
+    await page.getByRole('menuitem', { name: '削除' }).click()
+    await expect(list.getByRole('link', { name: '春の防災訓練' })).toHaveCount(0)
+    // What waits to be deleted is deleted when the page goes.
+    await page.reload()
+    await expect(list.getByRole('link')).toHaveText(['来客の案内', '備品と什器の購入'])
+    await expect.poll(async () => (await account.threads()).length).toBe(2)
+
+    const search = page.getByRole('textbox', { name: 'スレッドを検索' })
+    await search.fill('什器')
+    await expect(list.getByRole('link')).toHaveText(['備品と什器の購入'])
+    await search.fill('見つからない言葉')
+    await expect(list.getByText('一致するスレッドはありません。')).toBeVisible()
+  })
+
+  test('brings twenty at a time, and more when its end comes near', async ({ page, account }) => {
+    await account.reset()
+    for (let i = 1; i <= 45; i++) await account.newThread('要約', `${i}番目のスレッド`)
+    const pages: string[] = []
+    page.on('request', (request) => {
+      const { pathname, search } = new URL(request.url())
+      if (pathname === '/v1/thread' && request.method() === 'GET') pages.push(search)
+    })
+    await page.goto('/home/skill')
+    const list = page.getByRole('navigation', { name: 'スレッド' })
+    await expect(list.getByRole('link')).toHaveCount(20)
+    for (const count of [40, 45]) {
+      await list.getByRole('link').last().scrollIntoViewIfNeeded()
+      await expect(list.getByRole('link')).toHaveCount(count)
+    }
+    expect(pages).toEqual([0, 20, 40].map((offset) => `?offset=${offset}&limit=20`))
+    await expect(list.getByRole('link').last()).toHaveText('1番目のスレッド')
+    await account.reset()
+  })
+
+  test('shows the running thread of another tab', async ({
+    page,
+    context,
+    chat,
+    model,
+    account,
+    question,
+  }) => {
+    await account.reset()
+    model.script(question, { chars: 300, title: '隣のタブの話' })
+    const middle = model.pause(question, 20)
+    const other = await context.newPage()
+    await other.goto('/home/skill')
+    const list = other.getByRole('navigation', { name: 'スレッド' })
+    await expect(list.getByText('スレッドはまだありません。')).toBeVisible()
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    await expect(list.getByRole('link')).toContainText('回答を書いています')
+    middle.release()
+    await expect(list.getByRole('link')).toHaveText('隣のタブの話')
+    await expect(page).toHaveTitle(/隣のタブの話/)
+  })
+})
+
+test.describe('an answer', () => {
+  test('is rated with a comment, which is there after a reload', async ({
+    chat,
+    page,
+    model,
+    account,
+    question,
+  }) => {
+    model.script(question, { text: 'ご質問の件は、総務部が担当しています。' })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    await chat.answer.getByRole('button', { name: '良くない回答' }).click()
+    const dialog = page.getByRole('dialog', { name: '良くなかった点を教えてください' })
+    await dialog.getByRole('textbox', { name: 'コメント' }).fill('担当の部署が違います。')
+    await dialog.getByRole('button', { name: '送信' }).click()
+    await expect(page.getByText('ご意見をお送りしました。')).toBeVisible()
+    await expect(chat.answer.getByRole('button', { name: '良くない回答' })).toHaveAttribute(
+      'aria-pressed',
+      'true',
+    )
+    const stored = (await account.messages(await chat.threadId())).at(-1)
+    expect(stored?.feedback).toMatchObject({ rating: 'bad', comment: '担当の部署が違います。' })
+
+    await page.reload()
+    const bad = chat.answer.getByRole('button', { name: '良くない回答' })
+    await expect(bad).toHaveAttribute('aria-pressed', 'true')
+    await bad.click()
+    await expect(dialog.getByRole('textbox', { name: 'コメント' })).toHaveValue('担当の部署が違います。')
+    await page.keyboard.press('Escape')
+    await chat.answer.getByRole('button', { name: '良い回答', exact: true }).click()
+    await expect(bad).toHaveAttribute('aria-pressed', 'false')
+  })
+
+  test('of a long thread: older messages come when the reader scrolls up', async ({
+    chat,
+    page,
+    account,
+    model,
+  }) => {
+    const thread = await account.newThread('汎用チャット', '長いスレッド')
+    model.script('番目の質問', { text: '短い答えです。\n\n'.repeat(6) })
+    for (let i = 1; i <= 14; i++) await account.ask(thread.id, `${i}番目の質問です。`)
+    await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+    await expect(chat.questions.last()).toContainText('14番目の質問です。')
+    await expect(chat.questions.last()).toBeInViewport()
+    await expect(chat.turns).toHaveCount(20)
+    await chat.turns.first().scrollIntoViewIfNeeded()
+    await expect(chat.turns).toHaveCount(28)
+    await expect(page.getByRole('button', { name: '最新へ' })).toBeVisible()
+    await page.getByRole('button', { name: '最新へ' }).click()
+    await expect(chat.answer).toBeInViewport()
+    await chat.questions.first().scrollIntoViewIfNeeded()
+    await expect(chat.questions.first()).toContainText('1番目の質問です。')
+  })
+})
