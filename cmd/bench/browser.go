@@ -14,6 +14,10 @@ type browserRun struct {
 	Seconds   float64 `json:"seconds"`
 	LongTasks int     `json:"long_tasks"`
 	Longest   float64 `json:"longest_ms"`
+	Long      []struct {
+		At float64 `json:"at_s"` // Since the question.
+		MS float64 `json:"ms"`
+	} `json:"long"`
 	Frames    int     `json:"frames"`
 	Frame50   float64 `json:"frame_p50_ms"`
 	Frame95   float64 `json:"frame_p95_ms"`
@@ -49,6 +53,9 @@ func measureBrowser(ctx context.Context, b *bench) error {
 	}
 	if r.Frames == 0 {
 		return errors.New("no frame was drawn")
+	}
+	for _, task := range r.Long {
+		b.say("A task of %.0f ms, %.1f s after the question", task.MS, task.At)
 	}
 	b.report.Machine.Versions["Chromium"] = r.Chromium
 	b.browserTable(size, r)

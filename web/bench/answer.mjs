@@ -2,8 +2,9 @@
 //
 //   node web/bench/answer.mjs URL ADDRESS PASSWORD BYTES
 //
-// It drives the real app as a person would and prints one JSON object. CHROMIUM names the browser.
-import { existsSync } from 'node:fs'
+// It drives the real app as a person would and prints one JSON object. CHROMIUM names the browser; BENCH_CPUPROFILE a file
+// for a profile of the answer, for Chromium's developer tools (it costs time itself).
+import { existsSync, writeFileSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 
 const [url, address, password, bytes] = process.argv.slice(2)
@@ -78,6 +79,11 @@ async function measureAnswer() {
   await composer.fill(`@script {"bytes": ${bytes}, "tokens_per_second": 200}`)
   await devtools.send('Performance.enable')
   await page.evaluate(watchFrames)
+  const profile = process.env.BENCH_CPUPROFILE
+  if (profile) {
+    await devtools.send('Profiler.enable')
+    await devtools.send('Profiler.start')
+  }
   const before = await metrics(devtools)
   const began = Date.now()
   await composer.press('Enter')
@@ -88,6 +94,7 @@ async function measureAnswer() {
   const seconds = (Date.now() - began) / 1000
   const after = await metrics(devtools)
   const frames = await page.evaluate(() => window.stopFrames())
+  if (profile) writeFileSync(profile, JSON.stringify((await devtools.send('Profiler.stop')).profile))
   await devtools.send('HeapProfiler.collectGarbage')
   const heap = (await devtools.send('Runtime.getHeapUsage')).usedSize
 
@@ -121,9 +128,10 @@ function watchFrames() {
   const times = []
   const long = []
   let running = true
-  const observer = new PerformanceObserver((list) =>
-    long.push(...list.getEntries().map((entry) => entry.duration)),
-  )
+  const began = performance.now()
+  const note = (entries) =>
+    long.push(...entries.map((entry) => ({ at_s: (entry.startTime - began) / 1000, ms: entry.duration })))
+  const observer = new PerformanceObserver((list) => note(list.getEntries()))
   observer.observe({ type: 'longtask' })
   const next = (time) => {
     times.push(time)
@@ -132,7 +140,7 @@ function watchFrames() {
   requestAnimationFrame(next)
   window.stopFrames = () => {
     running = false
-    long.push(...observer.takeRecords().map((entry) => entry.duration))
+    note(observer.takeRecords())
     observer.disconnect()
     return { times, long }
   }
@@ -153,7 +161,8 @@ function summarize({ times, long }) {
   )
   return {
     long_tasks: long.length,
-    longest_ms: Math.max(0, ...long),
+    longest_ms: Math.max(0, ...long.map((task) => task.ms)),
+    long,
     frames: deltas.length,
     frame_p50_ms: at(0.5),
     frame_p95_ms: at(0.95),
