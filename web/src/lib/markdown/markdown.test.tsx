@@ -5,20 +5,30 @@ import { LazyPart } from './lazyPart'
 import { Markdown, preloadMarkdown } from './Markdown'
 import { Rendered } from './Rendered'
 
+// KaTeX looks at this once, and happy-dom's documents have no doctype.
+Object.defineProperty(document, 'compatMode', { value: 'CSS1Compat' })
+
 beforeAll(async () => {
-  await preloadMarkdown()
+  await Promise.all([preloadMarkdown(), import('./math'), import('./highlight')])
   // The large parts come on demand; bring them in so that every test sees the final picture.
   render(<Rendered text={'$x$\n\n```ts\n1\n```'} />)
-  await vi.waitFor(() => {
-    expect(document.querySelector('.katex')).not.toBeNull()
-    expect(document.querySelector('.hljs-number')).not.toBeNull()
-  })
+  await vi.waitFor(
+    () => {
+      expect(document.querySelector('.katex')).not.toBeNull()
+      expect(document.querySelector('.hljs-number')).not.toBeNull()
+    },
+    { timeout: 30_000 },
+  )
   cleanup()
-})
+}, 60_000)
 afterEach(cleanup)
 
-const html = (text: string, growing = false) =>
-  renderToStaticMarkup(<Rendered text={text} growing={growing} />)
+function html(text: string, growing = false): string {
+  const { container, unmount } = render(<Rendered text={text} growing={growing} />)
+  const { innerHTML } = container
+  unmount()
+  return innerHTML.replaceAll('<br/>', '<br>')
+}
 
 /** What a person reads: the text alone, formulas by their sign. */
 function visible(text: string, growing = false): string {
@@ -55,7 +65,7 @@ describe('blocks', () => {
     expect(html('拝啓\n時下ますます\n\n- 一\n  二\n\n> 三\n> 四')).toMatch(
       /拝啓<br>時下.*一<br>二.*三<br>四/s,
     )
-    expect(html('行末  \n次')).toMatch(/行末<br>次/)
+    expect(html('行末  \n次')).toMatch(/行末<br>\s*次/)
     expect(html('`a\nb`')).not.toContain('<br>')
   })
 
@@ -232,7 +242,8 @@ const answers = [
   '![図](https://example.com/a.png) と ![別](x)\n\n* 星の項目\n* **太い**: 説明\n\n2025\n年',
 ]
 
-describe('while it grows', () => {
+// Hundreds of renderings each: slow on a busy machine, never wrong.
+describe('while it grows', { timeout: 60_000 }, () => {
   it.each(answers)('never shows what it takes back: %s', (answer) => {
     const final = visible(answer)
     for (let length = 0; length <= answer.length; length++) {

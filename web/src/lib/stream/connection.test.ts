@@ -48,7 +48,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('R02 R05 R07: reading through the real parser', () => {
+describe('R02 R05 R07: reading through the real parser', { timeout: 60_000 }, () => {
   it('gives back the text for any chunking and any cut of the wire', async () => {
     for (let seed = 1; seed <= 120; seed++) {
       const random = seeded(seed)
