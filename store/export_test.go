@@ -3,7 +3,12 @@ package store
 import (
 	"context"
 	"io/fs"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
+
+// EncodeUUIDs is encodeUUIDs.
+func EncodeUUIDs(types *pgtype.Map) { encodeUUIDs(types) }
 
 // MigrateFrom migrates with other files than those of the program.
 func (db *DB) MigrateFrom(ctx context.Context, files fs.FS) error { return db.migrateFrom(ctx, files) }

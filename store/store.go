@@ -60,7 +60,10 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	params["timezone"] = "UTC"
 	settings := maps.Clone(sessionSettings)
 	maps.DeleteFunc(settings, func(name, _ string) bool { _, set := params[name]; return set })
-	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error { return applySettings(ctx, conn, settings) }
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		encodeUUIDs(conn.TypeMap())
+		return applySettings(ctx, conn, settings)
+	}
 
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
