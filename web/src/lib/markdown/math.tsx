@@ -2,6 +2,7 @@ import 'katex/dist/katex.min.css'
 import katex from 'katex'
 import { useLayoutEffect, useRef, useState } from 'react'
 import remarkMath from 'remark-math'
+import { texts } from './texts'
 
 // A formula is as untrusted as any other text: no links, pictures or HTML in it, and bounded sizes and expansions.
 const limits = { trust: false, strict: 'ignore', maxExpand: 500, maxSize: 20, throwOnError: true } as const
@@ -23,6 +24,7 @@ function Formula({ tex, display }: FormulaProps) {
     if (place.current === null) return
     try {
       katex.render(tex, place.current, { ...limits, displayMode: display })
+      makeReachable(place.current.querySelector<HTMLElement>('.katex-display'))
       setWrong(null)
     } catch (error) {
       place.current.replaceChildren()
@@ -36,6 +38,14 @@ function Formula({ tex, display }: FormulaProps) {
       {wrong !== null && <code title={wrong}>{tex}</code>}
     </>
   )
+}
+
+/** A displayed formula is a box that scrolls where it is too wide: it must be reachable by keyboard. */
+function makeReachable(box: HTMLElement | null): void {
+  if (box === null) return
+  box.tabIndex = 0
+  box.role = 'group'
+  box.ariaLabel = texts.formula
 }
 
 /** What the renderer needs for formulas. */
