@@ -75,12 +75,14 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (Exchange, 
 	defer leave()
 
 	hash := q.hash()
-	if found, err := s.store.FindRequest(ctx, owner, q.RequestID, hash); err != nil {
+	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, hash, historyMessages)
+	if err != nil {
 		return Exchange{}, err
-	} else if found != nil {
-		return *found, nil
 	}
-	p, err := s.prepare(ctx, owner, q)
+	if looked.Known != nil {
+		return *looked.Known, nil
+	}
+	p, err := s.prepare(ctx, owner, q, looked.Thread, looked.History)
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -121,11 +123,7 @@ type prepared struct {
 	titled     bool // The thread has a title.
 }
 
-func (s *Service) prepare(ctx context.Context, owner Owner, q Question) (prepared, error) {
-	thread, err := s.store.FindThread(ctx, owner, q.ThreadID)
-	if err != nil {
-		return prepared{}, err
-	}
+func (s *Service) prepare(ctx context.Context, owner Owner, q Question, thread Thread, history []Message) (prepared, error) {
 	if thread.Running {
 		return prepared{}, ErrThreadBusy
 	}
@@ -141,19 +139,17 @@ func (s *Service) prepare(ctx context.Context, owner Owner, q Question) (prepare
 		ServerID: s.serverID, Regenerate: q.Regenerate,
 	}}
 	p.questionID = p.begin.QuestionID
-	before := uuid.Nil
 	if q.Regenerate != nil {
 		question, err := s.questionOf(ctx, owner, q.ThreadID, *q.Regenerate)
 		if err != nil {
 			return prepared{}, err
 		}
-		before, p.questionID = question.ID, question.ID
-		p.begin.Content, p.begin.Prompt = question.Content, question.Prompt
+		// What was said before that question, and not the answer that is to be replaced.
+		if history, err = s.store.History(ctx, owner, q.ThreadID, question.ID, historyMessages); err != nil {
+			return prepared{}, err
+		}
+		p.questionID, p.begin.Content, p.begin.Prompt = question.ID, question.Content, question.Prompt
 	} else if p.begin.Content, p.begin.Prompt, err = render(sk, q); err != nil {
-		return prepared{}, err
-	}
-	history, err := s.store.History(ctx, owner, q.ThreadID, before, historyMessages)
-	if err != nil {
 		return prepared{}, err
 	}
 	p.prompt = newPrompt(sk, history, p.begin.Content, p.begin.Prompt, s.cfg.HistoryBytes)

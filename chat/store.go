@@ -35,6 +35,13 @@ type Begin struct {
 	Regenerate *uuid.UUID
 }
 
+// Looked is what Look answers.
+type Looked struct {
+	Known   *Exchange // What the request has begun, as it is now; nil if it is new. The rest is empty then.
+	Thread  Thread
+	History []Message
+}
+
 // Begun is what BeginGeneration answers.
 type Begun struct {
 	Exchange
@@ -108,9 +115,9 @@ type Store interface {
 	// FindMessage returns one message, replaced or not.
 	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
 
-	// FindRequest returns the exchange that a request id began, or nil if it is not known. If the hash is another one,
-	// the error is ErrRequestConflict.
-	FindRequest(ctx context.Context, owner Owner, requestID uuid.UUID, hash [32]byte) (*Exchange, error)
+	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the thread and
+	// its whole History up to limit. Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread.
+	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit int) (Looked, error)
 
 	// BeginGeneration stores a question, its pending answer and its generation, and touches the thread. The thread's row
 	// is locked meanwhile, so that of several at the same time one wins. Errors: ErrNoThread, ErrThreadBusy,

@@ -95,15 +95,17 @@ func (db *DB) FindThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (c
 	return thread, translate(err)
 }
 
+// findThreadSQL reads one thread. Its parameters are organization, user and thread.
+const findThreadSQL = `
+	SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
+	       t.touched_at,
+	       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running
+	FROM threads t
+	JOIN skills s ON s.id = t.skill_id
+	WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2`
+
 func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
-	thread, err := queryRow[chat.Thread](ctx, q, `
-		SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
-		       t.touched_at,
-		       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running
-		FROM threads t
-		JOIN skills s ON s.id = t.skill_id
-		WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2`,
-		owner.OrganizationID, owner.UserID, id)
+	thread, err := queryRow[chat.Thread](ctx, q, findThreadSQL, owner.OrganizationID, owner.UserID, id)
 	if isNoRows(err) {
 		return chat.Thread{}, chat.ErrNoThread
 	}

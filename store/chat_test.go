@@ -174,6 +174,10 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
 			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, 0, 10); return err },
 			"History":      func() error { _, err := f.History(ctx, tt.owner, tt.thread, uuid.Nil, 10); return err },
+			"Look": func() error {
+				_, err := f.Look(ctx, tt.owner, tt.thread, newID(), [32]byte{}, 10)
+				return err
+			},
 			"BeginGeneration": func() error {
 				_, err := f.BeginGeneration(ctx, question(tt.owner, tt.thread, newID()))
 				return err

@@ -38,8 +38,8 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 // given.
 func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange, error) {
 	var one int
-	var request requestRow
-	known, busy := false, false
+	var request *requestRow
+	busy := false
 	batch := &pgx.Batch{}
 	batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&one)
@@ -48,15 +48,7 @@ func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange,
 		}
 		return err
 	})
-	batch.Queue(findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID, b.RequestID).Query(func(rows pgx.Rows) error {
-		var err error
-		request, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[requestRow])
-		if isNoRows(err) {
-			return nil
-		}
-		known = true
-		return err
-	})
+	queueRequest(batch, b.Owner, b.RequestID, &request)
 	batch.Queue(`
 		SELECT EXISTS (SELECT FROM generations
 		               WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL)`,
@@ -64,7 +56,7 @@ func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange,
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, err
 	}
-	if known {
+	if request != nil {
 		exchange, err := request.exchange(ctx, tx, b.Owner, b.RequestHash)
 		if exchange != nil || err != nil {
 			return exchange, err

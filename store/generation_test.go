@@ -147,18 +147,28 @@ func TestRequests(t *testing.T) {
 	f := newFixture(t)
 	thread, other, server := f.thread(t, f.ann), f.thread(t, f.ann), newID()
 	b := question(f.ann, thread.ID, server)
-	if got, err := f.FindRequest(t.Context(), f.ann, b.RequestID, b.RequestHash); err != nil || got != nil {
+	look := func(owner chat.Owner, hash [32]byte) (chat.Looked, error) {
+		return f.Look(t.Context(), owner, thread.ID, b.RequestID, hash, 10)
+	}
+	if got, err := look(f.ann, b.RequestHash); err != nil || got.Known != nil || got.Thread.ID != thread.ID || len(got.History) != 0 {
 		t.Errorf("before: %+v, %v", got, err)
 	}
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
 	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "答え")))
-	got, err := f.FindRequest(t.Context(), f.ann, b.RequestID, b.RequestHash)
-	if err != nil || got == nil || got.Question.ID != begun.Question.ID || got.Answer.Content != "答え" {
+	got, err := look(f.ann, b.RequestHash)
+	if err != nil || got.Known == nil || got.Known.Question.ID != begun.Question.ID || got.Known.Answer.Content != "答え" {
 		t.Errorf("after: %+v, %v", got, err)
 	}
-	if got, err := f.FindRequest(t.Context(), f.bob, b.RequestID, b.RequestHash); err != nil || got != nil {
+	if got, err := look(f.bob, b.RequestHash); !errors.Is(err, chat.ErrNoThread) || got.Known != nil {
 		t.Errorf("a colleague's: %+v, %v", got, err)
+	}
+	// Another request in the thread finds what was said there, as History does.
+	got, err = f.Look(t.Context(), f.ann, thread.ID, newID(), b.RequestHash, 10)
+	must(t, err)
+	said, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, 10)
+	if err != nil || got.Known != nil || len(said) != 2 || !reflect.DeepEqual(got.History, said) {
+		t.Errorf("another request: %+v, %v; want %+v", got, err, said)
 	}
 	if again, err := f.BeginGeneration(t.Context(), b); err != nil || !again.Existing || again.Answer.Content != "答え" {
 		t.Errorf("once more: %+v, %v", again, err)
@@ -166,8 +176,8 @@ func TestRequests(t *testing.T) {
 
 	changed := b
 	changed.RequestHash[0]++
-	if _, err := f.FindRequest(t.Context(), f.ann, b.RequestID, changed.RequestHash); !errors.Is(err, chat.ErrRequestConflict) {
-		t.Errorf("FindRequest with another body: %v", err)
+	if _, err := look(f.ann, changed.RequestHash); !errors.Is(err, chat.ErrRequestConflict) {
+		t.Errorf("Look with another body: %v", err)
 	}
 	if _, err := f.BeginGeneration(t.Context(), changed); !errors.Is(err, chat.ErrRequestConflict) {
 		t.Errorf("BeginGeneration with another body: %v", err)

@@ -132,12 +132,6 @@ func findExchange(ctx context.Context, q querier, owner chat.Owner, answerID uui
 	return toExchange(rows)
 }
 
-// FindRequest implements chat.Store.
-func (db *DB) FindRequest(ctx context.Context, owner chat.Owner, requestID uuid.UUID, hash [32]byte) (*chat.Exchange, error) {
-	exchange, err := findRequest(ctx, db.pool, owner, requestID, hash)
-	return exchange, translate(err)
-}
-
 // findRequestSQL finds what a request has begun. Its parameters are organization, user and request id.
 const findRequestSQL = `
 	SELECT message_id, request_hash FROM generations
@@ -148,15 +142,53 @@ type requestRow struct {
 	RequestHash []byte
 }
 
-func findRequest(ctx context.Context, q querier, owner chat.Owner, requestID uuid.UUID, hash [32]byte) (*chat.Exchange, error) {
-	known, err := queryRow[requestRow](ctx, q, findRequestSQL, owner.OrganizationID, owner.UserID, requestID)
-	switch {
-	case isNoRows(err):
-		return nil, nil
-	case err != nil:
-		return nil, err
+// queueRequest adds the query for what a request has begun to a batch. found is nil afterwards if it is not known.
+func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found **requestRow) {
+	batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(func(rows pgx.Rows) error {
+		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[requestRow])
+		if isNoRows(err) {
+			return nil
+		}
+		*found = row
+		return err
+	})
+}
+
+// Look implements chat.Store.
+func (db *DB) Look(
+	ctx context.Context, owner chat.Owner, threadID, requestID uuid.UUID, hash [32]byte, limit int,
+) (chat.Looked, error) {
+	var request *requestRow
+	var threads []chat.Thread
+	var history []messageRow
+	batch := &pgx.Batch{}
+	queueRequest(batch, owner, requestID, &request)
+	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, threadID).Query(func(rows pgx.Rows) (err error) {
+		threads, err = pgx.CollectRows(rows, pgx.RowToStructByName[chat.Thread])
+		return err
+	})
+	batch.Queue(selectMessage+whereHistory, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit).
+		Query(func(rows pgx.Rows) (err error) {
+			history, err = pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
+			return err
+		})
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return chat.Looked{}, translate(err)
 	}
-	return known.exchange(ctx, q, owner, hash)
+	if request != nil {
+		known, err := request.exchange(ctx, db.pool, owner, hash)
+		if known != nil || err != nil {
+			return chat.Looked{Known: known}, translate(err)
+		}
+	}
+	if len(threads) == 0 {
+		return chat.Looked{}, chat.ErrNoThread
+	}
+	looked := chat.Looked{Thread: threads[0]}
+	for _, row := range slices.Backward(history) {
+		looked.History = append(looked.History, row.message())
+	}
+	return looked, nil
 }
 
 // exchange returns what a known request has begun. It is nil if its thread was deleted between the two queries.
@@ -174,15 +206,19 @@ func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, h
 	return &exchange, nil
 }
 
+// whereHistory follows selectMessage for what was said in a thread. Its further parameters are the thread, the question
+// before which it was said, NULL for all, and how many messages at most, the newest first.
+const whereHistory = `
+	WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
+	  AND (m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))
+	  AND ($4::uuid IS NULL
+	       OR m.seq < (SELECT b.seq FROM messages b WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
+	ORDER BY m.seq DESC
+	LIMIT $5`
+
 // History implements chat.Store.
 func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, before uuid.UUID, limit int) ([]chat.Message, error) {
-	list, err := queryMessages(ctx, db.pool, owner, `
-		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
-		  AND (m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))
-		  AND ($4::uuid IS NULL
-		       OR m.seq < (SELECT b.seq FROM messages b WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
-		ORDER BY m.seq DESC
-		LIMIT $5`, threadID, uuid.NullUUID{UUID: before, Valid: before != uuid.Nil}, limit)
+	list, err := queryMessages(ctx, db.pool, owner, whereHistory, threadID, uuid.NullUUID{UUID: before, Valid: before != uuid.Nil}, limit)
 	if err == nil && len(list) == 0 {
 		_, err = findThread(ctx, db.pool, owner, threadID)
 	}
