@@ -1,9 +1,9 @@
+import { card, openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 test.describe('the skills', () => {
   test('are found by words and by category, which stand in the address', async ({ page, account }) => {
-    await page.goto('/home/skill')
-    await expect(page.getByRole('link', { name: '汎用チャット' })).toBeVisible()
+    await openSkills(page)
     for (const { name } of await account.skills()) {
       await expect(page.getByRole('heading', { level: 3, name, exact: true }).last()).toBeVisible()
     }
@@ -96,7 +96,7 @@ test.describe('the skills', () => {
     expect(skill.unavailable_reason).toBeTruthy()
     await page.goto('/home/skill')
     await expect(page.getByText(skill.unavailable_reason ?? '-').first()).toBeVisible()
-    await page.getByRole('link', { name: 'ウェブ検索' }).click()
+    await card(page, 'ウェブ検索').click()
     await expect(page.getByRole('heading', { level: 1, name: 'ウェブ検索' })).toBeVisible()
     await expect(page.getByText(skill.unavailable_reason ?? '-')).toBeVisible()
     await expect(page.getByRole('textbox', { name: '質問' })).toBeDisabled()

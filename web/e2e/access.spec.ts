@@ -1,0 +1,161 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+import { openSkills } from './support/skills'
+import { expect, test } from './support/test'
+
+/** The parts of Markdown that are wider than a phone, and a word without an end. */
+const wide = [
+  '## 見出し\n\n段落の**「強調」**と`コード`です。',
+  '| 項目 | 担当 | 期限 | 状況 | 備考 |\n| --- | --- | --- | --- | --- |\n| 会議室の予約 | 総務部 | 三月四日 | 済み | 午前中に連絡 |',
+  `\`\`\`ts\nconst endless = '${'x'.repeat(160)}'\n\`\`\``,
+  '$$\\int_0^1 \\frac{x^4 (1-x)^4}{1+x^2}\\,dx = \\frac{22}{7} - \\pi + a + b + c + d + e + f + g + h + i + j$$',
+  `https://example.com/${'segment'.repeat(30)}`,
+  '> 引用です。\n\n1. 一つ目\n2. 二つ目\n   - 入れ子',
+].join('\n\n')
+
+interface Place {
+  readonly name: string
+  readonly open: (page: Page) => Promise<void>
+}
+
+/** Breaches of the accessibility rules that keep somebody out. */
+async function breaches(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
+}
+
+/** How far the page can be scrolled sideways, and what sticks out. */
+function overflow(page: Page): Promise<{ by: number; what: string[] }> {
+  return page.evaluate(() => {
+    const root = document.documentElement
+    const out = [...document.querySelectorAll('body *')].filter((element) => {
+      const { right, width } = element.getBoundingClientRect()
+      return width > 0 && right > root.clientWidth + 1
+    })
+    const by = Math.max(root.scrollWidth, document.body.scrollWidth) - root.clientWidth
+    return { by, what: by > 0 ? out.slice(0, 5).map((element) => element.outerHTML.slice(0, 160)) : [] }
+  })
+}
+
+/** Looks at a place in light and dark, wide and on a phone. */
+async function inspect(page: Page, place: Place): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
+  await place.open(page)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect(await breaches(page), `${place.name}, ${colorScheme}`).toEqual([])
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect
+    .poll(() => overflow(page), { message: `${place.name} on a phone` })
+    .toEqual({ by: 0, what: [] })
+  expect(await breaches(page), `${place.name}, dark, on a phone`).toEqual([])
+}
+
+const title = (name: string | RegExp) => (page: Page) =>
+  expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
+
+test.describe('everybody can use', () => {
+  test.describe('signed out', () => {
+    test.use({ who: null })
+    const places: Place[] = [
+      { name: '/', open: (page) => page.goto('/').then(() => title(/ことばをつむぐ/)(page)) },
+      { name: '/login', open: (page) => page.goto('/login').then(() => title('サインイン')(page)) },
+      {
+        name: '/login, password',
+        open: async (page) => {
+          await page.goto('/login')
+          await page.getByLabel('メールアドレス').fill('user@demo.example')
+          await page.keyboard.press('Enter')
+          await page.getByLabel('パスワード', { exact: true }).fill('wrong')
+          await page.keyboard.press('Enter')
+          await expect(page.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
+        },
+      },
+      {
+        name: '/logout/success',
+        open: (page) => page.goto('/logout/success').then(() => title('ログアウトしました')(page)),
+      },
+      {
+        name: '404',
+        open: (page) => page.goto('/nonsense').then(() => title('ページが見つかりません')(page)),
+      },
+      { name: '403', open: (page) => page.goto('/forbidden').then(() => title(/権限がありません/)(page)) },
+    ]
+    for (const place of places) test(place.name, ({ page }) => inspect(page, place))
+  })
+
+  test('the skills, the favourites, the notices and the menu', async ({ page, account }) => {
+    await account.setFavorite('要約')
+    await account.newThread('要約', 'とても長い名前のスレッドで、一行には収まりません')
+    const open = async () => {
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await openSkills(page)
+    }
+    await inspect(page, { name: 'skills', open })
+    for (const name of [/^お気に入り$/, /^お知らせ/, /さんのメニュー$/]) {
+      await open()
+      await page.getByRole('banner').getByRole('button', { name }).click()
+      await expect(page.getByRole('banner').getByRole('button', { name })).toHaveAttribute(
+        'aria-expanded',
+        'true',
+      )
+      expect(await breaches(page), String(name)).toEqual([])
+    }
+  })
+
+  test('a skill with a composer, a form, and one that is not available', async ({ page, chat }) => {
+    for (const skill of ['汎用チャット', 'ビジネスメール作成', 'ウェブ検索']) {
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await inspect(page, { name: skill, open: () => chat.open(skill) })
+    }
+  })
+
+  test('an answer with everything in it, while it is written and after', async ({
+    page,
+    chat,
+    model,
+    question,
+  }) => {
+    model.script(question, { text: wide, token_chars: 8 })
+    const middle = model.pause(question, 60)
+    const open = async () => {
+      await chat.open()
+      await chat.ask(`${question}${'長い語'.repeat(80)}${'w'.repeat(120)}`)
+      await middle.reached
+      await expect(chat.answer).toContainText('会議室の予約')
+    }
+    await inspect(page, { name: 'writing', open })
+    middle.release()
+    await chat.finished()
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await expect(chat.answer.locator('.katex').first()).toBeVisible()
+    await inspect(page, { name: 'answer', open: () => expect(chat.answer).toContainText('入れ子') })
+  })
+
+  test('the thread sheet on a phone, the palette, the shortcuts and the password page', async ({ page }) => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto('/home/skill')
+    await page.getByRole('button', { name: 'スレッドを開く' }).click()
+    const sheet = page.getByRole('dialog', { name: 'スレッド' })
+    await expect(sheet.getByRole('textbox', { name: 'スレッドを検索' })).toBeVisible()
+    expect(await breaches(page), 'sheet').toEqual([])
+    expect(await overflow(page)).toEqual({ by: 0, what: [] })
+    await page.keyboard.press('Escape')
+    await expect(sheet).toBeHidden()
+
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.keyboard.press('Control+k')
+    await expect(page.getByRole('dialog', { name: '検索と操作' }).getByRole('option').first()).toBeVisible()
+    expect(await breaches(page), 'palette').toEqual([])
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('?')
+    await expect(page.getByRole('dialog', { name: 'キーボードショートカット' })).toBeVisible()
+    expect(await breaches(page), 'shortcuts').toEqual([])
+
+    const open = () => page.goto('/setting').then(() => title('パスワードの変更')(page))
+    await inspect(page, { name: 'password', open })
+  })
+})

@@ -1,0 +1,156 @@
+import { InputMethod } from './support/ime'
+import { openSkills } from './support/skills'
+import { expect, test } from './support/test'
+
+test.describe('typing Japanese', () => {
+  test('the Enter of a conversion sends nothing, the next one does', async ({
+    chat,
+    page,
+    model,
+    account,
+  }) => {
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/v1/message/stream')) sent.push(request.url())
+    })
+    model.script('会議の議事録', { text: '承知しました。' })
+    await chat.open()
+    await chat.composer.focus()
+    const ime = await InputMethod.attach(page)
+    for (const reading of ['ｋ', 'か', 'かい', 'かいぎ']) await ime.compose(reading)
+    await ime.compose('会議')
+    await expect(chat.composer).toHaveValue('会議')
+    await ime.processedEnter()
+    await ime.plainEnter()
+    await ime.confirm('会議')
+    // Safari sends the Enter that confirmed when the composition is over already.
+    await ime.processedEnter()
+    await ime.compose('の議事録')
+    await ime.confirm('の議事録')
+    await expect(chat.composer).toHaveValue('会議の議事録')
+    await expect(chat.turns).toHaveCount(0)
+    expect(sent).toHaveLength(0)
+
+    await ime.pass()
+    await page.keyboard.press('Shift+Enter')
+    await ime.compose('要点')
+    await ime.confirm('要点')
+    await expect(chat.composer).toHaveValue('会議の議事録\n要点')
+    expect(sent).toHaveLength(0)
+
+    await ime.pass()
+    await page.keyboard.press('Enter')
+    await expect(chat.composer).toHaveValue('')
+    await chat.finished()
+    expect(sent).toHaveLength(1)
+    const [asked] = await account.messages(await chat.threadId())
+    expect(asked?.content).toBe('会議の議事録\n要点')
+  })
+
+  test('the Enter of a conversion ends no search, no palette and no renaming', async ({ page, account }) => {
+    await account.reset()
+    await account.newThread('汎用チャット', '古い名前')
+    await page.goto('/home/skill')
+    const ime = await InputMethod.attach(page)
+    const list = page.getByRole('navigation', { name: 'スレッド' })
+    await list.getByRole('link', { name: '古い名前' }).hover()
+    await list.getByRole('button', { name: '「古い名前」の操作' }).click()
+    await page.getByRole('menuitem', { name: '名前を変更' }).click()
+    const field = list.getByRole('textbox', { name: 'スレッドの名前' })
+    await expect(field).toBeFocused()
+    await field.selectText()
+    await ime.compose('新しい')
+    await ime.plainEnter()
+    await ime.processedEnter()
+    await expect(field).toBeVisible()
+    await ime.confirm('新しい名前')
+    await ime.pass()
+    await page.keyboard.press('Enter')
+    await expect(list.getByRole('link', { name: '新しい名前' })).toBeVisible()
+
+    await page.keyboard.press('Control+k')
+    const palette = page.getByRole('dialog', { name: '検索と操作' })
+    await expect(palette.getByRole('combobox')).toBeFocused()
+    await ime.compose('ようやく')
+    await ime.compose('要約')
+    await ime.processedEnter()
+    await ime.confirm('要約')
+    await ime.pass()
+    await expect(palette.getByRole('option', { name: '要約' }).first()).toBeVisible()
+    await page.keyboard.press('Enter')
+    await expect(palette).toHaveCount(0)
+    await expect(page.getByRole('heading', { level: 1, name: '要約' })).toBeVisible()
+  })
+})
+
+test.describe('the keyboard', () => {
+  test('goes past the header to the content, and by Tab to the composer', async ({ chat, page }) => {
+    await openSkills(page)
+    const skip = page.getByRole('button', { name: '本文へ移動' })
+    await page.keyboard.press('Tab')
+    await expect(skip).toBeFocused()
+    await expect(skip).toBeInViewport()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('main')).toBeFocused()
+
+    await chat.open()
+    await expect(chat.composer).toBeFocused()
+    await skip.focus()
+    const reached = () => chat.composer.evaluate((element) => element === document.activeElement)
+    for (let presses = 0; presses < 60 && !(await reached()); presses++) {
+      await page.keyboard.press('Tab')
+      const { width, height } = await page.evaluate(() => {
+        const focused = document.activeElement ?? document.body
+        return focused.getBoundingClientRect().toJSON() as { width: number; height: number }
+      })
+      expect(width * height, 'what has the focus can be seen').toBeGreaterThan(0)
+    }
+    await expect(chat.composer).toBeFocused()
+  })
+
+  test('opens the list of shortcuts, the palette and the composer', async ({ chat, page }) => {
+    await openSkills(page)
+    await page.keyboard.press('?')
+    const list = page.getByRole('dialog', { name: 'キーボードショートカット' })
+    await expect(list.getByText('検索と操作を開く')).toBeVisible()
+    await page.keyboard.press('Escape')
+    await expect(list).toHaveCount(0)
+
+    await page.keyboard.press('Control+k')
+    const palette = page.getByRole('dialog', { name: '検索と操作' })
+    await palette.getByRole('combobox').fill('翻訳')
+    await expect(palette.getByRole('option', { selected: true })).toContainText('翻訳')
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1, name: '翻訳' })).toBeVisible()
+
+    await chat.open()
+    await page.getByRole('heading', { level: 1 }).click()
+    await expect(chat.composer).not.toBeFocused()
+    await page.keyboard.press('/')
+    await expect(chat.composer).toBeFocused()
+    await expect(chat.composer).toHaveValue('')
+    await page.keyboard.press('Control+Shift+O')
+    await expect(page).toHaveURL(/\/home\/skill\/[^/]+$/)
+  })
+
+  test('stops an answer by Esc, and gives the focus back', async ({
+    chat,
+    page,
+    model,
+    account,
+    question,
+  }) => {
+    model.script(question, { chars: 600, tokens_per_second: 60 })
+    const middle = model.pause(question, 40)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    await page.keyboard.press('Escape')
+    await chat.finished()
+    await expect(chat.answer).toContainText('停止しました')
+    await expect(chat.composer).toBeFocused()
+    const stored = (await account.messages(await chat.threadId())).at(-1)
+    expect(stored?.finish_reason).toBe('stopped')
+    middle.release()
+  })
+})

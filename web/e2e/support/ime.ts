@@ -1,0 +1,48 @@
+import type { CDPSession, Page } from '@playwright/test'
+
+/** A Japanese input method at work in a page, by the same events of the browser that a real one causes. */
+export class InputMethod {
+  readonly #page: Page
+  readonly #session: CDPSession
+
+  private constructor(page: Page, session: CDPSession) {
+    this.#page = page
+    this.#session = session
+  }
+
+  static async attach(page: Page): Promise<InputMethod> {
+    return new InputMethod(page, await page.context().newCDPSession(page))
+  }
+
+  /** Shows unconfirmed text at the cursor, in place of what is unconfirmed there. */
+  async compose(text: string): Promise<void> {
+    const end = text.length
+    await this.#session.send('Input.imeSetComposition', { text, selectionStart: end, selectionEnd: end })
+  }
+
+  /** Confirms: the composition ends and its text stays. */
+  async confirm(text: string): Promise<void> {
+    await this.#session.send('Input.insertText', { text })
+  }
+
+  /** Lets the moment pass in which a composition has ended: no finger is as fast as the next event of a test. */
+  async pass(): Promise<void> {
+    await this.#page.evaluate(() => new Promise((resolve) => setTimeout(resolve)))
+  }
+
+  /** The Enter that belongs to the input method: browsers report it with the key code 229. */
+  async processedEnter(): Promise<void> {
+    await this.#enter(229)
+  }
+
+  /** An Enter with its own key code, as some browsers report it even while text is unconfirmed. */
+  async plainEnter(): Promise<void> {
+    await this.#enter(13)
+  }
+
+  async #enter(code: number): Promise<void> {
+    const key = { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: code, nativeVirtualKeyCode: code }
+    await this.#session.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...key })
+    await this.#session.send('Input.dispatchKeyEvent', { type: 'keyUp', ...key })
+  }
+}

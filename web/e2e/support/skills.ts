@@ -1,0 +1,13 @@
+import { expect, type Locator, type Page } from '@playwright/test'
+import { plainSkill } from './chat'
+
+/** The card of a skill; the short one among the last used ones, if it is there, comes first and is not meant. */
+export function card(page: Page, name: string): Locator {
+  return page.getByRole('main').getByRole('link', { name, exact: true }).last()
+}
+
+/** Opens the skill list and waits until the skills are there. */
+export async function openSkills(page: Page): Promise<void> {
+  await page.goto('/home/skill')
+  await expect(card(page, plainSkill)).toBeVisible()
+}
