@@ -12,9 +12,12 @@ need() {
   command -v "$1" >/dev/null || { echo "$1 is needed. $2" >&2; exit 1; }
 }
 
-# digest prints a hash of the given files and folders, of what git does not ignore. A file that is gone but not yet
-# committed as such counts as absent.
-digest() { git ls-files -z --cached --others --exclude-standard -- "$@" | sort -z | { xargs -0 -r sha256sum 2>/dev/null || true; } | sha256sum | cut -d' ' -f1; }
+# digest prints a hash of the given files and folders, of what git does not ignore, or of everything where there is no
+# git. A file that is gone but not yet committed as such counts as absent.
+digest() {
+  { git ls-files -z --cached --others --exclude-standard -- "$@" 2>/dev/null || find "$@" -type f -print0; } |
+    sort -z | { xargs -0 -r sha256sum 2>/dev/null || true; } | sha256sum | cut -d' ' -f1
+}
 
 # stale succeeds unless the stamp of a step holds the given hash; fresh writes it.
 stale() { [ "$(cat ".cache/$1.stamp" 2>/dev/null)" != "$2" ]; }
