@@ -102,9 +102,17 @@ type wireUsage struct {
 	CompletionTokens int `json:"completion_tokens"`
 }
 
-// decodeChunk reads one payload into c. It is the only place that knows the shape of a chunk, so that a faster scanner can
-// take its place.
+// decodeChunk reads one payload into c, which holds the one before. What scanChunk does not know is left to encoding/json.
 func decodeChunk(data []byte, c *chunk) error {
+	previous := c.model
+	if *c = (chunk{}); scanChunk(data, c, previous) {
+		return nil
+	}
+	return decodeAnyChunk(data, c)
+}
+
+// decodeAnyChunk reads a payload of any shape into c.
+func decodeAnyChunk(data []byte, c *chunk) error {
 	*c = chunk{}
 	var wire wireChunk
 	if err := json.Unmarshal(data, &wire); err != nil {
