@@ -1386,7 +1386,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is stopped */
+            /** @description It is stopped, or was complete */
             204: {
                 headers: {
                     [name: string]: unknown;
