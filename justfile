@@ -49,3 +49,7 @@ generate: packages
 # Check format, lint, types and generated files.
 check: packages
     @scripts/check {{ lint_version }}
+
+# Make the pictures of the screens under docs/screens anew.
+screens: build browser
+    @scripts/screens

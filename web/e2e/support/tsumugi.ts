@@ -46,7 +46,12 @@ export class Tsumugi {
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),
     }
     const server = new Tsumugi(await freePort(), folder, env)
-    await server.resume()
+    try {
+      await server.resume()
+    } catch (cause) {
+      await server.stop()
+      throw cause
+    }
     return server
   }
 

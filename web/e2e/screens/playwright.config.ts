@@ -1,0 +1,13 @@
+import { defineConfig } from '@playwright/test'
+import base from '../../playwright.config'
+
+/** Makes the pictures under docs/screens. Run by scripts/screens. */
+export default defineConfig({
+  ...base,
+  testDir: '.',
+  testMatch: 'screens.ts',
+  outputDir: '../../test-results',
+  globalSetup: '../support/prepare.ts',
+  workers: 1,
+  timeout: 120_000,
+})

@@ -1,0 +1,217 @@
+import type { Page, Route } from '@playwright/test'
+import type { Chat } from '../support/chat'
+import type { Model } from '../support/model'
+import { openSkills } from '../support/skills'
+import { expect, test } from '../support/test'
+import * as sample from './sample'
+import { type Screen, shoot, sizes } from './shoot'
+
+const heading = (page: Page, name: string | RegExp) =>
+  expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
+
+/** Goes to an address and waits for the heading of its page. */
+const at = (path: string, name: string | RegExp) => async (page: Page) => {
+  await page.goto(path)
+  await heading(page, name)
+}
+
+async function address(page: Page): Promise<void> {
+  await page.goto('/login')
+  await page.getByLabel('メールアドレス').fill('user@demo.example')
+  await page.keyboard.press('Enter')
+  await expect(page.getByLabel('パスワード', { exact: true })).toBeVisible()
+}
+
+/** Answers a sign-in as the identity provider does when the password is a temporary one. */
+function challenge(route: Route): Promise<void> {
+  const json = { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session: 'session', ChallengeParameters: {} }
+  return route.fulfill({ contentType: 'application/x-amz-json-1.1', json })
+}
+
+function broken(route: Route): Promise<void> {
+  const request_id = '0198c1f2-7a30-7d51-b0a4-5d2f6c1e9a77'
+  const json = {
+    type: 'about:blank',
+    title: 'Internal Server Error',
+    status: 500,
+    code: 'internal',
+    request_id,
+  }
+  return route.fulfill({ status: 500, contentType: 'application/problem+json', json })
+}
+
+test.describe('signed out', () => {
+  test.use({ who: null })
+  const screens: Screen[] = [
+    { name: 'landing', open: at('/', /ことばをつむぐ/) },
+    { name: 'login', open: at('/login', 'サインイン') },
+    {
+      name: 'login-wrong-password',
+      open: async (page) => {
+        await address(page)
+        await page.getByLabel('パスワード', { exact: true }).fill('Wrong-Password-1')
+        await page.keyboard.press('Enter')
+        await expect(page.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
+      },
+    },
+    {
+      name: 'new-password',
+      open: async (page) => {
+        await page.route('**/pool/**', challenge)
+        await address(page)
+        await page.getByLabel('パスワード', { exact: true }).fill('Temporary-1')
+        await page.keyboard.press('Enter')
+        await page.getByLabel('新しいパスワード').pressSequentially('Tsumugi')
+      },
+    },
+    { name: 'signed-out', open: at('/logout/success', 'ログアウトしました') },
+    { name: 'not-found', open: at('/nonsense', 'ページが見つかりません') },
+    { name: 'forbidden', open: at('/forbidden', /権限がありません/) },
+  ]
+  for (const screen of screens) test(screen.name, ({ page }) => shoot(page, screen))
+})
+
+test('the first day', async ({ page, account }) => {
+  await account.reset()
+  await shoot(page, { name: 'first-day', open: openSkills })
+  await shoot(page, {
+    name: 'favorites-empty',
+    only: 'wide',
+    open: async () => {
+      await openSkills(page)
+      await page.getByRole('button', { name: 'お気に入り', exact: true }).click()
+      await expect(page.getByText('お気に入り済みのスキルはありません。')).toBeVisible()
+    },
+  })
+  await shoot(page, {
+    name: 'error',
+    open: async () => {
+      await page.route('**/v1/me', broken)
+      await page.goto('/home/skill')
+      await heading(page, '問題が発生しました')
+      await page.unroute('**/v1/me')
+    },
+  })
+})
+
+test.describe('at work', () => {
+  test.use({ who: 'admin' })
+
+  test('skills and threads', async ({ page, chat, account, model }) => {
+    await account.reset()
+    for (const [skill, title] of sample.threads) await account.newThread(skill, title)
+    for (const name of sample.favorites) await account.setFavorite(name)
+    await shoot(page, { name: 'skills', open: openSkills })
+    await shoot(page, {
+      name: 'skills-search',
+      only: 'wide',
+      open: async () => {
+        await openSkills(page)
+        await page.getByRole('textbox', { name: 'スキルを検索' }).fill('天気予報')
+        await expect(page.getByText('一致するスキルはありません。')).toBeVisible()
+      },
+    })
+    await shoot(page, {
+      name: 'threads',
+      only: 'narrow',
+      open: async () => {
+        await openSkills(page)
+        await page.getByRole('button', { name: 'スレッドを開く' }).click()
+        await expect(page.getByRole('dialog').getByRole('link', { name: '定例会議の議事録' })).toBeVisible()
+      },
+    })
+    await shoot(page, {
+      name: 'favorites',
+      open: async () => {
+        await openSkills(page)
+        await page.getByRole('button', { name: 'お気に入り', exact: true }).click()
+        await expect(page.getByRole('group', { name: 'お気に入り' }).getByRole('link')).toHaveCount(6)
+      },
+    })
+    await shoot(page, {
+      name: 'menu',
+      open: async () => {
+        await openSkills(page)
+        await page.getByRole('button', { name: /さんのメニュー$/ }).click()
+        await expect(page.getByRole('menuitem', { name: '管理者画面' })).toBeVisible()
+      },
+    })
+    await shoot(page, {
+      name: 'palette',
+      open: async () => {
+        await openSkills(page)
+        await page.getByRole('banner').getByRole('button', { name: '検索' }).click()
+        await page.getByRole('combobox').fill('議事録')
+        await expect(page.getByRole('option').first()).toBeVisible()
+      },
+    })
+    await shoot(page, {
+      name: 'shortcuts',
+      only: 'wide',
+      open: async () => {
+        await openSkills(page)
+        await page.keyboard.press('?')
+        await expect(page.getByRole('dialog', { name: 'キーボードショートカット' })).toBeVisible()
+      },
+    })
+    await shoot(page, { name: 'password', open: at('/setting/change-password', 'パスワードの変更') })
+    await shoot(page, { name: 'skill', open: () => chat.open() })
+    await shoot(page, { name: 'skill-unavailable', only: 'wide', open: () => chat.open('ウェブ検索') })
+    await shoot(page, { name: 'skill-form', open: () => chat.open('ビジネスメール作成') })
+    await shoot(page, {
+      name: 'skill-form-incomplete',
+      only: 'wide',
+      open: async () => {
+        await chat.open('ビジネスメール作成')
+        await page.getByLabel('宛先').fill('株式会社山川商事 営業部 佐藤様')
+        await page.getByRole('button', { name: '実行' }).click()
+        await expect(page.getByLabel('相手との関係')).toBeFocused()
+      },
+    })
+    await conversation(chat, model)
+  })
+})
+
+async function conversation(chat: Chat, model: Model): Promise<void> {
+  const { page } = chat
+  model.script(sample.question, { text: sample.answer, token_chars: 6, title: '研修費の部署別の負担' })
+  const middle = model.pause(sample.question, 96)
+  await page.setViewportSize(sizes.wide)
+  await chat.open()
+  await chat.ask(sample.question)
+  await middle.reached
+  await expect(chat.answer).toContainText('総務部')
+  await shoot(page, { name: 'chat-writing', open: () => expect(chat.stop).toBeVisible() })
+  middle.release()
+  await chat.finished()
+  await expect(chat.answer.locator('.katex').first()).toBeVisible()
+  await shoot(page, {
+    name: 'chat',
+    open: async () => {
+      await page.reload()
+      await chat.finished()
+      await expect(chat.answer.locator('.katex').first()).toBeVisible()
+      await chat.questions.first().scrollIntoViewIfNeeded()
+    },
+  })
+  model.script(
+    sample.follow,
+    { text: sample.shorter, fail: 'error', fail_after: 90 },
+    { text: sample.shorter },
+  )
+  await page.setViewportSize(sizes.wide)
+  await chat.ask(sample.follow)
+  await chat.finished()
+  await shoot(page, { name: 'chat-failed', open: () => chat.answer.scrollIntoViewIfNeeded() })
+  await page.setViewportSize(sizes.wide)
+  await chat.answer.getByRole('button', { name: 'もう一度', exact: true }).click()
+  await expect(chat.answer).toContainText('残りの部署で分ける')
+  await chat.finished()
+  await chat.answer.getByRole('button', { name: '良くない回答' }).click()
+  await expect(page.getByRole('dialog')).toBeVisible()
+  await shoot(page, {
+    name: 'feedback',
+    only: 'wide',
+    open: () => expect(page.getByRole('dialog')).toBeVisible(),
+  })
+}

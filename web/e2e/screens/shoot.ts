@@ -1,0 +1,38 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from '@playwright/test'
+import { root } from '../support/paths'
+import { shrink } from './shrink'
+
+/** The sizes of a picture: a laptop and a phone. */
+export const sizes = {
+  wide: { width: 1440, height: 900 },
+  narrow: { width: 390, height: 844 },
+} as const
+
+/** A size by its name. */
+export type Size = keyof typeof sizes
+
+const schemes = ['light', 'dark'] as const
+
+/** What to show, in which sizes, and how to get there; opened anew for each size. */
+export interface Screen {
+  readonly name: string
+  readonly open: (page: Page, size: Size) => Promise<unknown>
+  readonly only?: Size
+}
+
+/** Makes the pictures of a screen: docs/screens/NAME-{wide,narrow}-{light,dark}.png. */
+export async function shoot(page: Page, { name, open, only }: Screen): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  for (const size of only ? [only] : (['wide', 'narrow'] as const)) {
+    await page.setViewportSize(sizes[size])
+    await open(page, size)
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      await page.evaluate(() => document.fonts.ready)
+      const path = join(root, 'docs', 'screens', `${name}-${size}-${colorScheme}.png`)
+      await writeFile(path, shrink(await page.screenshot({ animations: 'disabled', caret: 'hide' })))
+    }
+  }
+}
