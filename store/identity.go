@@ -26,7 +26,11 @@ func (db *DB) UserBySubject(ctx context.Context, subject string) (identity.User,
 
 // CreateUser implements identity.Store.
 func (db *DB) CreateUser(ctx context.Context, u identity.NewUser) error {
-	_, err := db.pool.Exec(ctx, `
+	return insertUser(ctx, db.pool, u)
+}
+
+func insertUser(ctx context.Context, e executor, u identity.NewUser) error {
+	_, err := e.Exec(ctx, `
 		INSERT INTO users (id, organization_id, subject, email, name, role, auth_type)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		u.ID, u.OrganizationID, u.Subject, u.Email, u.Name, u.Role, u.AuthType)

@@ -4,16 +4,38 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
 
 var _ org.Store = (*DB)(nil)
 
-// CreateOrganization implements org.Store. An id or mail domain that is taken gives fault.Conflict.
+// CreateOrganization implements org.Store. An id that is taken gives fault.Conflict.
 func (db *DB) CreateOrganization(ctx context.Context, o org.Organization) error {
-	_, err := db.pool.Exec(ctx, `
+	return insertOrganization(ctx, db.pool, o)
+}
+
+// FoundOrganization adds an organization with its first members, or nothing at all: one without members would keep the
+// place of a later one of the same name. The errors are those of CreateOrganization and CreateUser.
+func (db *DB) FoundOrganization(ctx context.Context, o org.Organization, members []identity.NewUser) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := insertOrganization(ctx, tx, o); err != nil {
+			return err
+		}
+		for _, u := range members {
+			if err := insertUser(ctx, tx, u); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func insertOrganization(ctx context.Context, e executor, o org.Organization) error {
+	_, err := e.Exec(ctx, `
 		INSERT INTO organizations (id, name, auth_type, mail_domains)
 		VALUES ($1, $2, $3, $4)`,
 		o.ID, o.Name, o.AuthType, orEmpty(o.MailDomains))

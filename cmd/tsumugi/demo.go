@@ -28,13 +28,11 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		return nil, err
 	}
 	organization := org.Organization{ID: newID(), Name: "デモ株式会社", AuthType: string(identity.AuthCognito), MailDomains: []string{"demo.example"}}
-	if err := db.CreateOrganization(ctx, organization); err != nil {
-		return nil, err
-	}
 	accounts := []account{
 		{email: "admin@demo.example", name: "管理 花子", role: identity.RoleOrganizationSuperAdmin},
 		{email: "user@demo.example", name: "山田 太郎", role: identity.RoleGeneralUser},
 	}
+	members := make([]identity.NewUser, len(accounts))
 	for i := range accounts {
 		a := &accounts[i]
 		if a.password = password; password == "" {
@@ -44,12 +42,14 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		if err != nil {
 			return nil, fmt.Errorf("--demo-password (TSUMUGI_DEMO_PASSWORD): %w", err)
 		}
-		if err := db.CreateUser(ctx, identity.NewUser{
+		members[i] = identity.NewUser{
 			ID: newID(), OrganizationID: organization.ID, Subject: subject.String(), Email: a.email, Name: a.name, Role: a.role,
 			AuthType: identity.AuthCognito,
-		}); err != nil {
-			return nil, err
 		}
+	}
+	// All at once and last: a start that ends before this is the first one again.
+	if err := db.FoundOrganization(ctx, organization, members); err != nil {
+		return nil, err
 	}
 	return accounts, db.PublishNotification(ctx, org.Notification{
 		ID: newID(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugi へようこそ",

@@ -288,6 +288,27 @@ func TestKilledServerAnswersAfterItsRestart(t *testing.T) {
 	}
 }
 
+// TestStartThatFailsMakesNoDemo starts the program with settings that only show to be wrong late: the first start that
+// works is the one that makes the demo organization and shows its passwords.
+func TestStartThatFailsMakesNoDemo(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	for setting, environ := range map[string]string{
+		"OPENAI_API_KEY": "OPENAI_API_KEY=two words", "TSUMUGI_DEMO_PASSWORD": "TSUMUGI_DEMO_PASSWORD=short",
+	} {
+		args := []string{"serve", "--listen=127.0.0.1:0", "--data=" + data}
+		if err := run(t.Context(), args, []string{environ}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), setting) {
+			t.Errorf("%s: %v", environ, err)
+		}
+	}
+	p := start(t, data)
+	if !strings.Contains(p.welcome, "Tsumugi-Demo-1") {
+		t.Errorf("the passwords are not shown:\n%s", p.welcome)
+	}
+	p.signIn(t, "admin@demo.example")
+	p.signIn(t, "user@demo.example")
+}
+
 func TestBusyAddressIsNamed(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

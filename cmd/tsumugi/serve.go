@@ -152,21 +152,15 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err := skill.Seed(ctx, db); err != nil {
 		return nil, err
 	}
-	var made []account
-	if c.Demo {
-		if made, err = makeDemo(ctx, db, users, c.DemoPassword); err != nil {
-			return nil, err
-		}
-	}
 	model, err := c.model(log.With("part", "model"), llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
 	skills := skill.NewService(db, skill.Config{})
 	answers := chat.NewService(db, skills, model, stream.NewHub(), log.With("part", "chat"), chat.Config{Alone: c.DatabaseURL == ""})
-	s := &server{chat: answers, ready: new(atomic.Bool), made: made, failed: make(chan error, 1)}
+	s := &server{chat: answers, ready: new(atomic.Bool), failed: make(chan error, 1)}
 	s.handler, err = api.New(api.Services{
 		Identity: identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log),
 		Org:      org.NewService(db), Skill: skills, Chat: answers, Stream: stream.NewServer(stream.Config{}),
@@ -181,6 +175,11 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		ClientID: clientID, Endpoint: poolPath, Region: region, Links: c.links(), TagManagerID: c.TagManagerID,
 		ModelConnected: c.modelConnected(),
 	}, log)
+	if err != nil || !c.Demo {
+		return s, err
+	}
+	// Last: passwords are shown once, and a start that fails shows none.
+	s.made, err = makeDemo(ctx, db, users, c.DemoPassword)
 	return s, err
 }
 
