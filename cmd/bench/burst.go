@@ -22,7 +22,7 @@ const (
 // measureBurst has one stream watched by many, and tokens published as fast as the system takes them.
 func measureBurst(ctx context.Context, b *bench) error {
 	t := newTable("One stream, N watchers, bursts",
-		"1,000 tokens (N = 1000) or 10,000 (N = 10) are published as fast as the system takes them; the next burst follows "+
+		"300 tokens (N = 1000) or 10,000 (N = 10) are published as fast as the system takes them; the next burst follows "+
 			"when the last watcher has the last event. In brackets the ratio to "+r3labs+".",
 		r3labs, ours, r3labs, tmaxmax, bare)
 	b.report.Sections = append(b.report.Sections, t)
@@ -77,14 +77,14 @@ func burst(ctx context.Context, b *bench, t *table, name string, n int) error {
 	if err != nil {
 		return err
 	}
-	events := 1000
+	events := 300
 	if n < 100 {
 		events = 10_000
 	}
 	if err := c.burst(s, events); err != nil { // Connections and heap are warm afterwards.
 		return err
 	}
-	lasting := 1500 * time.Millisecond
+	lasting := 1000 * time.Millisecond
 	if b.quick {
 		lasting = 300 * time.Millisecond
 	}

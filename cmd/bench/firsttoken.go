@@ -146,9 +146,9 @@ func (f *firstToken) quantiles(row string, times map[string][]float64) {
 
 // one asks one question after the other, by turns directly and through the server.
 func (f *firstToken) one(ctx context.Context) error {
-	questions, thought := 250, 60
+	questions, thought := 200, 40
 	if f.bench.quick {
-		questions, thought = 200, 20
+		questions, thought = 100, 10
 	}
 	for _, kind := range []struct {
 		row            string
@@ -178,10 +178,10 @@ func (f *firstToken) one(ctx context.Context) error {
 // many has 200 chats at once, each asking again when its answer is complete. They begin one by one, so that questions come
 // evenly as they do where many people work. Afterwards all ask in the same moment.
 func (f *firstToken) many(ctx context.Context) error {
-	const tokens = 200
-	lasting, answer := 8*time.Second, tokens*time.Second/tokensPerSecond
+	const tokens = 150
+	lasting, answer := 6*time.Second, tokens*time.Second/tokensPerSecond
 	if f.bench.quick {
-		lasting = 5 * time.Second
+		lasting = 3 * time.Second
 	}
 	times := make(map[string][]float64)
 	for _, way := range f.ways() {

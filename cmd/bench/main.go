@@ -105,14 +105,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	if b.rounds < 1 {
 		return errors.New("--rounds must be 1 or more")
 	}
-	if err := b.measure(ctx, wanted); err != nil {
-		return err
-	}
-	b.report.write(out)
+	err := b.measure(ctx, wanted)
+	b.report.write(out) // What was measured before a failure, too.
 	if *file != "" {
-		return b.report.save(*file)
+		err = errors.Join(err, b.report.save(*file))
 	}
-	return nil
+	return err
 }
 
 func (b *bench) measure(ctx context.Context, wanted []string) error {
@@ -128,14 +126,15 @@ func (b *bench) measure(ctx context.Context, wanted []string) error {
 	b.dir = dir
 	b.report = report{Machine: thisMachine(), Began: now(), Rounds: b.rounds, Quick: b.quick}
 	began := time.Now()
+	var failed []error
 	for _, s := range sections() {
-		if !slices.Contains(wanted, s.name) {
+		if !slices.Contains(wanted, s.name) || ctx.Err() != nil {
 			continue
 		}
 		if err := s.run(ctx, b); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
 	b.say("Done in %s", time.Since(began).Round(time.Second))
-	return nil
+	return errors.Join(append(failed, ctx.Err())...)
 }

@@ -24,7 +24,7 @@ func measurePaced(ctx context.Context, b *bench) error {
 			"In brackets the ratio to "+r3labs+".",
 		r3labs, ours, r3labs, bare)
 	b.report.Sections = append(b.report.Sections, t)
-	seconds := 4
+	seconds := 3
 	if b.quick {
 		seconds = 1
 	}
