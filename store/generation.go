@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -190,6 +191,11 @@ func completeMessage(ctx context.Context, tx pgx.Tx, o chat.Outcome) error {
 		    model = $8, input_tokens = $9, output_tokens = $10, citations = $11, steps = $12, completed_at = clock_timestamp()
 		WHERE id = $1`,
 		o.MessageID, storable(o.Content), o.Status, o.FinishReason, storable(failure.Code), storable(failure.Detail),
-		failure.Retryable, storable(o.Model), o.InputTokens, o.OutputTokens, orEmpty(o.Citations), orEmpty(o.Steps))
+		failure.Retryable, storable(o.Model), storableCount(o.InputTokens), storableCount(o.OutputTokens),
+		orEmpty(o.Citations), orEmpty(o.Steps))
 	return err
 }
+
+// storableCount returns a count that the column takes: providers report what they like, and an answer that cannot be
+// stored would be tried again for ever.
+func storableCount(n int) int { return min(max(n, 0), math.MaxInt32) }

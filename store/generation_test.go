@@ -3,6 +3,7 @@ package store_test
 import (
 	"crypto/sha256"
 	"errors"
+	"math"
 	"reflect"
 	"strconv"
 	"sync"
@@ -87,6 +88,23 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	must(t, f.EndGeneration(t.Context(), end))
 	if a, err = f.FindMessage(t.Context(), f.ann, a.ID); err != nil || a.Content != first {
 		t.Errorf("after a second end: %+v, %v", a, err)
+	}
+}
+
+// TestAbsurdUsageIsStored holds that no figure of a provider's keeps an answer from being stored.
+func TestAbsurdUsageIsStored(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+	must(t, err)
+	o := outcome(begun, server, "回答")
+	o.InputTokens, o.OutputTokens = -1, math.MaxInt
+	must(t, f.EndGeneration(t.Context(), o))
+	stored, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
+	must(t, err)
+	if stored.Content != "回答" || stored.InputTokens != 0 || stored.OutputTokens != math.MaxInt32 {
+		t.Errorf("stored %+v", stored)
 	}
 }
 
