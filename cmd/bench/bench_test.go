@@ -148,7 +148,10 @@ func TestQuantile(t *testing.T) {
 		values  []float64
 		q, want float64
 	}{
-		{[]float64{3, 1, 2}, 0.5, 2}, {[]float64{4, 1, 3, 2}, 0.5, 2}, {[]float64{7}, 0.99, 7}, {[]float64{1, 2}, 0.99, 2},
+		{[]float64{3, 1, 2}, 0.5, 2},
+		{[]float64{4, 1, 3, 2}, 0.5, 2},
+		{[]float64{7}, 0.99, 7},
+		{[]float64{1, 2}, 0.99, 2},
 		{[]float64{1, 2}, 0, 1},
 	} {
 		if got := quantile(test.values, test.q); got != test.want {

@@ -23,6 +23,9 @@ type browserRun struct {
 	Frame95   float64 `json:"frame_p95_ms"`
 	Dropped   int     `json:"dropped"`
 	Busy      float64 `json:"main_thread_share"`
+	Script    float64 `json:"script_share"`
+	Style     float64 `json:"style_share"`
+	Layout    float64 `json:"layout_share"`
 	HeapMB    float64 `json:"heap_mb"`
 	Same      bool    `json:"text_same"`
 	LandingKB float64 `json:"landing_js_kb"`
@@ -78,13 +81,20 @@ func (b *bench) browserTable(size int, r browserRun) {
 		digits int
 		value  float64
 	}{
-		{"long tasks (> 50 ms)", 0, float64(r.LongTasks)}, {"longest task, ms (0: none over 50)", 0, r.Longest},
-		{"frame, p50 ms", 1, r.Frame50}, {"frame, p95 ms", 1, r.Frame95},
+		{"long tasks (> 50 ms)", 0, float64(r.LongTasks)},
+		{"longest task, ms (0: none over 50)", 0, r.Longest},
+		{"frame, p50 ms", 1, r.Frame50},
+		{"frame, p95 ms", 1, r.Frame95},
 		{"dropped frames, of 1,000", 1, 1000 * float64(r.Dropped) / float64(r.Frames+r.Dropped)},
-		{"main thread busy, %", 0, 100 * r.Busy}, {"JS heap at the end, MB", 1, r.HeapMB},
+		{"main thread busy, %", 0, 100 * r.Busy},
+		{"… of which scripts", 1, 100 * r.Script},
+		{"… styles", 1, 100 * r.Style},
+		{"… layout", 1, 100 * r.Layout},
+		{"JS heap at the end, MB", 1, r.HeapMB},
 		{"answers whose text differs from the stored one", 0, same},
 		{"seconds it took", 1, r.Seconds},
-		{"JavaScript of the landing page, KB gz", 1, r.LandingKB}, {"JavaScript of the chat route, KB gz", 1, r.ChatKB},
+		{"JavaScript of the landing page, KB gz", 1, r.LandingKB},
+		{"JavaScript of the chat route, KB gz", 1, r.ChatKB},
 	} {
 		t.add(v.name, column, v.digits, v.value)
 	}

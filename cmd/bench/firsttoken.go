@@ -24,7 +24,7 @@ const (
 	rowThought = "1 chat, a model that takes 30 ms, p%d ms"
 	rowMany    = "200 chats, p%d ms"
 	rowAtOnce  = "200 questions in the same moment, p%d ms"
-	rowToken   = "200 chats: server µs CPU a token, database apart"
+	rowCPU     = "200 chats: server µs CPU a token, database apart"
 )
 
 // chats is how many talk at once, the answers' length and pace in the section.
@@ -199,7 +199,7 @@ func (f *firstToken) many(ctx context.Context) error {
 		}
 		if way.column == colServer {
 			perToken := float64((after - before).Microseconds()) / float64(load.asked*tokens)
-			defer f.table.add(rowToken, colServer, 1, perToken)
+			defer f.table.add(rowCPU, colServer, 1, perToken)
 		}
 	}
 	f.quantiles(rowMany, times)

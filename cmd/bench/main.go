@@ -51,7 +51,6 @@ type bench struct {
 	tsumugi   string // Programs.
 	fakemodel string
 	script    string // The browser's part.
-	profile   string // Where tsumugi writes a CPU profile; "" for none.
 	rounds    int
 	quick     bool
 	dir       string // Of this run alone; removed at its end.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"runtime/debug"
@@ -235,14 +234,6 @@ func thisMachine() machine {
 		}
 	}
 	return m
-}
-
-// version notes the version of a program that was used.
-func (m *machine) version(name, program string, args ...string) {
-	out, err := exec.Command(program, args...).Output() //nolint:gosec // Programs of this machine.
-	if match := regexp.MustCompile(`\d+(\.\d+)+`).Find(out); err == nil && match != nil {
-		m.Versions[name] = string(match)
-	}
 }
 
 // now is when a run began, as it is printed.

@@ -14,7 +14,7 @@ import (
 // The demo user who asks.
 const (
 	demoUser     = "user@demo.example"
-	demoPassword = "Tsumugi-Bench-1"
+	demoPassword = "Tsumugi-Bench-1" //nolint:gosec // Of a database that lives as long as the run.
 )
 
 // product is Tsumugi as people run it, with a database of its own, and the model that it asks.

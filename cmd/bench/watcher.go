@@ -48,7 +48,7 @@ func follow(ctx context.Context, conn net.Conn, into sink) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	buffered := bufio.NewReaderSize(conn, readBuffer)
-	response, err := http.ReadResponse(buffered, nil)
+	response, err := http.ReadResponse(buffered, nil) //nolint:bodyclose // The body is the connection, which is the caller's.
 	if err != nil {
 		return err
 	}

@@ -93,6 +93,7 @@ async function measureAnswer() {
   await page.locator('[data-turn][aria-busy="true"]').waitFor({ state: 'detached', timeout: limit })
   const seconds = (Date.now() - began) / 1000
   const after = await metrics(devtools)
+  const share = (name) => (after[name] - before[name]) / (after.Timestamp - before.Timestamp)
   const frames = await page.evaluate(() => window.stopFrames())
   if (profile) writeFileSync(profile, JSON.stringify((await devtools.send('Profiler.stop')).profile))
   await devtools.send('HeapProfiler.collectGarbage')
@@ -108,7 +109,10 @@ async function measureAnswer() {
     chat_js_kb,
     seconds,
     ...summarize(frames),
-    main_thread_share: (after.TaskDuration - before.TaskDuration) / (after.Timestamp - before.Timestamp),
+    main_thread_share: share('TaskDuration'),
+    script_share: share('ScriptDuration'),
+    style_share: share('RecalcStyleDuration'),
+    layout_share: share('LayoutDuration'),
     heap_mb: heap / 1e6,
     text_same,
   }
