@@ -57,11 +57,7 @@ export class Account {
       expiresIn: tokens.ExpiresIn,
       tokenType: tokens.TokenType,
     }
-    return new Account(
-      url,
-      { tsumugiToken: JSON.stringify(record), tsumugiEndpoint: endpoint },
-      tokens.IdToken,
-    )
+    return new Account(url, { tsumugiToken: JSON.stringify(record) }, tokens.IdToken)
   }
 
   /** A call to the API as this user. */

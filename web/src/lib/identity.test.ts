@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ApiError } from './api'
 import { chooseNewPassword, IdentityError, revoke, signIn } from './identity'
 import { identityMessage } from './identityMessages'
-import { readEndpoint, readToken } from './token'
+import { readToken } from './token'
 
 const provider = { endpoint: 'http://localhost:3000/pool', clientId: 'client' }
 const result = { IdToken: 'i', AccessToken: 'a', ExpiresIn: 3600, TokenType: 'Bearer', RefreshToken: 'r' }
@@ -38,7 +38,7 @@ describe('the identity client', () => {
       expiresIn: 3600,
       tokenType: 'Bearer',
     })
-    expect(readEndpoint()).toBe(provider.endpoint)
+    expect(Object.keys(localStorage)).toEqual(['tsumugiToken'])
   })
 
   it('goes through the new password challenge', async () => {
@@ -68,10 +68,12 @@ describe('the identity client', () => {
   })
 
   it('revokes the refresh token of a session', async () => {
+    reply(200, { endpoint: provider.endpoint })
     reply(200, {})
     const tokens = { idToken: 'i', accessToken: 'a', refreshToken: 'r', expiresIn: 3600, tokenType: 'Bearer' }
     await revoke({ authType: 'cognito', clientId: 'client', ...tokens })
-    expect(server.mock.calls[0]?.[1]?.headers).toMatchObject({
+    expect(server.mock.calls[1]?.[0]).toBe(provider.endpoint)
+    expect(server.mock.calls[1]?.[1]?.headers).toMatchObject({
       'X-Amz-Target': 'AWSCognitoIdentityProviderService.RevokeToken',
     })
     expect(sent()).toEqual({ ClientId: 'client', Token: 'r' })

@@ -1,4 +1,6 @@
-import { type RefreshedTokens, readEndpoint, saveEndpoint, saveToken, type TokenRecord } from './token'
+import { asApiError, readProblem } from './api/errors'
+import type { AuthTypeAnswer } from './api/types'
+import { emailOf, type RefreshedTokens, saveToken, type TokenRecord } from './token'
 
 const TARGET = 'AWSCognitoIdentityProviderService'
 
@@ -67,7 +69,7 @@ export async function chooseNewPassword(
 
 /** Renews the tokens of a password sign-in. */
 export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
-  const answer = await call<AuthAnswer>(readEndpoint(), 'InitiateAuth', {
+  const answer = await call<AuthAnswer>(await endpointOf(record), 'InitiateAuth', {
     AuthFlow: 'REFRESH_TOKEN_AUTH',
     ClientId: record.clientId,
     AuthParameters: { REFRESH_TOKEN: record.refreshToken },
@@ -78,22 +80,43 @@ export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
 
 /** Ends the session of a password sign-in: its refresh token renews nothing any more. */
 export async function revoke(record: TokenRecord): Promise<void> {
-  await call(readEndpoint(), 'RevokeToken', { ClientId: record.clientId, Token: record.refreshToken })
+  await call(await endpointOf(record), 'RevokeToken', {
+    ClientId: record.clientId,
+    Token: record.refreshToken,
+  })
 }
 
 /** Changes the password of the signed-in user. */
-export async function changePassword(accessToken: string, previous: string, proposed: string): Promise<void> {
-  await call(readEndpoint(), 'ChangePassword', {
+export async function changePassword(record: TokenRecord, previous: string, proposed: string): Promise<void> {
+  await call(await endpointOf(record), 'ChangePassword', {
     PreviousPassword: previous,
     ProposedPassword: proposed,
-    AccessToken: accessToken,
+    AccessToken: record.accessToken,
   })
+}
+
+/**
+ * Where the provider of a signed-in user is. The stored record has no room for it, and it is needed once an hour at
+ * most, so the server is asked again, which also follows it when it moves.
+ */
+async function endpointOf(record: TokenRecord): Promise<string> {
+  let response: Response
+  try {
+    response = await fetch('/v1/auth-type', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ email: emailOf(record.idToken) }),
+    })
+  } catch (cause) {
+    throw asApiError(cause)
+  }
+  if (!response.ok) throw await readProblem(response)
+  return ((await response.json()) as AuthTypeAnswer).endpoint
 }
 
 function conclude(provider: Provider, answer: AuthAnswer): SignIn {
   const result = answer.AuthenticationResult
   if (result) {
-    saveEndpoint(provider.endpoint)
     saveToken({
       authType: 'cognito',
       clientId: provider.clientId,

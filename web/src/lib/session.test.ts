@@ -1,12 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Session, takePlace } from './session'
-import { readToken, saveEndpoint, saveToken, TOKEN_KEY } from './token'
+import { readToken, saveToken, TOKEN_KEY } from './token'
+
+/** A JWT of these claims, unsigned. */
+const jwt = (claims: object) => {
+  const bytes = new TextEncoder().encode(JSON.stringify(claims))
+  return `h.${btoa(String.fromCharCode(...bytes))}.s`
+}
 
 const record = {
   authType: 'cognito' as const,
   clientId: 'client',
   refreshToken: 'refresh',
-  idToken: 'old',
+  idToken: jwt({ email: '花子@demo.example' }),
   accessToken: 'access',
   expiresIn: 3600,
   tokenType: 'Bearer',
@@ -22,6 +28,7 @@ class Server {
   valid = 'new'
   refreshes = 0
   calls: Request[] = []
+  asked: unknown[] = []
   refresh: () => Response | Promise<Response> = () =>
     json(200, {
       AuthenticationResult: { IdToken: this.valid, AccessToken: 'a2', ExpiresIn: 3600, TokenType: 'Bearer' },
@@ -31,6 +38,10 @@ class Server {
   answer = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
     const path = new URL(request.url).pathname
+    if (path === '/v1/auth-type') {
+      this.asked.push(await request.json())
+      return json(200, { auth_type: 'cognito', client_id: 'client', endpoint: 'http://localhost:3000/pool' })
+    }
     if (path === '/pool' || path === '/v1/refresh_token') {
       this.refreshes += 1
       this.calls.push(request)
@@ -59,13 +70,12 @@ describe('the session', () => {
     vi.stubGlobal('fetch', server.answer)
     window.history.replaceState(null, '', '/home/skill')
     saveToken(record)
-    saveEndpoint('http://localhost:3000/pool')
   })
 
   afterEach(() => vi.unstubAllGlobals())
 
   it('sends the bearer id token', async () => {
-    server.valid = 'old'
+    server.valid = record.idToken
     const response = await new Session(host).fetch('/v1/me')
     expect(response.status).toBe(200)
     expect(server.calls).toHaveLength(1)
@@ -90,6 +100,8 @@ describe('the session', () => {
       ClientId: 'client',
       AuthParameters: { REFRESH_TOKEN: 'refresh' },
     })
+    // Where the provider is, is not stored: the server is asked by the address in the id token.
+    expect(server.asked).toEqual([{ email: '花子@demo.example' }])
   })
 
   it('renews a federated session by the API', async () => {

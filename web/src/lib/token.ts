@@ -3,9 +3,6 @@ import type { AuthKind } from './api/types'
 /** The one key under which the token record is kept. */
 export const TOKEN_KEY = 'tsumugiToken'
 
-/** Where the identity provider of the signed-in user is; a token refresh needs it and the record has no room for it. */
-export const ENDPOINT_KEY = 'tsumugiEndpoint'
-
 /** The stored token record. `expiresIn` is in seconds from the time the tokens were issued. */
 export interface TokenRecord {
   authType: AuthKind
@@ -49,22 +46,16 @@ export function refreshStoredToken(tokens: RefreshedTokens): TokenRecord {
 /** Forgets the record. Other tabs see it go and sign out with this one. */
 export function clearToken(): void {
   localStorage.removeItem(TOKEN_KEY)
-  localStorage.removeItem(ENDPOINT_KEY)
-}
-
-/** Remembers where the identity provider is. */
-export function saveEndpoint(endpoint: string): void {
-  localStorage.setItem(ENDPOINT_KEY, endpoint)
-}
-
-/** Where the identity provider is; the embedded one if nothing else is known. */
-export function readEndpoint(): string {
-  return localStorage.getItem(ENDPOINT_KEY) ?? '/pool'
 }
 
 /** The subject a JWT names, without verifying it: only to see that another tab signed in as somebody else. */
 export function subjectOf(jwt: string): string {
   return String(claimsOf(jwt).sub ?? '')
+}
+
+/** The address a JWT names; '' if it names none. */
+export function emailOf(jwt: string): string {
+  return String(claimsOf(jwt).email ?? '')
 }
 
 /** When a JWT ends, in milliseconds since the epoch; 0 if it does not say. */
@@ -76,7 +67,9 @@ export function expiryOf(jwt: string): number {
 function claimsOf(jwt: string): Record<string, unknown> {
   try {
     const payload = jwt.split('.')[1] ?? ''
-    const claims: unknown = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/')))
+    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes))
     return claims !== null && typeof claims === 'object' ? (claims as Record<string, unknown>) : {}
   } catch {
     return {}

@@ -60,7 +60,7 @@ function Form({ email }: { email: string }) {
     if (previous === proposed) return fail({ proposed: texts.same })
     setBusy(true)
     try {
-      await changePassword((await freshToken()).accessToken, previous, proposed)
+      await changePassword(await freshToken(), previous, proposed)
       toast(texts.done, { tone: 'success' })
       void navigate('/home/skill')
     } catch (cause) {
