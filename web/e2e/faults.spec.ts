@@ -104,4 +104,34 @@ test.describe('when something breaks', () => {
     await chat.finished()
     await expect(chat.questions).toHaveCount(1)
   })
+
+  test('a question sent with an expired token is asked once, with a new one', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, { text: '期限の切れた鍵でも、質問は一度だけ届きます。' })
+    const problem = {
+      type: 'about:blank',
+      title: 'Unauthorized',
+      status: 401,
+      detail: 'jwt expired',
+      code: 'expired',
+    }
+    const retries: (string | undefined)[] = []
+    await page.route('**/v1/message/stream', async (route) => {
+      const marked = route.request().headers()['x-no-retry']
+      retries.push(marked)
+      if (marked !== undefined) return route.continue()
+      return route.fulfill({ status: 401, contentType: 'application/problem+json', json: problem })
+    })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer).toContainText('質問は一度だけ届きます。')
+    await expect(chat.turns).toHaveCount(2)
+    expect(retries).toEqual([undefined, '1'])
+    expect(model.asked(question)).toBe(1)
+  })
 })
