@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
@@ -59,7 +60,9 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) (identity.Actor, ch
 	if err != nil {
 		return identity.Actor{}, chat.Exchange{}, err
 	}
-	exchange, err := s.Chat.Send(r.Context(), owner(actor), question)
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	exchange, err := s.Chat.Send(ctx, owner(actor), question)
 	return actor, exchange, err
 }
 

@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -26,6 +28,54 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 			s.writeProblem(w, r, err)
 		}
 	}
+}
+
+// How long a client may take to send a body, and how long a call may wait for the database. Streams, and calls that wait
+// for an answer, are limited in what they ask of the database only. The user pool has a queue for passwords of its own.
+const (
+	bodyTimeout = 30 * time.Second
+	callTimeout = 5 * time.Second
+	poolTimeout = 15 * time.Second
+)
+
+// withTimeLimit ends what a call waits for, so that it is answered while its client still listens.
+func withTimeLimit(limit time.Duration) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), limit)
+			defer cancel()
+			next.ServeHTTP(w, r.WithContext(ctx))
+		})
+	}
+}
+
+// withBodyDeadline drops clients that do not send the body they announced. The deadline is lifted with the body's end:
+// the connection is still read then, to notice that its client leaves.
+func withBodyDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			rc := http.NewResponseController(w)
+			if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
+				r.Body = &timedBody{ReadCloser: r.Body, rc: rc}
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// timedBody is a body that is read under a deadline.
+type timedBody struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.rc.SetReadDeadline(time.Time{}) // It could be set before.
+	}
+	return n, err
 }
 
 type requestIDKey struct{}
@@ -112,7 +162,9 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 		if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
 			return fault.Errorf(fault.Unauthenticated, "Not authenticated")
 		}
-		actor, err := s.Identity.Authenticate(r.Context(), strings.TrimSpace(token))
+		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+		actor, err := s.Identity.Authenticate(ctx, strings.TrimSpace(token))
+		cancel()
 		if err != nil {
 			return err
 		}

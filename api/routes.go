@@ -10,15 +10,15 @@ import (
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders, middleware.GetHead)
+	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline, middleware.GetHead)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
 	r.Get("/healthz", s.handle(s.ping))
-	r.Get("/readyz", s.handle(s.readyz))
+	r.With(withTimeLimit(callTimeout)).Get("/readyz", s.handle(s.readyz))
 	r.Get("/config.json", s.handle(s.appConfig))
 	r.Get("/openapi.yaml", s.handle(s.openapi))
-	r.Post("/v1/auth-type", s.handle(s.authType))
+	r.With(withTimeLimit(callTimeout)).Post("/v1/auth-type", s.handle(s.authType))
 	page, err := newDocsPage(openapiYAML)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// With a token.
 	r.Group(func(r chi.Router) {
-		r.Use(s.withActor)
+		r.Use(withTimeLimit(callTimeout), s.withActor)
 		r.Post("/v1/signout", s.handle(s.signOut))
 		r.Get("/v1/me", s.handle(s.me))
 
@@ -50,17 +50,22 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/thread/{thread_id}/touch", s.handle(s.touchThread))
 
 		r.Get("/v1/message", s.handle(s.listMessages))
-		r.Post("/v1/message/stream", s.handle(s.streamMessage))
 		r.Post("/v1/message/async", s.handle(s.askMessage))
-		r.Post("/v1/message/sync", s.handle(s.askMessageAndWait))
-		r.Get("/v1/message/{message_id}/stream", s.handle(s.attachMessage))
 		r.Post("/v1/message/{message_id}/stop", s.handle(s.stopMessage))
 		r.Post("/v1/message_feedback", s.handle(s.giveFeedback))
 	})
 
+	// With a token, and as long as the answer takes.
+	r.Group(func(r chi.Router) {
+		r.Use(s.withActor)
+		r.Post("/v1/message/stream", s.handle(s.streamMessage))
+		r.Post("/v1/message/sync", s.handle(s.askMessageAndWait))
+		r.Get("/v1/message/{message_id}/stream", s.handle(s.attachMessage))
+	})
+
 	// The user pool's own protocol, and the app with its client-side routes.
 	if s.Pool != nil {
-		r.Mount("/pool", s.Pool)
+		r.With(withTimeLimit(poolTimeout)).Mount("/pool", s.Pool)
 	}
 	app, err := newApp(s.App, s.cfg)
 	if err != nil {

@@ -58,8 +58,9 @@ func (q Question) validate() error {
 }
 
 // commitTimeout bounds a transaction of the Service's own: one that stores a question does not end with the request,
-// because a client that leaves must find its question.
-const commitTimeout = 10 * time.Second
+// because a client that leaves must find its question. It is shorter than a lease: what a sweep has found out must still
+// hold when it is written.
+const commitTimeout = 5 * time.Second
 
 // Send stores a question and starts its answer, or finds what the same request has begun before. It returns when the
 // question is stored.
