@@ -90,7 +90,7 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 
 	log := slog.New(slog.DiscardHandler)
 	skills := skill.NewService(f.db, skill.Config{})
-	answers := chat.NewService(f.db, skills, model, stream.NewHub(), log, chat.Config{Alone: true})
+	answers := chat.NewService(f.db, skills, model, stream.NewHub(), log, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -49,7 +50,7 @@ func (s *Server) follow(
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
 	for begun := false; ; begun = true {
-		found, err := attach(ctx)
+		found, err := within(ctx, attach)
 		if err != nil {
 			if begun {
 				return nil // The head is out: a stream that is closed without [DONE] says "come back".
@@ -68,13 +69,22 @@ func (s *Server) follow(
 			s.logEnd(r, messageID, s.Stream.Send(ctx, w, found.Text.Watch(cursor)))
 			return nil
 		}
-		err = s.Stream.Hold(ctx, w, found.Opened)
+		held, release := context.WithTimeout(ctx, found.Patience)
+		err = s.Stream.Hold(held, w, found.Opened)
+		release()
 		found.Leave()
-		if err != nil {
+		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) {
 			s.logEnd(r, messageID, err)
 			return nil
 		}
 	}
+}
+
+// within limits how long an attachment may wait for the database.
+func within(ctx context.Context, attach func(context.Context) (chat.Attachment, error)) (chat.Attachment, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return attach(ctx)
 }
 
 // logEnd notes why a stream ended before its text did.

@@ -2,16 +2,20 @@ package api_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	r3labs "github.com/r3labs/sse/v2"
 
 	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/skill"
 )
@@ -236,6 +240,68 @@ func TestSyncAnswersWhenItIsOver(t *testing.T) {
 	exchange := get[api.Exchange](f, http.StatusOK, ask)
 	if exchange.Answer.Content != "はい、どうぞ。" || exchange.Answer.Status != "success" || exchange.Question.Content != "もしもし" {
 		t.Errorf("got %+v", exchange)
+	}
+}
+
+// TestServerThatStopsSendsWaitingCallsAway ends a request's context as a stopping server does: an empty 200 would pass for
+// an answer.
+func TestServerThatStopsSendsWaitingCallsAway(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	ask := f.ask(f.thread(f.alice.Subject), "長い質問")
+	ask.path = "/v1/message/sync"
+	ctx, stop := context.WithCancel(t.Context())
+	w, done := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		defer close(done)
+		f.handler.ServeHTTP(w, f.request(ask).WithContext(ctx))
+	}()
+	model.Next(t)
+	stop()
+	<-done
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"unavailable"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestAnswerOfAnotherServerIsFound watches an answer that another server writes, and then one whose thread is deleted.
+func TestAnswerOfAnotherServerIsFound(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.NewLive())
+	owner := chat.Owner{OrganizationID: f.alice.OrganizationID, UserID: f.alice.ID}
+	other := uuid.New()
+	if err := f.db.Heartbeat(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() chat.Begun {
+		begun, err := f.db.BeginGeneration(t.Context(), chat.Begin{
+			Owner: owner, ThreadID: f.thread(f.alice.Subject).ID, RequestID: uuid.New(), AnswerID: uuid.New(), ServerID: other,
+			QuestionID: uuid.New(), Content: "質問",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return begun
+	}
+	watch := func(b chat.Begun) *events {
+		return f.open(call{method: "GET", path: "/v1/message/" + b.Answer.ID.String() + "/stream", token: f.alice.Subject})
+	}
+	answered, deleted := begin(), begin()
+	first, second := watch(answered), watch(deleted)
+	if err := f.db.EndGeneration(t.Context(), chat.Outcome{
+		MessageID: answered.Answer.ID, Run: 1, ServerID: other, Content: "回答", Status: chat.StatusSuccess, FinishReason: chat.FinishStop,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if first.all(t); first.text != "回答" || first.types[len(first.types)-1] != "[DONE]" {
+		t.Errorf("got %q, %v", first.text, first.types)
+	}
+	if _, err := f.db.DeleteThread(t.Context(), owner, deleted.Answer.ThreadID); err != nil {
+		t.Fatal(err)
+	}
+	if second.all(t); len(second.types) != 0 {
+		t.Errorf("got %v", second.types)
 	}
 }
 

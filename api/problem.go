@@ -25,6 +25,7 @@ var statuses = map[fault.Code]int{
 	fault.TooLarge:         http.StatusRequestEntityTooLarge,
 	fault.RateLimited:      http.StatusTooManyRequests,
 	fault.Unavailable:      http.StatusServiceUnavailable,
+	fault.Canceled:         http.StatusServiceUnavailable,
 	codeMethod:             http.StatusMethodNotAllowed,
 	codeMediaType:          http.StatusUnsupportedMediaType,
 }
@@ -40,8 +41,10 @@ const internalDetail = "サーバーで問題が発生しました。時間を�
 
 // writeProblem answers an error as a problem document (RFC 9457). What is internal is logged and not shown.
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		return // Nobody is there to read it.
+	gone := errors.Is(err, context.Canceled) && r.Context().Err() != nil
+	if gone {
+		// Nobody is there to read it, or this server stops and another one will have the answer.
+		err = fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
 	}
 	code := fault.CodeOf(err)
 	status, known := statuses[code]
@@ -52,7 +55,7 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	if !known {
 		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail
 	}
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && !gone {
 		s.log.Error("request failed", "request_id", problem.RequestID, "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	problem.Status, problem.Title = status, http.StatusText(status)

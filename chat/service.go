@@ -22,6 +22,7 @@ type Config struct {
 	Heartbeat    time.Duration // How often this server says that it lives. Default 2 s.
 	Sweep        time.Duration // How often it looks for the generations of dead servers. Default 1 s.
 	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
+	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
 	TitleTimeout time.Duration // Default 10 s.
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
 	HistoryBytes int           // Bytes of earlier messages that the model is given. Default 48 KiB.
@@ -40,6 +41,7 @@ func (c Config) withDefaults() Config {
 	set(&c.Heartbeat, 2*time.Second)
 	set(&c.Sweep, time.Second)
 	set(&c.StoreRetry, 5*time.Second)
+	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 10*time.Second)
 	if c.MaxAnswer <= 0 {
 		c.MaxAnswer = 1 << 20
@@ -173,6 +175,10 @@ type Attachment struct {
 	Text   *stream.Text    // What to watch; nil while nobody writes the answer.
 	Opened <-chan struct{} // Closed when it is worth attaching again. Set if Text is nil.
 	Leave  func()          // To be called when the caller no longer waits for Opened.
+
+	// Patience is after how long it is worth attaching again in any case: another server may have completed the answer,
+	// or its thread is gone.
+	Patience time.Duration
 }
 
 // Attach finds the text of an answer: the live one, or the stored one when it is complete.
@@ -198,7 +204,7 @@ func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) 
 		}
 	}
 	if !message.Status.Terminal() {
-		return Attachment{Opened: opened, Leave: leave}, nil
+		return Attachment{Opened: opened, Leave: leave, Patience: s.cfg.Patience}, nil
 	}
 	leave()
 	return Attachment{Text: replay(message)}, nil
@@ -228,6 +234,7 @@ func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (
 		} else {
 			select {
 			case <-attachment.Opened:
+			case <-time.After(attachment.Patience):
 			case <-ctx.Done():
 				err = ctx.Err()
 			}

@@ -95,6 +95,34 @@ func TestSilentServerIsTakenOverByTheSweep(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsFindsAnotherServersAnswer waits at one server for what another one, which lives, writes.
+func TestWhoWaitsFindsAnotherServersAnswer(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	other := f.start(model, f.db, chat.Config{Patience: 20 * time.Millisecond})
+	exchange := f.send(f.question("どのサーバーでも"))
+	found := make(chan chat.Exchange)
+	go func() {
+		got, err := other.WaitFor(t.Context(), f.owner, exchange)
+		if err != nil {
+			t.Error(err)
+		}
+		found <- got
+	}()
+	call := model.Next(t)
+	call.Emit("同じ回答")
+	call.Finish()
+	select {
+	case got := <-found:
+		if got.Answer.Content != "同じ回答" {
+			t.Errorf("got %+v", got.Answer)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for ever")
+	}
+}
+
 func TestStopHandsOverWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()

@@ -100,9 +100,13 @@ func (s *Server) Send(ctx context.Context, w http.ResponseWriter, watch *Watch) 
 	}
 }
 
-// Hold keeps a client that was begun connected with heartbeats until ready is closed (nil) or the context ends.
+// Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil) or the
+// context ends.
 func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, ready <-chan struct{}) error {
 	c := s.conn(w)
+	if err := c.write(heartbeatFrame); err != nil {
+		return err
+	}
 	if err := c.flush(); err != nil {
 		return err
 	}

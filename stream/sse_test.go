@@ -132,7 +132,7 @@ func TestHoldBeatsUntilThereIsSomethingToSend(t *testing.T) {
 		if err := <-held; err != nil {
 			t.Error(err)
 		}
-		if _, comments := parseEvents(t, w.body.Bytes()); comments != 3 {
+		if _, comments := parseEvents(t, w.body.Bytes()); comments != 4 {
 			t.Errorf("got %d heartbeats in 50 s", comments)
 		}
 	})
