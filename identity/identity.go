@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
 
-// Role says what a user may do. The table of rights is in docs/roles.md.
+// Role says what a user may do.
 type Role string
 
 // The roles of the specification.
