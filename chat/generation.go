@@ -171,12 +171,17 @@ func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
 	g.text.Finish(end(answer))
 }
 
+// stoppedTitleTimeout bounds the making of a title for an answer that was stopped: its watches are to end within a second.
+const stoppedTitleTimeout = 700 * time.Millisecond
+
 // title makes a title for the thread and stores it, unless its owner gave one meanwhile. It returns "" if it did not.
 func (s *Service) title(ctx context.Context, g *generation, answer string) string {
+	limit := s.cfg.TitleTimeout
 	if errors.Is(context.Cause(ctx), errStopped) {
-		ctx = s.root // Whoever stops the answer still wants to find the thread again.
+		// Whoever stops the answer still wants to find the thread again, and does not want to wait.
+		ctx, limit = s.root, min(limit, stoppedTitleTimeout)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.TitleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var made strings.Builder
 	_, err := s.model.Stream(ctx, llm.Request{Messages: titlePrompt(g.prompt.question, answer), MaxTokens: 100}, func(delta string) {

@@ -276,6 +276,33 @@ func TestTitles(t *testing.T) {
 	}
 }
 
+// TestStopIsNotHeldUpByTheTitle stops an answer whose model then says nothing to the request for a title.
+func TestStopIsNotHeldUpByTheTitle(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	f := newFixture(t, llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+		if !strings.HasPrefix(req.Messages[0].Content, "<task>title</task>") {
+			emit("ここまで")
+			close(begun)
+		}
+		<-ctx.Done()
+		return llm.Result{}, llm.Canceled(ctx)
+	}))
+	exchange := f.send(f.question("糸はどう作りますか。"))
+	<-begun
+	stopped := time.Now()
+	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	raw := f.follow(f.server, exchange.Answer.ID, "")
+	if took := time.Since(stopped); took > 5*time.Second || !strings.Contains(raw, `"type":"abort"`) {
+		t.Errorf("%s\nafter %v", raw, took)
+	}
+	if thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID); err != nil || thread.Title != "糸はどう作りますか" {
+		t.Errorf("got %+v, %v", thread, err)
+	}
+}
+
 func TestTitleOfAPersonStays(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
