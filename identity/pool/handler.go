@@ -19,6 +19,7 @@ const (
 	mediaType    = "application/x-amz-json-1.1"
 	targetPrefix = "AWSCognitoIdentityProviderService."
 	maxBody      = 64 << 10
+	maxHeader    = 512 // Of a header of ours: proxies refuse answers whose headers do not fit into their buffers.
 )
 
 // operation answers one of the protocol's calls with what becomes the JSON of the answer. Its error is a refusal, or a
@@ -89,7 +90,7 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 		status = refused.statusCode()
 		// The colon is what AWS sends: clients cut the name there.
 		header.Set("X-Amzn-Errortype", refused.kind+":")
-		if !strings.ContainsFunc(refused.message, not(isHeaderText)) {
+		if len(refused.message) <= maxHeader && !strings.ContainsFunc(refused.message, not(isHeaderText)) {
 			header.Set("X-Amzn-Errormessage", refused.message)
 		}
 		answer = struct {

@@ -21,6 +21,16 @@ func signInBody(name, password string) string {
 	return `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"` + clientID + `","AuthParameters":{"USERNAME":"` + name + `","PASSWORD":"` + password + `"}}`
 }
 
+// TestR35_LongMessageStaysOutOfTheHeader sends a value that the refusal repeats.
+func TestR35_LongMessageStaysOutOfTheHeader(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	r := f.post(t, "InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"`+strings.Repeat("a", 60_000)+`"}`)
+	if r.status != 400 || r.fields["__type"] != "InvalidParameterException" || len(r.header.Get("X-Amzn-Errormessage")) > 512 {
+		t.Errorf("got %d, header of %d bytes", r.status, len(r.header.Get("X-Amzn-Errormessage")))
+	}
+}
+
 func TestR34_TargetMustBeKnown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
