@@ -132,6 +132,9 @@ type Store interface {
 	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
 
+	// StopRequests returns the answers that a server writes and whose owners want them to end.
+	StopRequests(ctx context.Context, serverID uuid.UUID) ([]uuid.UUID, error)
+
 	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first and at most limit
 	// messages, the newest ones: questions, and answers that are complete and have text, without those that were
 	// replaced.

@@ -72,8 +72,26 @@ func (s *Service) watchOver() {
 			}
 			cancel()
 		case <-sweep.C:
+			s.obeyStops(s.root)
 			s.sweep(s.root, s.cfg.Lease)
 		}
+	}
+}
+
+// obeyStops ends the generations whose owners asked another server to stop them. Where all share one server, stopping is
+// done when it is asked for, and there is nothing to be found.
+func (s *Service) obeyStops(ctx context.Context) {
+	if s.cfg.Alone || s.Running() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	answers, err := s.store.StopRequests(ctx, s.serverID)
+	if err != nil {
+		s.log.Error("looking for requests to stop failed", "err", err)
+	}
+	for _, answer := range answers {
+		s.stopLocal(answer)
 	}
 }
 

@@ -123,6 +123,31 @@ func TestWhoWaitsFindsAnotherServersAnswer(t *testing.T) {
 	}
 }
 
+// TestStopReachesTheServerThatWrites asks one server to stop what another one writes.
+func TestStopReachesTheServerThatWrites(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	writer := f.start(model, f.db, chat.Config{Sweep: 20 * time.Millisecond})
+	exchange, err := writer.Send(t.Context(), f.owner, f.question("別のサーバーで"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := model.Next(t)
+	call.Emit("ここまで")
+	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-call.Gone():
+	case <-time.After(time.Minute):
+		t.Fatal("it is written on")
+	}
+	if exchange, err = writer.WaitFor(t.Context(), f.owner, exchange); err != nil || exchange.Answer.FinishReason != chat.FinishStopped || exchange.Answer.Content != "ここまで" {
+		t.Errorf("stored %+v, %v", exchange.Answer, err)
+	}
+}
+
 func TestStopHandsOverWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()

@@ -228,6 +228,18 @@ func (db *DB) RequestStop(ctx context.Context, owner chat.Owner, messageID uuid.
 	return running && err == nil, err
 }
 
+// StopRequests implements chat.Store.
+func (db *DB) StopRequests(ctx context.Context, serverID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT message_id FROM generations
+		WHERE server_id = $1 AND ended_at IS NULL AND stop_requested_at IS NOT NULL`, serverID)
+	if err != nil {
+		return nil, translate(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return ids, translate(err)
+}
+
 // Heartbeat implements chat.Store. Only the database's clock counts, so that those of the servers may differ.
 func (db *DB) Heartbeat(ctx context.Context, serverID uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `
