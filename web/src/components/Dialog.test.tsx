@@ -1,46 +1,33 @@
-import { cleanup, render, screen } from '@testing-library/react'
-import userEvent from '@testing-library/user-event'
-import { afterEach, describe, expect, it, vi } from 'vitest'
-import { ConfirmDialog } from './Dialog'
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { afterEach, expect, it, vi } from 'vitest'
+import { Dialog } from './Dialog'
 
-describe('a confirmation', () => {
-  afterEach(cleanup)
+afterEach(cleanup)
 
-  const show = (onConfirm: () => Promise<void>) => {
-    const onClose = vi.fn()
-    render(
-      <ConfirmDialog
-        title="削除しますか"
-        body="元に戻せません。"
-        confirm="削除"
-        onConfirm={onConfirm}
-        onClose={onClose}
-      />,
-    )
-    return onClose
-  }
+it('is named by its title, opens at once and gives the focus back', () => {
+  const button = document.body.appendChild(document.createElement('button'))
+  button.focus()
+  const { unmount } = render(
+    <Dialog title="評価" onClose={() => {}}>
+      <p>本文</p>
+    </Dialog>,
+  )
+  const dialog = screen.getByRole('dialog', { name: '評価' })
+  expect((dialog as HTMLDialogElement).open).toBe(true)
+  unmount()
+  expect(document.activeElement).toBe(button)
+  button.remove()
+})
 
-  it('is named by its title and closes once the work is done', async () => {
-    let finish = () => {}
-    const work = new Promise<void>((resolve) => {
-      finish = resolve
-    })
-    const onClose = show(() => work)
-    const dialog = screen.getByRole('dialog', { name: '削除しますか' })
-    expect((dialog as HTMLDialogElement).open).toBe(true)
-    const button = screen.getByRole('button', { name: '削除' })
-    await userEvent.click(button)
-    expect(button.getAttribute('aria-busy')).toBe('true')
-    expect(onClose).not.toHaveBeenCalled()
-    finish()
-    await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce())
-  })
-
-  it('does nothing on キャンセル', async () => {
-    const onConfirm = vi.fn(async () => {})
-    const onClose = show(onConfirm)
-    await userEvent.click(screen.getByRole('button', { name: 'キャンセル' }))
-    expect(onClose).toHaveBeenCalledOnce()
-    expect(onConfirm).not.toHaveBeenCalled()
-  })
+it('asks to be closed on Esc and stays until it is', () => {
+  const onClose = vi.fn()
+  render(
+    <Dialog title="評価" onClose={onClose}>
+      <p>本文</p>
+    </Dialog>,
+  )
+  const dialog = screen.getByRole('dialog', { name: '評価' }) as HTMLDialogElement
+  expect(fireEvent(dialog, new Event('cancel', { cancelable: true }))).toBe(false)
+  expect(onClose).toHaveBeenCalledOnce()
+  expect(dialog.open).toBe(true)
 })

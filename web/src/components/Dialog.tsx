@@ -1,6 +1,5 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { cx } from '@/lib/cx'
-import { Button } from './Button'
 import styles from './Dialog.module.css'
 
 interface DialogProps {
@@ -62,53 +61,6 @@ export function Dialog({
       {children}
       {actions && <div className={styles.actions}>{actions}</div>}
     </dialog>
-  )
-}
-
-/** A dialog's running text. */
-export function DialogBody({ children }: { children: ReactNode }) {
-  return <div className={styles.body}>{children}</div>
-}
-
-interface ConfirmProps {
-  title: string
-  body: ReactNode
-  /** The verb of the button that goes on. */
-  confirm: string
-  danger?: boolean
-  onConfirm: () => void | Promise<void>
-  onClose: () => void
-}
-
-/** Asks before something that cannot be undone. */
-export function ConfirmDialog({ title, body, confirm, danger = false, onConfirm, onClose }: ConfirmProps) {
-  const [busy, setBusy] = useState(false)
-  const run = async () => {
-    setBusy(true)
-    try {
-      await onConfirm()
-      onClose()
-    } finally {
-      setBusy(false)
-    }
-  }
-  return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      actions={
-        <>
-          <Button variant="quiet" onClick={onClose}>
-            キャンセル
-          </Button>
-          <Button variant={danger ? 'danger' : 'primary'} loading={busy} onClick={() => void run()}>
-            {confirm}
-          </Button>
-        </>
-      }
-    >
-      <DialogBody>{body}</DialogBody>
-    </Dialog>
   )
 }
 

@@ -1,5 +1,5 @@
 import { atom, useAtomValue } from 'jotai'
-import { CircleAlert, RotateCcw, Square, Unplug } from 'lucide-react'
+import { CircleAlert, CircleStop, RotateCcw, Unplug } from 'lucide-react'
 import { memo, useEffect, useMemo, useState } from 'react'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
@@ -51,7 +51,11 @@ export const Answer = memo(function Answer({ turn, conversation, last, settled }
     >
       <h2 className="visually-hidden">{texts.answer}</h2>
       <div className={styles.line}>
-        {(writing || successor) && <ThreadLine direction="vertical" running />}
+        {(writing || successor) && (
+          <div className={styles.thread}>
+            <ThreadLine direction="vertical" running />
+          </div>
+        )}
       </div>
       <div className={styles.body}>
         <Steps steps={view?.steps ?? message.steps} writing={writing} />
@@ -150,7 +154,7 @@ function Ending({
   if (message.finish_reason === 'stopped') {
     return (
       <p className={styles.quiet}>
-        <Square size={12} aria-hidden />
+        <CircleStop size={14} aria-hidden />
         {texts.status.stopped}
       </p>
     )

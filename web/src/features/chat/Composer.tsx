@@ -52,8 +52,8 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
   }
 
   const touch = useMedia('(pointer: coarse), (max-width: 720px)')
-  const words = turns.length > 0 ? texts.composer.next : texts.composer.placeholder(skill.name)
-  const placeholder = touch ? words : texts.composer.withKeys(words)
+  const words = turns.length > 0 ? texts.composer.next : firstWords(skill)
+  const hint = touch ? words : texts.composer.withKeys(words)
   return (
     <form className={styles.form} onSubmit={onSubmit}>
       {blocked && (
@@ -71,7 +71,7 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
           aria-describedby={noteId}
           aria-invalid={length > maxLength || undefined}
           aria-keyshortcuts="/"
-          placeholder={placeholder}
+          placeholder={blocked ? texts.composer.blocked : hint}
           enterKeyHint="send"
           value={text}
           disabled={blocked}
@@ -109,6 +109,12 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
       )}
     </form>
   )
+}
+
+/** What a first question is made of, as the skill would have it. */
+function firstWords({ kind, task_type }: Skill): string {
+  const { placeholder, placeholders } = texts.composer
+  return placeholders[task_type ?? ''] ?? placeholders[kind ?? ''] ?? placeholder
 }
 
 function Counter({ length }: { length: number }) {

@@ -1,11 +1,10 @@
 import { useAtom, useAtomValue } from 'jotai'
-import { type FormEvent, useId, useRef, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { Select, TextArea, TextField } from '@/components/Field'
 import type { FormField, Skill } from '@/lib/api'
 import type { Conversation, Question } from './conversation'
 import { draftAtom } from './drafts'
-import { FileField } from './FileField'
 import { fieldMessages } from './failures'
 import { checkForm, type FormValues, filled, lengthOf, limitOf, renderForm } from './formValues'
 import styles from './Start.module.css'
@@ -86,7 +85,6 @@ interface ControlProps {
 }
 
 function FormControl({ field, value, error, disabled, onChange }: ControlProps) {
-  const id = useId()
   const common = {
     label: field.label,
     name: field.name,
@@ -96,7 +94,8 @@ function FormControl({ field, value, error, disabled, onChange }: ControlProps) 
     disabled,
     value,
   }
-  const hint = <Counter field={field} value={value} />
+  const count = counted(field, value)
+  const hint = count && <span className={styles.counter}>{count}</span>
   switch (field.type) {
     case 'textarea':
       return (
@@ -117,8 +116,6 @@ function FormControl({ field, value, error, disabled, onChange }: ControlProps) 
           ))}
         </Select>
       )
-    case 'file':
-      return <FileField key={id} {...common} onChange={onChange} />
     default:
       return (
         <TextField
@@ -132,10 +129,10 @@ function FormControl({ field, value, error, disabled, onChange }: ControlProps) 
   }
 }
 
-/** Counts once something long is being written; short fields say so only when they are nearly full. */
-function Counter({ field, value }: { field: FormField; value: string }) {
+/** Counts once something long is being written; short fields say so only when they are nearly full. '' otherwise. */
+function counted(field: FormField, value: string): string {
   const limit = limitOf(field)
   const length = value.length > limit / 2 ? lengthOf(value) : value.length
   const shown = field.type === 'textarea' ? length > 0 : length > limit * 0.8
-  return shown ? <span className={styles.counter}>{texts.form.counter(length, limit)}</span> : null
+  return shown ? texts.form.counter(length, limit) : ''
 }

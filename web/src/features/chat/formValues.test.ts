@@ -7,7 +7,6 @@ const fields: FormField[] = [
   { name: 'count', label: '件数', type: 'number', required: false },
   { name: 'style', label: '文体', type: 'select', required: true, options: ['標準', '簡潔'] },
   { name: 'text', label: '用件', type: 'textarea', required: false },
-  { name: 'file', label: '資料', type: 'file', required: false },
 ]
 const skill = { form_fields: fields } as Skill
 
@@ -30,8 +29,8 @@ it('leaves blank fields out', () => {
 })
 
 it('shows a form as the server will', () => {
-  const values = { to: ' 佐藤 様 ', count: '１２', style: '標準', text: ' 一行目\r\n二行目 ', file: 'id' }
+  const values = { to: ' 佐藤 様 ', count: '１２', style: '標準', text: ' 一行目\r\n二行目 ' }
   expect(renderForm(skill, values)).toBe(
-    '**宛先** 佐藤 様  \n**件数** 12  \n**文体** 標準  \n**資料** 添付ファイル\n\n**用件**\n\n一行目\n二行目',
+    '**宛先** 佐藤 様  \n**件数** 12  \n**文体** 標準\n\n**用件**\n\n一行目\n二行目',
   )
 })

@@ -4,17 +4,16 @@ import { texts } from './texts'
 export type FormValues = Readonly<Record<string, string>>
 
 /** Limits of fields that name none, in characters; the server's. */
-const defaultLimits: Readonly<Record<FormField['type'], number>> = {
+const defaultLimits: Readonly<Partial<Record<FormField['type'], number>>> = {
   text: 200,
   textarea: 20_000,
   number: 12,
-  select: Number.POSITIVE_INFINITY,
-  file: Number.POSITIVE_INFINITY,
 }
 
 /** The most characters of a field. */
 export function limitOf(field: FormField): number {
-  return field.max_length && field.max_length > 0 ? field.max_length : defaultLimits[field.type]
+  if (field.max_length && field.max_length > 0) return field.max_length
+  return defaultLimits[field.type] ?? Number.POSITIVE_INFINITY
 }
 
 /** Characters as the server counts them: code points, with every line end as one. */
@@ -35,9 +34,7 @@ function check(field: FormField, value: string): string {
   const { form } = texts
   if (value.trim() === '') {
     if (!field.required) return ''
-    return field.type === 'select' || field.type === 'file'
-      ? form.requiredChoice(field.label)
-      : form.required(field.label)
+    return field.type === 'select' ? form.requiredChoice(field.label) : form.required(field.label)
   }
   const limit = limitOf(field)
   const length = lengthOf(value)
@@ -72,7 +69,6 @@ export function renderForm(skill: Skill, values: FormValues): string {
     const value = (values[field.name] ?? '').trim().replace(/\r\n?/g, '\n')
     if (value === '') continue
     if (field.type === 'textarea') long.push(`**${field.label}**\n\n${value}`)
-    else if (field.type === 'file') short.push(`**${field.label}** ${texts.form.attached}`)
     else
       short.push(
         `**${field.label}** ${field.type === 'number' ? halfWidth(value) : value.split(/\s+/).join(' ')}`,

@@ -13,12 +13,19 @@ export const texts = {
   unavailable: 'このスキルは現在ご利用いただけません。',
 
   suggestions: '質問の例',
-  start: '何でも聞いてください。',
+  unfold: 'すべて表示',
+  fold: '折りたたむ',
 
   composer: {
     label: '質問',
-    placeholder: (name: string) => `${name}に質問する`,
-    next: '続けて質問する',
+    placeholder: '質問や依頼を入力',
+    placeholders: {
+      summarization: '要約する文章と、まとめ方の希望を入力',
+      document_qa: '資料の文章と質問を入力',
+      web_search: '調べたいことを入力',
+    } as Readonly<Record<string, string>>,
+    next: '続きの質問や依頼を入力',
+    blocked: '現在は入力できません',
     withKeys: (words: string) => `${words}（Enter で送信、Shift + Enter で改行）`,
     send: '送信',
     stop: '回答を停止',
@@ -30,10 +37,6 @@ export const texts = {
   form: {
     submit: '実行',
     select: '選んでください',
-    file: 'ファイルを選ぶ',
-    fileChange: '別のファイルを選ぶ',
-    uploading: (name: string) => `${name}をアップロードしています`,
-    uploadFailed: 'ファイルをアップロードできませんでした。もう一度選んでください。',
     counter: (count: number, limit: number) =>
       `${count.toLocaleString('ja-JP')} / ${limit.toLocaleString('ja-JP')}文字`,
     required: (label: string) => `${label}を入力してください。`,
@@ -41,8 +44,6 @@ export const texts = {
     tooLong: (label: string, limit: number, count: number) =>
       `${label}は${limit}文字以内で入力してください（現在${count}文字）。`,
     number: (label: string) => `${label}は数字で入力してください。`,
-    attached: '添付ファイル',
-    invalid: '入力内容を確認してください。',
   },
 
   status: {
@@ -89,7 +90,6 @@ export const texts = {
     good: '良い回答',
     bad: '良くない回答',
     regenerate: '回答を作り直す',
-    answeredAt: '回答した時刻',
   },
 
   feedback: {

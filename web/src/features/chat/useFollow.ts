@@ -50,8 +50,9 @@ function useFollowing(
     let top = box.scrollTop
     let height = box.scrollHeight
 
+    const distanceToEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight
     const onScroll = () => {
-      const distance = box.scrollHeight - box.scrollTop - box.clientHeight
+      const distance = distanceToEnd()
       // Only the reader moves up while the text grows. A text that grew since the last frame is no sign of that, and
       // neither is one that became shorter.
       const up = box.scrollTop < top - 1 && box.scrollHeight >= height
@@ -64,12 +65,19 @@ function useFollowing(
     // Runs after layout and before paint: the end never leaves the screen for a frame.
     const observer = new ResizeObserver(() => {
       if (following.current) box.scrollTop = box.scrollHeight
+      else setAway(distanceToEnd() > near * 3)
     })
+    // What a reader unfolds is what they read next: it opens downwards, and the end can wait.
+    const onClick = ({ target }: MouseEvent) => {
+      if (target instanceof Element && target.closest('[data-unfold]')) following.current = false
+    }
     observer.observe(inner)
     observer.observe(box)
     box.addEventListener('scroll', onScroll, { passive: true })
+    box.addEventListener('click', onClick, { capture: true })
     return () => {
       observer.disconnect()
+      box.removeEventListener('click', onClick, { capture: true })
       box.removeEventListener('scroll', onScroll)
     }
   }, [scroller, content, following, setAway, active])

@@ -1,9 +1,12 @@
 import { type ReactNode, useContext } from 'react'
+import { Link } from 'react-router'
+import { Logo } from '@/components/Logo'
 import { PageTitle } from '@/components/PageTitle'
 import { ThreadLine } from '@/components/ThreadLine'
 import { cx } from '@/lib/cx'
 import { FrameContext } from '@/lib/frame'
 import styles from './ErrorPage.module.css'
+import { texts } from './texts'
 
 interface ErrorPageProps {
   /** The status, drawn large; left out where a number would say nothing. */
@@ -38,6 +41,11 @@ export function ErrorPage({ code, title, body, detail, actions }: ErrorPageProps
   if (frame === 'main') return <div className={className}>{content}</div>
   return (
     <main id="main" className={className} tabIndex={-1}>
+      {frame === 'none' && (
+        <Link className={styles.logo} to="/" aria-label={texts.top}>
+          <Logo size={32} />
+        </Link>
+      )}
       {content}
     </main>
   )

@@ -18,6 +18,7 @@ export const texts = {
     title: 'サーバーに接続できません',
     body: '通信環境を確認してください。接続が戻ると、自動で読み込み直します。',
   },
+  top: 'Tsumugi トップページ',
   home: 'スキル一覧へ戻る',
   reload: '再読み込み',
   copy: '番号をコピー',

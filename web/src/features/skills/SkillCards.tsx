@@ -22,7 +22,7 @@ export function SkillCards({
 }) {
   const id = useId()
   return (
-    <section aria-labelledby={id}>
+    <section className={styles.group} aria-labelledby={id}>
       <h2 className={styles.title} id={id}>
         {title}
       </h2>
@@ -47,7 +47,7 @@ function Card({ skill }: { skill: Skill }) {
         </Link>
       </h3>
       <p className={styles.description} id={id}>
-        {skill.description.replaceAll('\n', '')}
+        {skill.description}
       </p>
       {skill.unavailable_reason && <p className={styles.unavailable}>{skill.unavailable_reason}</p>}
       <IconButton

@@ -93,7 +93,11 @@ function Browser({ query, category, onQuery, onCategory, onReset }: BrowserProps
           }}
         />
       )}
-      {!failed && !(skills.data && categories.data) && <SkillSkeletons />}
+      {!failed && !(skills.data && categories.data) && (
+        <div className={styles.groups}>
+          <SkillSkeletons />
+        </div>
+      )}
       {skills.data && categories.data && (
         <Results
           skills={skills.data}
@@ -140,7 +144,7 @@ function Results({ skills, categories, query, category, onReset }: ResultsProps)
   }
   const recent = query === '' && category === '' ? recentSkills(skills, threads) : []
   return (
-    <>
+    <div className={styles.groups}>
       <p className="visually-hidden" role="status">
         {query !== '' && texts.found(shown.length)}
       </p>
@@ -148,6 +152,6 @@ function Results({ skills, categories, query, category, onReset }: ResultsProps)
       {inCategories(shown, categories).map(({ name, skills }) => (
         <SkillCards key={name} title={name} skills={skills} />
       ))}
-    </>
+    </div>
   )
 }
