@@ -21,7 +21,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The peer's client leaves its reader behind when it is unsubscribed.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
+}
 
 // recorder is a response whose writes are kept, with the time of each.
 type recorder struct {
