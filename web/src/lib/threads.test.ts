@@ -85,9 +85,12 @@ describe('the thread list', () => {
   it('deletes on the server when the time to undo is over', async () => {
     server.mockResolvedValue(new Response(null, { status: 204 }))
     act(() => deleteThread('b'))
+    const offer = store.get(toastsAtom).at(-1)
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(calls()).toEqual(['DELETE'])
     expect(findThread('b')).toBeUndefined()
+    // What cannot be undone any more is not offered, though the pointer may rest on the toast.
+    expect(store.get(toastsAtom)).not.toContain(offer)
   })
 
   it('deletes at once when the page goes away', async () => {

@@ -2,7 +2,7 @@ import { atom, useAtomValue } from 'jotai'
 import { ApiError, api, type Thread } from './api'
 import { PagedList, type PagedState, usePagedList } from './pagedList'
 import { store } from './store'
-import { toast, toastFailure } from './toast'
+import { dismissToast, toast, toastFailure } from './toast'
 
 /** How many threads a page has. */
 export const THREAD_PAGE = 20
@@ -13,7 +13,13 @@ const UNDO_MS = 6000
 export const threadList = new PagedList<Thread>(THREAD_PAGE, (page) => api.listThreads(page))
 
 // Threads whose deletion can still be undone: hidden here, and on the server as if nothing had happened.
-const deletions = new Map<string, ReturnType<typeof setTimeout>>()
+interface Deletion {
+  readonly timer: ReturnType<typeof setTimeout>
+  /** The toast that offers to undo it. */
+  readonly toast: number
+}
+
+const deletions = new Map<string, Deletion>()
 const hiddenAtom = atom<ReadonlySet<string>>(new Set<string>())
 
 /** The thread list as it is to be shown, without what is being deleted. */
@@ -68,27 +74,32 @@ export function deleteThread(id: string, onRestore?: () => void): void {
   if (deletions.has(id)) return
   hide(id, true)
   const undo = () => {
-    clearTimeout(deletions.get(id))
+    clearTimeout(deletions.get(id)?.timer)
     deletions.delete(id)
     hide(id, false)
     onRestore?.()
   }
-  deletions.set(
-    id,
-    setTimeout(() => void commitDeletion(id, true), UNDO_MS),
-  )
-  toast('スレッドを削除しました。', { action: { label: '元に戻す', run: undo }, duration: UNDO_MS })
+  deletions.set(id, {
+    timer: setTimeout(() => void commitDeletion(id, true), UNDO_MS),
+    toast: toast('スレッドを削除しました。', {
+      action: { label: '元に戻す', run: undo },
+      duration: UNDO_MS,
+    }),
+  })
 }
 
 /** Deletes at once what is waiting to be deleted: called when the page goes away. */
 export function flushDeletions(): void {
   for (const id of [...deletions.keys()]) {
-    clearTimeout(deletions.get(id))
+    clearTimeout(deletions.get(id)?.timer)
     void commitDeletion(id, false)
   }
 }
 
 async function commitDeletion(id: string, report: boolean): Promise<void> {
+  // A toast under the pointer stays, but what it offers is over.
+  const offer = deletions.get(id)?.toast
+  if (offer !== undefined) dismissToast(offer)
   deletions.delete(id)
   try {
     await api.deleteThread(id)

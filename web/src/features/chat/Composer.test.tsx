@@ -72,6 +72,32 @@ describe('Composer', () => {
     expect(busy.stop).toHaveBeenCalledOnce()
   })
 
+  it('keeps the focus, whichever button was pressed', () => {
+    const { field, type } = show()
+    type('質問です')
+    const send = screen.getByRole('button', { name: '送信' })
+    send.focus()
+    fireEvent.click(send)
+    expect(document.activeElement).toBe(field)
+    cleanup()
+    const busy = show({ writing: true })
+    const stop = screen.getByRole('button', { name: '回答を停止' })
+    stop.focus()
+    fireEvent.click(stop)
+    expect(document.activeElement).toBe(busy.field)
+  })
+
+  it.each([
+    [{}, /^質問や依頼を入力/],
+    [{ task_type: 'summarization' }, /^要約する文章と/],
+    [{ task_type: 'document_qa' }, /^資料の文章と質問/],
+    [{ kind: 'web_search' }, /^調べたいことを/],
+    [{ unavailable_reason: '準備中です。' }, /^現在は入力できません$/],
+  ])('says what belongs into it for a skill with %o', (change, words) => {
+    const { field } = show({ skill: { ...skill, ...change } as Skill })
+    expect(field.placeholder).toMatch(words)
+  })
+
   it('counts characters, not code units, near the limit', () => {
     const { type } = show()
     type('𠮷'.repeat(31_990))

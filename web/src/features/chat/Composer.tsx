@@ -40,6 +40,11 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
     if (!ready) return
     onAsk({ kind: 'text', content: text.trim() })
     setText('')
+    takeFocus(field)
+  }
+  const stop = () => {
+    void conversation.stop()
+    takeFocus(field)
   }
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
@@ -85,7 +90,7 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
             shortcut="Esc"
             side="top"
             aria-disabled={stopping || undefined}
-            onClick={() => void conversation.stop()}
+            onClick={stop}
           >
             <Square size={14} fill="currentColor" />
           </IconButton>
@@ -127,11 +132,13 @@ function Counter({ length }: { length: number }) {
   )
 }
 
-/** A keyboard goes straight to the composer; on a phone that would raise the keyboard over the page. */
 function useAutoFocus(field: { current: HTMLTextAreaElement | null }): void {
-  useEffect(() => {
-    if (!window.matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true })
-  }, [field])
+  useEffect(() => takeFocus(field), [field])
+}
+
+/** A keyboard goes straight to the composer; on a phone that would raise the keyboard over the page. */
+function takeFocus(field: { current: HTMLTextAreaElement | null }): void {
+  if (!window.matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true })
 }
 
 /** Where the browser does not size a field by its content, the field's height is set to it. */

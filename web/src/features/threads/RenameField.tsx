@@ -10,7 +10,10 @@ export function RenameField({ title, onDone }: { title: string; onDone: (title: 
 
   useEffect(() => {
     // A frame later: the menu that led here lets go of the focus when it is gone.
-    const frame = requestAnimationFrame(() => field.current?.select())
+    const frame = requestAnimationFrame(() => {
+      field.current?.focus()
+      field.current?.select()
+    })
     return () => cancelAnimationFrame(frame)
   }, [])
 

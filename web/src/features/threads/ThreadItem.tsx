@@ -20,28 +20,35 @@ export function ThreadItem({ thread }: { thread: Thread }) {
   const [renaming, setRenaming] = useState(false)
   // The menu gives the focus back to its button when it closes; the field that just opened needs it more.
   const keepFocus = useRef(false)
+  const item = useRef<HTMLLIElement>(null)
   const title = thread.title || texts.untitled
 
+  const renamed = (next: string | null) => {
+    // Ended by a key and not by going elsewhere: the focus stays with the thread.
+    const stay = item.current?.contains(document.activeElement)
+    setRenaming(false)
+    if (stay) requestAnimationFrame(() => focusLink(item.current))
+    if (next !== null) void renameThread(thread.id, next)
+  }
+
   const remove = () => {
+    const neighbour = item.current?.nextElementSibling ?? item.current?.previousElementSibling
+    keepFocus.current = true
+    // A page that is left gives the focus to the next one; a list that loses a line, to the line beside it.
+    if (!current) requestAnimationFrame(() => focusLink(neighbour))
     if (current) void navigate(`/home/skill/${thread.skill.id}`)
     deleteThread(thread.id, current ? () => void navigate(path) : undefined)
   }
 
   if (renaming) {
     return (
-      <li className={styles.item} data-current={current || undefined}>
-        <RenameField
-          title={thread.title}
-          onDone={(next) => {
-            setRenaming(false)
-            if (next !== null) void renameThread(thread.id, next)
-          }}
-        />
+      <li className={styles.item} data-current={current || undefined} ref={item}>
+        <RenameField title={thread.title} onDone={renamed} />
       </li>
     )
   }
   return (
-    <li className={styles.item} data-current={current || undefined}>
+    <li className={styles.item} data-current={current || undefined} ref={item}>
       <Link
         className={cx(styles.link)}
         to={path}
@@ -85,4 +92,9 @@ export function ThreadItem({ thread }: { thread: Thread }) {
       </span>
     </li>
   )
+}
+
+function focusLink(within: Element | null | undefined): void {
+  const target = within?.querySelector<HTMLElement>('a') ?? document.querySelector<HTMLElement>('main')
+  target?.focus()
 }
