@@ -346,10 +346,12 @@ func TestR3labsClientReadsAnAnswer(t *testing.T) {
 	peer := r3labs.NewClient(f.url + "/v1/message/" + exchange.Answer.ID.String() + "/stream")
 	peer.Headers["Authorization"] = "Bearer " + f.alice.Subject
 	received := make(chan *r3labs.Event, 1000)
-	if err := peer.SubscribeChanRaw(received); err != nil {
+	// By its context: Unsubscribe waits for ever for a stream that has just ended by itself.
+	ctx, unsubscribe := context.WithCancel(t.Context())
+	defer unsubscribe()
+	if err := peer.SubscribeChanWithContext(ctx, "", received); err != nil {
 		t.Fatal(err)
 	}
-	defer peer.Unsubscribe(received)
 	answer := model.Next(t)
 	answer.Emit("読め")
 	answer.Emit("ます。")
