@@ -4,13 +4,12 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
 )
 
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline, middleware.GetHead)
+	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
@@ -72,6 +71,7 @@ func (s *Server) routes() (http.Handler, error) {
 		return nil, err
 	}
 	r.Get("/*", s.handle(app.serve))
+	r.Head("/*", s.handle(app.serve))
 	r.MethodNotAllowed(s.handle(func(w http.ResponseWriter, req *http.Request) error { return noMethod(r, w, req) }))
 	return r, nil
 }

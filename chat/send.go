@@ -69,7 +69,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (Exchange, 
 		return Exchange{}, err
 	}
 	// One at a time in a thread: of several copies of a request the first begins and the others find it.
-	leave, err := s.enter(ctx, q.ThreadID)
+	leave, err := s.enter(ctx, turn{owner.UserID, q.ThreadID})
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -91,18 +91,23 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (Exchange, 
 	return s.begin(ctx, p)
 }
 
+// turn is what Sends take one after the other. It names the person too: nobody waits in a thread that is not theirs.
+type turn struct {
+	userID, threadID uuid.UUID
+}
+
 // enter waits until no other Send is under way in the thread.
-func (s *Service) enter(ctx context.Context, threadID uuid.UUID) (leave func(), err error) {
+func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 	for {
 		s.mu.Lock()
-		busy, found := s.sending[threadID]
+		busy, found := s.sending[t]
 		if !found {
 			done := make(chan struct{})
-			s.sending[threadID] = done
+			s.sending[t] = done
 			s.mu.Unlock()
 			return func() {
 				s.mu.Lock()
-				delete(s.sending, threadID)
+				delete(s.sending, t)
 				s.mu.Unlock()
 				close(done)
 			}, nil

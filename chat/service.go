@@ -73,10 +73,10 @@ type Service struct {
 	sweeper sync.WaitGroup // The goroutine started by Start.
 
 	mu       sync.Mutex
-	stopping bool                        // Guarded by mu. No new generations.
-	running  map[uuid.UUID]*generation   // Guarded by mu. By the answer's id.
-	sending  map[uuid.UUID]chan struct{} // Guarded by mu. By the thread's id: closed when a Send in it is over.
-	jobs     sync.WaitGroup              // Add under mu while not stopping.
+	stopping bool                      // Guarded by mu. No new generations.
+	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
+	sending  map[turn]chan struct{}    // Guarded by mu. Closed when the Send is over.
+	jobs     sync.WaitGroup            // Add under mu while not stopping.
 }
 
 // NewService returns a Service. Nothing runs before Start.
@@ -85,7 +85,7 @@ func NewService(store Store, skills Skills, model llm.Model, hub *stream.Hub, lo
 	return &Service{
 		store: store, skills: skills, model: model, hub: hub, log: log, cfg: cfg.withDefaults(),
 		serverID: newID(), root: root, cancel: cancel,
-		running: make(map[uuid.UUID]*generation), sending: make(map[uuid.UUID]chan struct{}),
+		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),
 	}
 }
 

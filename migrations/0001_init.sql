@@ -120,12 +120,15 @@ create table messages (
     output_tokens   integer     not null default 0 check (output_tokens >= 0),
     citations       jsonb       not null default '[]' check (jsonb_typeof(citations) = 'array'),
     steps           jsonb       not null default '[]' check (jsonb_typeof(steps) = 'array'),
-    question_id     uuid references messages (id) on delete cascade, -- Of an answer: what it answers.
-    replaced_by     uuid references messages (id) on delete set null deferrable initially deferred, -- Of an answer that was asked again: the newer one.
+    question_id     uuid, -- Of an answer: what it answers.
+    replaced_by     uuid, -- Of an answer that was asked again: the newer one.
     created_at      timestamptz not null default now(),
     completed_at    timestamptz,
     unique (organization_id, id),
     foreign key (organization_id, thread_id) references threads (organization_id, id) on delete cascade,
+    foreign key (organization_id, question_id) references messages (organization_id, id) on delete cascade,
+    foreign key (organization_id, replaced_by) references messages (organization_id, id)
+        on delete set null (replaced_by) deferrable initially deferred,
     check ((status in ('pending', 'running')) = (completed_at is null)),
     check (role = 'assistant' or status = 'success'),
     check ((role = 'assistant') = (question_id is not null))
