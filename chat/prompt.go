@@ -11,8 +11,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/skill"
 )
 
-// historyMessages is how many earlier messages are read at most; newPrompt drops the oldest past its budget.
+// historyMessages is how many earlier messages are read at most.
 const historyMessages = 60
+
+// history says how much of a thread the model is given.
+func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
 // maxMadeTitle is how long a title made for a thread may be, in characters.
 const maxMadeTitle = 20
@@ -23,19 +26,11 @@ type prompt struct {
 	question string // As the thread shows it, for the title.
 }
 
-// newPrompt returns the conversation for the model: the skill's instructions, as much of the history as fits into
-// budget bytes, newest first to stay, and the question.
-func newPrompt(sk skill.Skill, history []Message, content, question string, budget int) prompt {
+// newPrompt returns the conversation for the model: the skill's instructions, the history, and the question.
+func newPrompt(sk skill.Skill, history []Message, content, question string) prompt {
 	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now())}}
-	from := len(history)
-	for from > 0 {
-		budget -= len(history[from-1].modelText())
-		if budget < 0 {
-			break
-		}
-		from--
-	}
 	// A conversation begins with a question.
+	from := 0
 	for from < len(history) && history[from].Role != RoleUser {
 		from++
 	}

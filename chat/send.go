@@ -76,7 +76,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (Exchange, 
 	defer leave()
 
 	hash := q.hash()
-	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, hash, historyMessages)
+	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, hash, s.cfg.history())
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -151,14 +151,14 @@ func (s *Service) prepare(ctx context.Context, owner Owner, q Question, thread T
 			return prepared{}, err
 		}
 		// What was said before that question, and not the answer that is to be replaced.
-		if history, err = s.store.History(ctx, owner, q.ThreadID, question.ID, historyMessages); err != nil {
+		if history, err = s.store.History(ctx, owner, q.ThreadID, question.ID, s.cfg.history()); err != nil {
 			return prepared{}, err
 		}
 		p.questionID, p.begin.Content, p.begin.Prompt = question.ID, question.Content, question.Prompt
 	} else if p.begin.Content, p.begin.Prompt, err = render(sk, q); err != nil {
 		return prepared{}, err
 	}
-	p.prompt = newPrompt(sk, history, p.begin.Content, p.begin.Prompt, s.cfg.HistoryBytes)
+	p.prompt = newPrompt(sk, history, p.begin.Content, p.begin.Prompt)
 	return p, nil
 }
 

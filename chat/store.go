@@ -35,6 +35,12 @@ type Begin struct {
 	Regenerate *uuid.UUID
 }
 
+// Limit says how much of a thread's history is read.
+type Limit struct {
+	Messages int
+	Bytes    int // Of what the model reads.
+}
+
 // Looked is what Look answers.
 type Looked struct {
 	Known   *Exchange // What the request has begun, as it is now; nil if it is new. The rest is empty then.
@@ -117,7 +123,7 @@ type Store interface {
 
 	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the thread and
 	// its whole History up to limit. Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread.
-	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit int) (Looked, error)
+	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
 
 	// BeginGeneration stores a question, its pending answer and its generation, and touches the thread. The thread's row
 	// is locked meanwhile, so that of several at the same time one wins. Errors: ErrNoThread, ErrThreadBusy,
@@ -135,10 +141,10 @@ type Store interface {
 	// StopRequests returns the answers that a server writes and whose owners want them to end.
 	StopRequests(ctx context.Context, serverID uuid.UUID) ([]uuid.UUID, error)
 
-	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first and at most limit
-	// messages, the newest ones: questions, and answers that are complete and have text, without those that were
+	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first, the newest messages
+	// that limit allows: questions, and answers that are complete and have text, without those that were
 	// replaced.
-	History(ctx context.Context, owner Owner, threadID, before uuid.UUID, limit int) ([]Message, error)
+	History(ctx context.Context, owner Owner, threadID, before uuid.UUID, limit Limit) ([]Message, error)
 
 	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
 	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error

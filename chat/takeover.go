@@ -134,7 +134,7 @@ func (s *Service) resume(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	history, err := s.store.History(ctx, j.Owner, j.ThreadID, j.Question.ID, historyMessages)
+	history, err := s.store.History(ctx, j.Owner, j.ThreadID, j.Question.ID, s.cfg.history())
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *Service) resume(ctx context.Context, j Job) error {
 	answer.Run = j.Run
 	g, err := s.launch(job{
 		owner: j.Owner, threadID: j.ThreadID, run: j.Run, titled: thread.Title != "", answer: answer,
-		prompt: newPrompt(sk, history, j.Question.Content, j.Question.Prompt, s.cfg.HistoryBytes),
+		prompt: newPrompt(sk, history, j.Question.Content, j.Question.Prompt),
 	})
 	if err != nil {
 		return err

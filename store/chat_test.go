@@ -173,9 +173,12 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 			"TouchThread":  func() error { _, err := f.TouchThread(ctx, tt.owner, tt.thread); return err },
 			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
 			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, 0, 10); return err },
-			"History":      func() error { _, err := f.History(ctx, tt.owner, tt.thread, uuid.Nil, 10); return err },
+			"History": func() error {
+				_, err := f.History(ctx, tt.owner, tt.thread, uuid.Nil, chat.Limit{Messages: 10, Bytes: 1 << 20})
+				return err
+			},
 			"Look": func() error {
-				_, err := f.Look(ctx, tt.owner, tt.thread, newID(), [32]byte{}, 10)
+				_, err := f.Look(ctx, tt.owner, tt.thread, newID(), [32]byte{}, chat.Limit{Messages: 10, Bytes: 1 << 20})
 				return err
 			},
 			"BeginGeneration": func() error {
@@ -248,7 +251,7 @@ func TestMessagesAndHistory(t *testing.T) {
 	if list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("an empty thread: %+v, %v", list, err)
 	}
-	if list, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, 10); err != nil || len(list) != 0 {
+	if list, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, chat.Limit{Messages: 10, Bytes: 1 << 20}); err != nil || len(list) != 0 {
 		t.Errorf("an empty history: %+v, %v", list, err)
 	}
 	var last chat.Begun
@@ -273,8 +276,12 @@ func TestMessagesAndHistory(t *testing.T) {
 		return texts(f.ListMessages(t.Context(), f.ann, thread.ID, offset, limit))
 	}
 	history := func(before uuid.UUID, limit int) string {
-		return texts(f.History(t.Context(), f.ann, thread.ID, before, limit))
+		return texts(f.History(t.Context(), f.ann, thread.ID, before, chat.Limit{Messages: limit, Bytes: 1 << 20}))
 	}
+	sized := func(bytes int) string {
+		return texts(f.History(t.Context(), f.ann, thread.ID, uuid.Nil, chat.Limit{Messages: 100, Bytes: bytes}))
+	}
+	size := value[int](t, f, `SELECT octet_length(coalesce(nullif(prompt, ''), content)) FROM messages WHERE content = '問3'`)
 	for got, want := range map[string]string{
 		list(0, 100):                      " 問4  問3 答2 問2 答1 問1 答0 問0",
 		list(4, 3):                        "答2 問2 答1",
@@ -283,6 +290,9 @@ func TestMessagesAndHistory(t *testing.T) {
 		history(running.Question.ID, 100): "問0 答0 問1 答1 問2 答2 問3",
 		history(last.Question.ID, 3):      "答0 問1 答1",
 		history(newID(), 3):               "",
+		sized(2*size + len("答2")):         "答2 問3 問4",
+		sized(2*size + len("答2") - 1):     "問3 問4",
+		sized(size - 1):                   "",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -166,7 +166,7 @@ func TestRequests(t *testing.T) {
 	thread, other, server := f.thread(t, f.ann), f.thread(t, f.ann), newID()
 	b := question(f.ann, thread.ID, server)
 	look := func(owner chat.Owner, hash [32]byte) (chat.Looked, error) {
-		return f.Look(t.Context(), owner, thread.ID, b.RequestID, hash, 10)
+		return f.Look(t.Context(), owner, thread.ID, b.RequestID, hash, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	}
 	if got, err := look(f.ann, b.RequestHash); err != nil || got.Known != nil || got.Thread.ID != thread.ID || len(got.History) != 0 {
 		t.Errorf("before: %+v, %v", got, err)
@@ -182,9 +182,9 @@ func TestRequests(t *testing.T) {
 		t.Errorf("a colleague's: %+v, %v", got, err)
 	}
 	// Another request in the thread finds what was said there, as History does.
-	got, err = f.Look(t.Context(), f.ann, thread.ID, newID(), b.RequestHash, 10)
+	got, err = f.Look(t.Context(), f.ann, thread.ID, newID(), b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
-	said, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, 10)
+	said, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	if err != nil || got.Known != nil || len(said) != 2 || !reflect.DeepEqual(got.History, said) {
 		t.Errorf("another request: %+v, %v; want %+v", got, err, said)
 	}
@@ -304,7 +304,7 @@ func TestRegenerate(t *testing.T) {
 	if old, err := f.FindMessage(t.Context(), f.ann, second.Answer.ID); err != nil || old.Content != "答1" {
 		t.Errorf("the old answer: %+v, %v", old, err)
 	}
-	history, err := f.History(t.Context(), f.ann, thread.ID, begun.Question.ID, 10)
+	history, err := f.History(t.Context(), f.ann, thread.ID, begun.Question.ID, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	if err != nil || len(history) != 2 || history[1].Content != "答0" {
 		t.Errorf("history before the question: %+v, %v", history, err)
 	}

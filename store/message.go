@@ -156,7 +156,7 @@ func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found
 
 // Look implements chat.Store.
 func (db *DB) Look(
-	ctx context.Context, owner chat.Owner, threadID, requestID uuid.UUID, hash [32]byte, limit int,
+	ctx context.Context, owner chat.Owner, threadID, requestID uuid.UUID, hash [32]byte, limit chat.Limit,
 ) (chat.Looked, error) {
 	var request *requestRow
 	var threads []chat.Thread
@@ -167,7 +167,7 @@ func (db *DB) Look(
 		threads, err = pgx.CollectRows(rows, pgx.RowToStructByName[chat.Thread])
 		return err
 	})
-	batch.Queue(selectMessage+whereHistory, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit).
+	batch.Queue(selectMessage+whereHistory, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
 		Query(func(rows pgx.Rows) (err error) {
 			history, err = pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
 			return err
@@ -207,18 +207,28 @@ func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, h
 }
 
 // whereHistory follows selectMessage for what was said in a thread. Its further parameters are the thread, the question
-// before which it was said, NULL for all, and how many messages at most, the newest first.
+// before which it was said, NULL for all, how many messages at most, and how many bytes the model would read of them. The
+// sizes are summed up before a text is read.
 const whereHistory = `
-	WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
-	  AND (m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))
-	  AND ($4::uuid IS NULL
-	       OR m.seq < (SELECT b.seq FROM messages b WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
-	ORDER BY m.seq DESC
-	LIMIT $5`
+	WHERE m.id IN (
+	    SELECT id
+	    FROM (SELECT id, sum(octet_length(coalesce(nullif(prompt, ''), content))) OVER (ORDER BY seq DESC) AS bytes
+	          FROM (SELECT h.id, h.seq, h.prompt, h.content
+	                FROM messages h
+	                WHERE h.thread_id = $3 AND h.organization_id = $1 AND h.replaced_by IS NULL
+	                  AND (h.role = 'user' OR (h.role = 'assistant' AND h.completed_at IS NOT NULL AND h.content <> ''))
+	                  AND ($4::uuid IS NULL
+	                       OR h.seq < (SELECT b.seq FROM messages b
+	                                   WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
+	                ORDER BY h.seq DESC
+	                LIMIT $5) newest) counted
+	    WHERE bytes <= $6)
+	ORDER BY m.seq DESC`
 
 // History implements chat.Store.
-func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, before uuid.UUID, limit int) ([]chat.Message, error) {
-	list, err := queryMessages(ctx, db.pool, owner, whereHistory, threadID, uuid.NullUUID{UUID: before, Valid: before != uuid.Nil}, limit)
+func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, before uuid.UUID, limit chat.Limit) ([]chat.Message, error) {
+	list, err := queryMessages(ctx, db.pool, owner, whereHistory, threadID,
+		uuid.NullUUID{UUID: before, Valid: before != uuid.Nil}, limit.Messages, limit.Bytes)
 	if err == nil && len(list) == 0 {
 		_, err = findThread(ctx, db.pool, owner, threadID)
 	}
