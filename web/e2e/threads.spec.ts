@@ -1,3 +1,4 @@
+import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 test.describe('the thread list', () => {
@@ -41,6 +42,35 @@ test.describe('the thread list', () => {
     await expect(list.getByRole('link')).toHaveText(['備品と什器の購入'])
     await search.fill('見つからない言葉')
     await expect(list.getByText('一致するスレッドはありません。')).toBeVisible()
+  })
+
+  test('does the same in the sheet of a phone, whose menus and messages can be reached', async ({
+    account,
+    page,
+  }) => {
+    await account.reset()
+    await account.newThread('汎用チャット', '議事録')
+    await account.newThread('汎用チャット', '英訳')
+    await page.setViewportSize({ width: 390, height: 844 })
+    await openSkills(page)
+    await page.getByRole('button', { name: 'スレッドを開く' }).click()
+    const sheet = page.getByRole('dialog', { name: 'スレッド' })
+    await sheet.getByRole('button', { name: '「英訳」の操作' }).click()
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('menu')).toHaveCount(0)
+    await expect(sheet).toBeVisible()
+
+    await sheet.getByRole('button', { name: '「英訳」の操作' }).click()
+    await page.getByRole('menuitem', { name: '名前を変更' }).click()
+    await sheet.getByRole('textbox', { name: 'スレッドの名前' }).fill('英訳の控え')
+    await page.keyboard.press('Enter')
+    await expect(sheet.getByRole('link', { name: '英訳の控え' })).toBeFocused()
+
+    await sheet.getByRole('button', { name: '「英訳の控え」の操作' }).click()
+    await page.getByRole('menuitem', { name: '削除' }).click()
+    await expect(sheet.getByRole('link', { name: '議事録' })).toBeFocused()
+    await page.getByRole('button', { name: '元に戻す' }).click()
+    await expect(sheet.getByRole('link', { name: '英訳の控え' })).toBeVisible()
   })
 
   test('brings twenty at a time, and more when its end comes near', async ({ page, account }) => {

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { cx } from '@/lib/cx'
+import { useLayer } from '@/lib/layers'
 import styles from './Dialog.module.css'
 
 interface DialogProps {
@@ -29,6 +30,7 @@ export function Dialog({
 }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
+  useLayer(dialog, true)
 
   useEffect(() => {
     const element = dialog.current

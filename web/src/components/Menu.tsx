@@ -1,7 +1,10 @@
+import { useAtomValue } from 'jotai'
 import { Check, ExternalLink } from 'lucide-react'
 import { DropdownMenu } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { cx } from '@/lib/cx'
+import { layerAtom } from '@/lib/layers'
+import { store } from '@/lib/store'
 import styles from './Menu.module.css'
 
 interface MenuProps {
@@ -24,10 +27,11 @@ export function Menu({
   onOpenChange,
   children,
 }: MenuProps) {
+  const layer = useAtomValue(layerAtom, { store })
   return (
     <DropdownMenu.Root modal={false} {...(onOpenChange && { onOpenChange })}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <DropdownMenu.Portal container={layer}>
         <DropdownMenu.Content
           className={styles.menu}
           align={align}

@@ -1,6 +1,9 @@
+import { useAtomValue } from 'jotai'
 import { Popover as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
 import { cx } from '@/lib/cx'
+import { layerAtom } from '@/lib/layers'
+import { store } from '@/lib/store'
 import styles from './Popover.module.css'
 
 interface PopoverProps {
@@ -25,10 +28,11 @@ export function Popover({
   className,
   children,
 }: PopoverProps) {
+  const layer = useAtomValue(layerAtom, { store })
   return (
     <Radix.Root {...(open !== undefined && { open })} {...(onOpenChange && { onOpenChange })}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
+      <Radix.Portal container={layer}>
         <Radix.Content
           className={cx(styles.popover, className)}
           align={align}

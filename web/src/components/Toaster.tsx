@@ -1,19 +1,23 @@
 import { useAtomValue } from 'jotai'
 import { X } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { cx } from '@/lib/cx'
+import { layerAtom } from '@/lib/layers'
 import { dismissToast, type Toast, toastsAtom } from '@/lib/toast'
 import styles from './Toaster.module.css'
 
 /** Shows the toasts; stands once at the end of the app. */
 export function Toaster() {
   const toasts = useAtomValue(toastsAtom)
-  return (
+  const layer = useAtomValue(layerAtom)
+  return createPortal(
     <section className={styles.region} aria-label="操作の結果" aria-live="polite" data-print="hide">
       {toasts.map((item) => (
         <ToastItem key={item.id} toast={item} />
       ))}
-    </section>
+    </section>,
+    layer ?? document.body,
   )
 }
 

@@ -1,5 +1,8 @@
+import { useAtomValue } from 'jotai'
 import { Tooltip as Radix } from 'radix-ui'
 import type { ReactNode } from 'react'
+import { layerAtom } from '@/lib/layers'
+import { store } from '@/lib/store'
 import styles from './Tooltip.module.css'
 
 interface TooltipProps {
@@ -12,10 +15,11 @@ interface TooltipProps {
 
 /** Names what is under the pointer or the focus. Never the only place where something is said. */
 export function Tooltip({ label, shortcut, side = 'bottom', children }: TooltipProps) {
+  const layer = useAtomValue(layerAtom, { store })
   return (
     <Radix.Root>
       <Radix.Trigger asChild>{children}</Radix.Trigger>
-      <Radix.Portal>
+      <Radix.Portal container={layer}>
         <Radix.Content className={styles.tip} side={side} sideOffset={6} collisionPadding={8} aria-hidden>
           {label}
           {shortcut && <kbd className={styles.keys}>{shortcut}</kbd>}

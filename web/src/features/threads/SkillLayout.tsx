@@ -2,6 +2,7 @@ import { useAtom } from 'jotai'
 import { useEffect, useRef } from 'react'
 import { Outlet, useLocation } from 'react-router'
 import { FrameContext } from '@/lib/frame'
+import { useLayer } from '@/lib/layers'
 import { NARROW, useMedia } from '@/lib/media'
 import { sidebarOpenAtom } from '@/lib/sidebar'
 import styles from './SkillLayout.module.css'
@@ -33,6 +34,7 @@ function Sheet() {
   const [open, setOpen] = useAtom(sidebarOpenAtom)
   const { key } = useLocation()
   const dialog = useRef<HTMLDialogElement>(null)
+  useLayer(dialog, open)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: every navigation closes it.
   useEffect(() => setOpen(false), [key, setOpen])
