@@ -20,6 +20,9 @@ interface Place {
 
 /** Breaches of the accessibility rules that keep somebody out. */
 async function breaches(page: Page): Promise<string[]> {
+  // What is still appearing has the contrast of neither here nor there.
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.waitForFunction(() => document.getAnimations().every((item) => item.playState !== 'running'))
   const { violations } = await new AxeBuilder({ page }).analyze()
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
