@@ -160,8 +160,8 @@ func (s *Service) endGeneration(ctx context.Context, outcome Outcome) error {
 // before, so that nobody waits for it.
 func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
 	g.text.CloseText()
-	if !g.titled && o.Status == StatusSuccess && o.Content != "" {
-		if title := s.title(ctx, g, o.Content); title != "" {
+	if !g.titled {
+		if title := s.title(ctx, g, o); title != "" {
 			g.text.PutTitle(title)
 		}
 	}
@@ -174,8 +174,33 @@ func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
 // stoppedTitleTimeout bounds the making of a title for an answer that was stopped: its watches are to end within a second.
 const stoppedTitleTimeout = 700 * time.Millisecond
 
-// title makes a title for the thread and stores it, unless its owner gave one meanwhile. It returns "" if it did not.
-func (s *Service) title(ctx context.Context, g *generation, answer string) string {
+// title gives the thread a title and stores it, unless its owner gave one meanwhile: one that the model makes of the
+// answer, or the question where there is no good answer. It returns "" if it gave none.
+func (s *Service) title(ctx context.Context, g *generation, o Outcome) string {
+	title := ""
+	if o.Status == StatusSuccess && o.Content != "" {
+		title = s.makeTitle(ctx, g, o.Content)
+	}
+	if title == "" {
+		title = trimTitle(g.prompt.question)
+	}
+	if title == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(s.root, commitTimeout)
+	defer cancel()
+	given, err := s.store.TitleThread(ctx, g.owner, g.threadID, title)
+	if err != nil {
+		s.log.Warn("storing a title failed", "thread_id", g.threadID, "err", err)
+	}
+	if !given {
+		return ""
+	}
+	return title
+}
+
+// makeTitle has the model make a title. It returns "" if that fails.
+func (s *Service) makeTitle(ctx context.Context, g *generation, answer string) string {
 	limit := s.cfg.TitleTimeout
 	if errors.Is(context.Cause(ctx), errStopped) {
 		// Whoever stops the answer still wants to find the thread again, and does not want to wait.
@@ -189,22 +214,9 @@ func (s *Service) title(ctx context.Context, g *generation, answer string) strin
 			made.WriteString(delta)
 		}
 	})
-	title := trimTitle(made.String())
-	if err != nil || title == "" {
-		s.log.Warn("making a title failed, taking the question", "thread_id", g.threadID, "err", err)
-		title = trimTitle(g.prompt.question)
-	}
-	if title == "" {
-		return ""
-	}
-	ctx, cancel = context.WithTimeout(s.root, commitTimeout)
-	defer cancel()
-	given, err := s.store.TitleThread(ctx, g.owner, g.threadID, title)
 	if err != nil {
-		s.log.Warn("storing a title failed", "thread_id", g.threadID, "err", err)
-	}
-	if !given {
+		s.log.Warn("making a title failed, taking the question", "thread_id", g.threadID, "err", err)
 		return ""
 	}
-	return title
+	return trimTitle(made.String())
 }

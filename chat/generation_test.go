@@ -232,14 +232,18 @@ func TestFailureKeepsThePartialText(t *testing.T) {
 	failure := fault.Errorf(llm.CodeInterrupted, "途切れました。")
 	f := newFixture(t, llmtest.Fail(failure, "半分", "まで"))
 	exchange := f.send(f.question("はい"))
+	raw := f.follow(f.server, exchange.Answer.ID, "") // To its end, after the title.
+	if !strings.Contains(raw, `{"type":"error","errorText":"途切れました。","code":"model_interrupted","retryable":true}`) {
+		t.Errorf("got %s", raw)
+	}
 	answer := f.wait(exchange).Answer
 	if answer.Content != "半分まで" || answer.Status != chat.StatusFailed || answer.FinishReason != chat.FinishError ||
 		answer.Failure == nil || *answer.Failure != (chat.Failure{Code: string(llm.CodeInterrupted), Detail: "途切れました。", Retryable: true}) {
 		t.Errorf("stored %+v, failure %+v", answer, answer.Failure)
 	}
-	raw := f.follow(f.server, exchange.Answer.ID, "")
-	if !strings.Contains(raw, `{"type":"error","errorText":"途切れました。","code":"model_interrupted","retryable":true}`) {
-		t.Errorf("got %s", raw)
+	thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID)
+	if err != nil || thread.Title != "はい" {
+		t.Errorf("the thread is called %q, %v", thread.Title, err) // By the question.
 	}
 }
 
