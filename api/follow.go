@@ -16,8 +16,8 @@ import (
 // endJitter spreads the ends of streams whose tokens run out together.
 const endJitter = time.Minute
 
-func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request) error {
-	actor, exchange, err := s.ask(w, r)
+func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	exchange, err := s.ask(w, r, actor)
 	if err != nil {
 		return err
 	}
@@ -26,11 +26,7 @@ func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	id, err := pathID(r, "message_id")
 	if err != nil {
 		return err

@@ -28,11 +28,7 @@ func (s *Server) signOut(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, SignOut{SignOutURL: afterSignOut})
 }
 
-func (s *Server) me(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) me(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	s.Identity.SignedIn(r.Context(), actor) // The app asks for it once, when it starts.
 	return writeJSON(w, http.StatusOK, Me{
 		ID: actor.ID, Name: actor.Name, Email: actor.Email, Role: Role(actor.Role), State: UserState(actor.State),

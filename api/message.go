@@ -9,11 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/identity"
 )
 
-func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) listMessages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var c checks
 	threadID := c.id("thread_id", r.URL.Query().Get("thread_id"))
 	offset, limit := c.page(r)
@@ -27,16 +23,16 @@ func (s *Server) listMessages(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, MessageList{Items: convert(messages, toMessage)})
 }
 
-func (s *Server) askMessage(w http.ResponseWriter, r *http.Request) error {
-	_, exchange, err := s.ask(w, r)
+func (s *Server) askMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	exchange, err := s.ask(w, r, actor)
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusAccepted, toExchange(exchange))
 }
 
-func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request) error {
-	actor, exchange, err := s.ask(w, r)
+func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	exchange, err := s.ask(w, r, actor)
 	if err != nil {
 		return err
 	}
@@ -47,23 +43,18 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request) error
 }
 
 // ask reads a question and has it answered.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request) (identity.Actor, chat.Exchange, error) {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return identity.Actor{}, chat.Exchange{}, err
-	}
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Exchange, error) {
 	var req MessageRequest
 	if err := decode(w, r, &req); err != nil {
-		return identity.Actor{}, chat.Exchange{}, err
+		return chat.Exchange{}, err
 	}
 	question, err := toQuestion(r, req)
 	if err != nil {
-		return identity.Actor{}, chat.Exchange{}, err
+		return chat.Exchange{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	exchange, err := s.Chat.Send(ctx, owner(actor), question)
-	return actor, exchange, err
+	return s.Chat.Send(ctx, owner(actor), question)
 }
 
 func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
@@ -83,11 +74,7 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 	return q, c.err()
 }
 
-func (s *Server) stopMessage(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) stopMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	id, err := pathID(r, "message_id")
 	if err != nil {
 		return err
@@ -98,11 +85,7 @@ func (s *Server) stopMessage(w http.ResponseWriter, r *http.Request) error {
 	return writeNoContent(w)
 }
 
-func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var req FeedbackRequest
 	if err := decode(w, r, &req); err != nil {
 		return err

@@ -13,11 +13,7 @@ import (
 // maxReadIDs bounds how many notices one call marks.
 const maxReadIDs = 100
 
-func (s *Server) listNotifications(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) listNotifications(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	offset, limit, err := page(r)
 	if err != nil {
 		return err
@@ -34,11 +30,7 @@ func (s *Server) listNotifications(w http.ResponseWriter, r *http.Request) error
 	})})
 }
 
-func (s *Server) readNotifications(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) readNotifications(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var req NotificationReadRequest
 	if err := decode(w, r, &req); err != nil {
 		return err

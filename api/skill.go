@@ -3,17 +3,11 @@ package api
 import (
 	"net/http"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/skill"
 )
 
-func (s *Server) listCategories(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) listCategories(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	offset, limit, err := page(r)
 	if err != nil {
 		return err
@@ -30,11 +24,7 @@ func (s *Server) listCategories(w http.ResponseWriter, r *http.Request) error {
 	})})
 }
 
-func (s *Server) listSkills(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) listSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	offset, limit, err := page(r)
 	if err != nil {
 		return err
@@ -46,11 +36,7 @@ func (s *Server) listSkills(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, SkillList{Items: convert(skills, toSkill)})
 }
 
-func (s *Server) getSkill(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) getSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	id, err := pathID(r, "skill_id")
 	if err != nil {
 		return err
@@ -62,11 +48,7 @@ func (s *Server) getSkill(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, toSkill(found))
 }
 
-func (s *Server) listFavoriteSkills(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) listFavoriteSkills(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	offset, limit, err := page(r)
 	if err != nil {
 		return err
@@ -80,13 +62,14 @@ func (s *Server) listFavoriteSkills(w http.ResponseWriter, r *http.Request) erro
 	})})
 }
 
-func (s *Server) addFavoriteSkill(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) addFavoriteSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var req FavoriteSkillPostRequest
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	actor, id, err := actorAndSkill(r, req.SkillID)
-	if err != nil {
+	var c checks
+	id := c.id("skill_id", req.SkillID)
+	if err := c.err(); err != nil {
 		return err
 	}
 	if err := s.Skill.AddFavorite(r.Context(), actor.OrganizationID, actor.ID, id); err != nil {
@@ -95,29 +78,20 @@ func (s *Server) addFavoriteSkill(w http.ResponseWriter, r *http.Request) error 
 	return writeNoContent(w)
 }
 
-func (s *Server) removeFavoriteSkill(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) removeFavoriteSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var req FavoriteSkillDeleteRequest
 	if err := decode(w, r, &req); err != nil {
 		return err
 	}
-	actor, id, err := actorAndSkill(r, req.SkillID)
-	if err != nil {
+	var c checks
+	id := c.id("skill_id", req.SkillID)
+	if err := c.err(); err != nil {
 		return err
 	}
 	if err := s.Skill.RemoveFavorite(r.Context(), actor.OrganizationID, actor.ID, id); err != nil {
 		return err
 	}
 	return writeNoContent(w)
-}
-
-func actorAndSkill(r *http.Request, skillID string) (identity.Actor, uuid.UUID, error) {
-	var c checks
-	id := c.id("skill_id", skillID)
-	if err := c.err(); err != nil {
-		return identity.Actor{}, uuid.Nil, err
-	}
-	actor, err := identity.ActorFrom(r.Context())
-	return actor, id, err
 }
 
 func toSkill(s skill.Skill) Skill {

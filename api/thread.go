@@ -9,11 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/identity"
 )
 
-func (s *Server) listThreads(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) listThreads(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	offset, limit, err := page(r)
 	if err != nil {
 		return err
@@ -25,11 +21,7 @@ func (s *Server) listThreads(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, ThreadList{Items: convert(threads, toThread)})
 }
 
-func (s *Server) createThread(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) createThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var req ThreadCreateRequest
 	if err := decode(w, r, &req); err != nil {
 		return err
@@ -46,14 +38,14 @@ func (s *Server) createThread(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusCreated, toThread(thread))
 }
 
-func (s *Server) getThread(w http.ResponseWriter, r *http.Request) error {
-	return s.withThread(w, r, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+func (s *Server) getThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
 		return s.Chat.FindThread(r.Context(), o, id)
 	})
 }
 
-func (s *Server) editThread(w http.ResponseWriter, r *http.Request) error {
-	return s.withThread(w, r, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+func (s *Server) editThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
 		var req ThreadEditRequest
 		if err := decode(w, r, &req); err != nil {
 			return chat.Thread{}, err
@@ -62,18 +54,16 @@ func (s *Server) editThread(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (s *Server) touchThread(w http.ResponseWriter, r *http.Request) error {
-	return s.withThread(w, r, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+func (s *Server) touchThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
 		return s.Chat.TouchThread(r.Context(), o, id)
 	})
 }
 
 // withThread answers with the thread that do returns for the actor and the id in the path.
-func (s *Server) withThread(w http.ResponseWriter, r *http.Request, do func(chat.Owner, uuid.UUID) (chat.Thread, error)) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func withThread(
+	w http.ResponseWriter, r *http.Request, actor identity.Actor, do func(chat.Owner, uuid.UUID) (chat.Thread, error),
+) error {
 	id, err := pathID(r, "thread_id")
 	if err != nil {
 		return err
@@ -85,11 +75,7 @@ func (s *Server) withThread(w http.ResponseWriter, r *http.Request, do func(chat
 	return writeJSON(w, http.StatusOK, toThread(thread))
 }
 
-func (s *Server) deleteThread(w http.ResponseWriter, r *http.Request) error {
-	actor, err := identity.ActorFrom(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) deleteThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	id, err := pathID(r, "thread_id")
 	if err != nil {
 		return err
