@@ -93,7 +93,7 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 
 	log := slog.New(slog.DiscardHandler)
 	skills := skill.NewService(f.db, skill.Config{})
-	answers := chat.NewService(f.db, skills, model, stream.NewHub(), log, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
+	answers := chat.NewService(f.db, skills, model, stream.NewHub(stream.HubConfig{}), log, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}

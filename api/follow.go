@@ -11,6 +11,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // endJitter spreads the ends of streams whose tokens run out together.
@@ -42,38 +43,62 @@ func (s *Server) follow(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor, messageID uuid.UUID, watching bool,
 	attach func(ctx context.Context) (chat.Attachment, error),
 ) error {
-	ctx, cancel := context.WithDeadline(r.Context(), streamDeadline(actor.ExpiresAt))
+	release, err := s.Stream.Admit(actor.ID.String())
+	if err != nil {
+		return err
+	}
+	until := streamDeadline(actor.ExpiresAt)
+	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
 	for begun := false; ; begun = true {
 		found, err := within(ctx, attach)
 		if err != nil {
+			release()
 			if begun {
 				return nil // The head is out: a stream that is closed without [DONE] says "come back".
 			}
 			return err
 		}
-		if !begun {
-			if watching && found.Text != nil && found.Text.AtEnd(cursor) {
-				return writeNoContent(w)
-			}
-			if err := s.Stream.Begin(w); err != nil {
-				return nil // The client is gone.
-			}
+		if watching && !begun && found.Text != nil && found.Text.AtEnd(cursor) {
+			found.Leave()
+			release()
+			return writeNoContent(w)
 		}
 		if found.Text != nil {
-			s.logEnd(r, messageID, s.Stream.Send(ctx, w, found.Text.Watch(cursor)))
+			s.Stream.Serve(w, r, stream.Delivery{
+				Watch: found.Text.Watch(cursor), Until: until, Begun: begun,
+				Done: func(err error) {
+					found.Leave()
+					release()
+					s.logEnd(r, messageID, err)
+				},
+			})
 			return nil
 		}
-		held, release := context.WithTimeout(ctx, found.Patience)
-		err = s.Stream.Hold(held, w, found.Opened)
-		release()
-		found.Leave()
-		if err != nil && (!errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil) {
+		if err = s.hold(ctx, w, found, begun); err != nil {
+			release()
 			s.logEnd(r, messageID, err)
 			return nil
 		}
 	}
+}
+
+// hold keeps the client connected until it is worth attaching again.
+func (s *Server) hold(ctx context.Context, w http.ResponseWriter, found chat.Attachment, begun bool) error {
+	defer found.Leave()
+	if !begun {
+		if err := s.Stream.Begin(w); err != nil {
+			return err
+		}
+	}
+	held, release := context.WithTimeout(ctx, found.Patience)
+	defer release()
+	err := s.Stream.Hold(held, w, found.Opened)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // within limits how long an attachment may wait for the database.

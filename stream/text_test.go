@@ -245,7 +245,7 @@ func TestR08_CursorsThatDoNotHoldAreReset(t *testing.T) {
 
 func TestAbandonedTextEndsWithoutATerminalEvent(t *testing.T) {
 	t.Parallel()
-	hub := stream.NewHub()
+	hub := stream.NewHub(stream.HubConfig{})
 	first := hub.Open(stream.Head{MessageID: "m", Run: 1})
 	first.AppendText("途中")
 	w := first.Watch("")
@@ -269,11 +269,13 @@ func TestAbandonedTextEndsWithoutATerminalEvent(t *testing.T) {
 
 func TestHubTellsWhoWaitsThatATextIsOpened(t *testing.T) {
 	t.Parallel()
-	hub := stream.NewHub()
-	opened, leave := hub.Opened("m")
-	defer leave()
-	other, leaveOther := hub.Opened("n")
-	leaveOther()
+	hub := stream.NewHub(stream.HubConfig{})
+	interest := hub.Join("m")
+	defer interest.Leave()
+	opened := interest.Opened()
+	leaver := hub.Join("n")
+	other := leaver.Opened()
+	leaver.Leave()
 	text := hub.Open(stream.Head{MessageID: "m", Run: 1})
 	<-opened
 	select {
@@ -281,10 +283,18 @@ func TestHubTellsWhoWaitsThatATextIsOpened(t *testing.T) {
 		t.Error("the text of another message was announced")
 	default:
 	}
-	now, leaveNow := hub.Opened("m")
-	defer leaveNow()
-	<-now
+	late := hub.Join("m")
+	defer late.Leave()
+	<-late.Opened()
+	if late.Text() != text {
+		t.Error("the text that is known was not found")
+	}
 	hub.Close(text)
+	select {
+	case <-late.Opened():
+		t.Error("a text that was closed is still announced")
+	default:
+	}
 }
 
 func TestLatePartsAreTheLatestOfTheirKind(t *testing.T) {

@@ -20,7 +20,7 @@ type ourHub struct {
 }
 
 func newOurHub() *ourHub {
-	return &ourHub{hub: stream.NewHub(), server: stream.NewServer(stream.Config{})}
+	return &ourHub{hub: stream.NewHub(stream.HubConfig{}), server: stream.NewServer(stream.Config{})}
 }
 
 func (h *ourHub) Open(name string) { h.hub.Open(stream.Head{MessageID: name, Run: 1}) }

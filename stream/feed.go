@@ -1,0 +1,138 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// feedQueue is how many events a subscriber may be behind by.
+const feedQueue = 256
+
+// Feed carries small events, each about a topic, to whoever subscribes to the topic now, on this server and on those that
+// its Transport reaches. Nothing is kept: who was not there, or was told that events were missed, looks for itself. It is
+// safe for concurrent use.
+type Feed struct {
+	transport Transport
+
+	mu     sync.Mutex
+	topics map[string]map[*Subscription]struct{} // Guarded by mu.
+	stop   func()                                // Guarded by mu. Ends the subscription to other servers.
+}
+
+// NewFeed returns a feed. transport is nil where one server is alone.
+func NewFeed(transport Transport) (*Feed, error) {
+	f := &Feed{transport: transport, topics: make(map[string]map[*Subscription]struct{})}
+	if transport == nil {
+		return f, nil
+	}
+	stop, err := transport.Subscribe(f.deliver, f.missed)
+	f.stop = stop
+	return f, err
+}
+
+// Close ends the subscription to other servers.
+func (f *Feed) Close() {
+	f.mu.Lock()
+	stop := f.stop
+	f.stop = nil
+	f.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+}
+
+// Publish tells every subscriber of a topic of an event. It never waits. The event must not be changed afterwards.
+func (f *Feed) Publish(topic string, event []byte) {
+	f.deliver(topic, event)
+	if f.transport != nil {
+		f.transport.Publish(topic, event)
+	}
+}
+
+func (f *Feed) deliver(topic string, event []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.topics[topic] {
+		s.put(event)
+	}
+}
+
+// missed tells every subscriber that events may have been missed.
+func (f *Feed) missed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, subscribers := range f.topics {
+		for s := range subscribers {
+			s.put(nil)
+		}
+	}
+}
+
+// Subscription receives the events of one topic. Next belongs to one goroutine.
+type Subscription struct {
+	feed  *Feed
+	topic string
+	queue chan []byte   // Nil: events were missed.
+	slow  chan struct{} // Closed when the queue was full.
+	once  sync.Once
+}
+
+// Errors of Next.
+var (
+	ErrMissed  = errors.New("stream: events may have been missed")
+	ErrTooSlow = errors.New("stream: the subscriber is too slow")
+)
+
+// Subscribe begins to receive the events of a topic. Leave must be called.
+func (f *Feed) Subscribe(topic string) *Subscription {
+	s := &Subscription{feed: f, topic: topic, queue: make(chan []byte, feedQueue), slow: make(chan struct{})}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.topics[topic] == nil {
+		f.topics[topic] = make(map[*Subscription]struct{})
+	}
+	f.topics[topic][s] = struct{}{}
+	return s
+}
+
+// put belongs to holders of the feed's mu.
+func (s *Subscription) put(event []byte) {
+	select {
+	case s.queue <- event:
+	default:
+		s.once.Do(func() { close(s.slow) })
+	}
+}
+
+// Next waits for the next event. ErrMissed says that some may be missing, and that the following calls go on; ErrTooSlow
+// and the context's error are final.
+func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
+	select {
+	case <-s.slow:
+		return nil, ErrTooSlow
+	default:
+	}
+	select {
+	case event := <-s.queue:
+		if event == nil {
+			return nil, ErrMissed
+		}
+		return event, nil
+	case <-s.slow:
+		return nil, ErrTooSlow
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Leave ends the subscription.
+func (s *Subscription) Leave() {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.topics[s.topic], s)
+	if len(f.topics[s.topic]) == 0 {
+		delete(f.topics, s.topic)
+	}
+}
