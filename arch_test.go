@@ -17,12 +17,12 @@ const module = "github.com/tsumugi-ai/tsumugi"
 
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
-	"fault", "migrations", "stream",
+	"fault", "migrations", "stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"llm", "llm/offline", "llm/llmtest",
 	"identity", "identity/pool",
 	"org", "skill", "chat",
 	"store/postgres", "store", "store/storetest",
-	"api", "web", "cmd/fakemodel", "cmd/bench", "cmd/tsumugi",
+	"telemetry", "api", "web", "cmd/fakemodel", "cmd/bench", "cmd/tsumugi",
 }
 
 // bans are imports that the order alone would allow, each with its reason. from and to are prefixes of import paths.
@@ -52,6 +52,11 @@ var bans = []struct {
 		[]string{"fault", "stream", "identity", "org", "skill", "chat", "store", "api"},
 		[]string{"github.com/sashabaranov"},
 		"only llm knows the provider's protocol",
+	},
+	{
+		[]string{"fault", "stream", "llm", "identity", "org", "skill", "chat", "store", "api"},
+		[]string{"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters", module + "/telemetry"},
+		"how the server is measured is decided in cmd: the others count, or use OpenTelemetry's API",
 	},
 	{[]string{"api"}, []string{module + "/llm"}, "the API asks chat, never the model"},
 	{[]string{"org", "skill", "store/postgres"}, []string{module + "/chat"}, "chat stands above them"},

@@ -1,0 +1,45 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// series is one metric that is read from a snapshot S when it is scraped.
+type series[S any] struct {
+	name, help string
+	kind       prometheus.ValueType
+	labels     []string // Names and values by turns.
+	value      func(S) float64
+}
+
+// snapshots is a collector whose metrics come from one snapshot, so that they fit together.
+type snapshots[S any] struct {
+	read   func() S
+	series []series[S]
+	descs  []*prometheus.Desc
+}
+
+func newSnapshots[S any](read func() S, list []series[S]) *snapshots[S] {
+	c := &snapshots[S]{read: read, series: list}
+	for _, s := range list {
+		labels := prometheus.Labels{}
+		for i := 0; i+1 < len(s.labels); i += 2 {
+			labels[s.labels[i]] = s.labels[i+1]
+		}
+		c.descs = append(c.descs, prometheus.NewDesc(s.name, s.help, nil, labels))
+	}
+	return c
+}
+
+// Describe implements prometheus.Collector.
+func (c *snapshots[S]) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range c.descs {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *snapshots[S]) Collect(metrics chan<- prometheus.Metric) {
+	s := c.read()
+	for i, one := range c.series {
+		metrics <- prometheus.MustNewConstMetric(c.descs[i], one.kind, one.value(s))
+	}
+}
