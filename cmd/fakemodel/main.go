@@ -7,6 +7,7 @@
 // A question may carry a directive such as
 //
 //	@script {"chars": 6000, "tokens_per_second": 200}
+//	@script {"numbered": 300, "tokens_per_second": 50}
 //	@script {"fail": "error", "fail_after": 120}
 //	@script {"stall_after": 50}
 //	@script {"status": 429, "retry_after": 1, "times": 2, "key": "once"}

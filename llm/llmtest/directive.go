@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/llm"
 )
@@ -38,6 +39,9 @@ type Directive struct {
 	Chars int    `json:"chars"` // Length of the Markdown; 600 if Bytes is 0 too.
 	Bytes int    `json:"bytes"` // Length of the Markdown in UTF-8 bytes, exactly.
 	Seed  uint64 `json:"seed"`  // Chooses another text of the same length.
+
+	// Numbered is how many tokens the answer has if it is a NumberedText, for load generators: one token a chunk.
+	Numbered int `json:"numbered"`
 
 	TokensPerSecond float64 `json:"tokens_per_second"` // 0 is the Handler's pace, a negative number as fast as possible.
 	TokenChars      int     `json:"token_chars"`       // Characters in a chunk; 2 if 0.
@@ -93,6 +97,9 @@ func (d *Directive) complete() error {
 	if d.TokenChars == 0 {
 		d.TokenChars = 2
 	}
+	if d.Numbered > 0 {
+		d.TokenChars = 2
+	}
 	if d.Finish == "" {
 		d.Finish = "stop"
 	}
@@ -102,6 +109,8 @@ func (d *Directive) complete() error {
 	switch {
 	case d.Chars < 0 || d.Bytes < 0 || d.Chars > maxChars || d.Bytes > maxChars:
 		return errors.New(Marker + ": chars or bytes out of bounds")
+	case d.Numbered < 0 || d.Numbered > maxChars/2 || (d.Numbered > 0 && d.Numbered < ClockTokens):
+		return errors.New(Marker + ": numbered out of bounds")
 	case d.TokenChars < 0 || d.FirstTokenMS < 0 || d.FailAfter < 0 || d.RetryAfter < 0 || d.Times < 0:
 		return errors.New(Marker + ": negative number")
 	case d.Status != 0 && (d.Status < 200 || d.Status > 599):
@@ -115,9 +124,11 @@ func (d *Directive) complete() error {
 	}
 }
 
-// answer is the text that the directive asks for.
-func (d *Directive) answer() string {
+// answer is the text that the directive asks for, whose first token is due now.
+func (d *Directive) answer(now time.Time) string {
 	switch {
+	case d.Numbered > 0:
+		return string(NumberedText(d.Numbered, now))
 	case d.Text != "":
 		return d.Text
 	case d.Bytes > 0:

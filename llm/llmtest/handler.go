@@ -115,16 +115,20 @@ func (s *sending) run(input int, usage bool) {
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	s.w.WriteHeader(http.StatusOK)
 	s.flush()
-	s.rest = []byte(d.answer())
 	s.limit = -1
-	output := len(s.rest)
 	if d.StallAfter != nil {
 		s.limit = *d.StallAfter
 	}
 	if d.Fail != "" {
 		s.limit = d.FailAfter
 	}
-	if !s.sleepUntil(time.Now().Add(time.Duration(d.FirstTokenMS)*time.Millisecond)) || !s.text() {
+	if !s.sleepUntil(time.Now().Add(time.Duration(d.FirstTokenMS) * time.Millisecond)) {
+		return
+	}
+	start := time.Now()
+	s.rest = []byte(d.answer(start))
+	output := len(s.rest)
+	if !s.text(start) {
 		return
 	}
 	if s.limit >= 0 && s.sent >= s.limit {
@@ -139,10 +143,10 @@ func (s *sending) run(input int, usage bool) {
 	s.write()
 }
 
-// text sends the text token by token on a schedule that doesn't drift: what is due is sent in one write. It returns false
-// when the client has gone.
-func (s *sending) text() bool {
-	start, tokens := time.Now(), 0
+// text sends the text token by token on a schedule from start on that doesn't drift: what is due is sent in one write. It
+// returns false when the client has gone.
+func (s *sending) text(start time.Time) bool {
+	tokens := 0
 	for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) {
 		s.buf = s.buf[:0]
 		for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) && len(s.buf) < 64<<10 &&
@@ -237,7 +241,7 @@ func (s *sending) sleepUntil(at time.Time) bool {
 }
 
 func writeWhole(w http.ResponseWriter, d Directive, input int) {
-	text := d.answer()
+	text := d.answer(time.Now())
 	output := llm.EstimateTokens(text)
 	writeJSON(w, http.StatusOK, map[string]any{
 		"id": "chatcmpl-test", "object": "chat.completion", "created": 1700000000, "model": ModelName,

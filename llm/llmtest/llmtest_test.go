@@ -157,6 +157,40 @@ func TestHandlerPace(t *testing.T) {
 	})
 }
 
+func TestHandlerNumbered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(0)}, 0)
+		due := time.Now().Add(300 * time.Millisecond)
+		var got []byte
+		chunks := 0
+		_, err := client.Stream(t.Context(), llm.Request{Messages: []llm.Message{{
+			Role: llm.RoleUser, Content: `@script {"numbered":5,"tokens_per_second":10,"first_token_ms":300}`,
+		}}}, func(text string) { got = append(got, text...); chunks++ })
+		if err != nil || chunks != 5 || string(got) != string(llmtest.NumberedText(5, due)) {
+			t.Fatalf("%q in %d chunks, %v", got, chunks, err)
+		}
+		at := func(n int) int { return llmtest.ReadToken(got[n*llmtest.TokenBytes:]) }
+		if clock := llmtest.ReadClock(at(0), at(1)); !clock.Equal(due) {
+			t.Errorf("the first was due at %v, got %v", due, clock)
+		}
+		for n := llmtest.ClockTokens; n < 5; n++ {
+			if at(n) != n {
+				t.Errorf("token %d spells %d", n, at(n))
+			}
+		}
+	})
+	for _, n := range []int{0, 1, 1<<14 - 1, 1 << 14, 123_456_789} {
+		token := llmtest.AppendToken(nil, n)
+		if got := llmtest.ReadToken(token); got != n || len(token) != llmtest.TokenBytes {
+			t.Errorf("%d: %q spells %d", n, token, got)
+		}
+	}
+	if got := llmtest.ReadToken([]byte("abcdef")); got != -1 {
+		t.Errorf("no token spells %d", got)
+	}
+}
+
 func TestModels(t *testing.T) {
 	t.Parallel()
 	text, result, err := ask(t, llmtest.Say("はい、", "どうぞ。"), "何か")
