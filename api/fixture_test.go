@@ -93,7 +93,13 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 
 	log := slog.New(slog.DiscardHandler)
 	skills := skill.NewService(f.db, skill.Config{})
-	answers := chat.NewService(f.db, skills, model, stream.NewHub(stream.HubConfig{}), log, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
+	feed, err := stream.NewFeed(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := chat.NewService(chat.Needs{
+		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
+	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}

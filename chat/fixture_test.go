@@ -86,7 +86,13 @@ func (f *fixture) member() chat.Owner {
 func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
 	f.t.Helper()
 	hub := stream.NewHub(stream.HubConfig{})
-	s := &server{hub: hub, Service: chat.NewService(db, skill.NewService(f.db, skill.Config{}), model, hub, slog.New(slog.DiscardHandler), cfg)}
+	feed, err := stream.NewFeed(nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	s := &server{hub: hub, Service: chat.NewService(chat.Needs{
+		Store: db, Skills: skill.NewService(f.db, skill.Config{}), Model: model, Hub: hub, Feed: feed, Log: slog.New(slog.DiscardHandler),
+	}, cfg)}
 	if err := s.Start(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/llm"
@@ -57,6 +59,20 @@ type Skills interface {
 	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
 }
 
+// Needs is what a Service works with. All but the last three are required.
+type Needs struct {
+	Store  Store
+	Skills Skills
+	Model  llm.Model
+	Hub    *stream.Hub
+	Feed   *stream.Feed // Carries requests to stop to the server that writes.
+	Log    *slog.Logger
+
+	Events  Events       // Nil: nobody is told.
+	Metrics Metrics      // Nil: nothing is measured.
+	Tracer  trace.Tracer // Nil: nothing is traced.
+}
+
 // Service answers questions. It owns the generations that this server runs: they go on whoever leaves, until they end,
 // are stopped by their owner, or the Service stops.
 type Service struct {
@@ -64,7 +80,11 @@ type Service struct {
 	skills   Skills
 	model    llm.Model
 	hub      *stream.Hub
+	feed     *stream.Feed
 	log      *slog.Logger
+	events   Events
+	metrics  Metrics
+	tracer   trace.Tracer
 	cfg      Config
 	serverID uuid.UUID
 
@@ -80,10 +100,20 @@ type Service struct {
 }
 
 // NewService returns a Service. Nothing runs before Start.
-func NewService(store Store, skills Skills, model llm.Model, hub *stream.Hub, log *slog.Logger, cfg Config) *Service {
+func NewService(n Needs, cfg Config) *Service {
+	if n.Events == nil {
+		n.Events = noEvents{}
+	}
+	if n.Metrics == nil {
+		n.Metrics = noMetrics{}
+	}
+	if n.Tracer == nil {
+		n.Tracer = noop.NewTracerProvider().Tracer("")
+	}
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
-		store: store, skills: skills, model: model, hub: hub, log: log, cfg: cfg.withDefaults(),
+		store: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, events: n.Events,
+		metrics: n.Metrics, tracer: n.Tracer, cfg: cfg.withDefaults(),
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),
 	}

@@ -7,6 +7,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Code names a kind of failure. It is part of the API's contract: clients switch on it.
@@ -41,7 +42,11 @@ type Error struct {
 	Code   Code
 	Detail string
 	Fields []FieldError
-	err    error
+
+	// RetryAfter is when asking again is worth it, for RateLimited and Unavailable. 0 leaves it to the API.
+	RetryAfter time.Duration
+
+	err error
 }
 
 // Error implements error. The text is for logs; it includes the wrapped error.
@@ -99,4 +104,13 @@ func FieldsOf(err error) []FieldError {
 		return e.Fields
 	}
 	return nil
+}
+
+// RetryAfterOf returns when asking again is worth it, by the first fault in err's chain, or 0 if it does not say.
+func RetryAfterOf(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.RetryAfter
+	}
+	return 0
 }

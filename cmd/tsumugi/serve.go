@@ -159,7 +159,13 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
 	skills := skill.NewService(db, skill.Config{})
-	answers := chat.NewService(db, skills, model, stream.NewHub(stream.HubConfig{}), log.With("part", "chat"), chat.Config{Alone: c.DatabaseURL == ""})
+	feed, err := stream.NewFeed(nil)
+	if err != nil {
+		return nil, err
+	}
+	answers := chat.NewService(chat.Needs{
+		Store: db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log.With("part", "chat"),
+	}, chat.Config{Alone: c.DatabaseURL == ""})
 	s := &server{chat: answers, ready: new(atomic.Bool), failed: make(chan error, 1)}
 	s.handler, err = api.New(api.Services{
 		Identity: identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log),
