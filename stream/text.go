@@ -2,9 +2,11 @@ package stream
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 )
 
@@ -27,15 +29,57 @@ type Text struct {
 	head Head
 
 	mu        sync.Mutex
-	text      []byte        // Guarded by mu. Only appended to: a slice of it stays valid.
-	begun     bool          // Guarded by mu. The text part was started.
-	closed    bool          // Guarded by mu. The text part was ended.
-	parts     []part        // Guarded by mu. What a late watch is told beside the text.
-	end       []byte        // Guarded by mu. The terminal events; nil while it goes on.
-	abandoned bool          // Guarded by mu. Watches end without a terminal event.
-	tail      *segment      // Guarded by mu.
-	wake      chan struct{} // Guarded by mu. Closed at the next change; nil if no watch waits.
-	scratch   []byte        // Guarded by mu. Room to encode an event in.
+	text      []byte      // Guarded by mu. Only appended to: a slice of it stays valid.
+	begun     bool        // Guarded by mu. The text part was started.
+	closed    bool        // Guarded by mu. The text part was ended.
+	parts     []part      // Guarded by mu. What a late watch is told beside the text.
+	end       []byte      // Guarded by mu. The terminal events; nil while it goes on.
+	abandoned bool        // Guarded by mu. Watches end without a terminal event.
+	tail      *segment    // Guarded by mu.
+	wake      *bell       // Guarded by mu. Rung at the next change; nil if no watch waits.
+	wakers    []waker     // Guarded by mu. Told of a change once mu is released; replaced and never changed.
+	changed   bool        // Guarded by mu. The wakers have still to be told.
+	ended     atomic.Bool // The text is over, and all that there will ever be is in the log.
+	scratch   []byte      // Guarded by mu. Room to encode an event in.
+}
+
+// bell wakes goroutines that wait for a change.
+type bell struct {
+	c    chan struct{} // Closed when it is rung.
+	rung time.Time     // Set before c is closed.
+}
+
+// waker is told of changes on behalf of watches for which no goroutine waits.
+type waker interface {
+	// wake says that there is more in the log, or that the text is over. Whoever changed the text calls it, after the text's
+	// lock was released, and must not be held up.
+	wake()
+}
+
+// addWaker has a waker told of changes from now on.
+func (t *Text) addWaker(w waker) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wakers = append(slices.Clone(t.wakers), w)
+}
+
+// removeWaker ends that. A call that is under way may still come.
+func (t *Text) removeWaker(w waker) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.wakers = slices.DeleteFunc(slices.Clone(t.wakers), func(other waker) bool { return other == w })
+}
+
+// unlock releases mu after a change, and tells the wakers.
+func (t *Text) unlock() {
+	var wakers []waker
+	if t.changed {
+		t.changed, wakers = false, t.wakers
+	}
+	t.mu.Unlock()
+	for _, w := range wakers {
+		w.wake()
+	}
 }
 
 // part is the latest event about one thing.
@@ -69,7 +113,7 @@ func (t *Text) AppendText(delta string) {
 		delta = strings.ToValidUTF8(delta, "\uFFFD")
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.unlock()
 	if t.closed || t.over() {
 		return
 	}
@@ -109,7 +153,7 @@ func (t *Text) PutTitle(title string) {
 func (t *Text) put(key string, chunk any) {
 	frame := appendEvent(nil, "", chunk)
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.unlock()
 	if t.over() {
 		return
 	}
@@ -126,7 +170,7 @@ func (t *Text) put(key string, chunk any) {
 // CloseText publishes that the text is complete. Parts and the end may follow.
 func (t *Text) CloseText() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.unlock()
 	if !t.over() {
 		t.closeText()
 	}
@@ -143,21 +187,23 @@ func (t *Text) closeText() {
 // Finish publishes the end. What is published afterwards is dropped: there is exactly one end.
 func (t *Text) Finish(end End) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.unlock()
 	if t.over() {
 		return
 	}
 	t.closeText()
 	t.end = appendEnd(nil, Cursor{t.head.Run, len(t.text)}, end)
 	t.publish(t.end)
+	t.ended.Store(true)
 }
 
 // Abandon ends every watch without a terminal event, so that the clients come back for the run that follows.
 func (t *Text) Abandon() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer t.unlock()
 	if !t.over() {
 		t.abandoned = true
+		t.ended.Store(true)
 		t.broadcast()
 	}
 }
@@ -184,10 +230,20 @@ func (t *Text) publish(frame []byte) {
 
 // broadcast belongs to holders of mu.
 func (t *Text) broadcast() {
+	t.changed = true
 	if t.wake != nil {
-		close(t.wake)
+		t.wake.rung = time.Now()
+		close(t.wake.c)
 		t.wake = nil
 	}
+}
+
+// await returns the bell of the next change. It belongs to holders of mu.
+func (t *Text) await() *bell {
+	if t.wake == nil {
+		t.wake = &bell{c: make(chan struct{})}
+	}
+	return t.wake
 }
 
 // Watch is one client's position in a text. Its methods belong to one goroutine.
@@ -196,6 +252,9 @@ type Watch struct {
 	pending []byte // What the client is told before the log.
 	at      *segment
 	pos     int
+	bell    *bell // What Wait returned last.
+	resumed bool  // The client had a cursor.
+	reset   bool  // It did not hold.
 }
 
 // Watch returns the position of a client that has what lastEventID says, "" for nothing.
@@ -204,7 +263,7 @@ func (t *Text) Watch(lastEventID string) *Watch {
 	from := resolve(lastEventID, t.head.Run, t.text)
 	text, parts := t.text, append([]part(nil), t.parts...)
 	begun, closed, end := t.begun, t.closed, t.end
-	w := &Watch{text: t, at: t.tail, pos: int(t.tail.n.Load())}
+	w := &Watch{text: t, at: t.tail, pos: int(t.tail.n.Load()), resumed: lastEventID != "", reset: from.reset}
 	t.mu.Unlock()
 
 	// Encoded outside the lock: what was read under it does not change any more.
@@ -232,17 +291,14 @@ func catchUpSize(lacking int) int { return lacking + lacking/16 + 1<<10 }
 func (t *Text) WaitClosed(ctx context.Context) error {
 	for {
 		t.mu.Lock()
-		done := t.closed || t.over()
-		if !done && t.wake == nil {
-			t.wake = make(chan struct{})
-		}
-		wake := t.wake
-		t.mu.Unlock()
-		if done {
+		if t.closed || t.over() {
+			t.mu.Unlock()
 			return nil
 		}
+		change := t.await().c
+		t.mu.Unlock()
 		select {
-		case <-wake:
+		case <-change:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -288,10 +344,14 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	if t.over() {
 		return nil, true
 	}
-	if t.wake == nil {
-		t.wake = make(chan struct{})
-	}
-	return t.wake, false
+	w.bell = t.await()
+	return w.bell.c, false
+}
+
+// exhausted reports whether all has been taken of a text that is over.
+func (w *Watch) exhausted() bool {
+	// ended first: what the log has then is all that there will be.
+	return w.text.ended.Load() && w.pending == nil && w.at.next.Load() == nil && w.pos == int(w.at.n.Load())
 }
 
 // ready is always closed.
