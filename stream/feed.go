@@ -26,7 +26,7 @@ func NewFeed(transport Transport) (*Feed, error) {
 	if transport == nil {
 		return f, nil
 	}
-	stop, err := transport.Subscribe(f.deliver, f.missed)
+	stop, err := transport.Subscribe(f.deliver, f.Missed)
 	f.stop = stop
 	return f, err
 }
@@ -58,24 +58,29 @@ func (f *Feed) deliver(topic string, event []byte) {
 	}
 }
 
-// missed tells every subscriber that events may have been missed.
-func (f *Feed) missed() {
+// Tell is Publish for this server's subscribers alone: for events that every server learns of by itself.
+func (f *Feed) Tell(topic string, event []byte) { f.deliver(topic, event) }
+
+// Missed tells every subscriber of this server that events may have been missed.
+func (f *Feed) Missed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, subscribers := range f.topics {
+	for topic, subscribers := range f.topics {
 		for s := range subscribers {
-			s.put(nil)
+			if topic == s.topics[0] { // Once is enough.
+				s.put(nil)
+			}
 		}
 	}
 }
 
-// Subscription receives the events of one topic. Next belongs to one goroutine.
+// Subscription receives the events of its topics. Next belongs to one goroutine.
 type Subscription struct {
-	feed  *Feed
-	topic string
-	queue chan []byte   // Nil: events were missed.
-	slow  chan struct{} // Closed when the queue was full.
-	once  sync.Once
+	feed   *Feed
+	topics []string
+	queue  chan []byte   // Nil: events were missed.
+	slow   chan struct{} // Closed when the queue was full.
+	once   sync.Once
 }
 
 // Errors of Next.
@@ -84,15 +89,17 @@ var (
 	ErrTooSlow = errors.New("stream: the subscriber is too slow")
 )
 
-// Subscribe begins to receive the events of a topic. Leave must be called.
-func (f *Feed) Subscribe(topic string) *Subscription {
-	s := &Subscription{feed: f, topic: topic, queue: make(chan []byte, feedQueue), slow: make(chan struct{})}
+// Subscribe begins to receive the events of some topics, in the order in which they arrive. Leave must be called.
+func (f *Feed) Subscribe(topics ...string) *Subscription {
+	s := &Subscription{feed: f, topics: topics, queue: make(chan []byte, feedQueue), slow: make(chan struct{})}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.topics[topic] == nil {
-		f.topics[topic] = make(map[*Subscription]struct{})
+	for _, topic := range topics {
+		if f.topics[topic] == nil {
+			f.topics[topic] = make(map[*Subscription]struct{})
+		}
+		f.topics[topic][s] = struct{}{}
 	}
-	f.topics[topic][s] = struct{}{}
 	return s
 }
 
@@ -131,8 +138,10 @@ func (s *Subscription) Leave() {
 	f := s.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.topics[s.topic], s)
-	if len(f.topics[s.topic]) == 0 {
-		delete(f.topics, s.topic)
+	for _, topic := range s.topics {
+		delete(f.topics[topic], s)
+		if len(f.topics[topic]) == 0 {
+			delete(f.topics, topic)
+		}
 	}
 }
