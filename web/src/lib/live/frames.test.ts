@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { decodeFrame } from './frames'
+
+const thread = { id: 't', title: '', touched_at: '2026-03-01T00:00:00Z', skill: { id: 's' }, running: false }
+
+describe('a live frame', () => {
+  it.each([
+    { type: 'ready' },
+    { type: 'thread', thread },
+    { type: 'thread', id: 't', deleted: true },
+    { type: 'message', message: { id: 'm', thread_id: 't', status: 'running' } },
+    { type: 'notification', notification: { id: 'n', title: '題' } },
+    { type: 'notification', read: ['n'] },
+    { type: 'data_source', data_source: { id: 'd' } },
+  ])('is taken as it is: %o', (frame) => {
+    expect(decodeFrame(JSON.stringify(frame))).toEqual(frame)
+  })
+
+  it.each([
+    'null',
+    '[]',
+    '{"type":"thread"}',
+    '{"type":"thread","id":"t"}',
+    '{"type":"thread","thread":{"id":"t"}}',
+    '{"type":"message","message":{"id":"m"}}',
+    '{"type":"notification","read":[1]}',
+    '{"type":"notification"}',
+    '{"type":"later","later":{"id":"x"}}',
+    '{"type":"__proto__"}',
+    '{"type":',
+    '',
+  ])('is passed over when it is none: %s', (data) => {
+    expect(decodeFrame(data)).toBeNull()
+  })
+
+  it('is text', () => {
+    expect(decodeFrame(new ArrayBuffer(2))).toBeNull()
+  })
+})

@@ -1,0 +1,86 @@
+/** What is used here of the browser's `navigator.locks`. */
+export interface Locks {
+  request<T>(
+    name: string,
+    options: { readonly ifAvailable?: boolean; readonly steal?: boolean; readonly signal?: AbortSignal },
+    run: (lock: object | null) => Promise<T>,
+  ): Promise<T>
+}
+
+/** The browser's locks, shared by all tabs; null where there are none (an old browser, or a page not served securely). */
+export function browserLocks(): Locks | null {
+  return typeof navigator === 'undefined' || navigator.locks === undefined ? null : navigator.locks
+}
+
+interface Held {
+  /** Rejects the holder's request: somebody has stolen the lock. */
+  readonly lose: (cause: unknown) => void
+}
+
+interface Waiting {
+  readonly grant: () => void
+}
+
+/**
+ * Locks as the browser's, but of this page alone: they stand in where the browser has none, and in tests for a whole
+ * browser.
+ */
+export class PageLocks implements Locks {
+  readonly #held = new Map<string, Held>()
+  readonly #queues = new Map<string, Waiting[]>()
+
+  async request<T>(
+    name: string,
+    options: { ifAvailable?: boolean; steal?: boolean; signal?: AbortSignal },
+    run: (lock: object | null) => Promise<T>,
+  ): Promise<T> {
+    options.signal?.throwIfAborted()
+    if (options.steal) {
+      this.#held.get(name)?.lose(new DOMException('the lock was stolen', 'AbortError'))
+      this.#held.delete(name)
+    } else if (this.#held.has(name) || this.#queue(name).length > 0) {
+      if (options.ifAvailable) return run(null)
+      await this.#turn(name, options.signal)
+    }
+    return this.#hold(name, run)
+  }
+
+  #hold<T>(name: string, run: (lock: object) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const held: Held = { lose: reject }
+      this.#held.set(name, held)
+      const release = () => {
+        if (this.#held.get(name) !== held) return
+        this.#held.delete(name)
+        this.#queue(name).shift()?.grant()
+      }
+      run({}).then(resolve, reject).finally(release)
+    })
+  }
+
+  /** Waits in line. The lock counts as held from the moment it is granted. */
+  #turn(name: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        grant: () => {
+          this.#held.set(name, { lose: () => {} })
+          signal?.removeEventListener('abort', leave)
+          resolve()
+        },
+      }
+      const leave = () => {
+        const queue = this.#queue(name)
+        queue.splice(queue.indexOf(waiting), 1)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', leave, { once: true })
+      this.#queue(name).push(waiting)
+    })
+  }
+
+  #queue(name: string): Waiting[] {
+    const queue = this.#queues.get(name) ?? []
+    this.#queues.set(name, queue)
+    return queue
+  }
+}
