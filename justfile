@@ -14,6 +14,11 @@ default:
 up *args: build
     @exec bin/tsumugi serve {{ args }}
 
+# The same with three servers, a NATS cluster and a balancer before them; see docs/scaling.md. --servers N for another number.
+up-cluster *args: build
+    @go build -o bin/cluster ./cmd/cluster
+    @exec bin/cluster {{ args }}
+
 # Install the npm packages if the lock file has changed.
 [private]
 packages:

@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+)
+
+// Link is a stretch of network that can fail: it passes TCP connections on to an address. It is safe for concurrent use.
+type Link struct {
+	target   string
+	listener net.Listener
+	ended    context.Context
+	end      context.CancelFunc
+	running  sync.WaitGroup // accept, and the two directions of each connection.
+
+	mu    sync.Mutex
+	cut   bool                  // Guarded by mu. Connections are broken off.
+	open  chan struct{}         // Guarded by mu. Closed while bytes pass.
+	conns map[net.Conn]struct{} // Guarded by mu. Both ends of each connection.
+}
+
+// NewLink begins to pass connections on. Close ends it.
+func NewLink(ctx context.Context, target string) (*Link, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &Link{target: target, listener: listener, open: make(chan struct{}), conns: make(map[net.Conn]struct{})}
+	close(l.open)
+	l.ended, l.end = context.WithCancel(context.Background())
+	l.running.Go(l.accept) //nolint:contextcheck // It lives until Close.
+	return l, nil
+}
+
+// Address returns where the link is entered.
+func (l *Link) Address() string { return l.listener.Addr().String() }
+
+// Cut breaks all connections off, and new ones as soon as they come.
+func (l *Link) Cut() {
+	l.mu.Lock()
+	l.cut = true
+	l.mu.Unlock()
+	l.breakOff()
+}
+
+// Silence lets nothing through and tells nobody, as when packets are lost: connections stay, and wait.
+func (l *Link) Silence() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.open:
+		l.open = make(chan struct{})
+	default: // It is silent.
+	}
+}
+
+// Heal ends Cut and Silence. What was under way when it fell silent arrives now.
+func (l *Link) Heal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = false
+	select {
+	case <-l.open:
+	default:
+		close(l.open)
+	}
+}
+
+// Close ends the link and waits for its goroutines.
+func (l *Link) Close() {
+	l.end()
+	_ = l.listener.Close()
+	l.breakOff()
+	l.running.Wait()
+}
+
+func (l *Link) breakOff() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for conn := range l.conns {
+		_ = conn.Close()
+	}
+	clear(l.conns)
+}
+
+func (l *Link) accept() {
+	for {
+		near, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		if !l.keep(near) {
+			continue
+		}
+		l.running.Go(func() { l.connect(near) })
+	}
+}
+
+// keep notes a connection, or closes it where it cannot be.
+func (l *Link) keep(conn net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut || l.ended.Err() != nil {
+		_ = conn.Close()
+		return false
+	}
+	l.conns[conn] = struct{}{}
+	return true
+}
+
+func (l *Link) drop(conns ...net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conn := range conns {
+		_ = conn.Close()
+		delete(l.conns, conn)
+	}
+}
+
+// connect passes one connection on until either end closes it.
+func (l *Link) connect(near net.Conn) {
+	defer l.drop(near)
+	if !l.wait() {
+		return
+	}
+	far, err := new(net.Dialer).DialContext(l.ended, "tcp", l.target)
+	if err != nil || !l.keep(far) {
+		return
+	}
+	defer l.drop(far)
+	var back sync.WaitGroup
+	back.Go(func() {
+		_ = l.pass(near, far)
+		l.drop(near, far)
+	})
+	_ = l.pass(far, near)
+	l.drop(near, far)
+	back.Wait()
+}
+
+// wait returns when bytes pass, and whether the link still is.
+func (l *Link) wait() bool {
+	l.mu.Lock()
+	open := l.open
+	l.mu.Unlock()
+	select {
+	case <-open:
+		return true
+	case <-l.ended.Done():
+		return false
+	}
+}
+
+func (l *Link) pass(to, from net.Conn) error {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if !l.wait() {
+				return errors.New("the link has ended")
+			}
+			if _, err := to.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

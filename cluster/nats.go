@@ -1,0 +1,125 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// Memory and disk that one NATS node may use for streams.
+const (
+	natsMemory = 512 << 20
+	natsDisk   = 1 << 30
+)
+
+// natsTimeout bounds the start of the nodes, with the election of a leader.
+const natsTimeout = 30 * time.Second
+
+// natsNodes is a NATS cluster with JetStream in this process.
+type natsNodes struct {
+	nodes   []*server.Server
+	options []*server.Options
+}
+
+// startNATS starts n nodes and returns when streams can be made.
+func startNATS(ctx context.Context, dir string, n int) (*natsNodes, error) {
+	nats := &natsNodes{nodes: make([]*server.Server, n)}
+	var routes []*url.URL
+	for i := range n {
+		client, err := freePort(ctx)
+		if err != nil {
+			return nil, err
+		}
+		route, err := freePort(ctx)
+		if err != nil {
+			return nil, err
+		}
+		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(route))})
+		nats.options = append(nats.options, &server.Options{
+			ServerName: fmt.Sprintf("nats-%d", i+1), Host: "127.0.0.1", Port: client, NoSigs: true, NoLog: true,
+			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i+1)), JetStreamMaxMemory: natsMemory, JetStreamMaxStore: natsDisk,
+			// Clients learn of no other address than those that they are given: a link that is cut stays the only way.
+			Cluster: server.ClusterOpts{Name: "tsumugi", Host: "127.0.0.1", Port: route, NoAdvertise: true},
+		})
+	}
+	for i := range n {
+		nats.options[i].Routes = routes
+		if err := nats.start(i); err != nil {
+			nats.stop()
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, natsTimeout)
+	defer cancel()
+	if err := nats.await(ctx); err != nil {
+		nats.stop()
+		return nil, err
+	}
+	return nats, nil
+}
+
+func (n *natsNodes) start(i int) error {
+	options := n.options[i].Clone()
+	node, err := server.NewServer(options)
+	if err != nil {
+		return fmt.Errorf("NATS node %d: %w", i+1, err)
+	}
+	n.nodes[i] = node
+	node.Start()
+	return nil
+}
+
+// await waits until all take clients and one leads.
+func (n *natsNodes) await(ctx context.Context) error {
+	for i, node := range n.nodes {
+		if !node.ReadyForConnections(natsTimeout) {
+			return fmt.Errorf("NATS node %d does not start", i+1)
+		}
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !n.ready() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.New("the NATS cluster finds no leader")
+		}
+	}
+	return nil
+}
+
+func (n *natsNodes) ready() bool {
+	leads := false
+	for _, node := range n.nodes {
+		if !node.JetStreamIsCurrent() {
+			return false
+		}
+		leads = leads || node.JetStreamIsLeader()
+	}
+	return leads
+}
+
+// address returns where clients reach a node.
+func (n *natsNodes) address(i int) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.options[i].Port))
+}
+
+func (n *natsNodes) stop() {
+	for _, node := range n.nodes {
+		if node != nil {
+			node.Shutdown()
+		}
+	}
+	for _, node := range n.nodes {
+		if node != nil {
+			node.WaitForShutdown()
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// startTimeout bounds the start of a server, with the creation of a database of its own.
+const startTimeout = time.Minute
+
+// ProcessConfig says which server runs where.
+type ProcessConfig struct {
+	Program string   // The built program.
+	Listen  string   // Address and port.
+	Data    string   // Its data folder.
+	Log     string   // File that its log is appended to.
+	Environ []string // The whole environment, as for exec.Cmd.
+}
+
+// Process is one running server. It is safe for concurrent use.
+type Process struct {
+	cfg    ProcessConfig
+	cmd    *exec.Cmd
+	log    *os.File
+	out    *welcome
+	exited chan struct{} // Closed when the process has ended.
+}
+
+// Launch starts a server and returns when it takes traffic. ctx bounds the start only. The goroutine that waits for the
+// process ends with it: see Kill and Stop.
+func Launch(ctx context.Context, cfg ProcessConfig) (*Process, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	log, err := os.OpenFile(cfg.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{cfg: cfg, log: log, out: &welcome{complete: make(chan struct{})}, exited: make(chan struct{})}
+	p.cmd = exec.Command(cfg.Program, "serve", "--listen="+cfg.Listen, "--data="+cfg.Data) //nolint:gosec,noctx // It outlives the start.
+	p.cmd.Env = cfg.Environ
+	p.cmd.Stdout, p.cmd.Stderr = p.out, log
+	p.cmd.SysProcAttr = attributes()
+	p.cmd.WaitDelay = time.Second
+	started := make(chan error, 1)
+	go p.run(started) //nolint:contextcheck // As above.
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.out.complete:
+		return p, p.awaitReady(ctx)
+	case <-p.exited:
+		return nil, fmt.Errorf("the server at %s did not start: %s", cfg.Listen, p.lastWords())
+	case <-ctx.Done():
+		p.Kill()
+		return nil, fmt.Errorf("the server at %s did not start in time: %s", cfg.Listen, p.lastWords())
+	}
+}
+
+// run starts the process and waits for its end. It keeps its thread: the kernel ends the process when the thread that
+// started it does.
+func (p *Process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.cmd.Start()
+	started <- err
+	if err == nil {
+		_ = p.cmd.Wait() // The state tells.
+	}
+	_ = p.log.Close()
+	close(p.exited)
+}
+
+// awaitReady waits until the server says that it takes traffic.
+func (p *Process) awaitReady(ctx context.Context) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if status, _ := probe(ctx, client, p.cfg.Listen); status == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-p.exited:
+			return fmt.Errorf("the server at %s ended: %s", p.cfg.Listen, p.lastWords())
+		case <-ctx.Done():
+			p.Kill()
+			return fmt.Errorf("the server at %s is not ready: %s", p.cfg.Listen, p.lastWords())
+		}
+	}
+}
+
+// probe asks a server whether it takes traffic.
+func probe(ctx context.Context, client *http.Client, address string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+	return resp.StatusCode, errors.Join(err, resp.Body.Close())
+}
+
+// URL returns the server's own address, with http://.
+func (p *Process) URL() string { return "http://" + p.cfg.Listen }
+
+// PID returns the process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Welcome returns what the server told the person who started it.
+func (p *Process) Welcome() string { return p.out.String() }
+
+// Exited is closed when the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// How says how the process ended. Only once Exited is closed.
+func (p *Process) How() string { return p.cmd.ProcessState.String() }
+
+// Kill ends the process without a warning and waits for its end.
+func (p *Process) Kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.exited
+}
+
+// Term asks the process to stop and does not wait.
+func (p *Process) Term() { p.signal(syscall.SIGTERM) }
+
+// Stop asks the process to stop and waits for its end, which is forced when the context ends. It returns an error unless
+// the process ended well.
+func (p *Process) Stop(ctx context.Context) error {
+	p.Term()
+	select {
+	case <-p.exited:
+	case <-ctx.Done():
+		p.Kill()
+		return fmt.Errorf("the server at %s did not stop: %w", p.cfg.Listen, context.Cause(ctx))
+	}
+	if !p.cmd.ProcessState.Success() {
+		return fmt.Errorf("the server at %s: %s: %s", p.cfg.Listen, p.How(), p.lastWords())
+	}
+	return nil
+}
+
+// Pause holds the process up: it does nothing, keeps its connections and does not know.
+func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused process go on.
+func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
+
+func (p *Process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) } // Exited tells if there is none any more.
+
+// lastWords returns the end of the log.
+func (p *Process) lastWords() string {
+	text, _ := os.ReadFile(p.cfg.Log)
+	const most = 2 << 10
+	return string(bytes.TrimSpace(text[max(0, len(text)-most):]))
+}
+
+// welcome collects what a server prints when it has started. The rest is thrown away.
+type welcome struct {
+	mu       sync.Mutex      // Guards text.
+	text     strings.Builder // Until complete.
+	complete chan struct{}   // Closed when it was told how to end the server.
+}
+
+// Write implements io.Writer.
+func (w *welcome) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	select {
+	case <-w.complete:
+		return len(p), nil
+	default:
+	}
+	w.text.Write(p)
+	if strings.Contains(w.text.String(), "Ctrl-C") {
+		close(w.complete)
+	}
+	return len(p), nil
+}
+
+func (w *welcome) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
