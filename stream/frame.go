@@ -99,16 +99,24 @@ type sourceChunk struct {
 
 // appendEvent appends an event whose data is v as JSON, which holds no line break. id is "" for none.
 func appendEvent(dst []byte, id string, v any) []byte {
+	if id != "" {
+		dst = append(append(append(dst, "id: "...), id...), '\n')
+	}
+	return append(appendJSON(append(dst, "data: "...), v), "\n\n"...)
+}
+
+// appendData appends an event whose data is ready made.
+func appendData(dst, data []byte) []byte {
+	return append(append(append(dst, "data: "...), data...), "\n\n"...)
+}
+
+func appendJSON(dst []byte, v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
 		// Only a value that JSON cannot express gets here, which is a defect of the caller.
 		panic("stream: " + err.Error())
 	}
-	if id != "" {
-		dst = append(append(append(dst, "id: "...), id...), '\n')
-	}
-	dst = append(append(dst, "data: "...), body...)
-	return append(dst, "\n\n"...)
+	return append(dst, body...)
 }
 
 func appendStart(dst []byte, head Head, at start) []byte {

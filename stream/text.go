@@ -10,18 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Segments grow from the first size to the last, so that a short answer costs little and a long one few segments.
-const (
-	firstSegment = 1 << 10
-	lastSegment  = 16 << 10
-)
-
-// segment is a piece of the log. Bytes below n never change. next is set after the last change of n.
-type segment struct {
-	buf  []byte // Its capacity is fixed; written by the text's publisher only.
-	n    atomic.Int64
-	next atomic.Pointer[segment]
-}
+// maxPart bounds the data of a part in bytes. A larger one is not published.
+const maxPart = 32 << 10
 
 // Text is one run of an answer: what has been written of it, and the log of the events that said so. One goroutine
 // publishes (AppendText, PutStep, … Finish); any number may watch.
@@ -30,12 +20,12 @@ type Text struct {
 
 	mu        sync.Mutex
 	text      []byte      // Guarded by mu. Only appended to: a slice of it stays valid.
-	begun     bool        // Guarded by mu. The text part was started.
-	closed    bool        // Guarded by mu. The text part was ended.
-	parts     []part      // Guarded by mu. What a late watch is told beside the text.
-	end       []byte      // Guarded by mu. The terminal events; nil while it goes on.
+	closed    bool        // Guarded by mu. Nothing is added to the text any more.
+	parts     []Part      // Guarded by mu. What a late watch is told beside the text.
+	partSeq   int         // Guarded by mu. The Seq of the latest part.
+	end       *End        // Guarded by mu. Nil while it goes on. What it points to does not change.
 	abandoned bool        // Guarded by mu. Watches end without a terminal event.
-	tail      *segment    // Guarded by mu.
+	log       log         // Guarded by mu.
 	wake      *bell       // Guarded by mu. Rung at the next change; nil if no watch waits.
 	wakers    []waker     // Guarded by mu. Told of a change once mu is released; replaced and never changed.
 	changed   bool        // Guarded by mu. The wakers have still to be told.
@@ -82,16 +72,26 @@ func (t *Text) unlock() {
 	}
 }
 
-// part is the latest event about one thing.
-type part struct {
-	key   string
-	frame []byte
+// Part is the latest of what stands beside the text about one thing.
+type Part struct {
+	Seq  int    // From 1, and higher the later it was put.
+	Key  string // Of the thing.
+	Data []byte // The chunk: JSON without line breaks. It does not change any more.
+}
+
+// Position is how much of a text somebody has been told, and can be compared. The zero value is nothing.
+type Position struct {
+	started bool // The head was told.
+	offset  int
+	partSeq int
+	closed  bool
+	ended   bool
 }
 
 // NewText returns an empty text, which a Hub makes known to others. To replay a stored answer, publish it whole to a
 // text of its own and watch that.
 func NewText(head Head) *Text {
-	return &Text{head: head, tail: &segment{buf: make([]byte, firstSegment)}}
+	return &Text{head: head, log: newLog()}
 }
 
 // Run returns which run of the answer this is.
@@ -118,8 +118,7 @@ func (t *Text) AppendText(delta string) {
 		return
 	}
 	b := t.scratch[:0]
-	if !t.begun {
-		t.begun = true
+	if len(t.text) == 0 {
 		b = append(b, textStartFrame...)
 	}
 	t.text = append(t.text, delta...)
@@ -151,20 +150,27 @@ func (t *Text) PutTitle(title string) {
 }
 
 func (t *Text) put(key string, chunk any) {
-	frame := appendEvent(nil, "", chunk)
+	data := appendJSON(nil, chunk)
 	t.mu.Lock()
 	defer t.unlock()
-	if t.over() {
+	if !t.over() && len(data) <= maxPart {
+		t.putPart(Part{t.partSeq + 1, key, data})
+	}
+}
+
+// putPart publishes a part, unless the same or a later one about its thing is there. It belongs to holders of mu.
+func (t *Text) putPart(p Part) {
+	i := slices.IndexFunc(t.parts, func(other Part) bool { return other.Key == p.Key })
+	switch {
+	case i < 0:
+		t.parts = append(t.parts, p)
+	case t.parts[i].Seq < p.Seq:
+		t.parts[i] = p
+	default:
 		return
 	}
-	t.publish(frame)
-	for i := range t.parts {
-		if t.parts[i].key == key {
-			t.parts[i].frame = frame
-			return
-		}
-	}
-	t.parts = append(t.parts, part{key, frame})
+	t.partSeq = max(t.partSeq, p.Seq)
+	t.publish(appendData(nil, p.Data))
 }
 
 // CloseText publishes that the text is complete. Parts and the end may follow.
@@ -178,22 +184,31 @@ func (t *Text) CloseText() {
 
 // closeText belongs to holders of mu.
 func (t *Text) closeText() {
-	if t.begun && !t.closed {
-		t.publish(textEndFrame)
+	if t.closed {
+		return
 	}
 	t.closed = true
+	if len(t.text) > 0 {
+		t.publish(textEndFrame)
+	} else {
+		t.broadcast()
+	}
 }
 
 // Finish publishes the end. What is published afterwards is dropped: there is exactly one end.
 func (t *Text) Finish(end End) {
 	t.mu.Lock()
 	defer t.unlock()
-	if t.over() {
-		return
+	if !t.over() {
+		t.finish(end)
 	}
+}
+
+// finish belongs to holders of mu.
+func (t *Text) finish(end End) {
 	t.closeText()
-	t.end = appendEnd(nil, Cursor{t.head.Run, len(t.text)}, end)
-	t.publish(t.end)
+	t.end = &end
+	t.publish(appendEnd(nil, Cursor{t.head.Run, len(t.text)}, end))
 	t.ended.Store(true)
 }
 
@@ -211,20 +226,14 @@ func (t *Text) Abandon() {
 // over belongs to holders of mu.
 func (t *Text) over() bool { return t.end != nil || t.abandoned }
 
-// publish appends an event's bytes to the log and wakes the watches. It belongs to holders of mu.
+// position is that of somebody who has been told everything. It belongs to holders of mu.
+func (t *Text) position() Position {
+	return Position{started: true, offset: len(t.text), partSeq: t.partSeq, closed: t.closed, ended: t.end != nil}
+}
+
+// publish appends the bytes that tell of a change to the log and wakes the watches. It belongs to holders of mu.
 func (t *Text) publish(frame []byte) {
-	s := t.tail
-	n := int(s.n.Load())
-	if n+len(frame) > len(s.buf) {
-		next := &segment{buf: make([]byte, max(min(2*len(s.buf), lastSegment), len(frame)))}
-		copy(next.buf, frame)
-		next.n.Store(int64(len(frame)))
-		s.next.Store(next)
-		t.tail = next
-	} else {
-		copy(s.buf[n:], frame)
-		s.n.Store(int64(n + len(frame)))
-	}
+	t.log.append(frame, t.position())
 	t.broadcast()
 }
 
@@ -245,47 +254,6 @@ func (t *Text) await() *bell {
 	}
 	return t.wake
 }
-
-// Watch is one client's position in a text. Its methods belong to one goroutine.
-type Watch struct {
-	text    *Text
-	pending []byte // What the client is told before the log.
-	at      *segment
-	pos     int
-	bell    *bell // What Wait returned last.
-	resumed bool  // The client had a cursor.
-	reset   bool  // It did not hold.
-}
-
-// Watch returns the position of a client that has what lastEventID says, "" for nothing.
-func (t *Text) Watch(lastEventID string) *Watch {
-	t.mu.Lock()
-	from := resolve(lastEventID, t.head.Run, t.text)
-	text, parts := t.text, append([]part(nil), t.parts...)
-	begun, closed, end := t.begun, t.closed, t.end
-	w := &Watch{text: t, at: t.tail, pos: int(t.tail.n.Load()), resumed: lastEventID != "", reset: from.reset}
-	t.mu.Unlock()
-
-	// Encoded outside the lock: what was read under it does not change any more.
-	b := appendStart(make([]byte, 0, catchUpSize(len(text)-from.offset)), t.head, from)
-	for _, p := range parts {
-		b = append(b, p.frame...)
-	}
-	if begun {
-		b = append(b, textStartFrame...)
-		b = appendText(b, t.head.Run, text, from.offset)
-		if closed {
-			b = append(b, textEndFrame...)
-		}
-	}
-	b = append(b, end...)
-	w.pending = b
-	return w
-}
-
-// catchUpSize is room for what a watch is told first when it lacks so many bytes of the text: those, a little more for
-// what has to be escaped, and what stands around them.
-func catchUpSize(lacking int) int { return lacking + lacking/16 + 1<<10 }
 
 // WaitClosed waits until the text is complete, or over in another way.
 func (t *Text) WaitClosed(ctx context.Context) error {
@@ -310,48 +278,6 @@ func (t *Text) AtEnd(lastEventID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end != nil && lastEventID == Cursor{t.head.Run, len(t.text)}.String()
-}
-
-// Take returns the next bytes that are there, nil if there are none at present. They must not be changed.
-func (w *Watch) Take() []byte {
-	if b := w.pending; b != nil {
-		w.pending = nil
-		return b
-	}
-	for {
-		// next before n: if next is set, n is final.
-		next := w.at.next.Load()
-		if n := int(w.at.n.Load()); w.pos < n {
-			b := w.at.buf[w.pos:n]
-			w.pos = n
-			return b
-		}
-		if next == nil {
-			return nil
-		}
-		w.at, w.pos = next, 0
-	}
-}
-
-// Wait returns a channel that is closed when Take may have more, or nil and true when it never will.
-func (w *Watch) Wait() (more <-chan struct{}, over bool) {
-	t := w.text
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if w.pending != nil || w.at != t.tail || w.pos < int(t.tail.n.Load()) {
-		return ready, false
-	}
-	if t.over() {
-		return nil, true
-	}
-	w.bell = t.await()
-	return w.bell.c, false
-}
-
-// exhausted reports whether all has been taken of a text that is over.
-func (w *Watch) exhausted() bool {
-	// ended first: what the log has then is all that there will be.
-	return w.text.ended.Load() && w.pending == nil && w.at.next.Load() == nil && w.pos == int(w.at.n.Load())
 }
 
 // ready is always closed.

@@ -1,0 +1,99 @@
+package stream
+
+import (
+	"sync/atomic"
+	"weak"
+)
+
+// Segments grow from the first size to the last, so that a short answer costs little and a long one few segments.
+const (
+	firstSegment = 1 << 10
+	lastSegment  = 16 << 10
+)
+
+// logWindow is how many bytes of events a watch may be behind by and still read them one by one. Further behind it is
+// caught up from the text, which is several times smaller.
+const logWindow = 1 << 20
+
+// segment is a piece of the log. Bytes below n never change. next and end are set after the last change of n.
+type segment struct {
+	buf  []byte // Its capacity is fixed; written by the text's publisher only.
+	n    atomic.Int64
+	end  Position // What who has read the segment has been told. Set before next.
+	next atomic.Pointer[segment]
+
+	// What follows the segment once that has left the window, made by the first watch that needs it: those that are equally
+	// slow share it.
+	caughtUp atomic.Pointer[caughtUp]
+}
+
+// caughtUp tells in few events what a part of the log told in many, and is where to go on.
+type caughtUp struct {
+	events []byte
+	at     *segment
+	pos    int
+}
+
+// gone stands in next for what has left the window.
+var gone = new(segment)
+
+// log is the events of a text. It holds the last segment only: an earlier one lives while a watch has still to read it,
+// and, once it has left the window, keeps none that follows it alive.
+type log struct {
+	tail *segment
+	told Position // What who has read the whole log has been told.
+
+	window []inWindow // The segments before tail, the oldest first.
+	size   int        // Bytes of the window's segments and of tail.
+}
+
+type inWindow struct {
+	segment weak.Pointer[segment]
+	size    int
+}
+
+func newLog() log {
+	return log{tail: &segment{buf: make([]byte, firstSegment)}, size: firstSegment}
+}
+
+// append adds the bytes of an event, after which its readers have been told what position says.
+func (l *log) append(frame []byte, told Position) {
+	s := l.tail
+	n := int(s.n.Load())
+	if n+len(frame) > len(s.buf) {
+		l.grow(len(frame))
+		s, n = l.tail, 0
+	}
+	copy(s.buf[n:], frame)
+	s.n.Store(int64(n + len(frame)))
+	l.told = told
+}
+
+// grow adds a segment that has room for an event of some size, and drops the oldest ones from the window.
+func (l *log) grow(room int) {
+	s := l.tail
+	l.tail = &segment{buf: make([]byte, max(min(2*len(s.buf), lastSegment), room))}
+	l.size += len(l.tail.buf)
+	s.end = l.told
+	s.next.Store(l.tail)
+	l.window = append(l.window, inWindow{weak.Make(s), len(s.buf)})
+	for l.size > logWindow && len(l.window) > 0 {
+		oldest := l.window[0]
+		l.window = l.window[1:]
+		l.size -= oldest.size
+		if s := oldest.segment.Value(); s != nil {
+			s.next.Store(gone)
+		}
+	}
+}
+
+// held returns how many bytes of the log are in memory, with those that only a watch keeps there.
+func (l *log) held() int {
+	bytes := len(l.tail.buf)
+	for _, w := range l.window {
+		if w.segment.Value() != nil {
+			bytes += w.size
+		}
+	}
+	return bytes
+}

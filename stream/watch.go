@@ -1,0 +1,140 @@
+package stream
+
+// Watch is one client's position in a text. Its methods belong to one goroutine.
+type Watch struct {
+	text    *Text
+	pending []byte // What the client is told before the log.
+	at      *segment
+	pos     int
+	bell    *bell // What Wait returned last.
+	resumed bool  // The client had a cursor.
+	reset   bool  // It did not hold.
+}
+
+// Watch returns the position of a client that has what lastEventID says, "" for nothing.
+func (t *Text) Watch(lastEventID string) *Watch {
+	t.mu.Lock()
+	from := resolve(lastEventID, t.head.Run, t.text)
+	n := t.since(Position{offset: from.offset})
+	w := &Watch{
+		text: t, at: t.log.tail, pos: int(t.log.tail.n.Load()),
+		resumed: lastEventID != "", reset: from.reset,
+	}
+	t.mu.Unlock()
+
+	// Encoded outside the lock: what was read under it does not change any more.
+	b := appendStart(make([]byte, 0, n.size()), t.head, from)
+	w.pending = n.appendEvents(b, t.head.Run)
+	return w
+}
+
+// news is what a text has beyond a position. What it refers to does not change.
+type news struct {
+	from   Position
+	text   []byte // From the start.
+	parts  []Part // Those that have changed.
+	closed bool
+	end    *End
+}
+
+// since belongs to holders of the text's mu.
+func (t *Text) since(p Position) news {
+	n := news{from: p, text: t.text, closed: t.closed && !p.closed}
+	for _, part := range t.parts {
+		if part.Seq > p.partSeq {
+			n.parts = append(n.parts, part)
+		}
+	}
+	if !p.ended {
+		n.end = t.end
+	}
+	return n
+}
+
+// size is room for the events: the text that is lacking, a little more for what has to be escaped, and what stands around it.
+func (n news) size() int {
+	lacking := len(n.text) - n.from.offset
+	return lacking + lacking/16 + 1<<10
+}
+
+// appendEvents appends the events that tell the news.
+func (n news) appendEvents(b []byte, run int) []byte {
+	for _, p := range n.parts {
+		b = appendData(b, p.Data)
+	}
+	if len(n.text) > 0 {
+		// A stream that has been started was told of the text with the first piece of it.
+		if !n.from.started || n.from.offset == 0 {
+			b = append(b, textStartFrame...)
+		}
+		b = appendText(b, run, n.text, n.from.offset)
+		if n.closed {
+			b = append(b, textEndFrame...)
+		}
+	}
+	if n.end != nil {
+		b = appendEnd(b, Cursor{run, len(n.text)}, *n.end)
+	}
+	return b
+}
+
+// Take returns the next bytes that are there, nil if there are none at present. They must not be changed.
+func (w *Watch) Take() []byte {
+	if b := w.pending; b != nil {
+		w.pending = nil
+		return b
+	}
+	for {
+		// next before n: if next is set, n is final.
+		next := w.at.next.Load()
+		if n := int(w.at.n.Load()); w.pos < n {
+			b := w.at.buf[w.pos:n]
+			w.pos = n
+			return b
+		}
+		switch next {
+		case nil:
+			return nil
+		case gone:
+			return w.catchUp()
+		}
+		w.at, w.pos = next, 0
+	}
+}
+
+// catchUp returns what a watch lacks whose next segment has left the window, and moves it to where that ends.
+func (w *Watch) catchUp() []byte {
+	c := w.at.caughtUp.Load()
+	if c == nil {
+		t := w.text
+		t.mu.Lock()
+		n := t.since(w.at.end)
+		c = &caughtUp{at: t.log.tail, pos: int(t.log.tail.n.Load())}
+		t.mu.Unlock()
+		c.events = n.appendEvents(make([]byte, 0, n.size()), t.head.Run)
+		w.at.caughtUp.Store(c)
+	}
+	w.at, w.pos = c.at, c.pos
+	return c.events
+}
+
+// Wait returns a channel that is closed when Take may have more, or nil and true when it never will.
+func (w *Watch) Wait() (more <-chan struct{}, over bool) {
+	t := w.text
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w.pending != nil || w.at != t.log.tail || w.pos < int(t.log.tail.n.Load()) {
+		return ready, false
+	}
+	if t.over() {
+		return nil, true
+	}
+	w.bell = t.await()
+	return w.bell.c, false
+}
+
+// exhausted reports whether all has been taken of a text that is over.
+func (w *Watch) exhausted() bool {
+	// ended first: what the log has then is all that there will be.
+	return w.text.ended.Load() && w.pending == nil && w.at.next.Load() == nil && w.pos == int(w.at.n.Load())
+}
