@@ -271,7 +271,7 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	f := newFixture(t, llmtest.NewLive())
 	owner := chat.Owner{OrganizationID: f.alice.OrganizationID, UserID: f.alice.ID}
 	other := uuid.New()
-	if err := f.db.Heartbeat(t.Context(), other); err != nil {
+	if _, err := f.db.Renew(t.Context(), other, nil); err != nil {
 		t.Fatal(err)
 	}
 	begin := func() chat.Begun {

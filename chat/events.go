@@ -1,6 +1,10 @@
 package chat
 
-import "github.com/google/uuid"
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
 
 // Events is told what has become of threads and messages once it is committed, each time with the whole record as it is
 // then, so that every tab and device of its owner can show the same. Its methods are called from many goroutines and
@@ -27,3 +31,37 @@ type noEvents struct{}
 func (noEvents) ThreadChanged(Owner, Thread)    {}
 func (noEvents) ThreadDeleted(Owner, uuid.UUID) {}
 func (noEvents) MessageChanged(Owner, Message)  {}
+
+// tellBegun tells of a question that was stored, and then lets its end be told.
+func (s *Service) tellBegun(g *generation, b Begun) {
+	s.events.ThreadChanged(g.owner, b.Thread)
+	s.events.MessageChanged(g.owner, b.Question)
+	s.events.MessageChanged(g.owner, b.Answer)
+	close(g.told)
+}
+
+// tellEnded tells how an answer that was stored ended. It belongs to the generation's goroutine, at a time when nobody
+// waits for it.
+func (s *Service) tellEnded(g *generation) {
+	if s.events == (noEvents{}) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
+	defer cancel()
+	if message, err := s.store.FindMessage(ctx, g.owner, g.answer.ID); err == nil {
+		s.events.MessageChanged(g.owner, message)
+	}
+	s.tellThread(g)
+}
+
+// tellThread tells what the generation's thread is now. If it cannot be read, the tabs find out when they look next.
+func (s *Service) tellThread(g *generation) {
+	if s.events == (noEvents{}) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
+	defer cancel()
+	if thread, err := s.store.FindThread(ctx, g.owner, g.threadID); err == nil {
+		s.events.ThreadChanged(g.owner, thread)
+	}
+}

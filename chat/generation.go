@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/llm"
@@ -21,86 +25,163 @@ type job struct {
 	titled   bool // The thread has a title.
 	prompt   prompt
 	answer   Message // Id, thread, question and run.
+	since    time.Time
+	place    *place
 }
 
 // generation is the writing of one answer by this server, from the question to the stored text. Its goroutine is owned
 // by the Service and by nobody's request.
 type generation struct {
 	job
+	life   context.Context // Carries what logs and traces tell of the request; ended by Stop only.
 	text   *stream.Text
-	stored chan bool // Receives once whether the question was stored. What ends earlier waits for it.
+	span   trace.Span
+	state  atomic.Int32  // How far it is: begun … lost.
+	stored chan bool     // Receives once whether the question was stored. What ends earlier waits for it.
+	told   chan struct{} // Closed when Events knows of its beginning.
 	cancel context.CancelCauseFunc
+
+	// These belong to the generation's goroutine.
+	length int  // Bytes of text.
+	cut    bool // The text has reached its limit.
 }
 
-// launch starts a generation. Its answer is shown to nobody who does not know its id.
-func (s *Service) launch(j job) (*generation, error) {
-	ctx, cancel := context.WithCancelCause(s.root)
-	g := &generation{job: j, stored: make(chan bool, 1), cancel: cancel}
+// The states of a generation.
+const (
+	begun   int32 = iota // Its question is not known to be stored.
+	writing              // It is this server's own as long as the lease holds.
+	ending               // Its end is being stored, by which it turns out whether it was this server's own.
+	lost                 // It was dropped.
+)
+
+// launch starts a generation. Its answer is shown to nobody who does not know its id. ctx is the request's, which the
+// generation survives.
+func (s *Service) launch(ctx context.Context, j job) (*generation, error) {
+	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
+	life, span := s.tracer.Start(life, "chat.generation", trace.WithNewRoot(), trace.WithLinks(trace.LinkFromContext(ctx)),
+		trace.WithAttributes(attributes(j.threadID, j.answer.ID, j.run)...))
+	own, cancel := context.WithCancelCause(life)
+	g := &generation{job: j, life: life, span: span, stored: make(chan bool, 1), told: make(chan struct{}), cancel: cancel}
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
-		cancel(errShutdown)
-		return nil, fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+		s.places.leave(j.place)
+		span.End()
+		endLife(errShutdown)
+		return nil, s.refusal(RefusedStopping)
 	}
 	s.running[j.answer.ID] = g
 	s.jobs.Add(1)
 	s.mu.Unlock()
 
 	g.text = s.hub.Open(head(j.answer))
+	s.metrics.GenerationBegan()
 	go func() {
 		defer s.jobs.Done()
-		defer cancel(nil)
-		s.generate(ctx, g)
+		defer endLife(nil)
+		defer context.AfterFunc(s.root, func() { endLife(errShutdown) })()
+		outcome, tokens := s.generate(own, g)
+		s.places.leave(j.place)
 		s.mu.Lock()
 		if s.running[j.answer.ID] == g {
 			delete(s.running, j.answer.ID)
 		}
 		s.mu.Unlock()
 		s.hub.Close(g.text)
+		s.metrics.GenerationEnded(outcome, time.Since(j.since), tokens)
+		span.SetAttributes(attribute.String("chat.outcome", outcome))
+		span.End()
 	}()
 	return g, nil
 }
 
-// generate belongs to the generation's goroutine.
-func (s *Service) generate(ctx context.Context, g *generation) {
-	result, err := s.ask(ctx, g)
+// generate belongs to the generation's goroutine. It returns one of the outcomes of Metrics, and the tokens of an answer
+// that was stored.
+func (s *Service) generate(ctx context.Context, g *generation) (ended string, tokens int) {
+	var result llm.Result
+	err := g.place.wait(ctx)
+	if err == nil {
+		result, err = s.ask(ctx, g)
+	}
 	if !<-g.stored {
-		return
+		return OutcomeDropped, 0
 	}
-	if err != nil && errors.Is(context.Cause(ctx), errShutdown) {
-		return // Another server, or this one when it is back, writes the next run.
+	<-g.told
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errShutdown):
+		return OutcomeHandedOver, 0 // Another server, or this one when it is back, writes the next run.
+	case !g.state.CompareAndSwap(writing, ending):
+		return OutcomeDropped, 0
 	}
-	outcome := g.outcome(ctx, result, err)
-	if outcome.Failure != nil {
-		s.log.Warn("generation failed", "message_id", g.answer.ID, "thread_id", g.threadID, "run", g.run, "err", err)
+	o := g.outcome(ctx, result, err)
+	o.ServerID = s.serverID
+	if o.Failure != nil {
+		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.threadID, "run", g.run, "err", err)
 	}
-	outcome.ServerID = s.serverID
-	if !s.keep(ctx, g, outcome) {
-		return
+	if o, err = s.keep(ctx, g, o); err != nil {
+		if errors.Is(context.Cause(ctx), errShutdown) {
+			return OutcomeHandedOver, 0
+		}
+		return OutcomeDropped, 0
 	}
-	s.finish(ctx, g, outcome)
+	g.span.AddEvent("stored")
+	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
+		attribute.Int("llm.output_tokens", o.OutputTokens))
+	s.finish(ctx, g, o)
+	switch {
+	case o.Failure != nil:
+		return OutcomeFailed, o.OutputTokens
+	case o.FinishReason == FinishStopped:
+		return OutcomeStopped, o.OutputTokens
+	}
+	return OutcomeSuccess, o.OutputTokens
 }
 
 // ask has the model write the answer into the text.
 func (s *Service) ask(ctx context.Context, g *generation) (llm.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	length, over := 0, false
+	g.span.AddEvent("asked")
 	result, err := s.model.Stream(ctx, llm.Request{Messages: g.prompt.messages}, func(delta string) {
-		if length += len(delta); length > s.cfg.MaxAnswer {
-			if !over {
-				over = true
-				cancel(errTooLong)
-			}
-			return
+		s.publish(g, delta)
+		if g.cut {
+			cancel(errTooLong)
 		}
-		// PostgreSQL stores every character but NUL; what is seen live must be what is stored.
-		g.text.AppendText(strings.ReplaceAll(delta, "\x00", "\uFFFD"))
 	})
-	if over {
+	if g.length > 0 {
+		g.span.AddEvent("last token")
+	}
+	if g.cut {
 		result.FinishReason, err = llm.FinishLength, nil
 	}
 	return result, err
+}
+
+// publish adds what the model says to the text, up to its limit. It belongs to the generation's goroutine.
+func (s *Service) publish(g *generation, delta string) {
+	if g.cut || delta == "" {
+		return
+	}
+	if g.cut = g.length+len(delta) > s.cfg.MaxAnswer; g.cut {
+		delta = cutAtRune(delta, s.cfg.MaxAnswer-g.length)
+	}
+	first := g.length == 0
+	g.length += len(delta)
+	s.confirm()
+	// PostgreSQL stores every character but NUL; what is seen live must be what is stored.
+	g.text.AppendText(strings.ReplaceAll(delta, "\x00", "\uFFFD"))
+	if first {
+		s.metrics.FirstToken(time.Since(g.since))
+		g.span.AddEvent("first token")
+	}
+}
+
+// cutAtRune returns the characters of a text that fit into so many bytes.
+func cutAtRune(text string, size int) string {
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size]
 }
 
 // outcome says how the generation ended, from what the model returned and why its context ended.
@@ -118,51 +199,28 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 		o.Status, o.FinishReason = StatusFailed, FinishError
 		o.Failure = &Failure{Code: string(fault.CodeOf(err)), Detail: fault.DetailOf(err), Retryable: llm.Retryable(err)}
 		if o.Failure.Detail == "" {
-			o.Failure = &Failure{
-				Code: string(fault.Internal), Detail: "回答の作成中に問題が発生しました。もう一度お試しください。", Retryable: true,
-			}
+			o.Failure = unknownFailure()
 		}
 	}
 	return o
 }
 
-// keep stores the outcome, trying again until the database takes it, and reports whether it did. If another server
-// has taken the generation over, or the thread is gone, what was written here counts for nothing.
-func (s *Service) keep(ctx context.Context, g *generation, outcome Outcome) bool {
-	pause := 50 * time.Millisecond
-	for {
-		err := s.endGeneration(ctx, outcome)
-		switch {
-		case err == nil:
-			return true
-		case errors.Is(err, ErrStaleRun):
-			s.log.Info("generation dropped: it is no longer current", "message_id", g.answer.ID, "run", g.run)
-			return false
-		}
-		s.log.Error("storing an answer failed, trying again", "message_id", g.answer.ID, "run", g.run, "err", err)
-		select {
-		case <-time.After(pause):
-			pause = min(2*pause, s.cfg.StoreRetry)
-		case <-s.root.Done():
-			return false
-		}
+func unknownFailure() *Failure {
+	return &Failure{
+		Code: string(fault.Internal), Detail: "回答の作成中に問題が発生しました。もう一度お試しください。", Retryable: true,
 	}
 }
 
-func (s *Service) endGeneration(ctx context.Context, outcome Outcome) error {
-	// A stopped generation is stored like any other.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
-	defer cancel()
-	return s.store.EndGeneration(ctx, outcome)
-}
-
-// finish tells the watches how a stored answer ended. A thread without a title is given one first: the text is closed
-// before, so that nobody waits for it.
+// finish tells the watches, and the owner's other tabs, how a stored answer ended. A thread without a title is given one
+// first: the text is closed before, so that nobody waits for it. What is stored is this server's for good: nothing of this
+// has to be confirmed.
 func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
 	g.text.CloseText()
+	s.tellEnded(g)
 	if !g.titled {
 		if title := s.title(ctx, g, o); title != "" {
 			g.text.PutTitle(title)
+			s.tellThread(g)
 		}
 	}
 	answer := g.answer
@@ -187,11 +245,11 @@ func (s *Service) title(ctx context.Context, g *generation, o Outcome) string {
 	if title == "" {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(s.root, commitTimeout)
+	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
 	defer cancel()
 	given, err := s.store.TitleThread(ctx, g.owner, g.threadID, title)
 	if err != nil {
-		s.log.Warn("storing a title failed", "thread_id", g.threadID, "err", err)
+		s.log.WarnContext(ctx, "storing a title failed", "thread_id", g.threadID, "err", err)
 	}
 	if !given {
 		return ""
@@ -204,7 +262,7 @@ func (s *Service) makeTitle(ctx context.Context, g *generation, answer string) s
 	limit := s.cfg.TitleTimeout
 	if errors.Is(context.Cause(ctx), errStopped) {
 		// Whoever stops the answer still wants to find the thread again, and does not want to wait.
-		ctx, limit = s.root, min(limit, stoppedTitleTimeout)
+		ctx, limit = g.life, min(limit, stoppedTitleTimeout)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -215,7 +273,7 @@ func (s *Service) makeTitle(ctx context.Context, g *generation, answer string) s
 		}
 	})
 	if err != nil {
-		s.log.Warn("making a title failed, taking the question", "thread_id", g.threadID, "err", err)
+		s.log.WarnContext(ctx, "making a title failed, taking the question", "thread_id", g.threadID, "err", err)
 		return ""
 	}
 	return trimTitle(made.String())

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/skill"
@@ -57,17 +60,29 @@ func (q Question) validate() error {
 	return nil
 }
 
-// commitTimeout bounds a transaction of the Service's own: one that stores a question does not end with the request,
-// because a client that leaves must find its question. It is shorter than a lease: what a sweep has found out must still
-// hold when it is written.
+// commitTimeout bounds a transaction of the Service's own, and all that a Send does: the storing of a question does not
+// end with the request, because a client that leaves must find its question. It is shorter than a lease: what a sweep has
+// found out must still hold when it is written.
 const commitTimeout = 5 * time.Second
 
 // Send stores a question and starts its answer, or finds what the same request has begun before. It returns when the
-// question is stored.
-func (s *Service) Send(ctx context.Context, owner Owner, q Question) (Exchange, error) {
+// question is stored, within commitTimeout.
+func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange Exchange, err error) {
+	ctx, span := s.tracer.Start(ctx, "chat.send")
+	defer func() {
+		if err != nil {
+			span.SetStatus(codes.Error, string(fault.CodeOf(err)))
+		} else {
+			span.SetAttributes(attributes(q.ThreadID, exchange.Answer.ID, exchange.Answer.Run)...)
+		}
+		span.End()
+	}()
 	if err := q.validate(); err != nil {
 		return Exchange{}, err
 	}
+	since := time.Now()
+	ctx, cancel := context.WithDeadline(ctx, since.Add(commitTimeout))
+	defer cancel()
 	// One at a time in a thread: of several copies of a request the first begins and the others find it.
 	leave, err := s.enter(ctx, turn{owner.UserID, q.ThreadID})
 	if err != nil {
@@ -87,8 +102,16 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (Exchange, 
 	if err != nil {
 		return Exchange{}, err
 	}
-	p.begin.RequestHash = hash
+	p.begin.RequestHash, p.since = hash, since
 	return s.begin(ctx, p)
+}
+
+// attributes names a generation in traces.
+func attributes(threadID, answerID uuid.UUID, run int) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.String("chat.thread_id", threadID.String()), attribute.String("chat.message_id", answerID.String()),
+		attribute.Int("chat.run", run),
+	}
 }
 
 // turn is what Sends take one after the other. It names the person too: nobody waits in a thread that is not theirs.
@@ -116,6 +139,9 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 		select {
 		case <-busy:
 		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return nil, fault.Wrap(ctx.Err(), fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
+			}
 			return nil, fault.Wrap(ctx.Err(), fault.Canceled, "接続が切れました。")
 		}
 	}
@@ -127,6 +153,7 @@ type prepared struct {
 	questionID uuid.UUID // The new question, or the one that is asked again.
 	prompt     prompt
 	titled     bool // The thread has a title.
+	since      time.Time
 }
 
 func (s *Service) prepare(ctx context.Context, owner Owner, q Question, thread Thread, history []Message) (prepared, error) {
@@ -193,21 +220,33 @@ func render(sk skill.Skill, q Question) (content, prompt string, err error) {
 // begin stores a question while the model is already being asked, and returns once it is stored. If it is refused, the
 // model's answer is dropped; nobody has seen it.
 func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
-	g, err := s.launch(job{
+	place, err := s.admit(p.begin.Owner.UserID)
+	if err != nil {
+		return Exchange{}, err
+	}
+	g, err := s.launch(ctx, job{
 		owner: p.begin.Owner, threadID: p.begin.ThreadID, run: 1, titled: p.titled, prompt: p.prompt,
 		answer: Message{ID: p.begin.AnswerID, ThreadID: p.begin.ThreadID, QuestionID: &p.questionID, Run: 1},
+		since:  p.since, place: place,
 	})
 	if err != nil {
 		return Exchange{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	began := time.Now()
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), p.since.Add(commitTimeout))
 	defer cancel()
-	begun, err := s.store.BeginGeneration(ctx, p.begin)
-	stored := err == nil && !begun.Existing
-	g.stored <- stored
-	if !stored {
-		g.cancel(errRefused)
-		return begun.Exchange, err
+	b, err := s.store.BeginGeneration(ctx, p.begin)
+	if err == nil && time.Since(began) > max(s.cfg.Lease, commitTimeout) {
+		// This server was held up, and another one may have taken the generation over since. The sweep finds out.
+		err = fault.Errorf(fault.Unavailable, "サーバーの応答が遅れています。もう一度お試しください。")
 	}
-	return begun.Exchange, nil
+	if err != nil || b.Existing {
+		g.stored <- false
+		g.cancel(errRefused)
+		return b.Exchange, err
+	}
+	g.state.Store(writing)
+	g.stored <- true
+	s.jobs.Go(func() { s.tellBegun(g, b) })
+	return b.Exchange, nil
 }

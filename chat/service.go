@@ -21,13 +21,17 @@ import (
 // Config tunes the Service. The zero value of a field means its default.
 type Config struct {
 	Lease        time.Duration // A server silent for longer is dead. Default 8 s.
-	Heartbeat    time.Duration // How often this server says that it lives. Default 2 s.
+	Heartbeat    time.Duration // How often this server says that it lives. Default 1 s, and 2 s if Alone.
 	Sweep        time.Duration // How often it looks for the generations of dead servers. Default 1 s.
 	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
 	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
 	TitleTimeout time.Duration // Default 10 s.
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
 	HistoryBytes int           // Bytes of earlier messages that the model is given. Default 48 KiB.
+
+	MaxGenerations int   // At once; as many again wait for a place. Default 1000.
+	MaxPerPerson   int   // That one person has running or waiting. Default 10.
+	MaxLiveText    int64 // Bytes of texts that are being written or followed; past it nothing new begins. Default 512 MiB.
 
 	// Alone says that no other server shares the database: whatever was running when this one starts is dead.
 	Alone bool
@@ -40,7 +44,10 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	set(&c.Lease, 8*time.Second)
-	set(&c.Heartbeat, 2*time.Second)
+	if c.Alone {
+		set(&c.Heartbeat, 2*time.Second)
+	}
+	set(&c.Heartbeat, time.Second)
 	set(&c.Sweep, time.Second)
 	set(&c.StoreRetry, 5*time.Second)
 	set(&c.Patience, 5*time.Second)
@@ -50,6 +57,15 @@ func (c Config) withDefaults() Config {
 	}
 	if c.HistoryBytes <= 0 {
 		c.HistoryBytes = 48 << 10
+	}
+	if c.MaxGenerations <= 0 {
+		c.MaxGenerations = 1000
+	}
+	if c.MaxPerPerson <= 0 {
+		c.MaxPerPerson = 10
+	}
+	if c.MaxLiveText <= 0 {
+		c.MaxLiveText = 512 << 20
 	}
 	return c
 }
@@ -90,7 +106,9 @@ type Service struct {
 
 	root    context.Context // Of every generation; ended by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
-	sweeper sync.WaitGroup // The goroutine started by Start.
+	sweeper sync.WaitGroup // The goroutines started by Start.
+	lease   lease
+	places  *places
 
 	mu       sync.Mutex
 	stopping bool                      // Guarded by mu. No new generations.
@@ -110,10 +128,12 @@ func NewService(n Needs, cfg Config) *Service {
 	if n.Tracer == nil {
 		n.Tracer = noop.NewTracerProvider().Tracer("")
 	}
+	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
+		lease: lease{began: time.Now()}, places: newPlaces(cfg.MaxGenerations, cfg.MaxPerPerson),
 		store: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, events: n.Events,
-		metrics: n.Metrics, tracer: n.Tracer, cfg: cfg.withDefaults(),
+		metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),
 	}
@@ -128,7 +148,12 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, skillID uuid.UU
 	if err != nil {
 		return Thread{}, err
 	}
-	return s.store.CreateThread(ctx, owner, NewThread{ID: newID(), SkillID: skillID, Title: title, RequestID: requestID})
+	id := newID()
+	thread, err := s.store.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
+	if err == nil && thread.ID == id { // Else it was there.
+		s.events.ThreadChanged(owner, thread)
+	}
+	return thread, err
 }
 
 // ListThreads returns a page of the owner's threads, last touched first.
@@ -150,21 +175,35 @@ func (s *Service) RenameThread(ctx context.Context, owner Owner, id uuid.UUID, t
 	if title == "" {
 		return Thread{}, fault.InvalidField("title", "タイトルを入力してください。")
 	}
-	return s.store.RenameThread(ctx, owner, id, title)
+	return s.changed(owner)(s.store.RenameThread(ctx, owner, id, title))
 }
 
 // TouchThread moves a thread to the top of the list.
 func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
-	return s.store.TouchThread(ctx, owner, id)
+	return s.changed(owner)(s.store.TouchThread(ctx, owner, id))
+}
+
+// changed returns a function that tells of a thread that was changed, and returns what it is given.
+func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
+	return func(thread Thread, err error) (Thread, error) {
+		if err == nil {
+			s.events.ThreadChanged(owner, thread)
+		}
+		return thread, err
+	}
 }
 
 // DeleteThread deletes a thread and ends what is being written in it.
 func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) error {
 	answers, err := s.store.DeleteThread(ctx, owner, id)
-	for _, answer := range answers {
-		s.stopLocal(answer)
+	if err != nil {
+		return err
 	}
-	return err
+	for _, answer := range answers {
+		s.stop(answer)
+	}
+	s.events.ThreadDeleted(owner, id)
+	return nil
 }
 
 // ListMessages returns a page of a thread's messages, newest first.
@@ -177,167 +216,21 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 	if utf8.RuneCountInString(feedback.Comment) > MaxComment {
 		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", MaxComment)
 	}
-	return s.store.GiveFeedback(ctx, owner, messageID, feedback)
-}
-
-// StopMessage ends the writing of an answer; what has been written is kept. An answer that is complete stays as it is.
-func (s *Service) StopMessage(ctx context.Context, owner Owner, messageID uuid.UUID) error {
-	// The request is stored first: if this server dies now, the one that takes over stops it.
-	running, err := s.store.RequestStop(ctx, owner, messageID)
-	if err != nil || !running {
+	if err := s.store.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
 		return err
 	}
-	s.stopLocal(messageID)
+	if s.events != (noEvents{}) {
+		if message, err := s.store.FindMessage(ctx, owner, messageID); err == nil {
+			s.events.MessageChanged(owner, message)
+		}
+	}
 	return nil
-}
-
-func (s *Service) stopLocal(messageID uuid.UUID) {
-	s.mu.Lock()
-	g := s.running[messageID]
-	s.mu.Unlock()
-	if g != nil {
-		g.cancel(errStopped)
-	}
-}
-
-// Attachment is a way to follow an answer.
-type Attachment struct {
-	Text   *stream.Text    // What to watch; nil while nobody writes the answer.
-	Opened <-chan struct{} // Closed when it is worth attaching again. Set if Text is nil.
-	Leave  func()          // To be called when the caller no longer watches Text, or waits for Opened.
-
-	// Patience is after how long it is worth attaching again in any case: another server may have completed the answer,
-	// or its thread is gone.
-	Patience time.Duration
-}
-
-// Attach finds the text of an answer: the live one, or the stored one when it is complete.
-func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) (Attachment, error) {
-	interest := s.hub.Join(messageID.String())
-	attachment, err := s.attach(ctx, owner, messageID, interest)
-	if err != nil {
-		interest.Leave()
-	}
-	return attachment, err
-}
-
-func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment, error) {
-	message, err := s.store.FindMessage(ctx, owner, messageID)
-	if err == nil && message.Role != RoleAssistant {
-		err = ErrNoMessage
-	}
-	if err != nil {
-		return Attachment{}, err
-	}
-	if text := interest.Text(); text != nil {
-		return Attachment{Text: text, Leave: interest.Leave}, nil
-	}
-	if !message.Status.Terminal() {
-		// It may have ended, and left the hub, since it was read: the hub is left after the answer is stored.
-		if message, err = s.store.FindMessage(ctx, owner, messageID); err != nil {
-			return Attachment{}, err
-		}
-	}
-	if message.Status.Terminal() {
-		return Attachment{Text: replay(message), Leave: interest.Leave}, nil
-	}
-	interest.Mirror()
-	return Attachment{Opened: interest.Opened(), Leave: interest.Leave, Patience: s.cfg.Patience}, nil
-}
-
-// Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written here
-// or when it was complete.
-func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
-	interest := s.hub.Join(answer.ID.String())
-	if text := interest.Text(); text != nil {
-		return Attachment{Text: text, Leave: interest.Leave}, nil
-	}
-	if answer.Status.Terminal() {
-		return Attachment{Text: replay(answer), Leave: interest.Leave}, nil
-	}
-	attachment, err := s.attach(ctx, owner, answer.ID, interest)
-	if err != nil {
-		interest.Leave()
-	}
-	return attachment, err
-}
-
-// WaitFor returns the exchange that an answer belongs to once it is complete.
-func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
-	for !exchange.Answer.Status.Terminal() {
-		attachment, err := s.Attach(ctx, owner, exchange.Answer.ID)
-		if err != nil {
-			return Exchange{}, err
-		}
-		if attachment.Text != nil {
-			err = attachment.Text.WaitClosed(ctx)
-		} else {
-			select {
-			case <-attachment.Opened:
-			case <-time.After(attachment.Patience):
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-		}
-		attachment.Leave()
-		if err != nil {
-			return Exchange{}, fault.Wrap(err, fault.Canceled, "接続が切れました。")
-		}
-		if exchange.Answer, err = s.store.FindMessage(ctx, owner, exchange.Answer.ID); err != nil {
-			return Exchange{}, err
-		}
-	}
-	return exchange, nil
-}
-
-// replay returns a complete answer as a text that can be watched.
-func replay(m Message) *stream.Text {
-	text := stream.NewText(head(m))
-	for _, step := range m.Steps {
-		text.PutStep(step.Kind, string(step.Status), step.Detail)
-	}
-	for _, c := range m.Citations {
-		text.PutSource(source(c))
-	}
-	text.AppendText(m.Content)
-	text.Finish(end(m))
-	return text
-}
-
-func source(c Citation) stream.Source {
-	return stream.Source{
-		SourceID: c.ChunkEmbeddingID.String(), MediaType: "text/plain", Title: c.Filename, Filename: c.Filename,
-		Index: c.Index, Page: c.Page,
-	}
-}
-
-func head(m Message) stream.Head {
-	metadata := map[string]any{"thread_id": m.ThreadID}
-	if m.QuestionID != nil {
-		metadata["user_message_id"] = *m.QuestionID
-	}
-	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: metadata}
-}
-
-// end returns how a stream ends for an answer that is complete.
-func end(m Message) stream.End {
-	switch {
-	case m.Status == StatusFailed && m.Failure != nil:
-		return stream.End{
-			Outcome: stream.Failed, ErrorText: m.Failure.Detail, Code: m.Failure.Code, Retryable: m.Failure.Retryable,
-		}
-	case m.FinishReason == FinishStopped:
-		return stream.End{Outcome: stream.Aborted, Reason: string(FinishStopped)}
-	}
-	return stream.End{
-		Outcome: stream.Finished, FinishReason: string(m.FinishReason),
-		Metadata: map[string]any{"usage": map[string]int{"input_tokens": m.InputTokens, "output_tokens": m.OutputTokens}},
-	}
 }
 
 var (
 	errStopped  = errors.New("chat: stopped by its owner")
 	errShutdown = errors.New("chat: the server stops")
 	errRefused  = errors.New("chat: the question was not stored")
+	errLost     = errors.New("chat: no longer this server's")
 	errTooLong  = errors.New("chat: the answer exceeds its limit")
 )

@@ -51,7 +51,8 @@ type Looked struct {
 // Begun is what BeginGeneration answers.
 type Begun struct {
 	Exchange
-	Existing bool // The request was known: nothing was written, and the exchange is the one of then, as it is now.
+	Existing bool   // The request was known: nothing was written, and the exchange is the one of then, as it is now.
+	Thread   Thread // As it is now. Empty if Existing.
 }
 
 // Outcome is how a generation ended.
@@ -68,6 +69,18 @@ type Outcome struct {
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
+}
+
+// Held names a run of a generation.
+type Held struct {
+	MessageID uuid.UUID
+	Run       int
+}
+
+// Renewal is what Renew answers.
+type Renewal struct {
+	Lost    []uuid.UUID // No longer this server's own: taken over, ended, or gone with their thread.
+	Stopped []uuid.UUID // This server's own, whose owners want them to end.
 }
 
 // Job is a generation that this server has to run, with all that it needs to know.
@@ -132,14 +145,12 @@ type Store interface {
 
 	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread is
 	// gone, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no error: the
-	// first try may have been stored although it was reported as failed.
+	// first try may have been stored although it was reported as failed. fault.Invalid says that this outcome can never be
+	// stored.
 	EndGeneration(ctx context.Context, outcome Outcome) error
 
 	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
-
-	// StopRequests returns the answers that a server writes and whose owners want them to end.
-	StopRequests(ctx context.Context, serverID uuid.UUID) ([]uuid.UUID, error)
 
 	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first, the newest messages
 	// that limit allows: questions, and answers that are complete and have text, without those that were
@@ -149,15 +160,22 @@ type Store interface {
 	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
 	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
 
-	// Heartbeat notes that a server lives, and creates its row if it has none.
-	Heartbeat(ctx context.Context, serverID uuid.UUID) error
+	// Renew notes that a server lives, creating its row if it has none, and says what has become of the generations that it
+	// believes to hold, in one round trip. What it does not name as lost is the server's own, and stays so for a lease from
+	// when the call began.
+	Renew(ctx context.Context, serverID uuid.UUID, held []Held) (Renewal, error)
+
+	// EndedRuns returns those of some runs that will not go on: ended some time ago, gone, or followed by a later run. A run
+	// of 0 stands for whichever is current.
+	EndedRuns(ctx context.Context, runs []Held, ago time.Duration) ([]uuid.UUID, error)
 
 	// RemoveServer takes a server off the list: its generations can be taken over at once.
 	RemoveServer(ctx context.Context, serverID uuid.UUID) error
 
 	// TakeOver makes generations of dead servers this server's own, each as the next run, and returns them: those whose
 	// server's last heartbeat is older than lease or has no row, and this server's own that began more than lease ago and
-	// are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by one with SKIP LOCKED, so that several
-	// servers share the work. Servers that are long dead are removed.
+	// are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by one with
+	// SKIP LOCKED, so that several servers share the work. A server whose generations are taken cannot renew meanwhile.
+	// Servers that are long dead are removed.
 	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]Job, error)
 }

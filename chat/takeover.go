@@ -7,28 +7,42 @@ import (
 	"github.com/google/uuid"
 )
 
-// takeOverBatch is how many generations one sweep takes at most; those that are left go to the next, or to another
-// server.
-const takeOverBatch = 50
+const (
+	// takeOverBatch is how many generations one sweep takes at most; those that are left go to the next, or to another
+	// server.
+	takeOverBatch = 50
+
+	// maxRuns is how often an answer is begun. One whose servers die so often may be what they die of.
+	maxRuns = 10
+)
 
 // Start makes this server known and begins to take over what dead servers left. It returns when the server is known.
 func (s *Service) Start(ctx context.Context) error {
-	if err := s.store.Heartbeat(ctx, s.serverID); err != nil {
+	if err := s.renew(); err != nil {
 		return err
 	}
 	if s.cfg.Alone {
 		s.sweep(ctx, 0)
 	}
+	stops := s.feed.Subscribe(topicStop)
+	s.sweeper.Go(func() { s.obeyStops(stops) })
+	s.sweeper.Go(s.keepLease)
 	s.sweeper.Go(s.watchOver)
 	return nil
 }
 
-// Stop refuses new generations, gives the running ones until the context ends, and hands what is left to other servers,
-// or to the next start: their watches end without a terminal event, and their clients come back.
-func (s *Service) Stop(ctx context.Context) {
+// BeginStop refuses new generations. Those that run go on, and so does the lease. It may be called before Stop, more than
+// once.
+func (s *Service) BeginStop() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.stopping = true
-	s.mu.Unlock()
+}
+
+// Stop refuses new generations, gives the running ones until the context ends, and hands what is left to other servers,
+// which take it at once, or to the next start: their watches end without a terminal event, and their clients come back.
+func (s *Service) Stop(ctx context.Context) {
+	s.BeginStop()
 	done := make(chan struct{})
 	go func() {
 		s.jobs.Wait()
@@ -44,61 +58,51 @@ func (s *Service) Stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err := s.store.RemoveServer(ctx, s.serverID); err != nil {
-		s.log.Warn("taking the server off the list failed; its lease will run out", "err", err)
+		s.log.WarnContext(ctx, "taking the server off the list failed; its lease will run out", "err", err)
 	}
 }
 
-// Running returns how many answers this server is writing.
-func (s *Service) Running() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.running)
+// Stats returns what this server does at the moment.
+func (s *Service) Stats() Stats {
+	running, waiting, _ := s.places.stats()
+	return Stats{Running: running, Waiting: waiting}
 }
 
-// watchOver says that this server lives and looks for the generations of dead ones until the Service stops.
-func (s *Service) watchOver() {
+// keepLease says that this server lives until the Service stops, and learns what has become of its generations. Nothing
+// else may hold it up.
+func (s *Service) keepLease() {
 	heartbeat := time.NewTicker(s.cfg.Heartbeat)
 	defer heartbeat.Stop()
+	for {
+		select {
+		case <-s.root.Done():
+			return
+		case <-heartbeat.C:
+			_ = s.renew() // It has logged its error.
+		}
+	}
+}
+
+// watchOver looks for the generations of dead servers, and for mirrors of what has ended, until the Service stops.
+func (s *Service) watchOver() {
 	sweep := time.NewTicker(s.cfg.Sweep)
 	defer sweep.Stop()
 	for {
 		select {
 		case <-s.root.Done():
 			return
-		case <-heartbeat.C:
-			ctx, cancel := context.WithTimeout(s.root, commitTimeout)
-			if err := s.store.Heartbeat(ctx, s.serverID); err != nil {
-				s.log.Error("heartbeat failed", "err", err)
-			}
-			cancel()
 		case <-sweep.C:
-			s.obeyStops(s.root)
 			s.sweep(s.root, s.cfg.Lease)
+			s.sweepMirrors(s.root)
 		}
 	}
 }
 
-// obeyStops ends the generations whose owners asked another server to stop them. Where all share one server, stopping is
-// done when it is asked for, and there is nothing to be found.
-func (s *Service) obeyStops(ctx context.Context) {
-	if s.cfg.Alone || s.Running() == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
-	answers, err := s.store.StopRequests(ctx, s.serverID)
-	if err != nil {
-		s.log.Error("looking for requests to stop failed", "err", err)
-	}
-	for _, answer := range answers {
-		s.stopLocal(answer)
-	}
-}
-
-// sweep takes over generations whose server has been silent for longer than lease, and runs them.
+// sweep takes over generations whose server has been silent for longer than lease, as many as can be run, and runs them.
 func (s *Service) sweep(ctx context.Context, lease time.Duration) {
+	_, _, free := s.places.stats()
 	s.mu.Lock()
-	if s.stopping {
+	if s.stopping || free == 0 {
 		s.mu.Unlock()
 		return
 	}
@@ -110,22 +114,32 @@ func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	jobs, err := s.store.TakeOver(ctx, s.serverID, held, lease, takeOverBatch)
+	began := time.Now()
+	jobs, err := s.store.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch))
 	if err != nil {
-		s.log.Error("looking for abandoned generations failed", "err", err)
+		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
 		return
 	}
+	if len(jobs) > 0 {
+		s.metrics.TookOver(len(jobs))
+	}
 	for _, j := range jobs {
-		if err := s.resume(ctx, j); err != nil {
+		if err := s.resume(ctx, j, began); err != nil {
 			// It stays this server's and unheld: a later sweep finds it again.
-			s.log.Error("taking over a generation failed", "message_id", j.Answer.ID, "run", j.Run, "err", err)
+			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", j.Answer.ID, "run", j.Run, "err", err)
 		}
 	}
 }
 
 // resume runs a generation that was taken over, from the start and as the next run.
-func (s *Service) resume(ctx context.Context, j Job) error {
-	s.log.Info("taking over a generation", "message_id", j.Answer.ID, "thread_id", j.ThreadID, "run", j.Run)
+func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
+	s.log.InfoContext(ctx, "taking over a generation", "message_id", j.Answer.ID, "thread_id", j.ThreadID, "run", j.Run)
+	if j.Run > maxRuns {
+		return s.store.EndGeneration(ctx, Outcome{
+			MessageID: j.Answer.ID, Run: j.Run, ServerID: s.serverID, Status: StatusFailed, FinishReason: FinishError,
+			Failure: unknownFailure(),
+		})
+	}
 	thread, err := s.store.FindThread(ctx, j.Owner, j.ThreadID)
 	if err != nil {
 		return err
@@ -138,15 +152,21 @@ func (s *Service) resume(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
+	if time.Since(since) > max(s.cfg.Lease, commitTimeout) {
+		return context.DeadlineExceeded // Held up: another server may have taken it over in turn.
+	}
 	answer := j.Answer
 	answer.Run = j.Run
-	g, err := s.launch(job{
+	g, err := s.launch(s.root, job{
 		owner: j.Owner, threadID: j.ThreadID, run: j.Run, titled: thread.Title != "", answer: answer,
 		prompt: newPrompt(sk, history, j.Question.Content, j.Question.Prompt),
+		since:  since, place: s.places.insist(j.Owner.UserID),
 	})
 	if err != nil {
 		return err
 	}
+	close(g.told) // Its beginning was told by the first run.
+	g.state.Store(writing)
 	g.stored <- true
 	if j.Stopped {
 		g.cancel(errStopped)

@@ -128,7 +128,7 @@ func TestStopReachesTheServerThatWrites(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
-	writer := f.start(model, f.db, chat.Config{Sweep: 20 * time.Millisecond})
+	writer := f.start(model, f.db, chat.Config{Heartbeat: 20 * time.Millisecond})
 	exchange, err := writer.Send(t.Context(), f.owner, f.question("別のサーバーで"))
 	if err != nil {
 		t.Fatal(err)

@@ -2,12 +2,16 @@ package store
 
 import (
 	"context"
+	"errors"
 	"math"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
 )
 
 // BeginGeneration implements chat.Store. A person waits for it before the first word, so that it makes as few round trips
@@ -23,8 +27,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 			begun = chat.Begun{Exchange: *known, Existing: true}
 			return nil
 		}
-		exchange, err := insertExchange(ctx, tx, b)
-		begun = chat.Begun{Exchange: exchange}
+		begun, err = insertExchange(ctx, tx, b)
 		return err
 	})
 	if violates(err, "generations_user_id_request_id_key") {
@@ -71,7 +74,7 @@ func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange,
 
 // insertExchange adds the question, or none if an answer is asked again, the pending answer and its generation, and
 // touches the thread, and reads what has become of it, in one round trip. The thread is locked.
-func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Exchange, error) {
+func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Begun, error) {
 	questionID := b.QuestionID
 	batch := &pgx.Batch{}
 	if b.Regenerate == nil {
@@ -82,7 +85,7 @@ func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Exchange
 	} else {
 		var err error
 		if questionID, err = questionOfLast(ctx, tx, b); err != nil {
-			return chat.Exchange{}, err
+			return chat.Begun{}, err
 		}
 	}
 	batch.Queue(`
@@ -100,21 +103,28 @@ func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Exchange
 		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		b.AnswerID, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID)
+	var begun chat.Begun
 	batch.Queue(`
-		UPDATE threads
+		UPDATE threads t
 		SET updated_at = clock_timestamp(), touched_at = clock_timestamp()
-		WHERE id = $1 AND organization_id = $2`, b.ThreadID, b.Owner.OrganizationID)
-	var exchange chat.Exchange
+		FROM skills s
+		WHERE t.id = $1 AND t.organization_id = $2 AND s.id = t.skill_id
+		RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
+		          t.updated_at, t.touched_at, true AS running`,
+		b.ThreadID, b.Owner.OrganizationID).Query(func(rows pgx.Rows) (err error) {
+		begun.Thread, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[chat.Thread])
+		return err
+	})
 	batch.Queue(selectMessage+whereExchange, b.Owner.OrganizationID, b.Owner.UserID, b.AnswerID).Query(func(rows pgx.Rows) error {
 		list, err := pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
 		if err != nil {
 			return err
 		}
-		exchange, err = toExchange(list)
+		begun.Exchange, err = toExchange(list)
 		return err
 	})
 	err := tx.SendBatch(ctx, batch).Close()
-	return exchange, err
+	return begun, err
 }
 
 // questionOfLast returns what the answer to be asked again answers, or ErrNotLast if it is not the thread's last message.
@@ -135,9 +145,24 @@ func questionOfLast(ctx context.Context, tx pgx.Tx, b chat.Begin) (uuid.UUID, er
 	return *question, nil
 }
 
-// EndGeneration implements chat.Store. The condition on run and server is checked again when the row is written: a
-// server that was only slow cannot overwrite what its successor does.
+// EndGeneration implements chat.Store. What the columns do not take, they will not take the next time.
 func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) error {
+	err := db.endGeneration(ctx, o)
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && fault.CodeOf(err) == fault.Internal && isRefusal(pg.Code) {
+		return fault.Wrap(err, fault.Invalid, "回答を保存できませんでした。")
+	}
+	return err
+}
+
+// isRefusal reports whether a code says that the data will never do: 22 data exceptions, 23 violated constraints, 54
+// limits of the program.
+func isRefusal(code string) bool {
+	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54")
+}
+
+// endGeneration is EndGeneration. The condition on run and server is checked again when the row is written: a
+// server that was only slow cannot overwrite what its successor does.
+func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE threads

@@ -191,12 +191,16 @@ func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsGone(t *testing.T) {
 	db := open(t, srv.DSN())
 	must(t, db.Migrate(t.Context()))
 	server := newID()
-	must(t, db.Heartbeat(t.Context(), server))
+	renew := func(ctx context.Context) error {
+		_, err := db.Renew(ctx, server, nil)
+		return err
+	}
+	must(t, renew(t.Context()))
 	must(t, srv.Stop(t.Context()))
 
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	wantCode(t, db.Heartbeat(ctx, server), fault.Unavailable)
+	wantCode(t, renew(ctx), fault.Unavailable)
 	wantCode(t, db.Ping(ctx), fault.Unavailable)
 	_, err = db.TakeOver(ctx, server, nil, time.Second, 1)
 	wantCode(t, err, fault.Unavailable)
@@ -204,7 +208,7 @@ func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsGone(t *testing.T) {
 	srv, err = postgres.Start(t.Context(), cfg)
 	must(t, err)
 	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
-	must(t, db.Heartbeat(ctx, server)) // The pool recovers by itself.
+	must(t, renew(ctx)) // The pool recovers by itself.
 	_, err = db.TakeOver(ctx, server, nil, time.Second, 1)
 	must(t, err)
 }

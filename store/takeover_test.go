@@ -18,12 +18,20 @@ func (f *fixture) silence(t *testing.T, serverID uuid.UUID, age time.Duration) {
 	f.exec(t, `UPDATE servers SET heartbeat_at = now() - $2::interval WHERE id = $1`, serverID, age)
 }
 
+// renew makes a server known, or says that it lives.
+func (f *fixture) renew(t *testing.T, serverID uuid.UUID, held ...chat.Held) chat.Renewal {
+	t.Helper()
+	renewal, err := f.Renew(t.Context(), serverID, held)
+	must(t, err)
+	return renewal
+}
+
 func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	dead, alive := newID(), newID()
-	must(t, f.Heartbeat(t.Context(), dead))
-	must(t, f.Heartbeat(t.Context(), alive))
+	f.renew(t, dead)
+	f.renew(t, alive)
 	thread := f.thread(t, f.ann)
 	b := question(f.ann, thread.ID, dead)
 	begun, err := f.BeginGeneration(t.Context(), b)
@@ -78,7 +86,7 @@ func TestServersWithoutARowAreDead(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	gone, alive := newID(), newID()
-	must(t, f.Heartbeat(t.Context(), gone))
+	f.renew(t, gone)
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, gone))
 	must(t, err)
 	_, err = f.RequestStop(t.Context(), f.ann, begun.Answer.ID)
@@ -95,7 +103,7 @@ func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	server := newID()
-	must(t, f.Heartbeat(t.Context(), server))
+	f.renew(t, server)
 	held, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
 	must(t, err)
 	lost, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
@@ -122,10 +130,10 @@ func TestStartAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	before, now := newID(), newID()
-	must(t, f.Heartbeat(t.Context(), before))
+	f.renew(t, before)
 	_, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, before))
 	must(t, err)
-	must(t, f.Heartbeat(t.Context(), now))
+	f.renew(t, now)
 	if jobs, err := f.TakeOver(t.Context(), now, nil, 0, 10); err != nil || len(jobs) != 1 {
 		t.Errorf("TakeOver = %+v, %v", jobs, err)
 	}
@@ -147,7 +155,7 @@ func TestSeveralServersShareTheWork(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 6 {
 		server := newID()
-		must(t, f.Heartbeat(t.Context(), server))
+		f.renew(t, server)
 		wg.Go(func() {
 			var held []uuid.UUID
 			for range 20 {
@@ -186,7 +194,7 @@ func TestLongDeadServersAreRemoved(t *testing.T) {
 	f := newFixture(t)
 	old, recent, self := newID(), newID(), newID()
 	for _, id := range []uuid.UUID{old, recent, self} {
-		must(t, f.Heartbeat(t.Context(), id))
+		f.renew(t, id)
 	}
 	f.silence(t, old, 2*time.Hour)
 	f.silence(t, recent, time.Minute)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,7 @@ const (
 // How long a stop may take.
 const (
 	generationGrace = 30 * time.Second // For the answers that are being written.
+	liveSpread      = 3 * time.Second  // Between the first live socket that is told to come back, and the last.
 	requestGrace    = 5 * time.Second  // For requests that are under way.
 	databaseGrace   = 10 * time.Second
 )
@@ -84,7 +86,7 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 			err = errDatabaseGone // Its own error comes with its closing.
 		}
 	}
-	log.Info("stopping", "answers_being_written", s.chat.Running())
+	log.Info("stopping", "answers_being_written", s.chat.Stats().Running)
 	stop()
 	return err
 }
@@ -136,6 +138,8 @@ func (db *database) close() error {
 // server is everything that runs once the database is there.
 type server struct {
 	chat    *chat.Service
+	notices *org.Service
+	live    *api.Live
 	handler http.Handler
 	ready   *atomic.Bool
 	made    []account // By this start.
@@ -163,13 +167,19 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil {
 		return nil, err
 	}
+	events := api.NewLiveEvents(feed)
 	answers := chat.NewService(chat.Needs{
 		Store: db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log.With("part", "chat"),
+		Events: events,
 	}, chat.Config{Alone: c.DatabaseURL == ""})
-	s := &server{chat: answers, ready: new(atomic.Bool), failed: make(chan error, 1)}
+	people := identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log)
+	s := &server{
+		chat: answers, notices: org.NewService(db, events, log.With("part", "org")),
+		live:  api.NewLive(feed, people, log.With("part", "live"), api.LiveConfig{PublicURL: c.publicURL(address)}),
+		ready: new(atomic.Bool), failed: make(chan error, 1),
+	}
 	s.handler, err = api.New(api.Services{
-		Identity: identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log),
-		Org:      org.NewService(db), Skill: skills, Chat: answers, Stream: stream.NewServer(stream.Config{}),
+		Identity: people, Org: s.notices, Skill: skills, Chat: answers, Stream: stream.NewServer(stream.Config{}), Live: s.live,
 		Pool: users.Handler(), App: web.App(),
 		Ready: func(ctx context.Context) error {
 			if !s.ready.Load() {
@@ -199,6 +209,7 @@ func (s *server) serve(listener net.Listener, log *slog.Logger) (stop func()) {
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
+	s.notices.Start()
 	s.ready.Store(true)
 	go func() {
 		if err := httpServer.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -207,8 +218,12 @@ func (s *server) serve(listener net.Listener, log *slog.Logger) (stop func()) {
 	}()
 	return func() {
 		s.ready.Store(false)
+		s.notices.Stop()
 		ctx, done := context.WithTimeout(context.Background(), generationGrace)
+		var live sync.WaitGroup
+		live.Go(func() { _ = s.live.Drain(ctx, liveSpread) })
 		s.chat.Stop(ctx)
+		live.Wait()
 		done()
 		// No text is live any more; who waits for one is told to come back.
 		cancel()

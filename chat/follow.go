@@ -1,0 +1,152 @@
+package chat
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// Attachment is a way to follow an answer.
+type Attachment struct {
+	Text   *stream.Text    // What to watch; nil while nobody writes the answer.
+	Opened <-chan struct{} // Closed when it is worth attaching again. Set if Text is nil.
+	Leave  func()          // To be called when the caller no longer watches Text, or waits for Opened.
+
+	// Patience is after how long it is worth attaching again in any case: another server may have completed the answer,
+	// or its thread is gone.
+	Patience time.Duration
+}
+
+// Attach finds the text of an answer: the live one, or the stored one when it is complete.
+func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) (Attachment, error) {
+	interest := s.hub.Join(messageID.String())
+	attachment, err := s.attach(ctx, owner, messageID, interest)
+	if err != nil {
+		interest.Leave()
+	}
+	return attachment, err
+}
+
+func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment, error) {
+	message, err := s.store.FindMessage(ctx, owner, messageID)
+	if err == nil && message.Role != RoleAssistant {
+		err = ErrNoMessage
+	}
+	if err != nil {
+		return Attachment{}, err
+	}
+	if text := interest.Text(); text != nil {
+		return Attachment{Text: text, Leave: interest.Leave}, nil
+	}
+	if !message.Status.Terminal() {
+		// It may have ended, and left the hub, since it was read: the hub is left after the answer is stored.
+		if message, err = s.store.FindMessage(ctx, owner, messageID); err != nil {
+			return Attachment{}, err
+		}
+	}
+	if message.Status.Terminal() {
+		return Attachment{Text: replay(message), Leave: interest.Leave}, nil
+	}
+	interest.Mirror()
+	return Attachment{Opened: interest.Opened(), Leave: interest.Leave, Patience: s.cfg.Patience}, nil
+}
+
+// Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written here
+// or when it was complete.
+func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
+	interest := s.hub.Join(answer.ID.String())
+	if text := interest.Text(); text != nil {
+		return Attachment{Text: text, Leave: interest.Leave}, nil
+	}
+	if answer.Status.Terminal() {
+		return Attachment{Text: replay(answer), Leave: interest.Leave}, nil
+	}
+	attachment, err := s.attach(ctx, owner, answer.ID, interest)
+	if err != nil {
+		interest.Leave()
+	}
+	return attachment, err
+}
+
+// WaitFor returns the exchange that an answer belongs to once it is complete. If this server stops before, the error has
+// the code fault.Unavailable: the same request, made again, finds the answer elsewhere.
+func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
+	for !exchange.Answer.Status.Terminal() {
+		attachment, err := s.Attach(ctx, owner, exchange.Answer.ID)
+		if err != nil {
+			return Exchange{}, err
+		}
+		if attachment.Text != nil {
+			err = attachment.Text.WaitClosed(ctx)
+		} else {
+			select {
+			case <-attachment.Opened:
+			case <-time.After(attachment.Patience):
+			case <-s.root.Done(): // Another server may have it in a moment.
+				err = s.refusal(RefusedStopping)
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		attachment.Leave()
+		if fault.CodeOf(err) == fault.Unavailable {
+			return Exchange{}, err
+		}
+		if err != nil {
+			return Exchange{}, fault.Wrap(err, fault.Canceled, "接続が切れました。")
+		}
+		if exchange.Answer, err = s.store.FindMessage(ctx, owner, exchange.Answer.ID); err != nil {
+			return Exchange{}, err
+		}
+	}
+	return exchange, nil
+}
+
+// replay returns a complete answer as a text that can be watched.
+func replay(m Message) *stream.Text {
+	text := stream.NewText(head(m))
+	for _, step := range m.Steps {
+		text.PutStep(step.Kind, string(step.Status), step.Detail)
+	}
+	for _, c := range m.Citations {
+		text.PutSource(source(c))
+	}
+	text.AppendText(m.Content)
+	text.Finish(end(m))
+	return text
+}
+
+func source(c Citation) stream.Source {
+	return stream.Source{
+		SourceID: c.ChunkEmbeddingID.String(), MediaType: "text/plain", Title: c.Filename, Filename: c.Filename,
+		Index: c.Index, Page: c.Page,
+	}
+}
+
+func head(m Message) stream.Head {
+	metadata := map[string]any{"thread_id": m.ThreadID}
+	if m.QuestionID != nil {
+		metadata["user_message_id"] = *m.QuestionID
+	}
+	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: metadata}
+}
+
+// end returns how a stream ends for an answer that is complete.
+func end(m Message) stream.End {
+	switch {
+	case m.Status == StatusFailed && m.Failure != nil:
+		return stream.End{
+			Outcome: stream.Failed, ErrorText: m.Failure.Detail, Code: m.Failure.Code, Retryable: m.Failure.Retryable,
+		}
+	case m.FinishReason == FinishStopped:
+		return stream.End{Outcome: stream.Aborted, Reason: string(FinishStopped)}
+	}
+	return stream.End{
+		Outcome: stream.Finished, FinishReason: string(m.FinishReason),
+		Metadata: map[string]any{"usage": map[string]int{"input_tokens": m.InputTokens, "output_tokens": m.OutputTokens}},
+	}
+}

@@ -1,0 +1,67 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+// storeTries is how often storing an answer is tried when the database is there and refuses for a reason that is not
+// known. While it is away, there is no limit: the answer is somebody's, and takes a place meanwhile.
+const storeTries = 8
+
+// keep stores the outcome, trying again until the database takes it, and returns what it took. If it never will, the
+// answer is stored as failed, without its text; if not even that is possible, it is shown as failed. An error says that
+// what was written here counts for nothing: another server has taken the generation over, its thread is gone
+// (ErrStaleRun), or this server stops.
+func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, error) {
+	pause := 50 * time.Millisecond
+	refused := 0
+	for {
+		err := s.endGeneration(ctx, o)
+		if err == nil || errors.Is(err, ErrStaleRun) {
+			if err != nil {
+				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run", g.run)
+			}
+			return o, err
+		}
+		if code := fault.CodeOf(err); code != fault.Unavailable && code != fault.Canceled {
+			refused++
+			if code != fault.Internal || refused == storeTries {
+				return s.giveUp(ctx, g, o, err)
+			}
+		}
+		s.log.ErrorContext(ctx, "storing an answer failed, trying again", "message_id", g.answer.ID, "run", g.run, "err", err)
+		select {
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // Spreads the answers; no secret.
+			pause = min(2*pause, s.cfg.StoreRetry)
+		case <-s.root.Done():
+			return o, err
+		}
+	}
+}
+
+// giveUp ends a generation whose outcome cannot be stored.
+func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause error) (Outcome, error) {
+	s.log.ErrorContext(ctx, "an answer cannot be stored", "message_id", g.answer.ID, "run", g.run, "err", cause)
+	failed := Outcome{
+		MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID, Status: StatusFailed, FinishReason: FinishError,
+		Failure: &Failure{Code: string(fault.Internal), Detail: "回答を保存できませんでした。もう一度お試しください。", Retryable: true},
+	}
+	err := s.endGeneration(ctx, failed)
+	if err == nil || errors.Is(err, ErrStaleRun) {
+		return failed, err
+	}
+	s.log.ErrorContext(ctx, "a failed answer cannot be stored", "message_id", g.answer.ID, "run", g.run, "err", err)
+	return failed, nil
+}
+
+func (s *Service) endGeneration(ctx context.Context, outcome Outcome) error {
+	// A stopped generation is stored like any other.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	return s.store.EndGeneration(ctx, outcome)
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
+
+// Who runs a generation is decided by two rows: the generation names a server and a run, and the server's row says when
+// it was heard last, by the database's clock alone.
+//
+// A renewal writes its server's row and then looks at the generations. A takeover holds the rows of the servers that it
+// takes from, so that they cannot renew, while it gives their generations away. So one of both comes first: either the
+// server is alive and keeps them all, or it finds out with this very renewal.
+
+// Renew implements chat.Store. Both statements travel together; the second sees what was committed before the server's
+// row could be written.
+func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+	var renewal chat.Renewal
+	batch := &pgx.Batch{}
+	batch.Queue(`
+		INSERT INTO servers (id) VALUES ($1)
+		ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`, serverID)
+	if len(held) > 0 {
+		ids, runs := splitHeld(held)
+		batch.Queue(`
+			SELECT h.message_id, g.message_id IS NULL AS lost
+			FROM unnest($2::uuid[], $3::int[]) AS h (message_id, run)
+			LEFT JOIN generations g
+			  ON g.message_id = h.message_id AND g.run = h.run AND g.server_id = $1 AND g.ended_at IS NULL
+			WHERE g.message_id IS NULL OR g.stop_requested_at IS NOT NULL`,
+			serverID, ids, runs).Query(func(rows pgx.Rows) error {
+			var id uuid.UUID
+			var lost bool
+			_, err := pgx.ForEachRow(rows, []any{&id, &lost}, func() error {
+				if lost {
+					renewal.Lost = append(renewal.Lost, id)
+				} else {
+					renewal.Stopped = append(renewal.Stopped, id)
+				}
+				return nil
+			})
+			return err
+		})
+	}
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return chat.Renewal{}, translate(err)
+	}
+	return renewal, nil
+}
+
+func splitHeld(held []chat.Held) (ids []uuid.UUID, runs []int) {
+	ids, runs = make([]uuid.UUID, len(held)), make([]int, len(held))
+	for i, h := range held {
+		ids[i], runs[i] = h.MessageID, h.Run
+	}
+	return ids, runs
+}
+
+// EndedRuns implements chat.Store.
+func (db *DB) EndedRuns(ctx context.Context, runs []chat.Held, ago time.Duration) ([]uuid.UUID, error) {
+	ids, numbers := splitHeld(runs)
+	rows, err := db.pool.Query(ctx, `
+		SELECT r.message_id
+		FROM unnest($1::uuid[], $2::int[]) AS r (message_id, run)
+		LEFT JOIN generations g ON g.message_id = r.message_id
+		WHERE g.message_id IS NULL OR (r.run > 0 AND g.run > r.run) OR g.ended_at < now() - $3::interval`,
+		ids, numbers, ago)
+	if err != nil {
+		return nil, translate(err)
+	}
+	over, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return over, translate(err)
+}
+
+// RemoveServer implements chat.Store.
+func (db *DB) RemoveServer(ctx context.Context, serverID uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `DELETE FROM servers WHERE id = $1`, serverID)
+	return translate(err)
+}
+
+// longDead is how long a server is silent before its row is removed.
+const longDead = time.Hour
+
+// TakeOver implements chat.Store.
+//
+// The dead servers are named first and the generations then chosen by these names alone. With a join between both, a
+// generation that another server takes over at the same moment could be chosen again: after waiting for a row, PostgreSQL
+// checks the new version of it against the old version of what it was joined with.
+func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Job, error) {
+	var jobs []chat.Job
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		dead, err := lockDead(ctx, tx, serverID, lease)
+		if err != nil {
+			return err
+		}
+		taken, err := queryRows[jobRow](ctx, tx, `
+			WITH picked AS (
+			    SELECT message_id
+			    FROM generations
+			    WHERE ended_at IS NULL
+			      AND (server_id = ANY ($2)
+			           OR (server_id = $1 AND started_at < now() - $4::interval AND message_id <> ALL ($3)))
+			    ORDER BY started_at, message_id
+			    LIMIT $5
+			    FOR UPDATE SKIP LOCKED
+			)
+			UPDATE generations g
+			SET run = g.run + 1, server_id = $1, started_at = now()
+			FROM picked
+			WHERE g.message_id = picked.message_id
+			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id, g.run,
+			          g.stop_requested_at IS NOT NULL AS stopped`,
+			serverID, dead, orEmpty(held), lease, limit)
+		if err != nil {
+			return err
+		}
+		jobs, err = loadJobs(ctx, tx, taken)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return jobs, nil
+}
+
+// lockDead returns the servers, other than this one, that hold running generations and are silent for longer than lease or
+// unknown, and keeps them from renewing until the transaction ends: unknown ones are given a row for that, as old as can
+// be. One that is just renewing is not dead. It removes the rows of those that are silent for very long and hold nothing.
+func lockDead(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
+	var dead []uuid.UUID
+	batch := &pgx.Batch{}
+	batch.Queue(`
+		DELETE FROM servers s
+		WHERE s.id <> $1 AND s.heartbeat_at < now() - $2::interval
+		  AND NOT EXISTS (SELECT FROM generations g WHERE g.server_id = s.id AND g.ended_at IS NULL)`,
+		serverID, max(longDead, lease))
+	batch.Queue(`
+		INSERT INTO servers (id, heartbeat_at)
+		SELECT DISTINCT g.server_id, '-infinity'::timestamptz
+		FROM generations g
+		WHERE g.ended_at IS NULL AND g.server_id <> $1
+		  AND NOT EXISTS (SELECT FROM servers s WHERE s.id = g.server_id)
+		ORDER BY 1
+		ON CONFLICT (id) DO NOTHING`, serverID)
+	batch.Queue(`
+		SELECT s.id
+		FROM servers s
+		WHERE s.id <> $1 AND s.heartbeat_at < now() - $2::interval
+		  AND EXISTS (SELECT FROM generations g WHERE g.server_id = s.id AND g.ended_at IS NULL)
+		ORDER BY s.id
+		FOR SHARE OF s SKIP LOCKED`, serverID, lease).Query(func(rows pgx.Rows) (err error) {
+		dead, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		return err
+	})
+	err := tx.SendBatch(ctx, batch).Close()
+	return orEmpty(dead), err
+}
+
+// jobRow is a generation that was taken over.
+type jobRow struct {
+	MessageID      uuid.UUID
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+	ThreadID       uuid.UUID
+	Run            int
+	Stopped        bool
+}
+
+// loadJobs reads the exchanges of generations. There are few of them, after a server has died.
+func loadJobs(ctx context.Context, tx pgx.Tx, rows []jobRow) ([]chat.Job, error) {
+	jobs := make([]chat.Job, 0, len(rows))
+	for _, r := range rows {
+		owner := chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}
+		exchange, err := findExchange(ctx, tx, owner, r.MessageID)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, chat.Job{
+			Owner: owner, ThreadID: r.ThreadID, Run: r.Run, Stopped: r.Stopped, Exchange: exchange,
+		})
+	}
+	return jobs, nil
+}
