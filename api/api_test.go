@@ -69,7 +69,7 @@ func TestRoutesAreThoseOfTheContract(t *testing.T) {
 func TestEveryCallNeedsATokenUnlessItIsPublic(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	public := regexp.MustCompile(`^\w+ /(v1/auth-type|ping|healthz|readyz|config\.json|openapi\.yaml|docs/.*|pool/.*|\*)$`)
+	public := regexp.MustCompile(`^\w+ /(v1/auth-type|v1/live|ping|healthz|readyz|config\.json|openapi\.yaml|docs/.*|pool/.*|\*)$`)
 	err := chi.Walk(f.handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if public.MatchString(method + " " + route) {
 			return nil
@@ -335,7 +335,7 @@ func TestForeignAndMissingAreTheSame(t *testing.T) {
 			c.token, missing[i].token = token, token
 			got, want := f.do(c), f.do(missing[i])
 			a, b := got.problem(t), want.problem(t)
-			a.RequestID, b.RequestID = "", ""
+			a.RequestID, b.RequestID, a.TraceID, b.TraceID = "", "", "", ""
 			if got.status != http.StatusNotFound || fmt.Sprint(a) != fmt.Sprint(b) {
 				t.Errorf("%s %s: foreign %d %+v, missing %d %+v", c.method, c.path, got.status, a, want.status, b)
 			}

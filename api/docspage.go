@@ -151,6 +151,9 @@ func typeOf(ref *openapi3.SchemaRef) docType {
 		t.Prefix = "list of " + t.Prefix
 		return t
 	}
+	if schema.OneOf != nil {
+		return docType{Text: "one of " + strings.Join(docNames(schema.OneOf), ", ")}
+	}
 	text := strings.Join(schema.Type.Slice(), " ")
 	if schema.Format != "" {
 		text += " (" + schema.Format + ")"
@@ -169,6 +172,10 @@ func typeOf(ref *openapi3.SchemaRef) docType {
 		text += fmt.Sprintf(", up to %d characters", *schema.MaxLength)
 	}
 	return docType{Text: text}
+}
+
+func docNames(refs openapi3.SchemaRefs) []string {
+	return convert(refs, func(ref *openapi3.SchemaRef) string { return typeOf(ref).Ref })
 }
 
 func deref(f *float64) float64 {

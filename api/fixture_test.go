@@ -69,10 +69,19 @@ type fixture struct {
 	bob      identity.NewUser // Of Alice's organization.
 	stranger identity.NewUser
 	skills   []skill.Skill
+	feed     *stream.Feed
+	events   *api.LiveEvents
+	live     *api.Live
 	ready    error // What the server's readiness check returns.
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
+	t.Helper()
+	return newLiveFixture(t, model, api.LiveConfig{})
+}
+
+// newLiveFixture is newFixture with settings of the live sockets.
+func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t)}
 	ctx := t.Context()
@@ -97,14 +106,19 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.feed, f.events = feed, api.NewLiveEvents(feed)
 	answers := chat.NewService(chat.Needs{
-		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
+		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: f.events,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
+	notices := org.NewService(f.db, f.events, log)
+	notices.Start()
+	people := identity.NewService(f.db, verifier{}, log)
+	f.live = api.NewLive(feed, people, log, live)
 	f.handler, err = api.New(api.Services{
-		Identity: identity.NewService(f.db, verifier{}, log), Org: org.NewService(f.db), Skill: skills, Chat: answers,
+		Identity: people, Org: notices, Skill: skills, Chat: answers, Live: f.live,
 		Stream: stream.NewServer(stream.Config{}), Ready: func(context.Context) error { return f.ready },
 		App: fstest.MapFS{
 			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
@@ -121,6 +135,8 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 		stopped, cancel := context.WithCancel(context.Background())
 		cancel()
 		answers.Stop(stopped)
+		_ = f.live.Drain(stopped, 0)
+		notices.Stop()
 		server.Close()
 	})
 	return f

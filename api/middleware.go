@@ -101,7 +101,7 @@ func requestID(ctx context.Context) string {
 }
 
 // withRequestID gives the request an id: the client's if it is well-formed, else a new one.
-func (s *Server) withRequestID(next http.Handler) http.Handler {
+func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-Request-Id")
 		if !wellFormedRequestID(id) {
@@ -136,8 +136,8 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 		if route == "/*" || route == "/healthz" || route == "/readyz" || route == "/ping" {
 			return
 		}
-		s.log.Info("request", "method", r.Method, "route", route, "status", ww.Status(),
-			"bytes", ww.BytesWritten(), "ms", time.Since(began).Milliseconds(), "request_id", requestID(r.Context()))
+		s.log.InfoContext(r.Context(), "request", "method", r.Method, "route", route, "status", ww.Status(),
+			"bytes", ww.BytesWritten(), "ms", time.Since(began).Milliseconds())
 	})
 }
 

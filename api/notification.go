@@ -22,12 +22,14 @@ func (s *Server) listNotifications(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, NotificationList{Items: convert(notices, func(n org.Notification) Notification {
-		return Notification{
-			ID: n.ID, Title: n.Title, Body: n.Body, URL: n.URL, Level: NotificationLevel(n.Level),
-			PublishedAt: n.PublishedAt.UTC(), Read: n.Read,
-		}
-	})})
+	return writeJSON(w, http.StatusOK, NotificationList{Items: convert(notices, toNotification)})
+}
+
+func toNotification(n org.Notification) Notification {
+	return Notification{
+		ID: n.ID, Title: n.Title, Body: n.Body, URL: n.URL, Level: NotificationLevel(n.Level),
+		PublishedAt: n.PublishedAt.UTC(), Read: n.Read,
+	}
 }
 
 func (s *Server) readNotifications(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

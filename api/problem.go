@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -28,16 +31,35 @@ var statuses = map[fault.Code]int{
 	fault.Canceled:         http.StatusServiceUnavailable,
 	codeMethod:             http.StatusMethodNotAllowed,
 	codeMediaType:          http.StatusUnsupportedMediaType,
+	codeUpgrade:            http.StatusUpgradeRequired,
 }
 
 // Codes that only HTTP knows.
 const (
 	codeMethod    fault.Code = "method_not_allowed"
 	codeMediaType fault.Code = "unsupported_media_type"
+	codeUpgrade   fault.Code = "upgrade_required"
 )
 
-// internalDetail is all that a person learns of a defect.
-const internalDetail = "サーバーで問題が発生しました。時間をおいて、もう一度お試しください。"
+// What a person learns of a defect, and of a server that has too much to do.
+const (
+	internalDetail = "サーバーで問題が発生しました。時間をおいて、もう一度お試しください。"
+	busyDetail     = "ただいま混み合っています。少し待ってから、もう一度お試しください。"
+)
+
+// Those who are told to come back are told different times between these, so that they don't come all at once.
+const (
+	retryMin = 2 // Seconds.
+	retryMax = 10
+)
+
+// retryAfter returns in how many seconds a refused client may try again.
+func retryAfter(err error) int {
+	if after := fault.RetryAfterOf(err); after > 0 {
+		return int(math.Ceil(after.Seconds()))
+	}
+	return retryMin + rand.N(retryMax-retryMin+1) //nolint:gosec // Spreads clients; no secret.
+}
 
 // writeProblem answers an error as a problem document (RFC 9457). What is internal is logged and not shown.
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
@@ -47,16 +69,23 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 		err = fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
 	}
 	code := fault.CodeOf(err)
+	if code == fault.Internal && errors.Is(err, context.DeadlineExceeded) {
+		code, err = fault.Unavailable, fault.Wrap(err, fault.Unavailable, busyDetail)
+	}
 	status, known := statuses[code]
 	problem := Problem{
-		Type: "about:blank", Code: string(code), Detail: fault.DetailOf(err), RequestID: requestID(r.Context()),
+		Type: "about:blank", Code: string(code), Detail: fault.DetailOf(err),
+		RequestID: requestID(r.Context()), TraceID: traceID(r.Context()),
 		Errors: convert(fault.FieldsOf(err), func(f fault.FieldError) FieldError { return FieldError(f) }),
 	}
 	if !known {
 		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail
 	}
+	if problem.Detail == "" && (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) {
+		problem.Detail = busyDetail
+	}
 	if status >= http.StatusInternalServerError && !gone {
-		s.log.Error("request failed", "request_id", problem.RequestID, "method", r.Method, "path", r.URL.Path, "err", err)
+		s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	problem.Status, problem.Title = status, http.StatusText(status)
 	h := w.Header()
@@ -64,7 +93,7 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		h.Set("Retry-After", "3")
+		h.Set("Retry-After", strconv.Itoa(retryAfter(err)))
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")

@@ -9,7 +9,7 @@ import (
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(s.withRequestID, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline)
+	r.Use(withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
@@ -24,6 +24,9 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	r.Get("/docs/api", s.handle(page.serve))
 	r.Get("/docs/api.css", s.handle(page.style))
+
+	// With a token that comes later.
+	r.Get("/v1/live", s.handle(s.Live.serve))
 
 	// With a token.
 	r.Group(func(r chi.Router) {

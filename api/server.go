@@ -36,6 +36,7 @@ type Services struct {
 	Skill    *skill.Service
 	Chat     *chat.Service
 	Stream   *stream.Server
+	Live     *Live
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil where AWS's is used.
 	App      fs.FS                       // The built app, with index.html at its root.
 	Ready    func(context.Context) error // Nil if traffic may be sent here.
@@ -50,7 +51,7 @@ type Server struct {
 
 // New returns the handler of everything that the server has to offer.
 func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) {
-	s := &Server{Services: services, cfg: cfg, log: log}
+	s := &Server{Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler()))}
 	return s.routes()
 }
 

@@ -475,6 +475,75 @@ type Links struct {
 	Terms   string `json:"terms,omitempty,omitzero"`
 }
 
+// LiveAuth Who listens. The client's only message.
+type LiveAuth struct {
+	// Token The id token.
+	Token string `json:"token"`
+	Type  string `json:"type"`
+}
+
+// LiveDataSource A data source that is new or has changed.
+type LiveDataSource struct {
+	DataSource DataSource `json:"data_source"`
+	Type       string     `json:"type"`
+}
+
+// LiveEvent What the server sends over the WebSocket.
+type LiveEvent = any
+
+// LiveMessage A message without its content, which may be large.
+type LiveMessage struct {
+	CompletedAt  time.Time           `json:"completed_at,omitempty,omitzero"`
+	Error        MessageError        `json:"error,omitempty,omitzero"`
+	Feedback     MessageFeedback     `json:"feedback,omitempty,omitzero"`
+	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
+	ID           openapi_types.UUID  `json:"id"`
+
+	// QuestionID Of an answer: what it answers.
+	QuestionID openapi_types.UUID `json:"question_id,omitempty,omitzero"`
+	Role       MessageRole        `json:"role"`
+	Status     JobStatus          `json:"status"`
+	ThreadID   openapi_types.UUID `json:"thread_id"`
+}
+
+// LiveMessageChanged A new question, or an answer that was begun, has ended or was rated. Its text is in its stream, and in the list
+// of messages.
+type LiveMessageChanged struct {
+	// Message A message without its content, which may be large.
+	Message LiveMessage `json:"message"`
+	Type    string      `json:"type"`
+}
+
+// LiveNotification A notice that has just been published. Nobody has read it yet.
+type LiveNotification struct {
+	Notification Notification `json:"notification"`
+	Type         string       `json:"type"`
+}
+
+// LiveNotificationsRead Notices that this person has read, perhaps in another tab.
+type LiveNotificationsRead struct {
+	Read []openapi_types.UUID `json:"read"`
+	Type string               `json:"type"`
+}
+
+// LiveReady From here on everything is told; what came before may have been missed.
+type LiveReady struct {
+	Type string `json:"type"`
+}
+
+// LiveThread A thread that is new or has changed.
+type LiveThread struct {
+	Thread Thread `json:"thread"`
+	Type   string `json:"type"`
+}
+
+// LiveThreadDeleted A thread that is gone.
+type LiveThreadDeleted struct {
+	Deleted bool               `json:"deleted"`
+	ID      openapi_types.UUID `json:"id"`
+	Type    string             `json:"type"`
+}
+
 // Me defines model for Me.
 type Me struct {
 	AuthType     AuthKind           `json:"auth_type"`
@@ -591,6 +660,9 @@ type Problem struct {
 
 	// Title Example: Bad Request
 	Title string `json:"title"`
+
+	// TraceID The trace of the request, as in W3C Trace Context.
+	TraceID string `json:"trace_id"`
 
 	// Type Example: about:blank
 	Type string `json:"type"`

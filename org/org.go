@@ -58,4 +58,41 @@ type Store interface {
 
 	// PublishNotification adds a notice.
 	PublishNotification(ctx context.Context, notification Notification) error
+
+	// FindNotification returns a notice, published by now or not, with Read unset. If there is none, the error has the
+	// code fault.NotFound.
+	FindNotification(ctx context.Context, id uuid.UUID) (Notification, error)
+
+	// UpcomingNotifications returns when the notices that are not published yet will be, by their ids.
+	UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error)
+
+	// WatchNotifications tells the watcher of each notice that is added, by whomever, until the context ends. It calls the
+	// watcher from one goroutine.
+	WatchNotifications(ctx context.Context, watcher Watcher)
 }
+
+// Watcher is told of notices as they are added.
+type Watcher struct {
+	Listening func()             // From now on each one is told. Called again after an interruption: some may be missing.
+	Added     func(id uuid.UUID) // It may be one for a later time.
+	Lost      func(err error)    // An interruption begins.
+}
+
+// Events is told what members' screens must show. Its methods are called from many goroutines and never block.
+type Events interface {
+	// NotificationPublished is told on every server of a notice whose time has come.
+	NotificationPublished(notification Notification)
+
+	// NotificationsMissed is told on a server that may have missed some.
+	NotificationsMissed()
+
+	// NotificationsRead is told of notices that a member has marked as read.
+	NotificationsRead(userID uuid.UUID, ids []uuid.UUID)
+}
+
+// noEvents tells nobody.
+type noEvents struct{}
+
+func (noEvents) NotificationPublished(Notification)       {}
+func (noEvents) NotificationsMissed()                     {}
+func (noEvents) NotificationsRead(uuid.UUID, []uuid.UUID) {}

@@ -2,24 +2,55 @@ package org
 
 import (
 	"context"
+	"log/slog"
+	"sync"
 
 	"github.com/google/uuid"
 )
 
 // Service gives members their notices. It is safe for concurrent use.
 type Service struct {
-	store Store
+	store  Store
+	events Events
+	log    *slog.Logger
+
+	stop     context.CancelFunc // Set by Start.
+	watching sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service.
-func NewService(store Store) *Service { return &Service{store: store} }
+// NewService returns a Service. Where events is nil, nobody is told. Nothing runs before Start.
+func NewService(store Store, events Events, log *slog.Logger) *Service {
+	if events == nil {
+		events = noEvents{}
+	}
+	return &Service{store: store, events: events, log: log}
+}
+
+// Start begins to tell of notices when they are published. It is called once; Stop must be called.
+func (s *Service) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	w := &watch{store: s.store, events: s.events, log: s.log, news: make(chan news)}
+	s.watching.Go(func() { w.listen(ctx) })
+	s.watching.Go(func() { w.run(ctx) })
+}
+
+// Stop ends what Start began, and waits for it.
+func (s *Service) Stop() {
+	s.stop()
+	s.watching.Wait()
+}
 
 // Notifications returns a page of the notices for a member, newest first.
 func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error) {
 	return s.store.ListNotifications(ctx, organizationID, userID, offset, limit)
 }
 
-// MarkRead marks notices as read by a member.
+// MarkRead marks notices as read by a member. Ids of notices that are not theirs are passed over.
 func (s *Service) MarkRead(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
-	return s.store.ReadNotifications(ctx, organizationID, userID, ids)
+	if err := s.store.ReadNotifications(ctx, organizationID, userID, ids); err != nil {
+		return err
+	}
+	s.events.NotificationsRead(userID, ids)
+	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -103,4 +104,30 @@ func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error
 		return fault.Wrap(err, fault.Invalid, "お知らせの内容が正しくありません。")
 	}
 	return translate(err)
+}
+
+// FindNotification implements org.Store.
+func (db *DB) FindNotification(ctx context.Context, id uuid.UUID) (org.Notification, error) {
+	n, err := queryRow[org.Notification](ctx, db.pool, `
+		SELECT n.id, n.organization_id, n.title, n.body, n.url, n.level, n.published_at, false AS read
+		FROM notifications n
+		WHERE n.id = $1`, id)
+	return n, translate(err)
+}
+
+// UpcomingNotifications implements org.Store.
+func (db *DB) UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error) {
+	type row struct {
+		ID          uuid.UUID
+		PublishedAt time.Time
+	}
+	rows, err := queryRows[row](ctx, db.pool, `SELECT id, published_at FROM notifications WHERE published_at > now()`)
+	if err != nil {
+		return nil, translate(err)
+	}
+	upcoming := make(map[uuid.UUID]time.Time, len(rows))
+	for _, r := range rows {
+		upcoming[r.ID] = r.PublishedAt
+	}
+	return upcoming, nil
 }

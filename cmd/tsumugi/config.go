@@ -115,9 +115,9 @@ func (c *config) databaseDir() string { return filepath.Join(c.Data, "postgres")
 
 func (c *config) logger(w io.Writer) *slog.Logger {
 	if c.Log == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
+		return slog.New(api.NewLogHandler(slog.NewJSONHandler(w, nil)))
 	}
-	return slog.New(slog.NewTextHandler(w, nil))
+	return slog.New(api.NewLogHandler(slog.NewTextHandler(w, nil)))
 }
 
 func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) {

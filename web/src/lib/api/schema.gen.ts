@@ -384,6 +384,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What changes, as it changes (WebSocket)
+         * @description A WebSocket (RFC 6455) over HTTP/1.1. Each message is a text frame with one JSON object: `LiveAuth` from the
+         *     client, one of `LiveEvent` from the server. An `Origin`, if there is one, must be this server's.
+         *
+         *     1. The client sends `LiveAuth` with its id token within 5 s. The token never stands in the URL.
+         *     2. The server sends `ready`. It sends it again whenever events may have been missed. The client reads what it shows
+         *        anew each time; where many are told at once, it waits for a random moment of up to 2 s first.
+         *     3. The server sends what changes for this person: `thread`, `message`, `data_source`, `notification`. The same
+         *        event may come twice. An event without the record that a client shows is passed over; so is a type that it
+         *        does not know.
+         *     4. Before the token runs out the client sends `LiveAuth` again with a new token of the same person.
+         *
+         *     The server sends a ping every 25 s. A client sends nothing but `LiveAuth`, in messages of at most 16 KiB.
+         *
+         *     | close code | meaning | what the client does |
+         *     |---|---|---|
+         *     | 1008 | it sent something else than `LiveAuth` | nothing: it is defective |
+         *     | 1009 | it sent more than 16 KiB | nothing: it is defective |
+         *     | 1012 | the server is about to stop | comes back at once, to another one |
+         *     | 1013 | it was too slow, there was no pong within 10 s, it had more than 20 sockets, or the server cannot look at tokens at present | comes back after 2–10 s |
+         *     | 4401 | the token does not hold or has run out, or belongs to somebody else. The reason is the `detail` that a call would be answered | refreshes the token and comes back, or signs out |
+         *     | 4408 | no `LiveAuth` came within 5 s | comes back |
+         *
+         *     A client that takes nothing at all for a while finds the connection cut off without a code.
+         */
+        get: operations["live"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/ping": {
         parameters: {
             query?: never;
@@ -505,6 +547,8 @@ export interface components {
              */
             code: string;
             request_id: string;
+            /** @description The trace of the request, as in W3C Trace Context. */
+            trace_id: string;
             errors?: components["schemas"]["FieldError"][];
         };
         FieldError: {
@@ -770,6 +814,77 @@ export interface components {
             /** @enum {string} */
             rating: "good" | "bad";
             comment?: string;
+        };
+        /** @description Who listens. The client's only message. */
+        LiveAuth: {
+            /** @enum {string} */
+            type: "auth";
+            /** @description The id token. */
+            token: string;
+        };
+        /** @description What the server sends over the WebSocket. */
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"];
+        /** @description From here on everything is told; what came before may have been missed. */
+        LiveReady: {
+            /** @enum {string} */
+            type: "ready";
+        };
+        /** @description A thread that is new or has changed. */
+        LiveThread: {
+            /** @enum {string} */
+            type: "thread";
+            thread: components["schemas"]["Thread"];
+        };
+        /** @description A thread that is gone. */
+        LiveThreadDeleted: {
+            /** @enum {string} */
+            type: "thread";
+            /** Format: uuid */
+            id: string;
+            /** @enum {boolean} */
+            deleted: true;
+        };
+        /** @description An answer that is begun or has ended. Its text is in its stream, and in the list of messages. */
+        LiveMessageChanged: {
+            /** @enum {string} */
+            type: "message";
+            message: components["schemas"]["LiveMessage"];
+        };
+        /** @description A message without its content, which may be large. */
+        LiveMessage: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            thread_id: string;
+            /**
+             * Format: uuid
+             * @description Of an answer: what it answers.
+             */
+            question_id?: string;
+            status: components["schemas"]["JobStatus"];
+            /** @enum {string} */
+            finish_reason?: "stop" | "length" | "stopped" | "error";
+            error?: components["schemas"]["MessageError"];
+            /** Format: date-time */
+            completed_at?: string;
+        };
+        /** @description A notice that has just been published. Nobody has read it yet. */
+        LiveNotification: {
+            /** @enum {string} */
+            type: "notification";
+            notification: components["schemas"]["Notification"];
+        };
+        /** @description Notices that this person has read, perhaps in another tab. */
+        LiveNotificationsRead: {
+            /** @enum {string} */
+            type: "notification";
+            read: string[];
+        };
+        /** @description A data source that is new or has changed. */
+        LiveDataSource: {
+            /** @enum {string} */
+            type: "data_source";
+            data_source: components["schemas"]["DataSource"];
         };
         Health: {
             /** @enum {string} */
@@ -1418,6 +1533,26 @@ export interface operations {
                     "application/json": components["schemas"]["Feedback"];
                 };
             };
+            default: components["responses"]["Problem"];
+        };
+    };
+    live: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Switching to WebSocket */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            426: components["responses"]["Problem"];
             default: components["responses"]["Problem"];
         };
     };

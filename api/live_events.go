@@ -1,0 +1,83 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+var (
+	_ chat.Events = (*LiveEvents)(nil)
+	_ org.Events  = (*LiveEvents)(nil)
+)
+
+// LiveEvents publishes what the domains tell as the events of GET /v1/live, each one encoded once.
+type LiveEvents struct {
+	feed *stream.Feed
+}
+
+// NewLiveEvents returns a publisher on a feed, the one that Live subscribes to.
+func NewLiveEvents(feed *stream.Feed) *LiveEvents { return &LiveEvents{feed: feed} }
+
+// The topics of the feed.
+const topicAll = "all"
+
+func topicOfUser(id uuid.UUID) string         { return "user/" + id.String() }
+func topicOfOrganization(id uuid.UUID) string { return "org/" + id.String() }
+
+// ThreadChanged implements chat.Events.
+func (e *LiveEvents) ThreadChanged(owner chat.Owner, thread chat.Thread) {
+	e.feed.Publish(topicOfUser(owner.UserID), encodeEvent(LiveThread{Type: "thread", Thread: toThread(thread)}))
+}
+
+// ThreadDeleted implements chat.Events.
+func (e *LiveEvents) ThreadDeleted(owner chat.Owner, threadID uuid.UUID) {
+	e.feed.Publish(topicOfUser(owner.UserID), encodeEvent(LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true}))
+}
+
+// MessageChanged implements chat.Events.
+func (e *LiveEvents) MessageChanged(owner chat.Owner, message chat.Message) {
+	e.feed.Publish(topicOfUser(owner.UserID), encodeEvent(LiveMessageChanged{Type: "message", Message: toLiveMessage(message)}))
+}
+
+// NotificationPublished implements org.Events. Every server learns of the notice from the database.
+func (e *LiveEvents) NotificationPublished(n org.Notification) {
+	topic := topicAll
+	if n.OrganizationID != nil {
+		topic = topicOfOrganization(*n.OrganizationID)
+	}
+	e.feed.Tell(topic, encodeEvent(LiveNotification{Type: "notification", Notification: toNotification(n)}))
+}
+
+// NotificationsMissed implements org.Events.
+func (e *LiveEvents) NotificationsMissed() { e.feed.Missed() }
+
+// NotificationsRead implements org.Events.
+func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
+	e.feed.Publish(topicOfUser(userID), encodeEvent(LiveNotificationsRead{Type: "notification", Read: ids}))
+}
+
+// encodeEvent returns an event as it is sent. Its records have a JSON form.
+func encodeEvent(event any) []byte {
+	body, err := json.Marshal(event)
+	if err != nil {
+		panic(err) // Cannot be: they are structs of texts, numbers and times of this era.
+	}
+	return body
+}
+
+func toLiveMessage(m chat.Message) LiveMessage {
+	whole := toMessage(m)
+	live := LiveMessage{
+		ID: whole.ID, ThreadID: whole.ThreadID, Role: whole.Role, Status: whole.Status, FinishReason: whole.FinishReason,
+		Error: whole.Error, Feedback: whole.Feedback, CompletedAt: whole.CompletedAt,
+	}
+	if m.QuestionID != nil {
+		live.QuestionID = *m.QuestionID
+	}
+	return live
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+const (
+	listenCheck    = 30 * time.Second // How long a silent connection is trusted.
+	listenPatience = 5 * time.Second  // For an answer of the database.
+	listenPauseMin = 200 * time.Millisecond
+	listenPauseMax = 5 * time.Second
+)
+
+// listener is told what comes over a channel of the database.
+type listener struct {
+	began    func()               // From now on everything is told. Called again after an interruption.
+	notified func(payload string) // What a notification says.
+	lost     func(err error)      // An interruption begins; the connection is made anew.
+}
+
+// listen tells the listener, from this goroutine, what comes over a channel until the context ends. It has a connection
+// of its own: one of the pool's would be taken for good.
+func (db *DB) listen(ctx context.Context, channel string, l listener) {
+	pause := listenPauseMin
+	for {
+		began, err := db.listenOnce(ctx, channel, l)
+		if ctx.Err() != nil {
+			return
+		}
+		if began {
+			pause = listenPauseMin
+		}
+		l.lost(translate(err))
+		select {
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // Spreads servers; no secret.
+		case <-ctx.Done():
+			return
+		}
+		pause = min(pause*2, listenPauseMax)
+	}
+}
+
+// listenOnce listens until the connection is lost.
+func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began bool, err error) {
+	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenPatience)
+		defer cancel()
+		_ = conn.Close(ctx) // It may be lost: nothing is left to do.
+	}()
+	if err := within(ctx, func(ctx context.Context) error {
+		_, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
+		return err
+	}); err != nil {
+		return false, err
+	}
+	l.began()
+	for {
+		wait, cancel := context.WithTimeout(ctx, listenCheck)
+		n, err := conn.WaitForNotification(wait)
+		cancel()
+		switch {
+		case err == nil:
+			l.notified(n.Payload)
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return true, err
+		default:
+			if err := within(ctx, conn.Ping); err != nil {
+				return true, err
+			}
+		}
+	}
+}
+
+// within limits how long a connection that nobody else waits for may wait.
+func within(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, listenPatience)
+	defer cancel()
+	return do(ctx)
+}
+
+// notificationChannel is what the trigger on notifications writes to: the id of each one that is added.
+const notificationChannel = "tsumugi_notification"
+
+// WatchNotifications implements org.Store.
+func (db *DB) WatchNotifications(ctx context.Context, w org.Watcher) {
+	db.listen(ctx, notificationChannel, listener{
+		began: w.Listening, lost: w.Lost,
+		notified: func(payload string) {
+			if id, err := uuid.Parse(payload); err == nil { // Anybody with the database may write to the channel.
+				w.Added(id)
+			}
+		},
+	})
+}
