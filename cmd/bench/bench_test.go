@@ -3,13 +3,21 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
+	"fmt"
 	"io"
 	"math"
+	"net"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 )
 
 // child makes the test binary run the command: the systems are started by it.
@@ -34,14 +42,14 @@ func newBench(t *testing.T) *bench {
 // TestEverySystemDeliversTheText runs each measurement small: what is compared must be the same work.
 func TestEverySystemDeliversTheText(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{ours, r3labs, tmaxmax, bare} {
+	for _, name := range []string{ours, oursHTTP, r3labs, tmaxmax, bare} {
 		t.Run(strings.ReplaceAll(name, "/", " "), func(t *testing.T) {
 			t.Parallel()
 			b, table := newBench(t), newTable("", "", "", name)
 			if err := burst(t.Context(), b, table, name, 3); err != nil {
 				t.Fatal(err)
 			}
-			if err := paced(t.Context(), b, table, name, 5, 10); err != nil {
+			if err := paced(t.Context(), b, table, name, pace{streams: 5, perSecond: 50}, 1); err != nil {
 				t.Fatal(err)
 			}
 			if err := resume(t.Context(), b, table, name); err != nil {
@@ -52,7 +60,7 @@ func TestEverySystemDeliversTheText(t *testing.T) {
 				twice = resumers // It sends the event that the client names again.
 			}
 			for row, want := range map[string]float64{
-				"N = 3: watchers whose text differs": 0, "5 streams: tokens lost or twice": 0,
+				"N = 3: watchers whose text differs": 0, "5 × 50/s: tokens lost or twice": 0,
 				rowLost: 0, rowDuplicated: twice, rowResumeText: 0,
 			} {
 				if got := table.worst(row, name); got != want {
@@ -121,7 +129,7 @@ func TestReaderCountsWhatIsLostAndTwice(t *testing.T) {
 // TestReaderJoinsTokensOfTwoEvents: an event that catches a client up may end inside a token.
 func TestReaderJoinsTokensOfTwoEvents(t *testing.T) {
 	t.Parallel()
-	text := appendToken(appendToken(nil, 0), 1)
+	text := llmtest.AppendToken(llmtest.AppendToken(nil, 0), 1)
 	r := newReader(0, 2)
 	r.take([]byte(dataStart+string(text[:9])+"\"}\n\n"), time.Time{})
 	if !r.take([]byte(dataStart+string(text[9:])+"\"}\n\n"), time.Time{}) || r.lost+r.duplicated != 0 {
@@ -129,16 +137,112 @@ func TestReaderJoinsTokensOfTwoEvents(t *testing.T) {
 	}
 }
 
-func TestTokensSpellTheirNumber(t *testing.T) {
+// TestEverySystemAnswers has each system that can be had in process ask the model.
+func TestEverySystemAnswers(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, base - 1, base, 123_456_789} {
-		token := appendToken(nil, n)
-		if got := readToken(token); got != n || len(token) != tokenBytes {
-			t.Errorf("%d: %q spells %d", n, token, got)
+	for _, name := range []string{alone, lean, naive} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := httptest.NewServer(llmtest.NewHandler(0))
+			defer model.Close()
+			c := &chatSystem{address: model.Listener.Addr().String(), mark: contentMark}
+			path, body := "/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":%q}]}`
+			if name != alone {
+				s, err := startSystem(t.Context(), newBench(t), spec{Name: name, Provider: model.URL + "/v1"}, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.stop()
+				c.server, c.address, c.mark = s.process, s.address, deltaMark
+				path, body = "/", `{"prompt":%q}`
+			}
+			c.requests = func(_ context.Context, question string, n int) ([][]byte, error) {
+				return slices.Repeat([][]byte{post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
+			}
+			m := chatRound{bench: newBench(t), name: name}
+			for _, l := range []chatLoad{{chats: 3, answers: 6, tokens: 20, perSecond: 1000}, {chats: 2, answers: 2, tokens: 5000}} {
+				r, err := m.load(t.Context(), c, l)
+				if err != nil || m.wrong != 0 || len(r.first) != l.answers || r.tokens != l.answers*l.tokens {
+					t.Fatalf("%d wrong of %d, %v", m.wrong, len(r.first), err)
+				}
+				if paced := l.perSecond > 0; paced != (len(r.lags) == r.tokens) {
+					t.Errorf("%d lags of %d tokens", len(r.lags), r.tokens)
+				}
+			}
+		})
+	}
+}
+
+func TestAnswerReaderKnowsTheClock(t *testing.T) {
+	t.Parallel()
+	began := time.Now().Truncate(time.Microsecond)
+	text := llmtest.NumberedText(4, began)
+	for name, test := range map[string]struct {
+		text  []byte
+		right bool
+	}{
+		"all": {text, true}, "a hole": {append(text[:12:12], text[18:]...), false}, "more": {append(text[:24:24], 'x'), false},
+		"twice": {append(text[:18:18], text[12:]...), false},
+	} {
+		r := newAnswerReader(deltaMark, 4, 10*time.Millisecond)
+		stream := []byte(dataStart + string(test.text) + "\"}\n\n" + doneLine + "\n\n")
+		if !r.take(stream, began.Add(time.Second)) || r.right() != test.right {
+			t.Errorf("%s: right %v, lost %d, twice %d, next %d", name, r.right(), r.lost, r.duplicated, r.next)
+		}
+		if name == "all" && fmt.Sprint(r.lags) != "[1000 990 980 970]" {
+			t.Errorf("lags %v", r.lags)
 		}
 	}
-	if got := readToken([]byte("abcdef")); got != -1 {
-		t.Errorf("no token spells %d", got)
+}
+
+func TestStreamsThatEndWithTheirConnectionAreRead(t *testing.T) {
+	t.Parallel()
+	client, server := net.Pipe()
+	defer client.Close()
+	go func() {
+		_, _ = server.Write([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"))
+		_, _ = server.Write(appendFrame(appendFrame(nil, 0), 1))
+		_ = server.Close()
+	}()
+	r := newReader(0, 2)
+	if err := follow(t.Context(), client, smallBuffer, r); err != nil || !r.right() {
+		t.Errorf("%v, lost %d, next %d", err, r.lost, r.next)
+	}
+}
+
+func TestResultsAreWrittenIntoThePage(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "benchmarks")
+	if err := os.WriteFile(folder+".md", []byte("before\n"+resultsBegin+"\nold\n"+resultsEnd+"\nafter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table := newTable("10,000 idle connections", "Method.", "", ours, r3labs)
+	table.add(rowIdleRSS, ours, 1, 2.5)
+	table.add(rowIdleRSS, r3labs, 1, 250)
+	r := report{}
+	r.Sections = append(r.Sections, table)
+	r.atMost("what", 1, 2, 0, "")
+	if err := r.publish(folder); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(folder + ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"before\n", "\nafter\n", "| 2.5 |", "](benchmarks/idle.svg)", "| what |"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %q: %s", want, page)
+		}
+	}
+	picture, err := os.ReadFile(filepath.Join(folder, "idle.svg"))
+	if err != nil || xml.Unmarshal(picture, new(struct{})) != nil || strings.Contains(string(page), "old") {
+		t.Errorf("%v %s", err, picture)
+	}
+	if err := os.WriteFile(folder+".md", []byte("no marks"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.publish(folder); err == nil {
+		t.Error("a page without marks was written to")
 	}
 }
 
@@ -192,14 +296,14 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
-	if err := runPeer(t.Context(), "nobody", 0, strings.NewReader(""), io.Discard); err == nil {
+	if err := runPeer(t.Context(), spec{Name: "nobody"}, strings.NewReader(""), io.Discard); err == nil {
 		t.Error("a system that does not exist was started")
 	}
 }
 
 func TestProcessIsRead(t *testing.T) {
 	t.Parallel()
-	s, err := startSystem(t.Context(), newBench(t), ours, 1, 0)
+	s, err := startSystem(t.Context(), newBench(t), spec{Name: ours}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,17 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	r3sse "github.com/r3labs/sse/v2"
 	tmsse "github.com/tmaxmax/go-sse"
 
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
@@ -26,7 +29,7 @@ func newOurHub() *ourHub {
 func (h *ourHub) Open(name string) { h.hub.Open(stream.Head{MessageID: name, Run: 1}) }
 
 func (h *ourHub) Publish(name string, n int) {
-	h.hub.Find(name).AppendText(string(appendToken(nil, n)))
+	h.hub.Find(name).AppendText(string(llmtest.AppendToken(nil, n)))
 }
 
 func (h *ourHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,9 +38,10 @@ func (h *ourHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if h.server.Begin(w) == nil {
-		_ = h.server.Send(r.Context(), w, text.Watch(r.Header.Get("Last-Event-ID"))) // The client left.
-	}
+	h.server.Serve(w, r, stream.Delivery{
+		Watch: text.Watch(r.Header.Get("Last-Event-ID")), Until: time.Now().Add(time.Hour),
+		Done: func(error) {}, // The client left.
+	})
 }
 
 // r3labsHub is r3labs/sse with its defaults. It replays all or nothing, and numbers the events itself if it does.
@@ -160,4 +164,59 @@ func (h *bareHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// rawHub writes the frames to the clients' TCP connections and does nothing else: what the system calls cost. A client that
+// stalls stops it.
+type rawHub struct {
+	mu      sync.RWMutex
+	streams map[string]*rawStream // Guarded by mu.
+}
+
+type rawStream struct {
+	mu    sync.Mutex
+	conns []net.Conn // Guarded by mu.
+}
+
+func newRawHub() *rawHub { return &rawHub{streams: make(map[string]*rawStream)} }
+
+func (h *rawHub) Open(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.streams[name] = &rawStream{}
+}
+
+func (h *rawHub) find(name string) *rawStream {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.streams[name]
+}
+
+func (h *rawHub) Publish(name string, n int) {
+	s := h.find(name)
+	frame := appendFrame(nil, n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		_, _ = conn.Write(frame) // The client left.
+	}
+}
+
+func (h *rawHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := h.find(r.URL.Query().Get("stream"))
+	if s == nil {
+		http.NotFound(w, r)
+		return
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	if _, err := conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")); err != nil {
+		_ = conn.Close()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = append(s.conns, conn)
 }

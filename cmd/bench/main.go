@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -38,10 +38,13 @@ type section struct {
 
 func sections() []section {
 	return []section{
-		{"first-token", measureFirstToken},
+		{"chat", measureChat},
 		{"burst", measureBurst},
 		{"paced", measurePaced},
+		{"idle", measureIdle},
+		{"stalled", measureStalled},
 		{"resume", measureResume},
+		{"start", measureStart},
 		{"browser", measureBrowser},
 	}
 }
@@ -50,28 +53,31 @@ func sections() []section {
 type bench struct {
 	tsumugi   string // Programs.
 	fakemodel string
-	script    string // The browser's part.
+	aisdk     string // The folder of the peer on Node, with its packages.
+	scripts   string // The folder of the browser's parts.
 	rounds    int
 	quick     bool
 	dir       string // Of this run alone; removed at its end.
 	progress  io.Writer
+	began     time.Time
 	report    report
 }
 
 // say tells how far the run is.
 func (b *bench) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(b.progress, "==> "+format+"\n", args...)
+	_, _ = fmt.Fprintf(b.progress, "%5.0f s  "+format+"\n", append([]any{time.Since(b.began).Seconds()}, args...)...)
 }
 
 // run parses the arguments, of which "peer" is only used by the command itself, and measures.
 func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
-	if len(args) == 3 && args[0] == "peer" {
-		replay, err := strconv.Atoi(args[2])
-		if err != nil {
+	if len(args) == 2 && args[0] == "peer" {
+		var s spec
+		if err := json.Unmarshal([]byte(args[1]), &s); err != nil {
 			return err
 		}
-		return runPeer(ctx, args[1], replay, in, out)
+		return runPeer(ctx, s, in, out)
 	}
+	raiseFileLimit()
 	all := make([]string, 0, len(sections()))
 	for _, s := range sections() {
 		all = append(all, s.name)
@@ -81,11 +87,13 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	flags.SetOutput(progress)
 	flags.StringVar(&b.tsumugi, "tsumugi", "bin/tsumugi", "the server's program")
 	flags.StringVar(&b.fakemodel, "fakemodel", ".cache/bench/fakemodel", "the model's program")
-	flags.StringVar(&b.script, "browser-script", "web/bench/answer.mjs", "the browser's part")
+	flags.StringVar(&b.aisdk, "aisdk", ".cache/bench/aisdk", "the folder of the peer on Node, with its packages")
+	flags.StringVar(&b.scripts, "browser-scripts", "web/bench", "the folder of the browser's parts")
 	flags.IntVar(&b.rounds, "rounds", 3, "how often everything but the browser is measured")
-	flags.BoolVar(&b.quick, "quick", false, "take a minute, once through, to see that it works")
+	flags.BoolVar(&b.quick, "quick", false, "take two minutes, once through, to see that it works")
 	only := flags.String("only", strings.Join(all, ","), "what to measure")
 	file := flags.String("json", "", "write the results, with those of every round, to this file")
+	docs := flags.String("docs", "", "write the tables into the page of this name with .md, and plots into the folder of this name")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -109,6 +117,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 	if *file != "" {
 		err = errors.Join(err, b.report.save(*file))
 	}
+	if *docs != "" && err == nil {
+		err = b.report.publish(*docs)
+	}
 	return err
 }
 
@@ -124,7 +135,7 @@ func (b *bench) measure(ctx context.Context, wanted []string) error {
 	}
 	b.dir = dir
 	b.report = report{Machine: thisMachine(), Began: now(), Rounds: b.rounds, Quick: b.quick}
-	began := time.Now()
+	b.began = time.Now()
 	var failed []error
 	for _, s := range sections() {
 		if !slices.Contains(wanted, s.name) || ctx.Err() != nil {
@@ -134,6 +145,6 @@ func (b *bench) measure(ctx context.Context, wanted []string) error {
 			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
 	}
-	b.say("Done in %s", time.Since(began).Round(time.Second))
+	b.say("Done in %s", time.Since(b.began).Round(time.Second))
 	return errors.Join(append(failed, ctx.Err())...)
 }

@@ -8,89 +8,128 @@ import (
 	"time"
 )
 
-const tokensPerSecond = 50
-
-// Rows of the section.
+// Rows of the section, by the number of streams and the tokens a second of each.
 const (
-	rowLag       = "%d streams: p99 ms from due to read"
-	rowPacedCPU  = "%d streams: server µs CPU per event"
-	rowPacedLost = "%d streams: tokens lost or twice"
+	rowLag       = "%d × %d/s: p99 ms from due to read"
+	rowPacedCPU  = "%d × %d/s: server µs CPU per event"
+	rowPacedLost = "%d × %d/s: tokens lost or twice"
 )
+
+// pace is streams that each have one watcher and tokens at a fixed rate.
+type pace struct {
+	streams, perSecond int
+	systems            []string // Besides ours.
+}
+
+func paces() []pace {
+	return []pace{
+		{200, 50, []string{r3labs, bare, raw}},
+		{1000, 50, []string{r3labs, bare, raw}},
+		{1000, 100, []string{raw}},
+		{1000, 200, []string{raw}},
+		{5000, 10, []string{r3labs, bare, raw}},
+	}
+}
 
 // measurePaced has many streams with a watcher each, at the pace of a model.
 func measurePaced(ctx context.Context, b *bench) error {
-	t := newTable("Many streams, one watcher each, 50 tokens/s each",
-		"The time of a token is counted from when it was due by the clock, so that a publisher that is held up counts too. "+
-			"In brackets the ratio to "+r3labs+".",
-		r3labs, ours, r3labs, bare)
+	t := newTable("Many streams, one watcher each, paced",
+		"Streams × tokens a second on each. The time of a token is counted from when it was due by the clock, so that a "+
+			"publisher that is held up counts too. "+raw+" writes the same bytes to the sockets and does nothing else: the limit. "+
+			"In brackets the ratio to it.",
+		raw, ours, oursHTTP, r3labs, bare, raw)
 	b.report.Sections = append(b.report.Sections, t)
-	seconds := 3
+	seconds := 2
 	if b.quick {
 		seconds = 1
 	}
 	for round := range b.rounds {
-		for _, streams := range []int{200, 1000} {
-			b.say("%d paced streams, round %d of %d", streams, round+1, b.rounds)
-			for _, name := range t.Columns {
-				if err := paced(ctx, b, t, name, streams, seconds*tokensPerSecond); err != nil {
+		for _, p := range paces() {
+			b.say("Paced streams, %d × %d/s, round %d of %d", p.streams, p.perSecond, round+1, b.rounds)
+			for _, name := range append([]string{ours, oursHTTP}, p.systems...) {
+				if err := paced(ctx, b, t, name, p, seconds); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}
 		}
 	}
-	for _, streams := range []int{200, 1000} {
-		for _, of := range []struct{ what, row string }{{"p99", rowLag}, {"CPU per event", rowPacedCPU}} {
-			of.row = fmt.Sprintf(of.row, streams)
-			b.report.atMost(fmt.Sprintf("%d paced streams: %s, × %s", streams, of.what, r3labs),
-				t.median(of.row, ours)/t.median(of.row, r3labs), 1, 2, "×")
-		}
-	}
+	b.pacedGoals(t)
 	return nil
 }
 
-func paced(ctx context.Context, b *bench, t *table, name string, streams, tokens int) error {
-	s, err := startSystem(ctx, b, name, streams, 0)
+func (b *bench) pacedGoals(t *table) {
+	lost := 0.0
+	for _, p := range paces() {
+		of := func(row, name, base string) float64 {
+			row = fmt.Sprintf(row, p.streams, p.perSecond)
+			return t.median(row, name) / t.median(row, base)
+		}
+		lost += t.worst(fmt.Sprintf(rowPacedLost, p.streams, p.perSecond), ours) +
+			t.worst(fmt.Sprintf(rowPacedLost, p.streams, p.perSecond), oursHTTP)
+		what := fmt.Sprintf("paced, %d × %d/s", p.streams, p.perSecond)
+		if p.perSecond <= 50 {
+			b.report.atMost(what+", net/http path: p99, × "+r3labs, of(rowLag, oursHTTP, r3labs), 1, 2, "×")
+			b.report.atMost(what+", net/http path: CPU per event, × "+r3labs, of(rowPacedCPU, oursHTTP, r3labs), 1, 2, "×")
+		}
+		if p.perSecond <= 100 {
+			b.report.atMost(what+", fast path: p99, × "+raw, of(rowLag, ours, raw), 1.2, 2, "×")
+			b.report.atMost(what+", fast path: CPU per event, × "+raw, of(rowPacedCPU, ours, raw), 1.2, 2, "×")
+		}
+	}
+	b.report.atMost("paced: tokens lost or twice", lost, 0, 0, "")
+}
+
+func paced(ctx context.Context, b *bench, t *table, name string, p pace, seconds int) error {
+	s, err := startSystem(ctx, b, spec{Name: name}, p.streams)
 	if err != nil {
 		return err
 	}
 	defer s.stop()
-	o := order{Op: "pace", Streams: streams, Events: tokens, Every: int64(time.Second / tokensPerSecond)}
-	readers := make([]*reader, streams)
+	lags, wrong, used, err := s.pace(ctx, s, p, seconds)
+	if err != nil {
+		return err
+	}
+	t.add(fmt.Sprintf(rowLag, p.streams, p.perSecond), name, 1, quantile(lags, 0.99))
+	t.add(fmt.Sprintf(rowPacedCPU, p.streams, p.perSecond), name, 1, float64(used.Microseconds())/float64(len(lags)))
+	t.add(fmt.Sprintf(rowPacedLost, p.streams, p.perSecond), name, 0, float64(wrong))
+	return nil
+}
+
+// pace publishes on the system's streams, each of which is watched by a client of another system, or of the same. It returns
+// the milliseconds that each token took, how many were lost or came twice, and the publisher's CPU time.
+func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int) (lags []float64, wrong int, used time.Duration, err error) {
+	tokens := seconds * p.perSecond
+	o := order{Op: "pace", Streams: p.streams, Events: tokens, Every: int64(time.Second) / int64(p.perSecond)}
+	readers := make([]*reader, p.streams)
 	for i := range readers {
 		readers[i] = newReader(0, tokens)
 		readers[i].due = func(n int) time.Time { return due(o, i, n) }
 	}
-	watch, err := watchAll(ctx, s, readers, func(i int) (path, lastEventID string) { return fmt.Sprintf("/?stream=%d", i), "" })
+	watch, err := watchAll(ctx, watched, smallBuffer, readers, func(i int) []byte {
+		return get(watched.address, fmt.Sprintf("/?stream=%d", i), "")
+	})
 	if err != nil {
-		return err
+		return nil, 0, 0, err
 	}
 	defer watch.leave()
-	if err := s.awaitSessions(ctx, streams); err != nil {
-		return err
+	if err := watched.awaitSessions(ctx, p.streams); err != nil {
+		return nil, 0, 0, err
 	}
 	before, err := s.cpu()
 	if err != nil {
-		return err
+		return nil, 0, 0, err
 	}
 	o.Start = time.Now().Add(settle).UnixNano()
 	if _, err := s.tell(o); err != nil {
-		return err
+		return nil, 0, 0, err
 	}
 	watch.wait()
 	after, err := s.cpu()
-	if err != nil {
-		return err
-	}
-	var lags []float64
-	wrong := 0
 	for _, r := range readers {
 		lags = append(lags, r.lags...)
 		wrong += r.lost + r.duplicated + tokens - r.next
 	}
-	t.add(fmt.Sprintf(rowLag, streams), name, 1, quantile(lags, 0.99))
-	t.add(fmt.Sprintf(rowPacedCPU, streams), name, 1, float64((after-before).Microseconds())/float64(len(lags)))
-	t.add(fmt.Sprintf(rowPacedLost, streams), name, 0, float64(wrong))
-	return nil
+	return lags, wrong, after - before, err
 }
 
 // watching is clients of which each has a stream, or a place in one, of its own.
@@ -102,19 +141,18 @@ type watching struct {
 }
 
 // watchAll connects a client for each reader. A client ends when its reader has all, or after the patience.
-func watchAll(ctx context.Context, s *system, readers []*reader, request func(i int) (path, lastEventID string)) (*watching, error) {
+func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, request func(i int) []byte) (*watching, error) {
 	w := &watching{}
 	w.ctx, w.cancel = context.WithTimeout(ctx, patience)
 	for i, r := range readers {
-		path, lastEventID := request(i)
-		conn, err := dial(w.ctx, s.address, path, lastEventID)
+		conn, err := dial(w.ctx, s.address, request(i))
 		if err != nil {
 			w.leave()
 			return nil, err
 		}
 		w.conns = append(w.conns, conn)
 		// Whoever is cut off lacks tokens, which is counted.
-		w.readers.Go(func() { _ = follow(w.ctx, conn, r) })
+		w.readers.Go(func() { _ = follow(w.ctx, conn, buffer, r) })
 	}
 	return w, nil
 }

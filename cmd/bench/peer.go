@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,11 +19,26 @@ import (
 
 // The systems that are compared.
 const (
-	ours    = "tsumugi"
-	r3labs  = "r3labs/sse"
-	tmaxmax = "tmaxmax/go-sse"
-	bare    = "bare net/http"
+	ours     = "tsumugi"           // As it is run: the fast path where the connection allows it.
+	oursHTTP = "tsumugi, net/http" // Behind TLS or HTTP/2.
+	r3labs   = "r3labs/sse"
+	tmaxmax  = "tmaxmax/go-sse"
+	bare     = "bare net/http"
+	raw      = "raw TCP"
+
+	lean  = "tsumugi, no database" // Our reading of the model and our streams, without database and sign-in.
+	naive = "naive Go"
+	aiSDK = "AI SDK on Node"
 )
+
+// spec is what a system's process is told when it starts.
+type spec struct {
+	Name        string `json:"name"`
+	Replay      int    `json:"replay,omitempty"`       // How many events it must be able to send again.
+	WriteBuffer int    `json:"write_buffer,omitempty"` // Bytes that the kernel keeps for a client; 0 is its choice.
+	Provider    string `json:"provider,omitempty"`     // Base URL of the model, for those that ask one.
+	NATS        string `json:"nats,omitempty"`         // URL, for those that are joined by it.
+}
 
 // hub is a system under test: streams to which tokens are published, and clients that watch them over HTTP.
 type hub interface {
@@ -35,24 +52,30 @@ type hub interface {
 	http.Handler
 }
 
-// newHub returns a system by its name. replay is how many events it must be able to send again, 0 for none.
-func newHub(name string, replay int) (hub, error) {
-	switch name {
-	case ours:
+// newHub returns a system.
+func newHub(s spec) (hub, error) {
+	switch s.Name {
+	case ours, oursHTTP:
 		return newOurHub(), nil
 	case r3labs:
-		return newR3labsHub(replay), nil
+		return newR3labsHub(s.Replay), nil
 	case tmaxmax:
-		return newTmaxmaxHub(replay)
+		return newTmaxmaxHub(s.Replay)
 	case bare:
 		return newBareHub(), nil
+	case raw:
+		return newRawHub(), nil
+	case lean:
+		return newLeanChat(s.Provider)
+	case naive:
+		return newNaiveChat(s.Provider), nil
 	}
-	return nil, fmt.Errorf("no system is called %q", name)
+	return nil, fmt.Errorf("no system is called %q", s.Name)
 }
 
 // order is what the load generator tells the process of a system, a line of JSON each.
 type order struct {
-	Op      string `json:"op"`                // open, sessions, burst or pace
+	Op      string `json:"op"`                // open, sessions, burst, pace or heap
 	Streams int    `json:"streams,omitempty"` // open, pace: streams 0 to Streams-1.
 	Events  int    `json:"events,omitempty"`  // burst, pace: how many a stream.
 	Start   int64  `json:"start,omitempty"`   // pace: when the first stream's first token is due, Unix time in ns.
@@ -63,6 +86,7 @@ type order struct {
 type reply struct {
 	Address  string `json:"address,omitempty"`  // The first line, before any order.
 	Sessions int    `json:"sessions,omitempty"` // How many requests to watch have come.
+	Heap     uint64 `json:"heap,omitempty"`     // heap: bytes that live on Go's heap, and of its stacks.
 }
 
 // peer runs one system in a process of its own.
@@ -74,14 +98,18 @@ type peer struct {
 
 // runPeer serves a system on a free port and carries out the orders from in until it ends, which it does at the latest
 // when the load generator does.
-func runPeer(ctx context.Context, name string, replay int, in io.Reader, out io.Writer) error {
-	h, err := newHub(name, replay)
+func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
+	raiseFileLimit()
+	h, err := newHub(s)
 	if err != nil {
 		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
+	}
+	if s.WriteBuffer > 0 {
+		listener = smallBuffers{listener, s.WriteBuffer}
 	}
 	p := &peer{hub: h}
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,6 +126,20 @@ func runPeer(ctx context.Context, name string, replay int, in io.Reader, out io.
 	return err
 }
 
+// smallBuffers has the kernel keep little for each client, so that one who stalls is noticed early.
+type smallBuffers struct {
+	net.Listener
+	size int
+}
+
+func (l smallBuffers) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		err = errors.Join(err, tcp.SetWriteBuffer(l.size))
+	}
+	return conn, err
+}
+
 func (p *peer) obey(address string, in io.Reader, out io.Writer) error {
 	answers := json.NewEncoder(out)
 	if err := answers.Encode(reply{Address: address}); err != nil {
@@ -109,6 +151,7 @@ func (p *peer) obey(address string, in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return err
 		}
+		answer := reply{}
 		switch o.Op {
 		case "open":
 			for i := range o.Streams {
@@ -119,15 +162,26 @@ func (p *peer) obey(address string, in io.Reader, out io.Writer) error {
 			p.publish(0, o.Events)
 		case "pace":
 			p.pace(o)
+		case "heap":
+			answer.Heap = liveHeap()
 		case "sessions":
 		default:
 			return fmt.Errorf("unknown order %q", o.Op)
 		}
-		if err := answers.Encode(reply{Sessions: int(p.sessions.Load())}); err != nil {
+		answer.Sessions = int(p.sessions.Load())
+		if err := answers.Encode(answer); err != nil {
 			return err
 		}
 	}
 	return lines.Err()
+}
+
+// liveHeap gives back what is not needed, and returns what is.
+func liveHeap() uint64 {
+	var stats runtime.MemStats
+	debug.FreeOSMemory()
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc + stats.StackInuse
 }
 
 // publish sends a stream's next tokens as fast as the hub takes them.

@@ -19,10 +19,11 @@ import (
 
 // process is a server that is measured.
 type process struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Scanner
-	logs *os.File
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Scanner
+	logs  *os.File
+	grace time.Duration // How long it is given to end.
 }
 
 // startProcess starts a program whose output goes to a log file in dir. It is ended by stop, or with ctx.
@@ -31,7 +32,7 @@ func startProcess(ctx context.Context, dir, name string, environ []string, progr
 	if err != nil {
 		return nil, err
 	}
-	p := &process{cmd: exec.CommandContext(ctx, program, args...), logs: logs} //nolint:gosec // Our own programs.
+	p := &process{cmd: exec.CommandContext(ctx, program, args...), logs: logs, grace: 40 * time.Second} //nolint:gosec // Our own programs.
 	p.cmd.Env = append(os.Environ(), environ...)
 	p.cmd.Stderr = logs
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
@@ -72,10 +73,13 @@ func (p *process) drain() {
 	}()
 }
 
-// stop ends the program and waits for it.
+// stop ends the program and waits for it. One that is stuck, as some are after a client has stalled, is killed after a
+// while.
 func (p *process) stop() {
 	_ = p.in.Close()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	kill := time.AfterFunc(p.grace, func() { _ = p.cmd.Process.Kill() })
+	defer kill.Stop()
 	_ = p.cmd.Wait() // Ended by a signal, as it should be.
 	_ = p.logs.Close()
 }
@@ -122,16 +126,21 @@ type system struct {
 }
 
 // startSystem starts this program again as the process of a hub, with streams opened.
-func startSystem(ctx context.Context, b *bench, name string, streams, replay int) (*system, error) {
+func startSystem(ctx context.Context, b *bench, of spec, streams int) (*system, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess(ctx, b.dir, "peer", nil, self, "peer", name, strconv.Itoa(replay))
+	text, err := json.Marshal(of)
 	if err != nil {
 		return nil, err
 	}
-	s := &system{process: p, name: name, streams: streams}
+	p, err := startProcess(ctx, b.dir, "peer", nil, self, "peer", string(text))
+	if err != nil {
+		return nil, err
+	}
+	p.grace = 5 * time.Second
+	s := &system{process: p, name: of.Name, streams: streams}
 	hello, err := s.answer()
 	if err == nil {
 		s.address = hello.Address

@@ -89,6 +89,20 @@ func (t *table) median(name, column string) float64 {
 	return math.NaN()
 }
 
+// subtract takes the base column's median off the values of the other columns.
+func (t *table) subtract(base string) {
+	for _, r := range t.Rows {
+		less := quantile(r.Values[base], 0.5)
+		for column, values := range r.Values {
+			for i := range values {
+				if column != base && !math.IsNaN(less) {
+					values[i] -= less
+				}
+			}
+		}
+	}
+}
+
 // worst returns the greatest value of a quantity over the rounds: what must never happen has no median.
 func (t *table) worst(name, column string) float64 {
 	if r := t.row(name); r != nil && len(r.Values[column]) > 0 {
@@ -167,36 +181,51 @@ func number(x float64, digits int) string {
 	return sign + whole + fraction
 }
 
-// atMost notes a goal that holds if value is no more than limit.
+// atMost notes a goal that holds if value is no more than limit, unless it was not measured.
 func (r *report) atMost(what string, value, limit float64, digits int, unit string) {
+	if math.IsNaN(value) {
+		return
+	}
 	r.Goals = append(r.Goals, goal{
 		What: what, Goal: "≤ " + number(limit, digits) + unit, Is: number(value, digits) + unit, Met: value <= limit,
 	})
 }
 
-// atLeast notes a goal that holds if value is no less than limit.
+// atLeast notes a goal that holds if value is no less than limit, unless it was not measured.
 func (r *report) atLeast(what string, value, limit float64, digits int, unit string) {
+	if math.IsNaN(value) {
+		return
+	}
 	r.Goals = append(r.Goals, goal{
 		What: what, Goal: "≥ " + number(limit, digits) + unit, Is: number(value, digits) + unit, Met: value >= limit,
 	})
 }
 
 func (r *report) write(w io.Writer) {
+	r.writeHead(w)
+	for _, t := range r.Sections {
+		t.write(w)
+	}
+	r.writeGoals(w)
+}
+
+// writeHead prints when and where it was measured.
+func (r *report) writeHead(w io.Writer) {
 	m := r.Machine
-	_, _ = fmt.Fprintf(w, "%s, %d cores, %s; load average at the start %s.\n", m.CPU, m.Cores, m.System, m.Load)
 	names := make([]string, 0, len(m.Versions))
 	for name, version := range m.Versions {
 		names = append(names, name+" "+version)
 	}
 	slices.Sort(names)
-	_, _ = fmt.Fprintf(w, "%s. %s, %d rounds; medians", strings.Join(names, ", "), r.Began, r.Rounds)
+	_, _ = fmt.Fprintf(w, "%s, %d rounds, medians. %s, %d cores, %s; load average at the start %s. %s.\n",
+		r.Began, r.Rounds, m.CPU, m.Cores, m.System, m.Load, strings.Join(names, ", "))
 	if r.Quick {
-		_, _ = fmt.Fprint(w, "; a quick run, too short to be quoted")
+		_, _ = fmt.Fprint(w, "\n**A quick run, to see that it works: these figures are not to be quoted.**\n")
 	}
-	_, _ = fmt.Fprintln(w, ".")
-	for _, t := range r.Sections {
-		t.write(w)
-	}
+}
+
+// writeGoals prints which goals are met.
+func (r *report) writeGoals(w io.Writer) {
 	_, _ = fmt.Fprint(w, "\n### Goals\n\n| what | goal | is | |\n|---|--:|--:|---|\n")
 	for _, g := range r.Goals {
 		verdict := "met"
@@ -228,12 +257,19 @@ func thisMachine() machine {
 	m.System = "Linux " + strings.TrimSpace(string(release))
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
-			if dep.Path == "github.com/r3labs/sse/v2" || dep.Path == "github.com/tmaxmax/go-sse" {
-				m.Versions[strings.TrimSuffix(strings.TrimPrefix(dep.Path, "github.com/"), "/v2")] = dep.Version
+			if slices.Contains(peerModules(), dep.Path) {
+				m.Versions[strings.TrimSuffix(strings.TrimPrefix(dep.Path, "github.com/"), "/v2")] = strings.TrimPrefix(dep.Version, "v")
 			}
 		}
 	}
 	return m
+}
+
+// peerModules are the libraries whose versions matter.
+func peerModules() []string {
+	return []string{
+		"github.com/r3labs/sse/v2", "github.com/tmaxmax/go-sse", "github.com/sashabaranov/go-openai", "github.com/nats-io/nats-server/v2",
+	}
 }
 
 // now is when a run began, as it is printed.

@@ -8,7 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // The demo user who asks.
@@ -23,6 +28,8 @@ type product struct {
 	server   *process
 	modelURL string // With /v1.
 	url      string
+	address  string        // Of the server.
+	took     time.Duration // From starting the server to being ready.
 	token    string
 	skill    string // Id of a skill to chat with.
 	client   *http.Client
@@ -42,17 +49,18 @@ func startProduct(ctx context.Context, b *bench) (*product, error) {
 
 func (p *product) start(ctx context.Context, b *bench) error {
 	var err error
-	if p.model, err = startProcess(ctx, b.dir, "fakemodel", nil, b.fakemodel, "--listen=127.0.0.1:0"); err != nil {
+	if p.model, p.modelURL, err = startModel(ctx, b); err != nil {
 		return err
 	}
-	if p.modelURL, err = p.model.await(`(http://\S+)`); err != nil {
+	limits, err := raisedLimits(ctx, b.tsumugi)
+	if err != nil {
 		return err
 	}
-	p.model.drain()
-	if p.server, err = startProcess(ctx, b.dir, "tsumugi", []string{
-		"TSUMUGI_DEMO_PASSWORD=" + demoPassword, "OPENAI_BASE_URL=" + p.modelURL, "OPENAI_API_KEY=bench", "DATABASE_URL=",
+	began := time.Now()
+	if p.server, err = startProcess(ctx, b.dir, "tsumugi", append(limits,
+		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench", "DATABASE_URL=",
 		"TSUMUGI_PUBLIC_URL=", "TSUMUGI_DEMO=true", "OPENAI_FALLBACK_MODEL=", "HTTP_PROXY=", "http_proxy=",
-	}, b.tsumugi, "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(b.dir, "data")); err != nil {
+	), b.tsumugi, "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(b.dir, "data")); err != nil {
 		return err
 	}
 	if p.url, err = p.server.await(`(http://127\.0\.0\.1:\d+)`); err != nil {
@@ -61,8 +69,81 @@ func (p *product) start(ctx context.Context, b *bench) error {
 	if _, err := p.server.await(`(Ctrl-C)`); err != nil {
 		return err
 	}
+	p.address = hostOf(p.url)
 	p.server.drain()
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	p.took = time.Since(began)
 	return p.signIn(ctx)
+}
+
+// startModel starts the scripted model on a free port. The URL ends in /v1.
+func startModel(ctx context.Context, b *bench) (model *process, url string, err error) {
+	if model, err = startProcess(ctx, b.dir, "fakemodel", nil, b.fakemodel, "--listen=127.0.0.1:0"); err != nil {
+		return nil, "", err
+	}
+	if url, err = model.await(`(http://\S+)`); err != nil {
+		model.stop()
+		return nil, "", err
+	}
+	model.drain()
+	return model, url, nil
+}
+
+// startNode starts the peer on Node.
+func startNode(ctx context.Context, b *bench, modelURL string) (server *process, address string, err error) {
+	if server, err = startProcess(ctx, b.dir, "aisdk", []string{"NODE_ENV=production"}, "node", filepath.Join(b.aisdk, "server.mjs"), modelURL); err != nil {
+		return nil, "", err
+	}
+	server.grace = 5 * time.Second
+	if address, err = server.await(`"address":"([^"]+)"`); err != nil {
+		server.stop()
+		return nil, "", err
+	}
+	server.drain()
+	return server, address, nil
+}
+
+// hostOf returns the address in a URL of a server on this machine.
+func hostOf(url string) string {
+	address, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	return address
+}
+
+// raisedLimits returns the settings that let one person have all chats of a run, as far as the program knows them.
+func raisedLimits(ctx context.Context, program string) ([]string, error) {
+	help, err := exec.CommandContext(ctx, program, "serve", "--help").Output()
+	var settings []string
+	for _, name := range []string{"TSUMUGI_MAX_STREAMS_PER_USER", "TSUMUGI_MAX_GENERATIONS", "TSUMUGI_MAX_STREAMS"} {
+		if bytes.Contains(help, []byte("$"+name)) {
+			settings = append(settings, name+"=20000")
+		}
+	}
+	return settings, err
+}
+
+// ready waits until the server takes traffic.
+func (p *product) ready(ctx context.Context) error {
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := p.client.Do(req)
+		if err != nil {
+			return err
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (p *product) stop() {
@@ -112,13 +193,29 @@ func (p *product) signIn(ctx context.Context) error {
 	return errors.New("there is no skill to chat with")
 }
 
-// thread makes a new thread and returns its id.
+// thread makes a new thread and returns its id. It has a title, since the peers make none.
 func (p *product) thread(ctx context.Context) (string, error) {
 	var thread struct {
 		ID string `json:"id"`
 	}
-	err := p.call(ctx, http.MethodPost, "/v1/thread", nil, map[string]string{"skill_id": p.skill}, &thread)
+	err := p.call(ctx, http.MethodPost, "/v1/thread", nil, map[string]string{"skill_id": p.skill, "title": "計測"}, &thread)
 	return thread.ID, err
+}
+
+// threads makes so many new threads, some at a time.
+func (p *product) threads(ctx context.Context, n int) ([]string, error) {
+	ids, failed := make([]string, n), make([]error, n)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				ids[i], failed[i] = p.thread(ctx)
+			}
+		})
+	}
+	all.Wait()
+	return ids, errors.Join(failed...)
 }
 
 // request makes a call of the API, signed in once there is a token.

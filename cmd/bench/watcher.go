@@ -4,30 +4,45 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
-	"hash/crc32"
+	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// dial asks a server for a stream and returns the connection. The request and the response are plain HTTP/1.1; they are
-// read by hand since net/http's client would cost more than the servers that are measured.
-func dial(ctx context.Context, address, path, lastEventID string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
+// Requests and responses are plain HTTP/1.1, written and read by hand: net/http's client would cost more than the servers
+// that are measured.
+
+// get returns the request for a stream, from an event id on if there is one.
+func get(address, path, lastEventID string) []byte {
 	request := "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nAccept: text/event-stream\r\n"
 	if lastEventID != "" {
 		request += "Last-Event-ID: " + lastEventID + "\r\n"
 	}
-	if _, err := conn.Write([]byte(request + "\r\n")); err != nil {
+	return []byte(request + "\r\n")
+}
+
+// post returns the request with a JSON body. token is "" for nobody's.
+func post(address, path, token string, body []byte) []byte {
+	request := "POST " + path + " HTTP/1.1\r\nHost: " + address + "\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n"
+	if token != "" {
+		request += "Authorization: Bearer " + token + "\r\n"
+	}
+	return append([]byte(fmt.Sprintf("%sContent-Length: %d\r\n\r\n", request, len(body))), body...)
+}
+
+// dial connects to a server and sends a request.
+func dial(ctx context.Context, address string, request []byte) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(request); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
@@ -41,20 +56,26 @@ type sink interface {
 	take(b []byte, at time.Time) bool
 }
 
-const readBuffer = 64 << 10
+// Sizes of read buffers: for bursts, and where a token comes at a time.
+const (
+	bigBuffer   = 64 << 10
+	smallBuffer = 8 << 10
+)
 
 // follow reads a response into a sink until that has all, the connection ends, or ctx does.
-func follow(ctx context.Context, conn net.Conn, into sink) error {
+func follow(ctx context.Context, conn net.Conn, buffer int, into sink) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
-	buffered := bufio.NewReaderSize(conn, readBuffer)
+	buffered := bufio.NewReaderSize(conn, buffer)
 	response, err := http.ReadResponse(buffered, nil) //nolint:bodyclose // The body is the connection, which is the caller's.
 	if err != nil {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return errors.New("the server answered " + response.Status)
+		problem, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return fmt.Errorf("the server answered %s: %s", response.Status, problem)
 	}
+	chunked := slices.Contains(response.TransferEncoding, "chunked")
 	chunks := dechunker{}
 	for {
 		if _, err := buffered.Peek(1); err != nil {
@@ -62,7 +83,12 @@ func follow(ctx context.Context, conn net.Conn, into sink) error {
 		}
 		at := time.Now()
 		b, _ := buffered.Peek(buffered.Buffered())
-		done, err := chunks.feed(b, func(body []byte) bool { return into.take(body, at) })
+		var done bool
+		if chunked {
+			done, err = chunks.feed(b, func(body []byte) bool { return into.take(body, at) })
+		} else {
+			done = into.take(b, at)
+		}
 		if err != nil || done {
 			return err
 		}
@@ -80,7 +106,7 @@ type dechunker struct {
 	end  int    // Bytes of the line break behind a chunk that are to come.
 }
 
-var errChunk = errors.New("a chunk's size cannot be read")
+var errChunk = errors.New("a chunk's size cannot be read, or the stream has ended")
 
 // feed passes the body's bytes in b on. It stops and returns true as soon as take does.
 func (d *dechunker) feed(b []byte, take func([]byte) bool) (bool, error) {
@@ -115,114 +141,4 @@ func (d *dechunker) feed(b []byte, take func([]byte) bool) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// reader is a sink that reads every event and decodes the tokens in it.
-type reader struct {
-	want       int // It has all when so many tokens have come, lost ones counted.
-	next       int // The number of the token that is expected.
-	lost       int
-	duplicated int
-	events     int
-	hash       hash.Hash // Of the text.
-	lags       []float64 // Milliseconds from when a token was due to when it was read, if due is set.
-	due        func(n int) time.Time
-	line       []byte // The part of a line that has come.
-	part       []byte // The part of a token that has come: an event may end inside one.
-}
-
-func newReader(first, want int) *reader {
-	return &reader{next: first, want: first + want, hash: sha256.New()}
-}
-
-const (
-	dataStart  = `data: {"type":"text-delta","id":"0","delta":"`
-	lineBounds = '\n'
-)
-
-func (r *reader) take(b []byte, at time.Time) bool {
-	for len(b) > 0 {
-		line, rest, found := bytes.Cut(b, []byte{lineBounds})
-		if !found {
-			r.line = append(r.line, b...)
-			break
-		}
-		if len(r.line) > 0 {
-			r.line = append(r.line, line...)
-			line = r.line
-		}
-		if text, ok := bytes.CutPrefix(line, []byte(dataStart)); ok {
-			r.events++
-			r.text(bytes.TrimSuffix(text, []byte(`"}`)), at)
-		}
-		r.line = r.line[:0]
-		b = rest
-	}
-	return r.next >= r.want
-}
-
-func (r *reader) text(text []byte, at time.Time) {
-	if len(r.part) > 0 {
-		text = append(r.part, text...)
-		r.part = nil
-	}
-	defer func() { r.part = append(r.part, text...) }()
-	for ; len(text) >= tokenBytes; text = text[tokenBytes:] {
-		n := readToken(text)
-		if n < r.next {
-			r.duplicated++
-			continue
-		}
-		r.lost += n - r.next
-		r.next = n + 1
-		r.hash.Write(text[:tokenBytes])
-		if r.due != nil {
-			r.lags = append(r.lags, float64(at.Sub(r.due(n)))/1e6)
-		}
-	}
-}
-
-// wantedText returns the hash of the text of tokens first to first+n-1.
-func wantedText(first, n int) string {
-	h := sha256.New()
-	for i := range n {
-		h.Write(appendToken(nil, first+i))
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
-}
-
-func (r *reader) sum() string { return fmt.Sprintf("%x", r.hash.Sum(nil)) }
-
-// tally is a sink that counts events by their line breaks and sums their bytes, at little more than the cost of reading
-// them. Two watchers of one stream received the same if count and sum are the same.
-type tally struct {
-	head  []byte // What came before the first token.
-	begun bool
-	lines int
-	sum   uint32
-	table *crc32.Table
-	full  *reader // Reads every event too, if it is set: the watcher whose text is compared with what was published.
-
-	// reached is called with the number of whole events whenever it has grown. It reports whether to stop.
-	reached func(events int) bool
-}
-
-// An event has three line breaks: of its id, its data and its end.
-const eventLines = 3
-
-func (t *tally) take(b []byte, at time.Time) bool {
-	if t.full != nil {
-		t.full.take(b, at)
-	}
-	if !t.begun {
-		t.head = append(t.head, b...)
-		start := bytes.Index(t.head, []byte(dataStart))
-		if start < 0 {
-			return false
-		}
-		b, t.begun, t.lines = t.head[start:], true, 1 // The id's line has gone by.
-	}
-	t.lines += bytes.Count(b, []byte{lineBounds})
-	t.sum = crc32.Update(t.sum, t.table, b)
-	return t.reached(t.lines / eventLines)
 }

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// alone is the model itself, asked without anything between.
+const alone = "the model alone"
+
+// Rows of the sections.
+const (
+	rowOne     = "1 chat, p%d ms"
+	rowThought = "1 chat, a model that takes 30 ms, p%d ms"
+	rowMany    = "%d chats, p%d ms"
+	rowAtOnce  = "200 questions in the same moment, p%d ms"
+
+	rowDelta  = "%d chats: delta p%d ms"
+	rowCPU    = "%d chats: server µs CPU a token"
+	rowFast   = "50 chats, as fast as possible: server µs CPU a token"
+	rowMost   = "50 chats, as fast as possible: thousand tokens/s"
+	rowStream = "1000 chats: KiB a stream"
+	rowTexts  = "answers whose text differs"
+)
+
+// The answers of the section.
+const (
+	tokensPerSecond = 50
+	answerTokens    = 300
+)
+
+// measureChat asks the model through each system, and directly.
+func measureChat(ctx context.Context, b *bench) error {
+	first := newTable("Added to the time to the first token",
+		"From sending the question to reading the first text of the answer, less the same quantile of asking the model directly. "+
+			"The model answers at once unless a row says otherwise, so that nothing of a server's work hides behind it.",
+		"", alone, ours, lean, naive, aiSDK)
+	t := newTable("From the provider to the client",
+		fmt.Sprintf("Answers of %d tokens of Japanese, at %d tokens/s unless said; 200 chats begin within "+
+			"two seconds, 1,000 within four. A delta's time runs from when the model's clock "+
+			"had it due to when the client has read it. CPU and memory are the server's, those of the database apart. In brackets "+
+			"the ratio to %s.", answerTokens, tokensPerSecond, naive),
+		naive, ours, lean, naive, aiSDK, alone)
+	b.report.Sections = append(b.report.Sections, first, t)
+	for round := range b.rounds {
+		for _, name := range first.Columns {
+			b.say("From the provider to the client, %s, round %d of %d", name, round+1, b.rounds)
+			m := chatRound{bench: b, first: first, table: t, name: name}
+			if err := m.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	first.subtract(alone)
+	b.chatGoals(first, t)
+	return nil
+}
+
+func (b *bench) chatGoals(first, t *table) {
+	r := &b.report
+	at := func(row string, args ...any) float64 { return first.median(fmt.Sprintf(row, args...), ours) }
+	r.atMost("added to the first token: 1 chat, p50", at(rowOne, 50), 2, 2, " ms")
+	r.atMost("added to the first token: 1 chat, p99", at(rowOne, 99), 8, 2, " ms")
+	r.atMost("added to the first token: 200 chats, p99", at(rowMany, 200, 99), 50, 1, " ms")
+	of := func(row, base string) float64 { return t.median(row, ours) / t.median(row, base) }
+	for _, n := range []int{200, 1000} {
+		row := fmt.Sprintf(rowCPU, n)
+		r.atMost(fmt.Sprintf("CPU a token, %d chats, × %s", n, naive), of(row, naive), 1, 2, "×")
+		r.atMost(fmt.Sprintf("CPU a token, %d chats, × %s", n, aiSDK), of(row, aiSDK), 0.25, 2, "×")
+	}
+	r.atMost("CPU a token, as fast as possible, × "+naive, of(rowFast, naive), 0.25, 2, "×")
+	r.atMost("CPU a token, as fast as possible, × "+aiSDK, of(rowFast, aiSDK), 1.0/30, 3, "×")
+	r.atLeast("tokens/s at most, × "+naive, of(rowMost, naive), 4, 1, "×")
+	r.atLeast("tokens/s at most, × "+aiSDK, of(rowMost, aiSDK), 30, 1, "×")
+	r.atMost("memory a stream at 1000 chats, × "+naive, of(rowStream, naive), 1, 2, "×")
+	r.atMost("chats: answers whose text differs", t.worst(rowTexts, ours), 0, 0, "")
+}
+
+// chatSystem is a system that answers questions, and the model behind it.
+type chatSystem struct {
+	model   *process
+	server  *process // Nil for the model alone.
+	address string
+	mark    string // What stands before the text of an event.
+	stop    func()
+
+	// requests returns so many requests that ask the same.
+	requests func(ctx context.Context, question string, n int) ([][]byte, error)
+}
+
+// startChat starts a system afresh.
+func startChat(ctx context.Context, b *bench, name string) (*chatSystem, error) {
+	if name == ours {
+		return startProductChat(ctx, b)
+	}
+	model, modelURL, err := startModel(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	c := &chatSystem{model: model, mark: deltaMark, stop: model.stop}
+	path := "/"
+	switch name {
+	case alone:
+		c.address, path, c.mark = hostOf(modelURL), "/v1/chat/completions", contentMark
+	case aiSDK:
+		c.server, c.address, err = startNode(ctx, b, modelURL)
+	default:
+		var s *system
+		if s, err = startSystem(ctx, b, spec{Name: name, Provider: modelURL}, 0); err == nil {
+			c.server, c.address = s.process, s.address
+		}
+	}
+	if err != nil {
+		model.stop()
+		return nil, err
+	}
+	if c.server != nil {
+		c.stop = func() {
+			c.server.stop()
+			model.stop()
+		}
+	}
+	c.requests = func(_ context.Context, question string, n int) ([][]byte, error) {
+		var body any = prompt{question}
+		if name == alone {
+			body = map[string]any{"model": "m", "stream": true, "messages": []map[string]string{
+				{"role": "system", "content": systemPrompt}, {"role": "user", "content": question},
+			}}
+		}
+		text, err := json.Marshal(body)
+		requests := make([][]byte, n)
+		for i := range requests {
+			requests[i] = post(c.address, path, "", text)
+		}
+		return requests, err
+	}
+	return c, nil
+}
+
+// startProductChat starts the real server with its database. Every question is signed in, and asked in a new thread.
+func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
+	p, err := startProduct(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	c := &chatSystem{model: p.model, server: p.server, address: p.address, mark: deltaMark, stop: p.stop}
+	c.requests = func(ctx context.Context, question string, n int) ([][]byte, error) {
+		threads, err := p.threads(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		requests := make([][]byte, n)
+		for i, thread := range threads {
+			text, err := json.Marshal(map[string]string{"request_id": uuid.NewString(), "thread_id": thread, "content": question})
+			if err != nil {
+				return nil, err
+			}
+			requests[i] = post(c.address, "/v1/message/stream", p.token, text)
+		}
+		return requests, nil
+	}
+	return c, nil
+}
+
+// chatRound measures one system once.
+type chatRound struct {
+	bench *bench
+	first *table
+	table *table
+	name  string
+	wrong int
+}
+
+func (m *chatRound) run(ctx context.Context) error {
+	parts := []func(context.Context, *chatSystem) error{m.few, m.thousand}
+	if m.bench.quick {
+		parts = parts[:1]
+	}
+	for _, part := range parts {
+		c, err := startChat(ctx, m.bench, m.name)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(m.warm(ctx, c), part(ctx, c))
+		c.stop()
+		if err != nil {
+			return err
+		}
+	}
+	if m.name != alone {
+		m.table.add(rowTexts, m.name, 0, float64(m.wrong))
+	}
+	return nil
+}
+
+// script is a question that the model answers with so many tokens, after a time to think, at a pace. 0 is as fast as possible.
+func script(tokens, thinkMS, perSecond int) string {
+	if perSecond == 0 {
+		perSecond = -1
+	}
+	return fmt.Sprintf(`今週の予定を教えてください。@script {"numbered": %d, "first_token_ms": %d, "tokens_per_second": %d}`,
+		tokens, thinkMS, perSecond)
+}
+
+// warm has connections, plans, heap and compiled code as they are in a server that has run for a while.
+func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
+	_, err := m.load(ctx, c, chatLoad{chats: 10, answers: 50, tokens: 50})
+	return err
+}
+
+// few measures one chat, 200 and 50.
+func (m *chatRound) few(ctx context.Context, c *chatSystem) error {
+	questions, thought := 200, 40
+	if m.bench.quick {
+		questions, thought = 60, 10
+	}
+	for _, kind := range []struct {
+		row  string
+		load chatLoad
+	}{
+		{rowOne, chatLoad{chats: 1, answers: questions, tokens: 4, perSecond: 1000}},
+		{rowThought, chatLoad{chats: 1, answers: thought, tokens: 4, perSecond: 1000, thinkMS: 30}},
+	} {
+		r, err := m.load(ctx, c, kind.load)
+		if err != nil {
+			return err
+		}
+		m.quantiles(kind.row, r)
+	}
+	if err := m.paced(ctx, c, 200, 2*time.Second); err != nil {
+		return err
+	}
+	r, err := m.load(ctx, c, chatLoad{chats: 200, answers: 200, tokens: 25, perSecond: tokensPerSecond})
+	if err != nil {
+		return err
+	}
+	m.quantiles(rowAtOnce, r)
+	if m.name == alone {
+		return nil
+	}
+	lasting := 2 * time.Second
+	if m.bench.quick {
+		lasting = time.Second / 2
+	}
+	if r, err = m.load(ctx, c, chatLoad{chats: 50, answers: 2000, tokens: answerTokens, lasting: lasting}); err != nil {
+		return err
+	}
+	m.table.add(rowFast, m.name, 2, r.perToken())
+	m.table.add(rowMost, m.name, 1, float64(r.tokens)/r.took.Seconds()/1000)
+	return nil
+}
+
+// quantiles notes the times to the first token.
+func (m *chatRound) quantiles(row string, r chatResult) {
+	for _, q := range []int{50, 99} {
+		m.first.add(fmt.Sprintf(row, q), m.name, 2, quantile(r.first, float64(q)/100))
+	}
+}
+
+// thousand measures 1,000 chats.
+func (m *chatRound) thousand(ctx context.Context, c *chatSystem) error {
+	return m.paced(ctx, c, 1000, 4*time.Second)
+}
+
+// paced measures chats at a model's pace, that begin evenly within a time shorter than their answers.
+func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp time.Duration) error {
+	tokens := answerTokens
+	if m.bench.quick {
+		tokens, ramp = tokens/4, ramp/2
+	}
+	r, err := m.load(ctx, c, chatLoad{chats: chats, answers: chats, tokens: tokens, perSecond: tokensPerSecond, ramp: ramp})
+	if err != nil {
+		return err
+	}
+	for _, q := range []int{50, 99} {
+		share := float64(q) / 100
+		m.first.add(fmt.Sprintf(rowMany, chats, q), m.name, 2, quantile(r.first, share))
+		m.table.add(fmt.Sprintf(rowDelta, chats, q), m.name, 2, quantile(r.lags, share))
+	}
+	if m.name == alone {
+		return nil
+	}
+	m.table.add(fmt.Sprintf(rowCPU, chats), m.name, 1, r.perToken())
+	if chats == 1000 {
+		m.table.add(rowStream, m.name, 0, r.grown/float64(chats))
+	}
+	return nil
+}

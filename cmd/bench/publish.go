@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The marks between which a run's results stand in the page.
+const (
+	resultsBegin = "<!-- Results: what stands from here on to the next mark is written by `just bench`. -->"
+	resultsEnd   = "<!-- End of the results. -->"
+)
+
+// publish writes the plots into a folder, and the tables, with the plots among them, into the page beside it that has the
+// folder's name.
+func (r *report) publish(folder string) error {
+	page := folder + ".md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), resultsBegin)
+	_, after, ended := strings.Cut(rest, resultsEnd)
+	if !found || !ended {
+		return errors.New(page + " lacks the marks between which results stand")
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // A folder of the documentation.
+		return err
+	}
+	var results bytes.Buffer
+	r.writeHead(&results)
+	for _, t := range r.Sections {
+		t.write(&results)
+		for name, of := range plots() {
+			if !strings.Contains(t.Title, name) {
+				continue
+			}
+			for _, p := range of {
+				picture := p.draw(t)
+				if picture == "" {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(folder, p.file+".svg"), []byte(picture), 0o644); err != nil { //nolint:gosec // The same.
+					return err
+				}
+				fmt.Fprintf(&results, "\n![%s](%s/%s.svg)\n", p.title, filepath.Base(folder), p.file)
+			}
+		}
+	}
+	r.writeGoals(&results)
+	return os.WriteFile(page, []byte(before+resultsBegin+"\n\n"+results.String()+"\n"+resultsEnd+after), 0o644) //nolint:gosec // The same.
+}

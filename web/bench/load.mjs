@@ -1,0 +1,71 @@
+// Measures how soon the chat page can be used on a first load, on a slow computer. Called by cmd/bench:
+//
+//   node web/bench/load.mjs URL ADDRESS PASSWORD TIMES
+//
+// It signs in once, and then loads the page with an empty cache and the processor slowed down four times. Usable means that
+// the composer is there and takes what is typed. It prints one JSON object. CHROMIUM names the browser.
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+
+const [url, address, password, times] = process.argv.slice(2)
+const slowdown = 4
+
+const executablePath = [
+  process.env.CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => path && existsSync(path))
+
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+try {
+  const context = await browser.newContext({ locale: 'ja-JP', viewport: { width: 1280, height: 800 } })
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  await page.goto(`${url}/login`)
+  await page.locator('input[name="username"]').fill(address)
+  await page.keyboard.press('Enter')
+  await page.locator('input[name="password"]').fill(password)
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/home/**')
+  const token = await page.evaluate(() => JSON.parse(localStorage.getItem('tsumugiToken')).idToken)
+  const answer = await fetch(`${url}/v1/skill?limit=100`, { headers: { Authorization: `Bearer ${token}` } })
+  const { items: skills } = await answer.json()
+  const skill = skills.find((one) => one.form_type === 'chat' && !one.unavailable_reason)
+
+  await page.addInitScript(watchComposer)
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
+  const usable = []
+  for (let i = 0; i < Number(times); i++) {
+    await page.goto('about:blank')
+    await devtools.send('Network.clearBrowserCache')
+    await page.goto(`${url}/home/skill/${skill.id}`, { waitUntil: 'commit' })
+    await page.waitForFunction(() => window.usableAt > 0)
+    usable.push(await page.evaluate(() => window.usableAt))
+    await page.waitForLoadState('networkidle')
+    await page.locator('[data-composer]').fill('こんにちは') // It is what it is taken for.
+  }
+  process.stdout.write(JSON.stringify({ chromium: browser.version(), usable_ms: usable }))
+} finally {
+  await browser.close()
+}
+
+/** Runs in the page before everything else: notes when the composer can be typed into, since the load began. */
+function watchComposer() {
+  window.usableAt = 0
+  const look = () => {
+    const composer = document.querySelector('[data-composer]')
+    if (!composer || composer.disabled || composer.readOnly) return
+    observer.disconnect()
+    // In the frame after the one that shows it: what was waiting to run has run.
+    requestAnimationFrame(() => setTimeout(() => (window.usableAt = performance.now())))
+  }
+  const observer = new MutationObserver(look)
+  observer.observe(document, {
+    childList: true,
+    subtree: true,
+    attributes: true,
+    attributeFilter: ['disabled', 'readonly'],
+  })
+}
