@@ -20,6 +20,8 @@ const (
 	tailTimeout = 2 * time.Second
 	// drainTimeout bounds the wait for the end of the body after [DONE], which lets the connection be used again.
 	drainTimeout = 50 * time.Millisecond
+	// maxJoined is how many bytes of text are given to the caller at once, and a chunk more.
+	maxJoined = 16 << 10
 )
 
 var (
@@ -42,6 +44,7 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 		err = a.read(response)
 		_ = response.Body.Close()
 	}
+	a.send() // An answer that failed keeps what came.
 	a.count()
 	if a.result.FinishReason != "" {
 		// Whatever befell an answer after it was whole doesn't matter.
@@ -83,6 +86,8 @@ type answer struct {
 	began  bool        // The first token has come; timer is the second kind.
 	result Result
 	text   joiner
+	unsent []byte     // Text that the caller is given before the next read of the response, which may block.
+	heard  bool       // A token came since the timer was set.
 	counts bool       // The provider reported its usage.
 	tokens tokenCount // The output so far, for when it doesn't.
 }
@@ -101,7 +106,7 @@ func (a *answer) read(response *http.Response) error {
 }
 
 func (a *answer) readStream(body io.Reader) error {
-	lines := newLineReader(body)
+	lines := newLineReader(body, a.run.client.cfg.MaxBytes, a.idle)
 	var c chunk
 	for {
 		data, err := lines.next()
@@ -110,6 +115,9 @@ func (a *answer) readStream(body io.Reader) error {
 		}
 		if errors.Is(err, errLineTooLong) {
 			return fault.Wrap(err, CodeBadResponse, detailBadResponse)
+		}
+		if errors.Is(err, errTooMuch) {
+			return fault.Wrap(err, CodeTooLong, detailTooLong)
 		}
 		if err != nil {
 			return interrupted(err, a.run.emitted)
@@ -159,7 +167,8 @@ func (a *answer) readWhole(body io.Reader) error {
 // take adds one chunk to the answer.
 func (a *answer) take(c *chunk) error {
 	if c.err != nil {
-		return faultOfChunkError(c.err)
+		a.send()
+		return faultOfChunkError(c.err, a.run.emitted)
 	}
 	if c.model != "" {
 		a.result.Model = c.model
@@ -171,17 +180,25 @@ func (a *answer) take(c *chunk) error {
 		return nil // What follows the first finish reason isn't part of the answer.
 	}
 	if c.content != nil {
-		// The caller's time isn't the provider's.
-		a.timer.Stop()
-		a.send(a.text.add(c.content))
+		a.unsent = a.text.add(a.unsent, c.content)
+		if len(a.unsent) >= maxJoined {
+			a.send()
+		}
 	}
 	if c.finish != "" {
 		return a.takeFinish(c.finish)
 	}
-	if c.content != nil || c.thinking {
+	a.heard = a.heard || c.content != nil || c.thinking
+	return nil
+}
+
+// idle is called when all that one read of the response has brought is taken, before the next one.
+func (a *answer) idle() {
+	a.send()
+	if a.heard {
+		a.heard = false
 		a.arm(a.run.client.cfg.TokenTimeout)
 	}
-	return nil
 }
 
 func (a *answer) takeFinish(reason string) error {
@@ -193,7 +210,9 @@ func (a *answer) takeFinish(reason string) error {
 	default: // "stop", and what servers invent: eos, end_turn, tool_calls.
 		a.result.FinishReason = FinishStop
 	}
-	a.send(a.text.flush())
+	a.unsent = a.text.flush(a.unsent)
+	a.send()
+	a.heard = false
 	a.arm(min(tailTimeout, a.run.client.cfg.TokenTimeout))
 	return nil
 }
@@ -210,10 +229,16 @@ func (a *answer) arm(d time.Duration) {
 	a.timer = time.AfterFunc(d, func() { cancel(errNextToken) })
 }
 
-func (a *answer) send(text string) {
-	if text == "" {
+// send gives the caller what has come: one piece for all that one read has brought, so that a provider in a hurry costs
+// little, and at once where a chunk comes alone.
+func (a *answer) send() {
+	if len(a.unsent) == 0 {
 		return
 	}
+	a.timer.Stop() // The caller's time isn't the provider's.
+	a.heard = true
+	text := string(a.unsent)
+	a.unsent = a.unsent[:0]
 	a.run.emitted = true
 	a.tokens.add(text)
 	a.run.emit(text)

@@ -19,6 +19,8 @@ const (
 	DefaultConnectTimeout    = 5 * time.Second
 	DefaultFirstTokenTimeout = 60 * time.Second
 	DefaultTokenTimeout      = 30 * time.Second
+	DefaultMaxDuration       = 30 * time.Minute
+	DefaultMaxBytes          = 256 << 20
 	DefaultMaxRetries        = 2
 	DefaultBackoff           = 500 * time.Millisecond
 	DefaultMaxBackoff        = 8 * time.Second
@@ -44,6 +46,10 @@ type Config struct {
 	FirstTokenTimeout time.Duration // From sending the request to the first token, for each attempt.
 	TokenTimeout      time.Duration // From one token to the next.
 
+	// Bounds of a whole answer: a model that reasons for ever says something all the time.
+	MaxDuration time.Duration // From the call of Stream, retries included.
+	MaxBytes    int64         // Of the provider's response; a token takes some 300.
+
 	MaxRetries    int           // Further attempts for each model before its first token; negative for none.
 	Backoff       time.Duration // Wait before the first retry; doubled each time, with jitter.
 	MaxBackoff    time.Duration // Bound of the doubling.
@@ -56,6 +62,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.ConnectTimeout, DefaultConnectTimeout)
 	setDefault(&c.FirstTokenTimeout, DefaultFirstTokenTimeout)
 	setDefault(&c.TokenTimeout, DefaultTokenTimeout)
+	setDefault(&c.MaxDuration, DefaultMaxDuration)
+	setDefault(&c.MaxBytes, DefaultMaxBytes)
 	setDefault(&c.MaxRetries, DefaultMaxRetries)
 	setDefault(&c.Backoff, DefaultBackoff)
 	setDefault(&c.MaxBackoff, DefaultMaxBackoff)
@@ -82,9 +90,12 @@ func (c Config) validate() error {
 	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("llm: APIKey contains a character that no key has")
 	}
+	if c.MaxBytes < 0 {
+		return errors.New("llm: MaxBytes is negative")
+	}
 	for name, d := range map[string]time.Duration{
 		"ConnectTimeout": c.ConnectTimeout, "FirstTokenTimeout": c.FirstTokenTimeout, "TokenTimeout": c.TokenTimeout,
-		"Backoff": c.Backoff, "MaxBackoff": c.MaxBackoff, "MaxRetryAfter": c.MaxRetryAfter,
+		"MaxDuration": c.MaxDuration, "Backoff": c.Backoff, "MaxBackoff": c.MaxBackoff, "MaxRetryAfter": c.MaxRetryAfter,
 	} {
 		if d < 0 {
 			return errors.New("llm: " + name + " is negative")
@@ -157,10 +168,12 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // Stream implements Model. Failures before the first token are retried where that may help, then the fallback model is
 // asked; once text was emitted, an error is final.
 func (c *Client) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.MaxDuration)
+	defer cancel()
 	r := &run{client: c, req: req, emit: emit}
 	result, err := r.ask(ctx, c.cfg.Model)
 	fallback := c.cfg.FallbackModel
-	if err == nil || r.emitted || fallback == "" || fallback == c.cfg.Model || !fallbackHelps(err) {
+	if err == nil || r.emitted || ctx.Err() != nil || fallback == "" || fallback == c.cfg.Model || !fallbackHelps(err) {
 		return result, err
 	}
 	c.cfg.Logger.WarnContext(ctx, "model failed, asking the fallback",

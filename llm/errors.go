@@ -25,6 +25,7 @@ const (
 	CodeBadResponse   fault.Code = "model_bad_response"   // The provider sent something that isn't an answer.
 	CodeContextLength fault.Code = "model_context_length" // The conversation is longer than the model can read.
 	CodeRefused       fault.Code = "model_refused"        // The provider's content filter stepped in.
+	CodeTooLong       fault.Code = "model_too_long"       // The provider sends more than any answer takes.
 	CodeNotFound      fault.Code = "model_not_found"      // The provider has no model of the configured name.
 	CodeBadRequest    fault.Code = "model_bad_request"    // The provider doesn't accept the request.
 )
@@ -40,6 +41,7 @@ const (
 	detailUnavailable   = "モデルに接続できませんでした。しばらくしてから、もう一度お試しください。"
 	detailInterrupted   = "モデルの応答が途中で途切れました。もう一度お試しください。"
 	detailBadResponse   = "モデルの応答を読み取れませんでした。もう一度お試しください。続く場合は、管理者にご連絡ください。"
+	detailTooLong       = "モデルの応答が長すぎるため、途中で打ち切りました。質問を分けて、もう一度お試しください。"
 	detailEmpty         = "モデルから空の回答が返りました。質問の書き方を変えて、もう一度お試しください。"
 	detailContextLength = "会話や文書が長すぎて、モデルが一度に読み取れません。文章を短くするか、新しいスレッドでお試しください。"
 	detailRefused       = "モデルの安全基準により、この内容には回答できませんでした。表現を変えてお試しください。"
@@ -223,8 +225,9 @@ func faultOfProviderError(e *providerError, cause error) error {
 	}
 }
 
-// faultOfChunkError translates an error object that came inside a stream with status 200.
-func faultOfChunkError(e *providerError) error {
+// faultOfChunkError translates an error object that came inside a stream with status 200. Once text was emitted, an error
+// that says no more is an answer that was interrupted.
+func faultOfChunkError(e *providerError, emitted bool) error {
 	if f := faultOfProviderError(e, e); f != nil {
 		return f
 	}
@@ -234,7 +237,7 @@ func faultOfChunkError(e *providerError) error {
 	case strings.Contains(e.kind, "invalid_request"), e.code == "400", e.code == "422":
 		return fault.Wrap(e, CodeBadRequest, detailBadRequest)
 	default:
-		return fault.Wrap(e, CodeUnavailable, detailUnavailable)
+		return interrupted(e, emitted)
 	}
 }
 

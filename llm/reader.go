@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,13 +13,14 @@ import (
 // characters that are split over chunks; and it matches two regular expressions a line. What is left to write is this
 // file. go-openai still makes the request: its types, its URLs and headers for OpenAI and Azure.
 const (
-	firstBuffer  = 4 << 10 // A chunk is about 300 bytes.
+	firstBuffer  = 4 << 10 // A chunk is about 300 bytes, and net/http reads as much at once.
 	maxLine      = 1 << 20 // No chunk of an answer comes near this.
 	maxBody      = 8 << 20 // A whole answer of a server that doesn't stream.
 	maxErrorBody = 64 << 10
 )
 
 var (
+	errTooMuch     = errors.New("llm: the answer takes more bytes than allowed")
 	errLineTooLong = fmt.Errorf("llm: a line of the stream exceeds %d bytes", maxLine)
 	errBodyTooLong = fmt.Errorf("llm: the answer exceeds %d bytes", maxBody)
 )
@@ -30,19 +30,27 @@ var (
 // Each data line is taken as one event, as all OpenAI-compatible servers write them, so that those that forget the blank
 // line between events are read too.
 type lineReader struct {
-	scanner *bufio.Scanner
+	body  io.Reader
+	idle  func() // Called before each read: of what came, no whole line is left.
+	left  int64  // How many bytes may still be read.
+	buf   []byte
+	start int // buf[start:end] has been read from the body and not been returned.
+	seen  int // buf[start:start+seen] has no line break.
+	end   int
+	err   error // What the body ended with.
 }
 
-func newLineReader(r io.Reader) *lineReader {
-	scanner := bufio.NewScanner(r)
-	scanner.Buffer(make([]byte, 0, firstBuffer), maxLine)
-	return &lineReader{scanner: scanner}
+func newLineReader(body io.Reader, limit int64, idle func()) *lineReader {
+	return &lineReader{body: body, idle: idle, left: limit, buf: make([]byte, firstBuffer)}
 }
 
 // next returns the next payload, which is valid until the following call, or io.EOF.
 func (r *lineReader) next() ([]byte, error) {
-	for r.scanner.Scan() {
-		line := r.scanner.Bytes()
+	for {
+		line, err := r.line()
+		if err != nil {
+			return nil, err
+		}
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			if data = bytes.TrimSpace(data); len(data) > 0 {
 				return data, nil
@@ -51,16 +59,50 @@ func (r *lineReader) next() ([]byte, error) {
 		}
 		// Some servers write an error that befalls them in mid-stream as bare JSON.
 		if len(line) > 0 && line[0] == '{' {
-			return line, nil
+			return bytes.TrimSpace(line), nil
 		}
 	}
-	switch err := r.scanner.Err(); {
-	case err == nil:
-		return nil, io.EOF
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, errLineTooLong
-	default:
-		return nil, err
+}
+
+// line returns the next line without its end. The last one need not have any.
+func (r *lineReader) line() ([]byte, error) {
+	for {
+		if i := bytes.IndexByte(r.buf[r.start+r.seen:r.end], '\n'); i >= 0 {
+			line := r.buf[r.start : r.start+r.seen+i]
+			r.start, r.seen = r.start+len(line)+1, 0
+			return line, nil
+		}
+		r.seen = r.end - r.start
+		if r.err != nil {
+			if line := r.buf[r.start:r.end]; len(line) > 0 && errors.Is(r.err, io.EOF) {
+				r.start, r.seen = r.end, 0
+				return line, nil
+			}
+			return nil, r.err
+		}
+		r.read()
+	}
+}
+
+// read reads more, once, into a buffer that has room.
+func (r *lineReader) read() {
+	r.idle()
+	if r.start > 0 {
+		r.end = copy(r.buf, r.buf[r.start:r.end])
+		r.start = 0
+	}
+	if r.end == len(r.buf) {
+		if len(r.buf) >= maxLine {
+			r.err = errLineTooLong
+			return
+		}
+		r.buf = append(r.buf, make([]byte, len(r.buf))...)
+	}
+	n, err := r.body.Read(r.buf[r.end:])
+	r.end += n
+	r.err = err
+	if r.left -= int64(n); r.left < 0 {
+		r.err = errTooMuch
 	}
 }
 

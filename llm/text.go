@@ -15,12 +15,12 @@ type joiner struct {
 	buf       []byte // Reused between calls.
 }
 
-// add takes the raw JSON string literal, with its quotes, and returns the characters that are complete now.
+// add takes the raw JSON string literal, with its quotes, and appends the characters that are complete now to dst.
 // The literal must have been checked by encoding/json, which accepts invalid UTF-8 in it.
-func (j *joiner) add(literal []byte) string {
+func (j *joiner) add(dst, literal []byte) []byte {
 	body := literal[1 : len(literal)-1]
 	if len(j.pending) == 0 && j.surrogate == 0 && isPlain(body) {
-		return string(body)
+		return append(dst, body...)
 	}
 	j.buf = append(j.buf[:0], j.pending...)
 	j.pending = j.pending[:0]
@@ -33,23 +33,23 @@ func (j *joiner) add(literal []byte) string {
 		j.buf = append(j.buf, body[0])
 		body = body[1:]
 	}
-	return j.take()
+	return j.take(dst)
 }
 
-// flush returns what is left at the end of the answer, with halves of characters replaced.
-func (j *joiner) flush() string {
+// flush appends what is left at the end of the answer, with halves of characters replaced.
+func (j *joiner) flush(dst []byte) []byte {
 	j.buf = append(j.buf[:0], j.pending...)
 	j.pending = j.pending[:0]
 	j.flushSurrogate()
-	return toValid(j.buf)
+	return appendValid(dst, j.buf)
 }
 
-// take returns the whole characters of buf and keeps a beginning at its end for the next call.
-func (j *joiner) take() string {
+// take appends the whole characters of buf to dst and keeps a beginning at its end for the next call.
+func (j *joiner) take(dst []byte) []byte {
 	tail := incompleteTail(j.buf)
 	whole := j.buf[:len(j.buf)-tail]
 	j.pending = append(j.pending, j.buf[len(j.buf)-tail:]...)
-	return toValid(whole)
+	return appendValid(dst, whole)
 }
 
 // unescape appends the character of the escape sequence at the start of body, and returns what follows it.
@@ -124,18 +124,17 @@ func incompleteTail(b []byte) int {
 	return 0
 }
 
-// toValid copies b to a string, each invalid byte replaced by U+FFFD.
-func toValid(b []byte) string {
+// appendValid appends b, each invalid byte replaced by U+FFFD.
+func appendValid(dst, b []byte) []byte {
 	if utf8.Valid(b) {
-		return string(b)
+		return append(dst, b...)
 	}
-	out := make([]byte, 0, len(b)+utf8.UTFMax)
 	for len(b) > 0 {
 		r, size := utf8.DecodeRune(b)
-		out = utf8.AppendRune(out, r)
+		dst = utf8.AppendRune(dst, r)
 		b = b[size:]
 	}
-	return string(out)
+	return dst
 }
 
 func hex4(digits []byte) rune {

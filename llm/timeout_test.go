@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,6 +94,7 @@ func TestR25_DefaultLimits(t *testing.T) {
 		"next, with pings":   {[]llmtest.Step{llmtest.Text("a"), gap(20 * time.Second), llmtest.Raw(": ping\n\n"), llmtest.Stall()}, 30 * time.Second, "a"},
 		"while it reasons":   {[]llmtest.Step{gap(50 * time.Second), llmtest.Delta(`{"reasoning_content":"えっと"}`), gap(20 * time.Second), llmtest.Delta(`{"reasoning":"うーん"}`), llmtest.Stall()}, 100 * time.Second, ""},
 		"half of a response": {[]llmtest.Step{llmtest.Text("a"), llmtest.Raw("data: {"), llmtest.Stall()}, 30 * time.Second, "a"},
+		"reasons for ever":   {slices.Repeat([]llmtest.Step{llmtest.Delta(`{"reasoning":"うーん"}`), gap(20 * time.Second)}, 100), 30 * time.Minute, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

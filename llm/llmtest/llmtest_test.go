@@ -82,7 +82,7 @@ func TestHandler(t *testing.T) {
 		{`@script {"text":"一二三四五","finish":"length"}`, "一二三四五", ""},
 		{`@script {"text":"一二三四五","fail":"kill","fail_after":3}`, "一二三", llm.CodeInterrupted},
 		{`@script {"text":"一二三四五","fail":"eof","fail_after":3}`, "一二三", llm.CodeInterrupted},
-		{`@script {"text":"一二三四五","fail":"error","fail_after":3}`, "一二三", llm.CodeUnavailable},
+		{`@script {"text":"一二三四五","fail":"error","fail_after":3}`, "一二三", llm.CodeInterrupted},
 		{`@script {"text":"一二三四五","fail":"rate_limit","fail_after":1}`, "一", llm.CodeRateLimited},
 		{`@script {"text":"一二三四五","fail":"filter","fail_after":5}`, "一二三四五", llm.CodeRefused},
 		{`@script {"text":"一二三四五","fail":"half_json","fail_after":2}`, "一二", llm.CodeBadResponse},
