@@ -1,0 +1,100 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+)
+
+// generations counts what chat.Metrics is told.
+type generations struct {
+	begun      prometheus.Counter
+	ended      *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
+	firstToken prometheus.Histogram
+	tokens     prometheus.Counter
+	rate       prometheus.Histogram
+	tookOver   prometheus.Counter
+	fenced     prometheus.Counter
+	refused    *prometheus.CounterVec
+}
+
+// Generations returns what the chat service is to tell how its answers go. It is called once.
+func (t *Telemetry) Generations() chat.Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	g := &generations{
+		begun: counter("tsumugi_generations_begun_total", "Answers that this server began to write."),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tsumugi_generations_ended_total", Help: "Answers that this server no longer writes, by how they ended.",
+		}, []string{"outcome"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tsumugi_generation_seconds", Help: "From the question to the stored answer.",
+			Buckets: []float64{.1, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
+		}, []string{"outcome"}),
+		firstToken: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "tsumugi_first_token_seconds", Help: "From the question to the first text of its answer.",
+			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 20, 40, 60},
+		}),
+		tokens: counter("tsumugi_output_tokens_total", "Tokens of stored answers, as the model counts them."),
+		rate: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "tsumugi_generation_tokens_per_second", Help: "Tokens of a stored answer by the time that it took.",
+			Buckets: []float64{1, 2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 400},
+		}),
+		tookOver: counter("tsumugi_generations_taken_over_total", "Answers of dead servers that this one went on with, as the next run."),
+		fenced:   counter("tsumugi_generations_fenced_total", "Answers that this server dropped because they were no longer its own."),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tsumugi_questions_refused_total", Help: "Questions that were turned away, by why.",
+		}, []string{"reason"}),
+	}
+	// Rates of what has never happened are zero, not unknown.
+	for _, outcome := range []string{
+		chat.OutcomeSuccess, chat.OutcomeStopped, chat.OutcomeFailed, chat.OutcomeHandedOver, chat.OutcomeDropped,
+	} {
+		g.ended.WithLabelValues(outcome)
+	}
+	for _, reason := range []string{chat.RefusedStopping, chat.RefusedFull, chat.RefusedPerson, chat.RefusedMemory} {
+		g.refused.WithLabelValues(reason)
+	}
+	t.registry.MustRegister(g.begun, g.ended, g.duration, g.firstToken, g.tokens, g.rate, g.tookOver, g.fenced, g.refused)
+	return g
+}
+
+func (g *generations) GenerationBegan() { g.begun.Inc() }
+
+func (g *generations) GenerationEnded(outcome string, duration time.Duration, outputTokens int) {
+	g.ended.WithLabelValues(outcome).Inc()
+	if outcome == chat.OutcomeHandedOver || outcome == chat.OutcomeDropped {
+		return
+	}
+	g.duration.WithLabelValues(outcome).Observe(duration.Seconds())
+	g.tokens.Add(float64(outputTokens))
+	if outcome == chat.OutcomeSuccess && outputTokens > 0 && duration > 0 {
+		g.rate.Observe(float64(outputTokens) / duration.Seconds())
+	}
+}
+
+func (g *generations) FirstToken(after time.Duration) { g.firstToken.Observe(after.Seconds()) }
+
+func (g *generations) TookOver(n int) { g.tookOver.Add(float64(n)) }
+
+func (g *generations) Fenced(n int) { g.fenced.Add(float64(n)) }
+
+func (g *generations) Refused(reason string) { g.refused.WithLabelValues(reason).Inc() }
+
+// WatchGenerations adds what the chat service does at the moment.
+func (t *Telemetry) WatchGenerations(read func() chat.Stats) {
+	t.registry.MustRegister(newSnapshots(read, []series[chat.Stats]{
+		{
+			name: "tsumugi_generations_running", help: "Answers that are being written here.", kind: prometheus.GaugeValue,
+			value: func(s chat.Stats) float64 { return float64(s.Running) },
+		},
+		{
+			name: "tsumugi_generations_waiting", help: "Stored questions that wait for a place.", kind: prometheus.GaugeValue,
+			value: func(s chat.Stats) float64 { return float64(s.Waiting) },
+		},
+	}))
+}
