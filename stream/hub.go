@@ -1,8 +1,12 @@
 package stream
 
 import (
+	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // HubConfig tunes a Hub. The zero value is a hub that is alone.
@@ -12,11 +16,21 @@ type HubConfig struct {
 }
 
 // Hub knows the texts that are being written, by the id of their message: those of this process, and those of other
-// servers that somebody here follows. It is safe for concurrent use; its zero value is not usable.
+// servers that somebody here follows. It owns the goroutines that join it to other servers: a relay for each text that is
+// written here, a mirror for each message that is followed here. It is safe for concurrent use; its zero value is not
+// usable.
+//
+// No method of a Text is called under mu.
 type Hub struct {
-	cfg HubConfig
+	cfg      HubConfig
+	root     context.Context // Of relays and mirrors.
+	cancel   context.CancelFunc
+	stopping chan struct{}  // Closed by Stop.
+	work     sync.WaitGroup // Relays and mirrors. Add under mu while not stopped.
+	counters counters
 
 	mu        sync.Mutex
+	stopped   bool                 // Guarded by mu. No relay or mirror is begun.
 	texts     map[string]*Text     // Guarded by mu.
 	interests map[string]*interest // Guarded by mu. Messages that somebody follows, or wants to.
 }
@@ -25,43 +39,100 @@ type Hub struct {
 type interest struct {
 	opened  chan struct{} // Guarded by the hub's mu. Closed while a text of the message is known.
 	holders int           // Guarded by the hub's mu.
+	mirror  *mirror       // Guarded by the hub's mu. Nil while the message is not followed on other servers.
 }
 
-// NewHub returns a hub that knows no text.
+// NewHub returns a hub that knows no text. With a Transport, Stop must be called.
 func NewHub(cfg HubConfig) *Hub {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Hub{cfg: cfg, texts: make(map[string]*Text), interests: make(map[string]*interest)}
+	root, cancel := context.WithCancel(context.Background())
+	return &Hub{
+		cfg: cfg, root: root, cancel: cancel, stopping: make(chan struct{}),
+		texts: make(map[string]*Text), interests: make(map[string]*interest),
+	}
 }
 
-// Open returns a new text and makes it known. A text of an earlier run of the same message is abandoned.
+// Stop ends the following of other servers' texts, and waits until other servers have been told of the texts that are
+// over here, or until the context ends. Whoever writes texts is stopped before.
+func (h *Hub) Stop(ctx context.Context) {
+	h.mu.Lock()
+	var mirrors []*Text
+	if !h.stopped {
+		h.stopped = true
+		close(h.stopping)
+		for _, i := range h.interests {
+			mirrors = append(mirrors, h.endMirror(i))
+		}
+	}
+	h.mu.Unlock()
+	for _, t := range mirrors {
+		abandon(t)
+	}
+	done := make(chan struct{})
+	go func() {
+		h.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	h.cancel()
+	<-done
+}
+
+// Open returns a new text that is written here, makes it known, and has other servers told of it. A text of an earlier run
+// of the same message is abandoned; if a later one is known, the new text is abandoned itself.
 func (h *Hub) Open(head Head) *Text {
 	t := NewText(head)
 	h.mu.Lock()
 	earlier := h.texts[head.MessageID]
-	h.texts[head.MessageID] = t
-	if i := h.interests[head.MessageID]; i != nil && earlier == nil {
-		close(i.opened)
+	if earlier != nil && earlier.head.Run > head.Run {
+		h.mu.Unlock()
+		t.Abandon()
+		return t
+	}
+	if i := h.interests[head.MessageID]; i != nil {
+		h.endMirror(i)
+	}
+	h.know(t)
+	if h.cfg.Transport != nil && !h.stopped {
+		h.work.Add(1)
+		go h.relay(t)
 	}
 	h.mu.Unlock()
-	if earlier != nil {
-		earlier.Abandon()
-	}
+	abandon(earlier)
 	return t
 }
 
 // Close forgets a text. Watches that are under way read it to its end; one that is not over is abandoned.
 func (h *Hub) Close(t *Text) {
 	h.mu.Lock()
-	if h.texts[t.head.MessageID] == t {
-		delete(h.texts, t.head.MessageID)
-		if i := h.interests[t.head.MessageID]; i != nil {
-			i.opened = make(chan struct{})
-		}
-	}
+	h.forget(t)
 	h.mu.Unlock()
 	t.Abandon()
+}
+
+// know makes a text known, in place of another one of its message. It belongs to holders of mu.
+func (h *Hub) know(t *Text) {
+	_, known := h.texts[t.head.MessageID]
+	h.texts[t.head.MessageID] = t
+	if i := h.interests[t.head.MessageID]; i != nil && !known {
+		close(i.opened)
+	}
+}
+
+// forget undoes know, unless another text has taken its place. t may be nil. It belongs to holders of mu.
+func (h *Hub) forget(t *Text) {
+	if t == nil || h.texts[t.head.MessageID] != t {
+		return
+	}
+	delete(h.texts, t.head.MessageID)
+	if i := h.interests[t.head.MessageID]; i != nil {
+		i.opened = make(chan struct{})
+	}
 }
 
 // Find returns the text of a message, or nil if none is known here.
@@ -113,18 +184,59 @@ func (i *Interest) Opened() <-chan struct{} {
 	return i.shared.opened
 }
 
-// Mirror has the text looked for on other servers: to be called when the message is known to be written, and not here.
-func (i *Interest) Mirror() {}
-
 // Leave ends the interest. It may be called more than once.
 func (i *Interest) Leave() {
 	i.leave.Do(func() {
 		h := i.hub
 		h.mu.Lock()
-		defer h.mu.Unlock()
+		var mirrored *Text
 		i.shared.holders--
 		if i.shared.holders == 0 {
+			mirrored = h.endMirror(i.shared)
 			delete(h.interests, i.messageID)
 		}
+		h.mu.Unlock()
+		abandon(mirrored)
 	})
+}
+
+// counters count what passes between this server and others.
+type counters struct{ sent, resent, stale, received, holes atomic.Int64 }
+
+// HubStats is what a hub holds at present, and has done since it was made.
+type HubStats struct {
+	Texts     int // Texts that are known, those of mirrors among them.
+	Mirrors   int // Messages that are followed on other servers.
+	TextBytes int // Of the texts that are known.
+	LogBytes  int // Of their events, as far as they are in memory.
+
+	EntriesSent     int64 // Updates that other servers can read.
+	EntriesResent   int64 // Updates that were told again after an error.
+	StaleRuns       int64 // Texts that were dropped because a later run had begun.
+	EntriesReceived int64 // Updates of other servers.
+	Holes           int64 // Times that a mirror was begun again because updates were missing or unreadable.
+}
+
+// Stats returns what the hub holds and has done. It looks at every text for some tens of nanoseconds.
+func (h *Hub) Stats() HubStats {
+	c := &h.counters
+	s := HubStats{
+		EntriesSent: c.sent.Load(), EntriesResent: c.resent.Load(), StaleRuns: c.stale.Load(),
+		EntriesReceived: c.received.Load(), Holes: c.holes.Load(),
+	}
+	h.mu.Lock()
+	texts := slices.Collect(maps.Values(h.texts))
+	for _, i := range h.interests {
+		if i.mirror != nil {
+			s.Mirrors++
+		}
+	}
+	h.mu.Unlock()
+	s.Texts = len(texts)
+	for _, t := range texts {
+		text, log := t.held()
+		s.TextBytes += text
+		s.LogBytes += log
+	}
+	return s
 }

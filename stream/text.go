@@ -231,6 +231,28 @@ func (t *Text) position() Position {
 	return Position{started: true, offset: len(t.text), partSeq: t.partSeq, closed: t.closed, ended: t.end != nil}
 }
 
+// beyond returns a channel that is closed once there is more than position tells, or nil and true when there never will be.
+func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.abandoned:
+		return nil, true
+	case p != t.position():
+		return ready, false
+	case t.end != nil:
+		return nil, true
+	}
+	return t.await().c, false
+}
+
+// held returns how many bytes of text and of its log are in memory.
+func (t *Text) held() (text, log int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return cap(t.text), t.log.held()
+}
+
 // publish appends the bytes that tell of a change to the log and wakes the watches. It belongs to holders of mu.
 func (t *Text) publish(frame []byte) {
 	t.log.append(frame, t.position())

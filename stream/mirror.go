@@ -1,0 +1,156 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// mirror follows the text of a message that another server writes, for all who are interested in it here.
+type mirror struct {
+	messageID string
+	cancel    context.CancelFunc
+
+	run  int   // Guarded by the hub's mu. The newest that was seen; entries of earlier ones are ignored.
+	text *Text // Guarded by the hub's mu. That of the run; nil while none could be begun.
+}
+
+// Mirror has the text looked for on other servers: to be called when the message is known to be written, and not here. It
+// may be called again.
+func (i *Interest) Mirror() {
+	h := i.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	shared := i.shared
+	if h.cfg.Transport == nil || h.stopped || shared.holders == 0 || shared.mirror != nil || h.texts[i.messageID] != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(h.root)
+	shared.mirror = &mirror{messageID: i.messageID, cancel: cancel}
+	h.work.Add(1)
+	go h.follow(ctx, shared.mirror)
+}
+
+// follow takes the entries of a message's log until the mirror ends. After a hole it begins again from the first one. It
+// is a goroutine of the hub.
+func (h *Hub) follow(ctx context.Context, m *mirror) {
+	defer h.work.Done()
+	defer m.cancel()
+	var pause backoff
+	for {
+		began := time.Now()
+		following, again := context.WithCancel(ctx)
+		err := h.cfg.Transport.Follow(following, m.messageID, func(entry []byte) {
+			h.counters.received.Add(1)
+			if err := h.take(m, entry); err != nil {
+				h.cfg.Logger.Warn("following a text failed, beginning again", "message_id", m.messageID, "err", err)
+				again()
+			}
+		})
+		again()
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			h.cfg.Logger.Warn("following a text failed, beginning again", "message_id", m.messageID, "err", err)
+		}
+		if time.Since(began) > time.Minute {
+			pause = backoff{}
+		}
+		if !pause.wait(ctx) {
+			return
+		}
+	}
+}
+
+// take applies an entry. After an error the mirror has no text: what was lost is to be read again.
+func (h *Hub) take(m *mirror, entry []byte) error {
+	u, err := ParseUpdate(entry)
+	if err == nil && u.Head != nil && u.Head.MessageID != m.messageID {
+		err = errEntry
+	}
+	if err == nil {
+		text := h.mirrored(m, u)
+		if text == nil {
+			return nil
+		}
+		if err = text.Apply(u); err == nil {
+			return nil
+		}
+	}
+	h.counters.holes.Add(1)
+	h.mu.Lock()
+	text := m.text
+	m.text = nil
+	h.forget(text)
+	h.mu.Unlock()
+	abandon(text)
+	return err
+}
+
+// mirrored returns the text that an update belongs to: that of the newest run, which is opened if this is the run's first.
+// It returns nil if there is none.
+func (h *Hub) mirrored(m *mirror, u Update) *Text {
+	var earlier *Text
+	defer func() { abandon(earlier) }()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := h.interests[m.messageID]; i == nil || i.mirror != m || u.Run < m.run {
+		return nil
+	}
+	if u.Run > m.run {
+		earlier, m.run, m.text = m.text, u.Run, nil
+		h.forget(earlier)
+	}
+	if m.text == nil && u.Head != nil {
+		m.text = NewText(*u.Head)
+		h.know(m.text)
+	}
+	return m.text
+}
+
+// endMirror ends the following of a message, and returns the text that is to be abandoned once mu is released, or nil. It
+// belongs to holders of mu.
+func (h *Hub) endMirror(i *interest) *Text {
+	m := i.mirror
+	if m == nil {
+		return nil
+	}
+	i.mirror = nil
+	m.cancel()
+	h.forget(m.text)
+	return m.text
+}
+
+// Mirrors returns the heads of the texts that other servers write, as far as it is known here, and that are followed here.
+func (h *Hub) Mirrors() []Head {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var heads []Head
+	for _, i := range h.interests {
+		if m := i.mirror; m != nil && m.text != nil && !m.text.ended.Load() {
+			heads = append(heads, m.text.head)
+		}
+	}
+	return heads
+}
+
+// Drop says that a run of a message that another server wrote, and any before it, is over, for who has not heard of its
+// end: its watches end without a terminal event, so that the clients come back and are served from elsewhere.
+func (h *Hub) Drop(messageID string, run int) {
+	h.mu.Lock()
+	var dropped *Text
+	if i := h.interests[messageID]; i != nil && i.mirror != nil && i.mirror.run <= run {
+		m := i.mirror
+		dropped, m.run, m.text = m.text, run+1, nil
+		h.forget(dropped)
+	}
+	h.mu.Unlock()
+	abandon(dropped)
+}
+
+func abandon(t *Text) {
+	if t != nil {
+		t.Abandon()
+	}
+}

@@ -1,0 +1,152 @@
+package streamtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// Client is what a client makes of the streams that it reads one after the other. Its methods return an error where the
+// promise of the wire is broken: a cursor that does not say how long the text is or does not rise, an event after the end.
+type Client struct {
+	Text   string
+	Cursor string // The last event id.
+	End    string // The type of the terminal event, "" before.
+	Done   bool   // [DONE] was read.
+	Resets int
+	Titles []string
+	Steps  []string // "kind status".
+	Run    int
+}
+
+// Read takes whole events in.
+func (c *Client) Read(raw []byte) error {
+	text := []byte(c.Text)
+	defer func() { c.Text = string(text) }()
+	for block := range strings.SplitSeq(string(raw), "\n\n") {
+		id, data := "", ""
+		for line := range strings.SplitSeq(block, "\n") {
+			if v, ok := strings.CutPrefix(line, "id: "); ok {
+				id = v
+			} else if v, ok := strings.CutPrefix(line, "data: "); ok {
+				data = v
+			} else if line != "" {
+				return fmt.Errorf("a line that no event of ours has: %q", line)
+			}
+		}
+		if data == "" {
+			continue
+		}
+		var err error
+		if text, err = c.event(text, id, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunk is the part of a UI message chunk that the suite looks at.
+type chunk struct {
+	Type     string `json:"type"`
+	ID       string `json:"id"`
+	Delta    string `json:"delta"`
+	Metadata struct {
+		Run int `json:"run"`
+	} `json:"messageMetadata"`
+	Data struct {
+		Status string `json:"status"`
+		Title  string `json:"title"`
+	} `json:"data"`
+}
+
+func (c *Client) event(text []byte, id, data string) ([]byte, error) {
+	switch {
+	case c.Done, c.End != "" && data != "[DONE]":
+		return text, fmt.Errorf("an event after the end: %q", data)
+	case data == "[DONE]":
+		c.Done = true
+		return text, nil
+	}
+	var ch chunk
+	if err := json.Unmarshal([]byte(data), &ch); err != nil {
+		return text, fmt.Errorf("data is no JSON: %q: %w", data, err)
+	}
+	switch ch.Type {
+	case "start":
+		c.Run = ch.Metadata.Run
+	case "text-delta":
+		text = append(text, ch.Delta...)
+	case "data-reset":
+		text = text[:0]
+		c.Resets++
+	case "data-title":
+		c.Titles = append(c.Titles, ch.Data.Title)
+	case "data-step":
+		c.Steps = append(c.Steps, ch.ID+" "+ch.Data.Status)
+	case "finish", "abort", "error":
+		c.End = ch.Type
+	}
+	if id == "" {
+		return text, nil
+	}
+	cursor, ok := stream.ParseCursor(id)
+	last, _ := stream.ParseCursor(c.Cursor)
+	switch {
+	case !ok, ch.Type != "start" && cursor.Offset != len(text):
+		return text, fmt.Errorf("cursor %q where the text has %d bytes", id, len(text))
+	case ch.Type == "text-delta" && cursor.Run == last.Run && cursor.Offset <= last.Offset, cursor.Run < last.Run:
+		return text, fmt.Errorf("cursor %q after %q", id, c.Cursor)
+	}
+	c.Cursor = id
+	return text, nil
+}
+
+// Follow reads a message through a hub as a server's clients do: it comes back with its cursor when a stream ends without
+// [DONE], until the answer is done, or until until, which may be nil, says so.
+func (c *Client) Follow(ctx context.Context, hub *stream.Hub, messageID string, until func(*Client) bool) error {
+	interest := hub.Join(messageID)
+	defer interest.Leave()
+	for !c.Done {
+		text := interest.Text()
+		if text == nil {
+			interest.Mirror()
+			select {
+			case <-interest.Opened():
+			case <-ctx.Done():
+				return fmt.Errorf("no text after %d bytes: %w", len(c.Text), ctx.Err())
+			}
+			continue
+		}
+		if left, err := c.watch(ctx, text, until); left || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch reads one stream until it is over, or until until says so.
+func (c *Client) watch(ctx context.Context, text *stream.Text, until func(*Client) bool) (left bool, err error) {
+	w := text.Watch(c.Cursor)
+	for {
+		for b := w.Take(); b != nil; b = w.Take() {
+			if err := c.Read(b); err != nil {
+				return false, err
+			}
+		}
+		if until != nil && until(c) {
+			return true, nil
+		}
+		more, over := w.Wait()
+		if over {
+			return false, nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return false, fmt.Errorf("nothing more after %d bytes: %w", len(c.Text), ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,519 @@
+// Package streamtest is what every way of joining servers must do, as a suite of tests, and what such tests need: a
+// network in memory and a client.
+package streamtest
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// Server is one of several that are joined.
+type Server struct {
+	Hub  *stream.Hub
+	Feed *stream.Feed
+
+	// Cut breaks the server's link to the others, Heal mends it. Both are nil where nothing can be cut.
+	Cut, Heal func()
+}
+
+// World is the servers of one test. In a world of one server, all three are the same.
+type World struct {
+	Writer, Successor, Reader Server
+	Rounds                    int // How often what races is tried.
+}
+
+// alone reports whether there is one server only.
+func (w World) alone() bool { return w.Writer.Hub == w.Reader.Hub }
+
+// patience is how long anything in the suite may take.
+const patience = time.Minute
+
+// sample has characters of one to four bytes, joined ones, and all that could break a line of an event stream.
+const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
+
+// Finished is an end.
+var Finished = stream.End{
+	Outcome: stream.Finished, FinishReason: "stop", Metadata: map[string]any{"usage": map[string]int{"output_tokens": 3}},
+}
+
+// lastID numbers the messages of all tests.
+var lastID atomic.Int64
+
+// head returns the head of a new message's first run.
+func head() stream.Head {
+	id := fmt.Sprintf("0190f3c2-%d", lastID.Add(1))
+	return stream.Head{MessageID: id, Run: 1, Metadata: map[string]any{"thread_id": "a thread", "n": 1}}
+}
+
+// Suite tests servers that newWorld joins.
+func Suite(t *testing.T, newWorld func(t *testing.T) World) {
+	for name, test := range map[string]func(*testing.T, World){
+		"R04_CursorsRiseAndOneEndComesLast":       testEnds,
+		"R05_ResumeFromEveryOffset":               testResume,
+		"R06_FollowWhilePublishing":               testRace,
+		"R07_ManyDropsOneAnswer":                  testDrops,
+		"R08_CursorsThatDoNotHoldAreReset":        testCursors,
+		"R20_TheNextRunTakesItsPlace":             testNextRun,
+		"R30_ALinkIsCutAndMended":                 testCut,
+		"PartsAndWhatFollowsTheText":              testParts,
+		"WhoJoinsFirstIsTold":                     testJoinFirst,
+		"ManyWatchersOneMirror":                   testMany,
+		"ALongTextInOnePiece":                     testLong,
+		"EventsReachOtherServersInOrder":          testFeed,
+		"EventsMayBeMissedWhileTheLinkIsCut":      testFeedCut,
+		"AServerThatTakesOverServesItsOwnWatches": testTakeOver,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t))
+		})
+	}
+}
+
+// within returns a context for as long as anything may take.
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// follow reads a whole message.
+func follow(ctx context.Context, t *testing.T, c *Client, hub *stream.Hub, id string) {
+	t.Helper()
+	if err := c.Follow(ctx, hub, id, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// equal fails the test unless the client has the text and its end.
+func equal(t *testing.T, c *Client, want string) {
+	t.Helper()
+	if sha256.Sum256([]byte(c.Text)) != sha256.Sum256([]byte(want)) || !c.Done {
+		t.Fatalf("%d bytes of %d, done %v: %.60q", len(c.Text), len(want), c.Done, c.Text)
+	}
+}
+
+func testEnds(t *testing.T, w World) {
+	ctx := within(t)
+	for _, end := range []stream.End{
+		Finished,
+		{Outcome: stream.Aborted, Reason: "stopped"},
+		{Outcome: stream.Failed, ErrorText: "モデルに接続できませんでした。", Code: "model_unavailable", Retryable: true},
+	} {
+		h := head()
+		text := w.Writer.Hub.Open(h)
+		var raw []byte
+		watch := text.Watch("")
+		text.PutStep("retrieval", "running", "")
+		text.AppendText(strings.Repeat("絹糸", 300))
+		text.Finish(end)
+		text.AppendText("もっと")
+		text.PutTitle("見出し")
+		var c Client
+		follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
+		equal(t, &c, strings.Repeat("絹糸", 300))
+		if c.End != string(end.Outcome) || len(c.Titles) > 0 {
+			t.Errorf("ends with %q, titles %q", c.End, c.Titles)
+		}
+		// Byte for byte, what a client of the writer is told.
+		for b := watch.Take(); b != nil; b = watch.Take() {
+			raw = append(raw, b...)
+		}
+		own := text.Watch("").Take()
+		interest := w.Reader.Hub.Join(h.MessageID)
+		for mirrored := interest.Text(); ; mirrored = interest.Text() {
+			if mirrored != nil {
+				if other := mirrored.Watch("").Take(); string(other) != string(own) {
+					t.Errorf("the reader's server tells\n%s\nthe writer's\n%s", other, own)
+				}
+				break
+			}
+			interest.Mirror()
+			<-interest.Opened()
+			_ = (&Client{}).Follow(ctx, w.Reader.Hub, h.MessageID, nil)
+		}
+		interest.Leave()
+		if err := (&Client{}).Read(raw); err != nil {
+			t.Error(err)
+		}
+		w.Writer.Hub.Close(text)
+	}
+}
+
+func testResume(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	text := w.Writer.Hub.Open(h)
+	half := strings.Index(sample, "です")
+	text.AppendText(sample[:half])
+	var clients sync.WaitGroup
+	for k := range len(sample) + 1 {
+		clients.Go(func() {
+			c := &Client{Text: sample[:k], Cursor: stream.Cursor{Run: 1, Offset: k}.String()}
+			// Only who has what is known can go on; the rest is told everything.
+			if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, nil); err != nil {
+				t.Errorf("offset %d: %v", k, err)
+				return
+			}
+			whole := k == len(sample) || utf8.RuneStart(sample[k])
+			if c.Text != sample || (c.Resets > 0 && whole && k <= half && w.alone()) || (c.Resets == 0 && !whole) {
+				t.Errorf("offset %d: %d resets, %q", k, c.Resets, c.Text)
+			}
+		})
+	}
+	for _, r := range sample[half:] {
+		text.AppendText(string(r))
+	}
+	text.Finish(Finished)
+	clients.Wait()
+	w.Writer.Hub.Close(text)
+}
+
+func testRace(t *testing.T, w World) {
+	ctx := within(t)
+	tokens := []string{"糸", "を", "紡", "ぐ。", "a", "\n", "🧵", "絹の光"}
+	for range w.Rounds {
+		h := head()
+		text := w.Writer.Hub.Open(h)
+		var publisher sync.WaitGroup
+		publisher.Go(func() {
+			for _, token := range tokens {
+				text.AppendText(token)
+			}
+			text.Finish(Finished)
+		})
+		var c Client
+		follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
+		publisher.Wait()
+		equal(t, &c, strings.Join(tokens, ""))
+		w.Writer.Hub.Close(text)
+	}
+}
+
+func testDrops(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	text := w.Writer.Hub.Open(h)
+	var c Client
+	for i := range 5 {
+		text.AppendText(strings.Repeat("紡ぐ\n🧵", 1+i))
+		want := len(text.Text())
+		if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return len(c.Text) == want }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text.Finish(Finished)
+	follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
+	equal(t, &c, text.Text())
+	if c.Resets > 0 && !w.alone() {
+		// The mirror had gone with its last watcher and was begun again: what the client has is still good.
+		t.Errorf("%d resets", c.Resets)
+	}
+	w.Writer.Hub.Close(text)
+}
+
+func testCursors(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	text := w.Writer.Hub.Open(h)
+	text.AppendText("こんにちは")
+	text.Finish(Finished)
+	for _, cursor := range []string{"1-1", "1-16", "7-3", "1-+3", "abc", "1-99999999999999999999"} {
+		interest := w.Reader.Hub.Join(h.MessageID)
+		var whole Client
+		follow(ctx, t, &whole, w.Reader.Hub, h.MessageID) // The text is known from here on, while there is interest.
+		c := Client{Text: "古い文字"}
+		raw := interest.Text().Watch(cursor).Take()
+		interest.Leave()
+		if err := c.Read(raw); err != nil || c.Text != "こんにちは" || c.Resets != 1 {
+			t.Errorf("cursor %q: %q, %d resets, %v", cursor, c.Text, c.Resets, err)
+		}
+	}
+	w.Writer.Hub.Close(text)
+}
+
+func testNextRun(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	first := w.Writer.Hub.Open(h)
+	first.AppendText("途中まで")
+	var c Client
+	if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return c.Text == "途中まで" }); err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		var once sync.Once
+		err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool {
+			if c.Run == 2 && c.Text != "" {
+				once.Do(func() { close(begun) })
+			}
+			return false
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	h.Run = 2
+	second := w.Successor.Hub.Open(h)
+	second.AppendText("はじめから")
+	select {
+	case <-begun:
+	case <-ctx.Done():
+		t.Fatal("the next run was not seen")
+	}
+	// The server that was only slow goes on writing: nobody sees it, and it is told.
+	first.AppendText("、古い続き")
+	first.Finish(Finished)
+	second.AppendText("書きます")
+	second.Finish(Finished)
+	reading.Wait()
+	equal(t, &c, "はじめから書きます")
+	if c.Run != 2 || c.Resets == 0 {
+		t.Errorf("run %d, %d resets", c.Run, c.Resets)
+	}
+	w.Writer.Hub.Close(first)
+	w.Successor.Hub.Close(second)
+}
+
+func testParts(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	text := w.Writer.Hub.Open(h)
+	text.PutStep("retrieval", "running", "")
+	var c Client
+	step := func(want string) {
+		t.Helper()
+		err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool {
+			return len(c.Steps) > 0 && c.Steps[len(c.Steps)-1] == want
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	step("retrieval running")
+	text.PutStep("retrieval", "success", "3件")
+	text.PutSource(stream.Source{SourceID: "s", MediaType: "application/pdf", Title: "規程.pdf", Filename: "規程.pdf", Index: 1, Page: 2})
+	step("retrieval success")
+	text.AppendText("回答")
+	text.CloseText()
+	text.PutTitle("見出し")
+	text.Finish(Finished)
+	follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
+	equal(t, &c, "回答")
+	if len(c.Titles) != 1 || c.Titles[0] != "見出し" {
+		t.Errorf("titles %q", c.Titles)
+	}
+	w.Writer.Hub.Close(text)
+}
+
+func testJoinFirst(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	var c Client
+	joined := make(chan struct{})
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		interest := w.Reader.Hub.Join(h.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		close(joined)
+		if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	<-joined
+	text := w.Writer.Hub.Open(h)
+	text.AppendText("あとから")
+	text.Finish(Finished)
+	reading.Wait()
+	equal(t, &c, "あとから")
+	w.Writer.Hub.Close(text)
+	if s := w.Reader.Hub.Stats(); s.Texts != 0 || s.Mirrors != 0 {
+		t.Errorf("nobody is interested, and %+v", s)
+	}
+}
+
+func testMany(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	text := w.Writer.Hub.Open(h)
+	const watchers = 200
+	started := make(chan struct{}, watchers)
+	var reading sync.WaitGroup
+	for range watchers {
+		reading.Go(func() {
+			var c Client
+			seen := false
+			err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool {
+				if !seen && c.Run > 0 {
+					seen = true
+					started <- struct{}{}
+				}
+				return false
+			})
+			if err != nil || c.Text != strings.Repeat(sample, 100) || c.Resets > 0 {
+				t.Errorf("%d bytes, %d resets, %v", len(c.Text), c.Resets, err)
+			}
+		})
+	}
+	for range watchers {
+		select {
+		case <-started:
+		case <-ctx.Done():
+			t.Fatal("not all watch")
+		}
+	}
+	if s := w.Reader.Hub.Stats(); !w.alone() && (s.Mirrors != 1 || s.Texts != 1) {
+		t.Errorf("%d watchers have %+v", watchers, s)
+	}
+	for range 100 {
+		text.AppendText(sample)
+	}
+	text.Finish(Finished)
+	reading.Wait()
+	w.Writer.Hub.Close(text)
+}
+
+func testLong(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	text := w.Writer.Hub.Open(h)
+	for range 3 {
+		text.PutStep("summarize", "running", strings.Repeat("段", 5000))
+	}
+	text.AppendText(strings.Repeat("長い文章🧵", 60_000))
+	text.Finish(Finished)
+	var c Client
+	follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
+	equal(t, &c, text.Text())
+	w.Writer.Hub.Close(text)
+}
+
+func testTakeOver(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	first := w.Writer.Hub.Open(h)
+	first.AppendText("前の走り")
+	var c Client
+	interest := w.Successor.Hub.Join(h.MessageID)
+	defer interest.Leave()
+	if err := c.Follow(ctx, w.Successor.Hub, h.MessageID, func(c *Client) bool { return c.Text != "" }); err != nil {
+		t.Fatal(err)
+	}
+	h.Run = 2
+	second := w.Successor.Hub.Open(h)
+	if s := w.Successor.Hub.Stats(); s.Mirrors != 0 || interest.Text() != second {
+		t.Errorf("the mirror stays where the next run is written: %+v", s)
+	}
+	second.AppendText("次の走り")
+	second.Finish(Finished)
+	follow(ctx, t, &c, w.Successor.Hub, h.MessageID)
+	equal(t, &c, "次の走り")
+	if late := w.Successor.Hub.Open(stream.Head{MessageID: h.MessageID, Run: 1}); w.Successor.Hub.Find(h.MessageID) != second {
+		t.Error("an earlier run took the place of a later one")
+	} else if _, over := late.Watch("9-9").Wait(); over {
+		t.Error("the start of an abandoned text is not told")
+	}
+	w.Writer.Hub.Close(first)
+	w.Successor.Hub.Close(second)
+}
+
+func testCut(t *testing.T, w World) {
+	if w.Reader.Cut == nil {
+		return // There is no link.
+	}
+	for _, who := range []Server{w.Reader, w.Writer} {
+		ctx := within(t)
+		h := head()
+		text := w.Writer.Hub.Open(h)
+		text.AppendText("切れる前。")
+		var c Client
+		seen := make(chan struct{})
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			var once sync.Once
+			err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool {
+				if c.Text != "" {
+					once.Do(func() { close(seen) })
+				}
+				return false
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		select {
+		case <-seen:
+		case <-ctx.Done():
+			t.Fatal("nothing was seen before the cut")
+		}
+		who.Cut()
+		for range 200 {
+			text.AppendText("切れている間に書かれたこと。")
+		}
+		who.Heal()
+		for range 200 {
+			text.AppendText("戻ってから書かれたこと。")
+		}
+		text.Finish(Finished)
+		reading.Wait()
+		equal(t, &c, text.Text())
+		if c.Resets > 0 {
+			t.Errorf("%d resets", c.Resets)
+		}
+		w.Writer.Hub.Close(text)
+	}
+}
+
+func testFeed(t *testing.T, w World) {
+	ctx := within(t)
+	topic := "user/" + head().MessageID + " *.>\n"
+	s := w.Reader.Feed.Subscribe(topic)
+	defer s.Leave()
+	own := w.Writer.Feed.Subscribe(topic)
+	defer own.Leave()
+	for i := range 200 {
+		w.Writer.Feed.Publish("user/another", []byte("x"))
+		w.Writer.Feed.Publish(topic, fmt.Appendf(nil, "%d", i))
+	}
+	for _, s := range []*stream.Subscription{s, own} {
+		for i := range 200 {
+			event, err := s.Next(ctx)
+			if err != nil || string(event) != fmt.Sprint(i) {
+				t.Fatalf("event %d: %q, %v", i, event, err)
+			}
+		}
+	}
+}
+
+func testFeedCut(t *testing.T, w World) {
+	if w.Reader.Cut == nil {
+		return // There is no link.
+	}
+	ctx := within(t)
+	topic := "user/" + head().MessageID
+	s := w.Reader.Feed.Subscribe(topic)
+	defer s.Leave()
+	w.Reader.Cut()
+	w.Reader.Heal()
+	if event, err := s.Next(ctx); !errors.Is(err, stream.ErrMissed) {
+		t.Fatalf("after a cut: %q, %v", event, err)
+	}
+	w.Writer.Feed.Publish(topic, []byte("again"))
+	if event, err := s.Next(ctx); err != nil || string(event) != "again" {
+		t.Fatalf("%q, %v", event, err)
+	}
+}

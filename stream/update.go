@@ -1,0 +1,275 @@
+package stream
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// MaxEntry bounds an encoded update, in bytes.
+const MaxEntry = 256 << 10
+
+// Of an entry, so much may be text and so much parts; the rest is room for the head and the end.
+const (
+	maxEntryText  = 128 << 10
+	maxEntryParts = 64 << 10
+)
+
+// Update is what has changed in a text since a position: what servers tell each other, where clients are told events.
+// Updates of a run may overlap: what is known already changes nothing.
+type Update struct {
+	Run    int
+	Head   *Head  // What Position's zero value lacks first: in the first update of a run, nil in others.
+	Offset int    // Of Text, in bytes.
+	Text   []byte // Whole characters.
+	Parts  []Part // By Seq.
+	Closed bool   // Nothing is added to the text after Text.
+	End    *End   // Nil while it goes on.
+}
+
+// Since returns what a text has beyond a position, and the position that this leads to. An update never encodes to more
+// than MaxEntry: what exceeds it is left to the next one.
+func (t *Text) Since(p Position) (Update, Position) {
+	t.mu.Lock()
+	n, next := t.since(p), t.position()
+	t.mu.Unlock()
+
+	u := Update{Run: t.head.Run, Offset: p.offset}
+	if !p.started {
+		u.Head = &t.head
+	}
+	to := len(n.text)
+	if to-p.offset > maxEntryText {
+		for to = p.offset + maxEntryText; !utf8.RuneStart(n.text[to]); to-- {
+			continue
+		}
+	}
+	u.Text = n.text[p.offset:to]
+	slices.SortFunc(n.parts, func(a, b Part) int { return cmp.Compare(a.Seq, b.Seq) })
+	size, parts := 0, 0
+	for parts < len(n.parts) && size <= maxEntryParts-maxPart {
+		size += len(n.parts[parts].Key) + len(n.parts[parts].Data)
+		parts++
+	}
+	u.Parts = n.parts[:parts]
+	if to < len(n.text) || parts < len(n.parts) {
+		reached := Position{started: true, offset: to, partSeq: p.partSeq, closed: p.closed, ended: p.ended}
+		if parts > 0 {
+			reached.partSeq = u.Parts[parts-1].Seq
+		}
+		return u, reached
+	}
+	u.Closed, u.End = n.closed, n.end
+	return u, next
+}
+
+// ErrHole says that an update does not join on to the text: what lies between was lost.
+var ErrHole = errors.New("stream: updates are missing")
+
+// Apply publishes an update of the text's run, where it is new, to the text's watches. It takes the place of AppendText,
+// PutStep and so on in a text that another server writes. After ErrHole, nothing was changed.
+func (t *Text) Apply(u Update) error {
+	t.mu.Lock()
+	defer t.unlock()
+	if t.over() {
+		return nil
+	}
+	known := len(t.text) - u.Offset
+	if known < 0 || u.Run != t.head.Run {
+		return ErrHole
+	}
+	known = min(known, len(u.Text))
+	fresh := u.Text[known:]
+	if !bytes.Equal(t.text[u.Offset:u.Offset+known], u.Text[:known]) || (len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
+		return ErrHole
+	}
+	for _, p := range u.Parts {
+		t.putPart(p)
+	}
+	if len(fresh) > 0 && !t.closed {
+		t.appendAll(fresh)
+	}
+	if u.Closed {
+		t.closeText()
+	}
+	if u.End != nil {
+		t.finish(*u.End)
+	}
+	return nil
+}
+
+// appendAll is AppendText for a piece of any length. It belongs to holders of mu.
+func (t *Text) appendAll(fresh []byte) {
+	b := t.scratch[:0]
+	from := len(t.text)
+	if from == 0 {
+		b = append(b, textStartFrame...)
+	}
+	t.text = append(t.text, fresh...)
+	b = appendText(b, t.head.Run, t.text, from)
+	t.publish(b)
+	t.scratch = b
+}
+
+// The encoding of an update: a version, flags, then the fields that the flags name in the order of Update. Numbers are
+// unsigned varints, everything else is preceded by its length.
+const (
+	updateVersion = 1
+
+	flagHead   = 1 << 0
+	flagClosed = 1 << 1
+	flagEnd    = 1 << 2
+	allFlags   = flagHead | flagClosed | flagEnd
+)
+
+type headJSON struct {
+	MessageID string                     `json:"message_id"`
+	Metadata  map[string]json.RawMessage `json:"metadata"`
+}
+
+type endJSON struct {
+	Outcome      Outcome                    `json:"outcome"`
+	FinishReason string                     `json:"finish_reason,omitempty"`
+	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
+	Reason       string                     `json:"reason,omitempty"`
+	ErrorText    string                     `json:"error_text,omitempty"`
+	Code         string                     `json:"code,omitempty"`
+	Retryable    bool                       `json:"retryable,omitempty"`
+}
+
+// Append appends the encoded update.
+func (u Update) Append(dst []byte) []byte {
+	flags := byte(0)
+	if u.Head != nil {
+		flags |= flagHead
+	}
+	if u.Closed {
+		flags |= flagClosed
+	}
+	if u.End != nil {
+		flags |= flagEnd
+	}
+	dst = append(dst, updateVersion, flags)
+	dst = binary.AppendUvarint(dst, uint64(u.Run))
+	if u.Head != nil {
+		dst = appendBytes(dst, appendJSON(nil, headJSON{u.Head.MessageID, raw(u.Head.Metadata)}))
+	}
+	dst = binary.AppendUvarint(dst, uint64(u.Offset))
+	dst = appendBytes(dst, u.Text)
+	dst = binary.AppendUvarint(dst, uint64(len(u.Parts)))
+	for _, p := range u.Parts {
+		dst = binary.AppendUvarint(dst, uint64(p.Seq))
+		dst = appendBytes(dst, []byte(p.Key))
+		dst = appendBytes(dst, p.Data)
+	}
+	if e := u.End; e != nil {
+		dst = appendBytes(dst, appendJSON(nil, endJSON{
+			e.Outcome, e.FinishReason, raw(e.Metadata), e.Reason, e.ErrorText, e.Code, e.Retryable,
+		}))
+	}
+	return dst
+}
+
+func appendBytes(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// raw encodes the values of metadata by themselves, so that they come out at the other end as they are here.
+func raw(metadata map[string]any) map[string]json.RawMessage {
+	encoded := make(map[string]json.RawMessage, len(metadata))
+	for k, v := range metadata {
+		encoded[k] = appendJSON(nil, v)
+	}
+	return encoded
+}
+
+func values(encoded map[string]json.RawMessage) map[string]any {
+	if len(encoded) == 0 {
+		return nil
+	}
+	metadata := make(map[string]any, len(encoded))
+	for k, v := range encoded {
+		metadata[k] = v
+	}
+	return metadata
+}
+
+var errEntry = errors.New("stream: the bytes are no update")
+
+// ParseUpdate reads what Append wrote. It keeps parts of entry.
+func ParseUpdate(entry []byte) (Update, error) {
+	if len(entry) < 2 || len(entry) > MaxEntry || entry[0] != updateVersion || entry[1]&^byte(allFlags) != 0 {
+		return Update{}, errEntry
+	}
+	flags := entry[1]
+	d := decoder{rest: entry[2:]}
+	u := Update{Run: d.number(), Closed: flags&flagClosed != 0}
+	if flags&flagHead != 0 {
+		var h headJSON
+		d.json(&h)
+		u.Head = &Head{MessageID: h.MessageID, Run: u.Run, Metadata: values(h.Metadata)}
+	}
+	u.Offset = d.number()
+	u.Text = d.bytes()
+	for n := d.number(); n > 0 && !d.bad; n-- {
+		p := Part{Seq: d.number(), Key: string(d.bytes()), Data: d.bytes()}
+		if !isLine(p.Data) || len(p.Data) > maxPart || p.Seq < 1 {
+			d.bad = true
+		}
+		u.Parts = append(u.Parts, p)
+	}
+	if flags&flagEnd != 0 {
+		var e endJSON
+		d.json(&e)
+		u.End = &End{e.Outcome, e.FinishReason, values(e.Metadata), e.Reason, e.ErrorText, e.Code, e.Retryable}
+		d.bad = d.bad || (e.Outcome != Finished && e.Outcome != Aborted && e.Outcome != Failed)
+	}
+	if d.bad || len(d.rest) > 0 || u.Run < 1 || !utf8.Valid(u.Text) {
+		return Update{}, errEntry
+	}
+	return u, nil
+}
+
+// isLine reports whether data may stand in an event: JSON without control characters.
+func isLine(data []byte) bool {
+	return json.Valid(data) && utf8.Valid(data) && !bytes.ContainsFunc(data, func(r rune) bool { return r < 0x20 })
+}
+
+// decoder reads the fields of an entry. Once something is wrong, it returns zero values.
+type decoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *decoder) number() int {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 || v > math.MaxInt32 {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return int(v)
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.number()
+	if n > len(d.rest) {
+		d.bad, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) json(v any) {
+	b := d.bytes()
+	if d.bad || !isLine(b) || json.Unmarshal(b, v) != nil {
+		d.bad = true
+	}
+}
