@@ -1,0 +1,170 @@
+// Package bridgetest runs NATS servers within a test: several in a cluster, that can be stopped and started again, and
+// links to them that can be cut.
+package bridgetest
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// startTimeout is how long a server may take to be ready.
+const startTimeout = 20 * time.Second
+
+// Cluster is some NATS servers with JetStream. Its methods belong to one goroutine.
+type Cluster struct {
+	dir     string
+	options []*server.Options
+	servers []*server.Server // Nil: stopped.
+}
+
+// NewCluster starts n servers for a test and stops them when it is over.
+func NewCluster(t testing.TB, n int) *Cluster {
+	t.Helper()
+	c, err := Start(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Shutdown)
+	return c
+}
+
+// Start starts n servers, for all tests of a binary: TestMain calls Shutdown. One server is alone, more form a cluster.
+func Start(n int) (*Cluster, error) {
+	dir, err := os.MkdirTemp("", "bridgetest")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir, servers: make([]*server.Server, n)}
+	ports, err := freePorts(2 * n)
+	if err != nil {
+		return nil, err
+	}
+	var routes []*url.URL
+	for i := range n {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[n+i]))})
+	}
+	for i := range n {
+		o := &server.Options{
+			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: ports[i], NoLog: true, NoSigs: true,
+			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i)), JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30,
+		}
+		if n > 1 {
+			// Clients stay with the URLs that they are given, so that a cut link is cut.
+			o.Cluster = server.ClusterOpts{Name: "tsumugi", Host: "127.0.0.1", Port: ports[n+i], NoAdvertise: true}
+			o.Routes = routes
+		}
+		c.options = append(c.options, o)
+	}
+	for i := range n {
+		if err := c.start(i); err != nil {
+			c.Shutdown()
+			return nil, err
+		}
+	}
+	return c, c.ready()
+}
+
+// start begins to start a server.
+func (c *Cluster) start(i int) error {
+	s, err := server.NewServer(c.options[i].Clone())
+	if err != nil {
+		return err
+	}
+	c.servers[i] = s
+	s.Start()
+	return nil
+}
+
+// ready waits until every server that runs takes clients.
+func (c *Cluster) ready() error {
+	for i, s := range c.servers {
+		if s != nil && !s.ReadyForConnections(startTimeout) {
+			return fmt.Errorf("bridgetest: server %d is not ready", i)
+		}
+	}
+	return nil
+}
+
+// Len returns how many servers the cluster has, stopped ones among them.
+func (c *Cluster) Len() int { return len(c.servers) }
+
+// URL returns the address of one server.
+func (c *Cluster) URL(i int) string {
+	return "nats://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.options[i].Port))
+}
+
+// URLs returns the addresses of all, as a Config takes them, beginning with server i.
+func (c *Cluster) URLs(i int) string {
+	urls := make([]string, 0, c.Len())
+	for k := range c.Len() {
+		urls = append(urls, c.URL((i+k)%c.Len()))
+	}
+	return strings.Join(urls, ",")
+}
+
+// Stop kills a server: its connections break, and what it held in memory is gone.
+func (c *Cluster) Stop(i int) {
+	if s := c.servers[i]; s != nil {
+		s.Shutdown()
+		s.WaitForShutdown()
+		c.servers[i] = nil
+	}
+}
+
+// Restart starts a stopped server at its address.
+func (c *Cluster) Restart(t testing.TB, i int) {
+	t.Helper()
+	err := c.start(i)
+	if err == nil {
+		err = c.ready()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Leader returns which server leads a stream, or -1 if none does at present.
+func (c *Cluster) Leader(stream string) int {
+	for i, s := range c.servers {
+		if s != nil && s.JetStreamIsStreamLeader("$G", stream) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Shutdown stops all servers and removes what they wrote.
+func (c *Cluster) Shutdown() {
+	for i := range c.servers {
+		c.Stop(i)
+	}
+	_ = os.RemoveAll(c.dir)
+}
+
+// freePorts returns ports that nobody listens on at present.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		addr, ok := l.Addr().(*net.TCPAddr)
+		if !ok {
+			return nil, errors.New("bridgetest: no TCP address")
+		}
+		ports = append(ports, addr.Port)
+	}
+	return ports, nil
+}

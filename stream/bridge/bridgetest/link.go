@@ -1,0 +1,102 @@
+package bridgetest
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Link is a way to a server that can be cut. It is safe for concurrent use.
+type Link struct {
+	listener net.Listener
+	target   string
+	work     sync.WaitGroup
+
+	mu    sync.Mutex
+	cut   bool                  // Guarded by mu. Connections are refused.
+	conns map[net.Conn]struct{} // Guarded by mu. Both ends of each.
+}
+
+// NewLink returns a link to the server at a URL, until the test is over.
+func NewLink(t testing.TB, target string) *Link {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Link{listener: listener, target: u.Host, conns: make(map[net.Conn]struct{})}
+	l.work.Go(l.accept)
+	t.Cleanup(func() {
+		listener.Close()
+		l.Cut()
+		l.work.Wait()
+	})
+	return l
+}
+
+// URL returns the address of the server by this link.
+func (l *Link) URL() string { return "nats://" + l.listener.Addr().String() }
+
+// Cut breaks every connection and refuses new ones until Heal is called.
+func (l *Link) Cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = true
+	for c := range l.conns {
+		c.Close()
+	}
+}
+
+// Heal lets connections through again.
+func (l *Link) Heal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut = false
+}
+
+func (l *Link) accept() {
+	for {
+		client, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", l.target)
+		if err != nil || !l.keep(client, server) {
+			client.Close()
+			if err == nil {
+				server.Close()
+			}
+			continue
+		}
+		l.work.Go(func() { l.pass(client, server) })
+		l.work.Go(func() { l.pass(server, client) })
+	}
+}
+
+// keep notes a pair of connections, unless the link is cut.
+func (l *Link) keep(client, server net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cut {
+		return false
+	}
+	l.conns[client], l.conns[server] = struct{}{}, struct{}{}
+	return true
+}
+
+// pass copies one way until either side closes, and closes both then.
+func (l *Link) pass(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range []net.Conn{to, from} {
+		c.Close()
+		delete(l.conns, c)
+	}
+}

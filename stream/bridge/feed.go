@@ -1,0 +1,71 @@
+package bridge
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// feedBuffer is how many events may wait for their receiver.
+const feedBuffer = 8192
+
+// token makes any string one token of a subject.
+func token(s string) string { return "t" + base64.RawURLEncoding.EncodeToString([]byte(s)) }
+
+func untoken(t string) (string, bool) {
+	encoded, ok := strings.CutPrefix(t, "t")
+	s, err := base64.RawURLEncoding.DecodeString(encoded)
+	return string(s), ok && err == nil
+}
+
+// Publish tells every other server of an event. See stream.Transport.
+func (b *Bridge) Publish(topic string, event []byte) {
+	if err := b.nc.Publish(feedSubjects+token(topic), event); err != nil {
+		b.log.Warn("telling other servers of an event failed", "err", err)
+	}
+}
+
+// Subscribe calls receive with the events of other servers. See stream.Transport.
+func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func()) (stop func(), err error) {
+	messages := make(chan *nats.Msg, feedBuffer)
+	sub, err := b.nc.ChanSubscribe(feedSubjects+"*", messages)
+	if err != nil {
+		return nil, fmt.Errorf("bridge: %w", err)
+	}
+	resync := make(chan struct{}, 1)
+	unhook := b.onResync(func(of *nats.Subscription) {
+		if of == nil || of == sub {
+			select {
+			case resync <- struct{}{}:
+			default: // It has still to be told of an earlier one.
+			}
+		}
+	})
+	ending, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		for {
+			select {
+			case msg := <-messages:
+				if topic, ok := untoken(strings.TrimPrefix(msg.Subject, feedSubjects)); ok {
+					receive(topic, msg.Data)
+				}
+			case <-resync:
+				missed()
+			case <-ending:
+				return
+			}
+		}
+	}()
+	if err := b.nc.Flush(); err != nil { // Once it returns, NATS knows of the subscription.
+		b.log.Warn("subscribing to other servers' events is delayed", "err", err)
+	}
+	return func() {
+		unhook()
+		_ = sub.Unsubscribe()
+		close(ending)
+		<-over
+	}, nil
+}

@@ -1,0 +1,130 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// JetStream's codes that the client has no names for.
+const (
+	codeNoPeers      jetstream.ErrorCode = 10005 // Fewer servers than replicas.
+	codeNotClustered jetstream.ErrorCode = 10074 // Replicas asked of a server that is alone.
+)
+
+const (
+	replicas   = 3 // Of the stream, where there are so many servers.
+	setupPause = 200 * time.Millisecond
+	setupCall  = 3 * time.Second
+)
+
+// begin waits for the connection and makes the stream, trying again until a leader is there.
+func (b *Bridge) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Patience)
+	defer cancel()
+	for {
+		err := b.ensure(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(setupPause):
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// ensure makes the stream of texts, or brings it up to date where there is one.
+func (b *Bridge) ensure(ctx context.Context) error {
+	if !b.nc.IsConnected() {
+		return errDisconnected
+	}
+	ctx, cancel := context.WithTimeout(ctx, setupCall)
+	defer cancel()
+	err := b.makeStream(ctx, replicas)
+	if code := errorCode(err); code == codeNoPeers || code == codeNotClustered {
+		// With fewer servers, copies would only make it stop more often.
+		err = b.makeStream(ctx, 1)
+	}
+	if err != nil {
+		return err
+	}
+	return b.awaitLeader(ctx)
+}
+
+func (b *Bridge) makeStream(ctx context.Context, copies int) error {
+	cfg := jetstream.StreamConfig{
+		Name: StreamName, Subjects: []string{textSubjects + "*"}, Description: "texts that are being written",
+		Storage: jetstream.MemoryStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardOld,
+		MaxAge: b.cfg.MaxAge, MaxBytes: b.cfg.MaxBytes, Replicas: copies,
+	}
+	existing, err := b.js.Stream(ctx, StreamName)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		_, err = b.js.CreateStream(ctx, cfg)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return nil // Another server was faster.
+		}
+		return err
+	case err != nil:
+		return err
+	}
+	is := existing.CachedInfo().Config
+	cfg.Replicas = max(is.Replicas, copies)
+	if is.Replicas == cfg.Replicas && is.MaxAge == cfg.MaxAge && is.MaxBytes == cfg.MaxBytes {
+		return nil
+	}
+	if _, err = b.js.UpdateStream(ctx, cfg); err != nil {
+		b.log.Warn("the stream of texts keeps other settings than this server's", "err", err)
+	}
+	return nil
+}
+
+// awaitLeader returns once the stream takes entries.
+func (b *Bridge) awaitLeader(ctx context.Context) error {
+	for {
+		s, err := b.js.Stream(ctx, StreamName)
+		if err != nil {
+			return err
+		}
+		// A server that is alone tells of no cluster.
+		if c := s.CachedInfo().Cluster; c == nil || c.Leader != "" {
+			return nil
+		}
+		select {
+		case <-time.After(setupPause / 4):
+		case <-ctx.Done():
+			return fmt.Errorf("the stream of texts has no leader: %w", ctx.Err())
+		}
+	}
+}
+
+// restore makes the stream again when an error says that it is gone, as it is after a server that is alone has been
+// restarted. One caller does it for all.
+func (b *Bridge) restore(ctx context.Context, err error) {
+	gone := errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse)
+	if !gone || !b.making.TryLock() {
+		return
+	}
+	defer b.making.Unlock()
+	if err := b.ensure(ctx); err != nil {
+		b.log.Warn("making the stream of texts failed", "err", err)
+	}
+}
+
+// errorCode returns JetStream's code of an error, 0 if it has none.
+func errorCode(err error) jetstream.ErrorCode {
+	var apiErr *jetstream.APIError
+	if errors.As(err, &apiErr) {
+		return apiErr.ErrorCode
+	}
+	var jsErr jetstream.JetStreamError
+	if errors.As(err, &jsErr) && jsErr.APIError() != nil {
+		return jsErr.APIError().ErrorCode
+	}
+	return 0
+}
