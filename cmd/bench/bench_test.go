@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 )
 
@@ -74,28 +75,6 @@ func TestEverySystemDeliversTheText(t *testing.T) {
 	}
 }
 
-func TestDechunkerUndoesAnyCut(t *testing.T) {
-	t.Parallel()
-	coded := []byte("5\r\nhello\r\n1\r\n,\r\nb\r\n 日本語!\r\n")
-	const want = "hello, 日本語!"
-	for step := 1; step <= len(coded); step++ {
-		var d dechunker
-		var got []byte
-		for rest := coded; len(rest) > 0; rest = rest[min(step, len(rest)):] {
-			if _, err := d.feed(rest[:min(step, len(rest))], func(b []byte) bool { got = append(got, b...); return false }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if string(got) != want {
-			t.Errorf("in steps of %d: got %q", step, got)
-		}
-	}
-	var d dechunker
-	if _, err := d.feed([]byte("zz\r\n"), func([]byte) bool { return false }); err == nil {
-		t.Error("no size is read as one")
-	}
-}
-
 func TestReaderCountsWhatIsLostAndTwice(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -114,7 +93,7 @@ func TestReaderCountsWhatIsLostAndTwice(t *testing.T) {
 			r := newReader(0, 4)
 			done := false
 			for rest := stream; len(rest) > 0; rest = rest[min(step+1, len(rest)):] {
-				done = r.take(rest[:min(step+1, len(rest))], time.Time{})
+				done = r.Take(rest[:min(step+1, len(rest))], time.Time{})
 			}
 			if !done || r.lost != test.lost || r.duplicated != test.duplicated {
 				t.Fatalf("%s in steps of %d: done %v, lost %d, twice %d", name, step+1, done, r.lost, r.duplicated)
@@ -131,8 +110,8 @@ func TestReaderJoinsTokensOfTwoEvents(t *testing.T) {
 	t.Parallel()
 	text := llmtest.AppendToken(llmtest.AppendToken(nil, 0), 1)
 	r := newReader(0, 2)
-	r.take([]byte(dataStart+string(text[:9])+"\"}\n\n"), time.Time{})
-	if !r.take([]byte(dataStart+string(text[9:])+"\"}\n\n"), time.Time{}) || r.lost+r.duplicated != 0 {
+	r.Take([]byte(dataStart+string(text[:9])+"\"}\n\n"), time.Time{})
+	if !r.Take([]byte(dataStart+string(text[9:])+"\"}\n\n"), time.Time{}) || r.lost+r.duplicated != 0 {
 		t.Errorf("lost %d, twice %d, next %d", r.lost, r.duplicated, r.next)
 	}
 }
@@ -157,7 +136,7 @@ func TestEverySystemAnswers(t *testing.T) {
 				path, body = "/", `{"prompt":%q}`
 			}
 			c.requests = func(_ context.Context, question string, n int) ([][]byte, error) {
-				return slices.Repeat([][]byte{post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
+				return slices.Repeat([][]byte{client.Post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
 			}
 			m := chatRound{bench: newBench(t), name: name}
 			for _, l := range []chatLoad{{chats: 3, answers: 6, tokens: 20, perSecond: 1000}, {chats: 2, answers: 2, tokens: 5000}} {
@@ -186,7 +165,7 @@ func TestAnswerReaderKnowsTheClock(t *testing.T) {
 	} {
 		r := newAnswerReader(deltaMark, 4, 10*time.Millisecond)
 		stream := []byte(dataStart + string(test.text) + "\"}\n\n" + doneLine + "\n\n")
-		if !r.take(stream, began.Add(time.Second)) || r.right() != test.right {
+		if !r.Take(stream, began.Add(time.Second)) || r.right() != test.right {
 			t.Errorf("%s: right %v, lost %d, twice %d, next %d", name, r.right(), r.lost, r.duplicated, r.next)
 		}
 		if name == "all" && fmt.Sprint(r.lags) != "[1000 990 980 970]" {
@@ -197,15 +176,15 @@ func TestAnswerReaderKnowsTheClock(t *testing.T) {
 
 func TestStreamsThatEndWithTheirConnectionAreRead(t *testing.T) {
 	t.Parallel()
-	client, server := net.Pipe()
-	defer client.Close()
+	near, far := net.Pipe()
+	defer near.Close()
 	go func() {
-		_, _ = server.Write([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"))
-		_, _ = server.Write(appendFrame(appendFrame(nil, 0), 1))
-		_ = server.Close()
+		_, _ = far.Write([]byte("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"))
+		_, _ = far.Write(appendFrame(appendFrame(nil, 0), 1))
+		_ = far.Close()
 	}()
 	r := newReader(0, 2)
-	if err := follow(t.Context(), client, smallBuffer, r); err != nil || !r.right() {
+	if err := client.Follow(t.Context(), near, client.SmallBuffer, nil, r); err != nil || !r.right() {
 		t.Errorf("%v, lost %d, next %d", err, r.lost, r.next)
 	}
 }

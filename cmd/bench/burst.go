@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 // Rows of the section.
@@ -125,18 +127,18 @@ func gather(ctx context.Context, s *system, n int) (*crowd, error) {
 	c := &crowd{arrived: make(chan struct{}, 1), failed: make(chan error, n)}
 	table := crc32.MakeTable(crc32.Castagnoli)
 	for i := range n {
-		conn, err := dial(ctx, s.address, get(s.address, "/?stream=0", ""))
+		conn, err := client.Dial(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
 		if err != nil {
 			c.leave(func() {})
 			return nil, err
 		}
-		client := &tally{table: table, reached: c.reached}
+		watcher := &tally{table: table, reached: c.reached}
 		if i == n/2 {
-			client.full = newReader(0, 1<<30)
+			watcher.full = newReader(0, 1<<30)
 		}
-		c.conns, c.tallies = append(c.conns, conn), append(c.tallies, client)
+		c.conns, c.tallies = append(c.conns, conn), append(c.tallies, watcher)
 		c.done.Go(func() {
-			if err := follow(ctx, conn, bigBuffer, client); err != nil {
+			if err := client.Follow(ctx, conn, client.BigBuffer, nil, watcher); err != nil {
 				c.failed <- err
 			}
 		})
@@ -192,8 +194,8 @@ func (c *crowd) wrong(published int) int {
 		return len(c.tallies)
 	}
 	wrong := 0
-	for _, client := range c.tallies {
-		if client.sum != first.sum || client.lines != first.lines {
+	for _, one := range c.tallies {
+		if one.sum != first.sum || one.lines != first.lines {
 			wrong++
 		}
 	}

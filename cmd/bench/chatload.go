@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 // chatLoad is chats that ask a system.
@@ -98,13 +100,13 @@ func (w *chatWork) ask(ctx context.Context, request []byte) bool {
 		every = time.Second / time.Duration(w.load.perSecond)
 	}
 	r := newAnswerReader(w.system.mark, w.load.tokens, every)
-	conn, err := dial(ctx, w.system.address, nil)
+	conn, err := client.Dial(ctx, w.system.address, nil)
 	var asked time.Time
 	if err == nil {
 		defer func() { _ = conn.Close() }()
 		asked = time.Now()
 		if _, err = conn.Write(request); err == nil {
-			err = follow(ctx, conn, smallBuffer, r)
+			err = client.Follow(ctx, conn, client.SmallBuffer, nil, r)
 		}
 	}
 	w.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 // Rows of the section.
@@ -61,7 +63,7 @@ func idle(ctx context.Context, b *bench, t *table, name string, count int) error
 		}
 	}()
 	for range count {
-		conn, err := dial(ctx, s.address, get(s.address, "/?stream=0", ""))
+		conn, err := client.Dial(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 func main() {
@@ -77,7 +79,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		}
 		return runPeer(ctx, s, in, out)
 	}
-	raiseFileLimit()
+	client.RaiseFileLimit()
 	all := make([]string, 0, len(sections()))
 	for _, s := range sections() {
 		all = append(all, s.name)

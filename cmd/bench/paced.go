@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 // Rows of the section, by the number of streams and the tokens a second of each.
@@ -105,8 +107,8 @@ func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int)
 		readers[i] = newReader(0, tokens)
 		readers[i].due = func(n int) time.Time { return due(o, i, n) }
 	}
-	watch, err := watchAll(ctx, watched, smallBuffer, readers, func(i int) []byte {
-		return get(watched.address, fmt.Sprintf("/?stream=%d", i), "")
+	watch, err := watchAll(ctx, watched, client.SmallBuffer, readers, func(i int) []byte {
+		return client.Get(watched.address, fmt.Sprintf("/?stream=%d", i), "", "")
 	})
 	if err != nil {
 		return nil, 0, 0, err
@@ -145,14 +147,14 @@ func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, req
 	w := &watching{}
 	w.ctx, w.cancel = context.WithTimeout(ctx, patience)
 	for i, r := range readers {
-		conn, err := dial(w.ctx, s.address, request(i))
+		conn, err := client.Dial(w.ctx, s.address, request(i))
 		if err != nil {
 			w.leave()
 			return nil, err
 		}
 		w.conns = append(w.conns, conn)
 		// Whoever is cut off lacks tokens, which is counted.
-		w.readers.Go(func() { _ = follow(w.ctx, conn, buffer, r) })
+		w.readers.Go(func() { _ = client.Follow(w.ctx, conn, buffer, nil, r) })
 	}
 	return w, nil
 }

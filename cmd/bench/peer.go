@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 // The systems that are compared.
@@ -99,7 +101,7 @@ type peer struct {
 // runPeer serves a system on a free port and carries out the orders from in until it ends, which it does at the latest
 // when the load generator does.
 func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
-	raiseFileLimit()
+	client.RaiseFileLimit()
 	h, err := newHub(s)
 	if err != nil {
 		return err

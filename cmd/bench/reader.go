@@ -54,7 +54,7 @@ func newAnswerReader(mark string, tokens int, every time.Duration) *reader {
 
 const lineBreak = '\n'
 
-func (r *reader) take(b []byte, at time.Time) bool {
+func (r *reader) Take(b []byte, at time.Time) bool {
 	for len(b) > 0 {
 		line, rest, found := bytes.Cut(b, []byte{lineBreak})
 		if !found {
@@ -158,9 +158,9 @@ const (
 	eventLines = 3
 )
 
-func (t *tally) take(b []byte, at time.Time) bool {
+func (t *tally) Take(b []byte, at time.Time) bool {
 	if t.full != nil {
-		t.full.take(b, at)
+		t.full.Take(b, at)
 	}
 	if !t.begun {
 		t.head = append(t.head, b...)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 const (
@@ -61,7 +63,7 @@ func resume(ctx context.Context, b *bench, t *table, name string) error {
 		readers[i] = newReader(1, resumedEvents)
 	}
 	began := time.Now()
-	watch, err := watchAll(ctx, s, bigBuffer, readers, func(int) []byte { return get(s.address, "/?stream=0", first) })
+	watch, err := watchAll(ctx, s, client.BigBuffer, readers, func(int) []byte { return client.Get(s.address, "/?stream=0", "", first) })
 	if err != nil {
 		return err
 	}

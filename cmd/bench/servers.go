@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 // The demo user who asks.
@@ -28,18 +27,13 @@ type product struct {
 	server   *process
 	modelURL string // With /v1.
 	url      string
-	address  string        // Of the server.
 	took     time.Duration // From starting the server to being ready.
-	token    string
-	skill    string // Id of a skill to chat with.
-	client   *http.Client
+	session  *client.Session
 }
 
 // startProduct starts both on free ports and signs the demo user in.
 func startProduct(ctx context.Context, b *bench) (*product, error) {
-	p := &product{client: &http.Client{Transport: &http.Transport{
-		MaxIdleConns: 1024, MaxIdleConnsPerHost: 1024, DisableCompression: true,
-	}}}
+	p := &product{}
 	if err := p.start(ctx, b); err != nil {
 		p.stop()
 		return nil, err
@@ -69,13 +63,13 @@ func (p *product) start(ctx context.Context, b *bench) error {
 	if _, err := p.server.await(`(Ctrl-C)`); err != nil {
 		return err
 	}
-	p.address = hostOf(p.url)
 	p.server.drain()
 	if err := p.ready(ctx); err != nil {
 		return err
 	}
 	p.took = time.Since(began)
-	return p.signIn(ctx)
+	p.session, err = client.SignIn(ctx, p.url, demoUser, demoPassword)
+	return err
 }
 
 // startModel starts the scripted model on a free port. The URL ends in /v1.
@@ -130,7 +124,7 @@ func (p *product) ready(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		resp, err := p.client.Do(req)
+		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			return err
 		}
@@ -152,54 +146,9 @@ func (p *product) stop() {
 			server.stop()
 		}
 	}
-	p.client.CloseIdleConnections()
-}
-
-func (p *product) signIn(ctx context.Context) error {
-	var way struct {
-		ClientID string `json:"client_id"`
-		Endpoint string `json:"endpoint"`
+	if p.session != nil {
+		p.session.Close()
 	}
-	if err := p.call(ctx, http.MethodPost, "/v1/auth-type", nil, map[string]string{"email": demoUser}, &way); err != nil {
-		return err
-	}
-	var signedIn struct{ AuthenticationResult struct{ IdToken string } } //nolint:revive // The protocol's name.
-	err := p.call(ctx, http.MethodPost, way.Endpoint, map[string]string{
-		"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "AWSCognitoIdentityProviderService.InitiateAuth",
-	}, map[string]any{
-		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": way.ClientID,
-		"AuthParameters": map[string]string{"USERNAME": demoUser, "PASSWORD": demoPassword},
-	}, &signedIn)
-	if err != nil {
-		return err
-	}
-	p.token = signedIn.AuthenticationResult.IdToken
-	var skills struct {
-		Items []struct {
-			ID          string `json:"id"`
-			FormType    string `json:"form_type"`
-			Unavailable string `json:"unavailable_reason"`
-		} `json:"items"`
-	}
-	if err := p.call(ctx, http.MethodGet, "/v1/skill?limit=100", nil, nil, &skills); err != nil {
-		return err
-	}
-	for _, s := range skills.Items {
-		if s.FormType == "chat" && s.Unavailable == "" {
-			p.skill = s.ID
-			return nil
-		}
-	}
-	return errors.New("there is no skill to chat with")
-}
-
-// thread makes a new thread and returns its id. It has a title, since the peers make none.
-func (p *product) thread(ctx context.Context) (string, error) {
-	var thread struct {
-		ID string `json:"id"`
-	}
-	err := p.call(ctx, http.MethodPost, "/v1/thread", nil, map[string]string{"skill_id": p.skill, "title": "計測"}, &thread)
-	return thread.ID, err
 }
 
 // threads makes so many new threads, some at a time.
@@ -210,54 +159,10 @@ func (p *product) threads(ctx context.Context, n int) ([]string, error) {
 	for range 8 {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				ids[i], failed[i] = p.thread(ctx)
+				ids[i], failed[i] = p.session.Thread(ctx)
 			}
 		})
 	}
 	all.Wait()
 	return ids, errors.Join(failed...)
-}
-
-// request makes a call of the API, signed in once there is a token.
-func (p *product) request(ctx context.Context, method, path string, header map[string]string, body any) (*http.Request, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	if body == nil {
-		text = nil
-	}
-	req, err := http.NewRequestWithContext(ctx, method, p.url+path, bytes.NewReader(text))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if p.token != "" {
-		req.Header.Set("Authorization", "Bearer "+p.token)
-	}
-	for name, value := range header {
-		req.Header.Set(name, value)
-	}
-	return req, nil
-}
-
-// call makes a call and reads its answer.
-func (p *product) call(ctx context.Context, method, path string, header map[string]string, body, answer any) error {
-	req, err := p.request(ctx, method, path, header, body)
-	if err != nil {
-		return err
-	}
-	resp, err := p.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, text)
-	}
-	return json.Unmarshal(text, answer)
 }

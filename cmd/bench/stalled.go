@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/cmd/client"
 )
 
 const (
@@ -49,9 +51,9 @@ type progress struct {
 	got *atomic.Int64 // Events of all readers.
 }
 
-func (p progress) take(b []byte, at time.Time) bool {
+func (p progress) Take(b []byte, at time.Time) bool {
 	before := p.next
-	done := p.reader.take(b, at)
+	done := p.reader.Take(b, at)
 	p.got.Add(int64(p.next - before))
 	return done
 }
@@ -65,7 +67,7 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	}
 	s.grace = 100 * time.Millisecond // Some are stuck.
 	defer s.stop()
-	mute, err := dialMute(ctx, s.address, get(s.address, "/?stream=0", ""))
+	mute, err := dialMute(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
 	if err != nil {
 		return err
 	}
@@ -76,12 +78,12 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	var got atomic.Int64
 	for i := range readers {
 		readers[i] = newReader(0, stalledEvents)
-		conn, err := dial(ctx, s.address, get(s.address, "/?stream=0", ""))
+		conn, err := client.Dial(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
 		if err != nil {
 			return err
 		}
 		w.conns = append(w.conns, conn)
-		w.readers.Go(func() { _ = follow(ctx, conn, bigBuffer, progress{readers[i], &got}) })
+		w.readers.Go(func() { _ = client.Follow(ctx, conn, client.BigBuffer, nil, progress{readers[i], &got}) })
 	}
 	if err := s.awaitSessions(ctx, stalledWatchers); err != nil {
 		return err
