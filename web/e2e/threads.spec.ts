@@ -88,7 +88,10 @@ test.describe('the thread list', () => {
       await list.getByRole('link').last().scrollIntoViewIfNeeded()
       await expect(list.getByRole('link')).toHaveCount(count)
     }
-    expect(pages).toEqual([0, 20, 40].map((offset) => `?offset=${offset}&limit=20`))
+    // The live line has the first page read once more when it comes up: something may have happened meanwhile.
+    const first = '?offset=0&limit=20'
+    expect(pages.filter((search) => search !== first)).toEqual(['?offset=20&limit=20', '?offset=40&limit=20'])
+    expect(pages[0]).toBe(first)
     await expect(list.getByRole('link').last()).toHaveText('1番目のスレッド')
     await account.reset()
   })

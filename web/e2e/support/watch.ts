@@ -7,8 +7,8 @@ declare global {
   }
 }
 
-/** The browser's own words for requests that failed: some tests make them fail on purpose. */
-const expected = /^Failed to load resource/
+/** The browser's own words for requests and lines that failed: some tests make them fail on purpose. */
+const expected = /^(Failed to load resource|WebSocket connection to )/
 
 /**
  * Collects what no test may cause in any page of a context: scripts that throw, errors in the console, and breaches of the

@@ -1,22 +1,33 @@
 import { useEffect } from 'react'
 import { HomeLayout } from '@/features/home/HomeLayout'
 import { Shortcuts } from '@/features/shortcuts/Shortcuts'
+import { Finished } from '@/features/threads/Finished'
+import { live } from '@/lib/live'
+import { followNotifications } from '@/lib/notifications'
+import { followThreads } from '@/lib/threads'
 
 /** All of /home: its frame, and the keys that work everywhere in it. */
 export function HomeRoute() {
+  useEffect(followLive, [])
   useEffect(loadChat, [])
   return (
     <>
       <HomeLayout />
       <Shortcuts />
+      <Finished />
     </>
   )
 }
 
-/**
- * Loads the chat once there is nothing else to do: the first question opens without waiting, and this tab hears from then on
- * what other tabs ask. If that fails, opening a skill tries again.
- */
+/** Shows what changes on the server, wherever it was changed, as long as /home is open. */
+function followLive(): () => void {
+  const stops = [followThreads(live), followNotifications(live), live.start()]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+/** Loads the chat once there is nothing else to do: the first question opens without waiting. If that fails, opening a skill tries again. */
 function loadChat(): void {
   const load = () => void import('@/features/chat/routes').catch(() => {})
   if ('requestIdleCallback' in window) requestIdleCallback(load)

@@ -107,4 +107,49 @@ describe('a paged list', () => {
     list.update(() => [])
     expect(listener).toHaveBeenCalledTimes(3)
   })
+
+  it('reads anew what is at hand, without a sign of it', async () => {
+    const { list, rows, fetch, setFail } = listOf(25, 10)
+    await list.load()
+    await list.loadMore()
+    rows.unshift(item(99))
+    rows.splice(3, 1)
+    const seen: boolean[] = []
+    list.subscribe(() => seen.push(list.state.loading))
+    await list.refresh()
+    expect(fetch).toHaveBeenLastCalledWith({ offset: 0, limit: 20 })
+    expect(list.state.items).toEqual(rows.slice(0, 20))
+    expect(list.state.mightHaveMore).toBe(true)
+    expect(seen).toEqual([false])
+    setFail(true)
+    await list.refresh()
+    expect(list.state).toMatchObject({ error: null, loaded: true })
+    expect(list.state.items).toHaveLength(20)
+  })
+
+  it('makes up for a refresh that was asked for during another one, and lets a page wait for both', async () => {
+    const { list, rows, fetch, hold } = listOf(25, 10)
+    await list.refresh()
+    expect(fetch).not.toHaveBeenCalled()
+    const first = list.load()
+    expect(list.reading).toBe(true)
+    await Promise.all([first, list.refresh()])
+    expect(fetch).toHaveBeenCalledTimes(2)
+    const open = hold()
+    const refreshed = list.refresh()
+    void list.refresh()
+    const more = list.loadMore()
+    rows.unshift(item(99))
+    open()
+    await Promise.all([refreshed, more])
+    expect(fetch.mock.calls.slice(2).map(([page]) => page)).toEqual([
+      { offset: 0, limit: 10 },
+      { offset: 10, limit: 10 },
+      { offset: 0, limit: 20 },
+    ])
+    expect(list.reading).toBe(false)
+    expect(new Set(list.state.items.map(({ id }) => id)).size).toBe(list.state.items.length)
+    expect(list.state.items).toEqual(rows.slice(0, list.state.items.length))
+    expect(list.state.items).toHaveLength(20)
+  })
 })

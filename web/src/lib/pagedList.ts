@@ -1,6 +1,9 @@
 import { useSyncExternalStore } from 'react'
 import type { Page } from './api/client'
 
+/** The most items that one call answers. */
+const MOST = 100
+
 /** What a paged list holds at one moment. */
 export interface PagedState<T> {
   readonly items: readonly T[]
@@ -20,6 +23,11 @@ export class PagedList<T extends { id: string }> {
   readonly #fetch: (page: Page) => Promise<T[]>
   readonly #size: number
   readonly #listeners = new Set<() => void>()
+  #reading: Promise<void> | null = null
+  #refreshing: Promise<void> | null = null
+  /** The call of the refresh that runs: a page that was read during it would not fit what it brings. */
+  #fetching: Promise<void> | null = null
+  #again = false
   #state: PagedState<T> = { items: [], loading: false, error: null, mightHaveMore: true, loaded: false }
 
   constructor(size: number, fetch: (page: Page) => Promise<T[]>) {
@@ -30,6 +38,11 @@ export class PagedList<T extends { id: string }> {
   /** The state now; a new object whenever something changed. */
   get state(): PagedState<T> {
     return this.#state
+  }
+
+  /** Whether an answer is on its way that what has just been told may not be in. */
+  get reading(): boolean {
+    return this.#reading !== null || this.#fetching !== null
   }
 
   /** Calls `listener` after every change; the returned function stops it. */
@@ -46,15 +59,51 @@ export class PagedList<T extends { id: string }> {
     if (this.#state.mightHaveMore) await this.#read(false)
   }
 
+  /**
+   * Reads all that is at hand anew, up to the hundred that a call answers, without a sign of it: what is shown stays until
+   * the answer has come, and also if none comes. A call made while another one runs is made up for after it. A list that
+   * nobody has loaded yet stays so.
+   */
+  refresh = async (): Promise<void> => {
+    if (!this.#state.loaded && this.#reading === null) return
+    this.#again = true
+    this.#refreshing ??= this.#refresh()
+    await this.#refreshing
+  }
+
   /** Changes the items at hand, for what is known without asking the server. */
   update(change: (items: readonly T[]) => readonly T[]): void {
     this.#set({ items: change(this.#state.items) })
   }
 
+  async #refresh(): Promise<void> {
+    while (this.#again) {
+      if (this.#reading !== null) await this.#reading
+      this.#again = false
+      const limit = Math.min(Math.max(this.#state.items.length, this.#size), MOST)
+      this.#fetching = this.#fetch({ offset: 0, limit }).then(
+        (items) => this.#set({ items, error: null, mightHaveMore: items.length >= limit }),
+        // What is shown may be old; the next sign from the server, or a reload, brings it up to date.
+        () => {},
+      )
+      await this.#fetching
+      this.#fetching = null
+    }
+    this.#refreshing = null
+  }
+
   async #read(first: boolean): Promise<void> {
     if (this.#state.loading) return
     this.#set({ loading: true, error: null })
+    this.#reading = this.#load(first).finally(() => {
+      this.#reading = null
+    })
+    await this.#reading
+  }
+
+  async #load(first: boolean): Promise<void> {
     try {
+      if (this.#fetching !== null) await this.#fetching
       // The offset is what is at hand, not page times size: items that were added or removed here are so there too.
       const page = await this.#fetch({ offset: first ? 0 : this.#state.items.length, limit: this.#size })
       const items = first ? page : append(this.#state.items, page)

@@ -2,11 +2,13 @@ import { act, renderHook } from '@testing-library/react'
 import { createStore } from 'jotai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Thread } from './api'
+import type { Live, LiveEvents } from './live'
 import { store } from './store'
 import {
   deleteThread,
   findThread,
   flushDeletions,
+  followThreads,
   patchThread,
   renameThread,
   threadList,
@@ -108,5 +110,64 @@ describe('the thread list', () => {
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(shown()).toEqual(['c', 'b', 'a'])
     expect(store.get(toastsAtom).at(-1)?.message).toBe('スレッドを削除できませんでした。')
+  })
+
+  describe('as the server tells it', () => {
+    const emit: { thread: (event: LiveEvents['thread']) => void; missed: () => void } = {
+      thread: () => {},
+      missed: () => {},
+    }
+    const live = {
+      on: (type: string, listener: never) => {
+        if (type === 'thread') emit.thread = listener
+        return () => {}
+      },
+      onMissed: (listener: () => void) => {
+        emit.missed = listener
+        return () => {}
+      },
+    }
+    const answer = (items: Thread[]) => server.mockImplementation(async () => Response.json({ items }))
+    const page = Array.from({ length: 20 }, (_, at) => thread(`p${at}`, 23 - at))
+
+    beforeEach(async () => {
+      followThreads(live as Pick<Live, 'on' | 'onMissed'>)
+      answer(page)
+      await threadList.load()
+    })
+
+    it('takes in what is new, changed and gone', () => {
+      emit.thread({ thread: { ...thread('p3', 20), title: '新しい題名', running: true } })
+      expect(findThread('p3')).toMatchObject({ title: '新しい題名', running: true })
+      emit.thread({ thread: thread('new', 23) })
+      emit.thread({ id: 'p0', deleted: true })
+      expect(shown().slice(0, 3)).toEqual(['new', 'p1', 'p2'])
+    })
+
+    it('leaves out what is further down than the list has been read', () => {
+      emit.thread({ thread: thread('old', 1) })
+      expect(shown()).toHaveLength(20)
+      emit.thread({ thread: { ...thread('p19', 4), touched_at: '2026-03-02T00:00:00Z' } })
+      expect(shown()[0]).toBe('p19')
+    })
+
+    it('does not go back to an older record', () => {
+      emit.thread({ thread: { ...thread('p3', 20), title: '後', updated_at: '2026-03-03T00:00:00Z' } })
+      emit.thread({ thread: { ...thread('p3', 20), title: '先', updated_at: '2026-03-02T00:00:00Z' } })
+      expect(findThread('p3')?.title).toBe('後')
+    })
+
+    it('reads anew when something was missed, and once more when something came meanwhile', async () => {
+      server.mockClear()
+      answer([thread('n', 22)])
+      emit.missed()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(shown()).toEqual(['n'])
+      expect(server).toHaveBeenCalledTimes(1)
+      emit.missed()
+      emit.thread({ thread: thread('m', 23) })
+      await vi.advanceTimersByTimeAsync(0)
+      expect(server).toHaveBeenCalledTimes(3)
+    })
   })
 })

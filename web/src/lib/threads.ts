@@ -1,5 +1,6 @@
 import { atom, useAtomValue } from 'jotai'
 import { ApiError, api, type Thread } from './api'
+import type { Live } from './live'
 import { PagedList, type PagedState, usePagedList } from './pagedList'
 import { store } from './store'
 import { dismissToast, toast, toastFailure } from './toast'
@@ -34,6 +35,11 @@ export function findThread(id: string): Thread | undefined {
   return threadList.state.items.find((item) => item.id === id)
 }
 
+/** Whether a thread is as good as gone: its deletion can only be undone. */
+export function isBeingDeleted(id: string): boolean {
+  return deletions.has(id)
+}
+
 /** Puts a thread into the list, or in place of what is there, in the order of the last touch. */
 export function upsertThread(thread: Thread): void {
   threadList.update((items) => sorted([thread, ...items.filter((item) => item.id !== thread.id)]))
@@ -46,6 +52,39 @@ export function patchThread(id: string, change: Partial<Thread>): void {
     const next = items.map((item) => (item.id === id ? { ...item, ...change } : item))
     return 'touched_at' in change ? sorted(next) : next
   })
+}
+
+/**
+ * Keeps the list as the server tells it, until the returned function is called. A thread further down than the list
+ * has been read so far comes with its page.
+ */
+export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
+  const stops = [
+    live.on('thread', ({ id, thread }) => {
+      // What comes while the list is on its way may be newer than the list: it is read once more.
+      if (threadList.reading) void threadList.refresh()
+      if (thread === undefined) dropThread(id)
+      else if (belongs(thread)) upsertThread(thread)
+    }),
+    live.onMissed(() => void threadList.refresh()),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function belongs(thread: Thread): boolean {
+  const { items, mightHaveMore, loaded } = threadList.state
+  const known = findThread(thread.id)
+  // Two servers may tell of one thread at the same time; the later record is the true one.
+  if (known !== undefined) return Date.parse(thread.updated_at) >= Date.parse(known.updated_at)
+  const last = items.at(-1)
+  if (!loaded || !mightHaveMore || last === undefined) return loaded
+  return Date.parse(thread.touched_at) >= Date.parse(last.touched_at)
+}
+
+function dropThread(id: string): void {
+  threadList.update((items) => items.filter((item) => item.id !== id))
 }
 
 /** Moves a thread to the top, here at once and on the server; a failure there is not worth a word. */
@@ -110,7 +149,7 @@ async function commitDeletion(id: string, report: boolean): Promise<void> {
       return
     }
   }
-  threadList.update((items) => items.filter((item) => item.id !== id))
+  dropThread(id)
   hide(id, false)
 }
 

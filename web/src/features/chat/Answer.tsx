@@ -100,7 +100,7 @@ function Waiting({ view }: { view: AnswerView }) {
   // While it tries again it is as much down as while it waits for that.
   const down = useDelayed(
     view.line === 'waiting' || (view.line === 'connecting' && view.messageId !== null),
-    2000,
+    3000,
   )
   if (down) {
     return (

@@ -1,11 +1,12 @@
 import { useAtomValue } from 'jotai'
 import { ArrowDown } from 'lucide-react'
-import { useCallback, useEffect, useRef } from 'react'
+import { useCallback, useEffect } from 'react'
 import { Button } from '@/components/Button'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { ime } from '@/lib/ime'
 import { Announcer } from './Announcer'
+import { Busy } from './Busy'
 import styles from './Chat.module.css'
 import { ChatHead } from './ChatHead'
 import { Composer } from './Composer'
@@ -16,9 +17,6 @@ import { Turns } from './Turns'
 import { texts } from './texts'
 import { isWriting } from './turns'
 import { useFollow } from './useFollow'
-
-/** How long a thread may have stood unseen before it is brought up to date on return, in milliseconds. */
-const staleMs = 20_000
 
 interface ChatProps {
   readonly skill: Skill
@@ -43,7 +41,6 @@ export function Chat({ skill, conversation, title }: ChatProps) {
     [conversation, toEnd],
   )
   useStopKey(conversation, writing)
-  useReturn(conversation)
 
   return (
     <div className={styles.chat}>
@@ -64,6 +61,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
             {texts.toEnd}
           </Button>
         )}
+        <Busy turn={turns.at(-1)} />
         {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
         {!form && (
           <Composer
@@ -92,17 +90,4 @@ function useStopKey(conversation: Conversation, writing: boolean): void {
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
   }, [conversation, writing])
-}
-
-/** Another device may have asked meanwhile. */
-function useReturn(conversation: Conversation): void {
-  const seen = useRef(Date.now())
-  useEffect(() => {
-    const onChange = () => {
-      if (document.visibilityState === 'hidden') seen.current = Date.now()
-      else if (Date.now() - seen.current > staleMs) void conversation.refresh()
-    }
-    document.addEventListener('visibilitychange', onChange)
-    return () => document.removeEventListener('visibilitychange', onChange)
-  }, [conversation])
 }

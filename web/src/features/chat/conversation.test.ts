@@ -38,6 +38,7 @@ const blankView: AnswerView = {
   title: null,
   outcome: null,
   line: 'open',
+  busyUntil: null,
   ending: null,
 }
 

@@ -1,5 +1,13 @@
 import { type Atom, atom, type createStore, type PrimitiveAtom } from 'jotai'
-import type { Feedback, FeedbackRequest, Message, Page, Thread } from '@/lib/api'
+import {
+  ApiError,
+  type Feedback,
+  type FeedbackRequest,
+  type Message,
+  type Page,
+  type Thread,
+} from '@/lib/api'
+import type { LiveMessage } from '@/lib/live'
 import type { AnswerStreams, AnswerView, LiveAnswer, StreamFailure } from '@/lib/stream'
 import { texts } from './texts'
 import { aheadTurns, endedMessage, isRunning, isWriting, mergeNewest, prependOlder, type Turn } from './turns'
@@ -33,6 +41,8 @@ export interface ConversationState {
   readonly failure: SendFailure | null
   /** Stop was asked for and has not come about yet. */
   readonly stopping: boolean
+  /** The thread has been deleted, here or elsewhere. */
+  readonly gone: boolean
 }
 
 /** The calls a conversation makes. */
@@ -71,6 +81,9 @@ export class Conversation {
   readonly #state: PrimitiveAtom<ConversationState>
   #threadRequest: string | null = null
   #refreshing: Promise<void> | null = null
+  #refreshingAgain: Promise<void> | null = null
+  /** What was told while a question was on its way, and may have been about that question. */
+  readonly #heard = new Set<string>()
   #loaded = false
 
   constructor(
@@ -79,7 +92,14 @@ export class Conversation {
     thread: Thread | null = null,
   ) {
     this.skillId = skillId
-    this.#state = atom<ConversationState>({ thread, turns: [], older: 'end', failure: null, stopping: false })
+    this.#state = atom<ConversationState>({
+      thread,
+      turns: [],
+      older: 'end',
+      failure: null,
+      stopping: false,
+      gone: false,
+    })
   }
 
   get stateAtom(): Atom<ConversationState> {
@@ -183,25 +203,67 @@ export class Conversation {
     }
   }
 
-  /** Reads the newest messages again: another tab has asked, or an answer has ended. Calls made meanwhile share it. */
+  /**
+   * Reads the newest messages again: something has changed elsewhere, or an answer has ended. A call made during another
+   * one gets an answer that was asked for after it.
+   */
   refresh(limit = MESSAGE_PAGE): Promise<void> {
     const { thread } = this.state
-    if (thread === null || this.#hasPending()) return Promise.resolve()
-    this.#refreshing ??= this.deps.api
-      .listMessages(thread.id, { offset: 0, limit })
-      .then(
-        (page) => {
-          // What is shown ahead may be in the page under an id that is not known here yet.
-          if (this.#hasPending()) return
-          this.#set({ turns: mergeNewest(this.state.turns, page) })
-          this.#joinRunning()
-        },
-        () => {},
-      )
-      .finally(() => {
+    if (thread === null) return Promise.resolve()
+    if (this.#hasPending()) {
+      this.#heard.add(anything)
+      return Promise.resolve()
+    }
+    if (this.#refreshing === null) {
+      this.#refreshing = this.#readNewest(thread.id, limit).finally(() => {
         this.#refreshing = null
       })
-    return this.#refreshing
+      return this.#refreshing
+    }
+    this.#refreshingAgain ??= this.#refreshing.then(() => {
+      this.#refreshingAgain = null
+      return this.refresh(limit)
+    })
+    return this.#refreshingAgain
+  }
+
+  async #readNewest(threadId: string, limit: number): Promise<void> {
+    let page: Message[]
+    try {
+      page = await this.deps.api.listMessages(threadId, { offset: 0, limit })
+    } catch (cause) {
+      if (cause instanceof ApiError && cause.status === 404) this.vanished()
+      return
+    }
+    // What is shown ahead may be in the page under an id that is not known here yet.
+    if (this.#hasPending()) {
+      this.#heard.add(anything)
+      return
+    }
+    this.#set({ turns: mergeNewest(this.state.turns, page) })
+    this.#joinRunning()
+  }
+
+  /** The server has told of a message: asked, begun, ended or rated, here or on another device. */
+  told(message: LiveMessage): void {
+    if (this.#hasPending()) {
+      this.#heard.add(message.id)
+      return
+    }
+    const turn = this.state.turns.find((item) => item.message.id === message.id)
+    // The stream of an answer that is being written tells of it by itself.
+    if (turn !== undefined && (isWriting(turn) || sameOutcome(turn.message, message))) return
+    void this.refresh()
+  }
+
+  /** The thread is called otherwise now. */
+  changed(thread: Thread): void {
+    if (this.state.thread !== null) this.#set({ thread })
+  }
+
+  /** The thread is gone. */
+  vanished(): void {
+    if (this.state.thread !== null) this.#set({ gone: true })
   }
 
   /** Rates an answer: shown at once, taken back if it fails. */
@@ -245,6 +307,7 @@ export class Conversation {
     const question = this.#questions.get(live.key)
     this.#questions.delete(live.key)
     if (question?.kind === 'form') question.onTaken()
+    this.#catchUp()
     if (this.state.stopping) void this.#stopMessage(messageId)
   }
 
@@ -289,6 +352,7 @@ export class Conversation {
   #refused(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
     if (turn.successor === live) {
       this.#patch(turn.key, { successor: null })
+      this.#catchUp()
       this.deps.events.onTrouble('regenerate', () => this.regenerate(live.key), failure)
       return
     }
@@ -332,6 +396,7 @@ export class Conversation {
     const failure = { question, cause, retry }
     this.#set({ turns: this.#without(requestId), failure, stopping: false })
     this.deps.events.onQuestionLost(this, failure)
+    this.#catchUp()
   }
 
   #succeed(turn: Turn, live: LiveAnswer, messageId: string): Turn {
@@ -370,8 +435,18 @@ export class Conversation {
     }
   }
 
+  /** Whether there is something that the server may know under an id that is not known here yet. */
   #hasPending(): boolean {
-    return this.state.turns.some((turn) => turn.pending)
+    return this.state.turns.some((turn) => turn.pending || turn.successor !== null)
+  }
+
+  /** Reads again if something was told meanwhile that was not about the question that was on its way. */
+  #catchUp(): void {
+    if (this.#hasPending()) return
+    const known = new Set(this.state.turns.map((turn) => turn.message.id))
+    const missed = [...this.#heard].some((id) => !known.has(id))
+    this.#heard.clear()
+    if (missed) void this.refresh()
   }
 
   #stored(): number {
@@ -394,6 +469,17 @@ export class Conversation {
   }
 }
 
+/** Stands for news of which it is not known what they are about. */
+const anything = '*'
+
+function sameOutcome(message: Message, told: LiveMessage): boolean {
+  return (
+    message.status === told.status &&
+    message.finish_reason === told.finish_reason &&
+    JSON.stringify(message.feedback) === JSON.stringify(told.feedback)
+  )
+}
+
 function confirmed(turn: Turn, id: string): Turn {
   const status = turn.message.role === 'assistant' ? 'running' : turn.message.status
   return { ...turn, pending: false, message: { ...turn.message, id, status } }
@@ -412,6 +498,7 @@ function waitingAnswer(key: string): LiveAnswer {
     title: null,
     outcome: null,
     line: 'connecting',
+    busyUntil: null,
     ending: null,
   }
   return { key, textAtom: atom(''), viewAtom: atom(view) }

@@ -1,27 +1,32 @@
-import { api, type Thread } from '@/lib/api'
+import { ApiError, api, type Thread } from '@/lib/api'
+import { live } from '@/lib/live'
+import { browserLocks, PageLocks } from '@/lib/locks'
 import { session } from '@/lib/session'
 import { store } from '@/lib/store'
-import { AnswerStreams, browserFrames, browserWake, type LiveAnswer } from '@/lib/stream'
+import {
+  AnswerStreams,
+  browserFrames,
+  browserWake,
+  type LiveAnswer,
+  LockSlots,
+  type SlotChannel,
+} from '@/lib/stream'
 import { patchThread, upsertThread } from '@/lib/threads'
 import { toastFailure } from '@/lib/toast'
 import { Conversation, type ConversationEvents } from './conversation'
 import { draftKey, giveBack, takeBack } from './drafts'
 import { describeFailure } from './failures'
 import { texts } from './texts'
+import { isRunning } from './turns'
 
 /** Conversations that nobody looks at are kept for coming back, up to this many. */
 const maxKept = 20
 
-/** What tabs of this browser tell each other. */
-type TabNews =
-  | { readonly type: 'started'; readonly threadId: string; readonly thread: Thread | null }
-  | { readonly type: 'ended'; readonly threadId: string; readonly title: string | null }
-
 const byThread = new Map<string, Conversation>()
 const byLive = new Map<string, Conversation>()
 
-const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('tsumugi-chat')
-tabs?.addEventListener('message', (event: MessageEvent<TabNews>) => hear(event.data))
+/** The conversations that are on the screen. */
+const shown = new Set<Conversation>()
 
 /** The live answers of this tab. */
 export const streams = new AnswerStreams({
@@ -33,6 +38,16 @@ export const streams = new AnswerStreams({
     random: Math.random,
   },
   frames: browserFrames,
+  slots: (needs) =>
+    new LockSlots({
+      locks: browserLocks() ?? new PageLocks(),
+      channel:
+        typeof BroadcastChannel === 'undefined'
+          ? null
+          : (new BroadcastChannel('tsumugi-stream') as unknown as SlotChannel),
+      id: crypto.randomUUID(),
+      ...needs,
+    }),
   visibility: (listener) => {
     const tell = () => listener(document.visibilityState === 'hidden')
     document.addEventListener('visibilitychange', tell)
@@ -40,10 +55,7 @@ export const streams = new AnswerStreams({
   },
   observer: {
     onStart: (live, view) => {
-      const conversation = owner(live, view.threadId)
-      conversation?.started(live, view)
-      const threadId = conversation?.state.thread?.id
-      if (threadId) tell({ type: 'started', threadId, thread: conversation.state.thread })
+      owner(live, view.threadId)?.started(live, view)
     },
     onTitle: (live, view) => {
       if (view.title === null) return
@@ -54,8 +66,6 @@ export const streams = new AnswerStreams({
       const conversation = owner(live, view.threadId)
       byLive.delete(live.key)
       conversation?.ended(live, view, text)
-      const threadId = conversation?.state.thread?.id
-      if (threadId) tell({ type: 'ended', threadId, title: view.title })
     },
   },
 })
@@ -92,7 +102,7 @@ function make(skillId: string, thread: Thread | null): Conversation {
         find: (id) => streams.find(id),
         watch: (live) => streams.watch(live),
       },
-      api,
+      api: { ...api, createThread },
       events: {
         ...events,
         onThread: (made) => {
@@ -106,6 +116,24 @@ function make(skillId: string, thread: Thread | null): Conversation {
     thread,
   )
   return conversation
+}
+
+/** How long a thread is tried to be made while the server is away for a moment, and how often. */
+const makeForMs = 15_000
+const makeEveryMs = 2000
+
+/** Makes a thread. The same request makes it once, so a server that is being restarted is waited for. */
+async function createThread(request: Parameters<typeof api.createThread>[0]): Promise<Thread> {
+  const until = Date.now() + makeForMs
+  for (;;) {
+    try {
+      return await api.createThread(request)
+    } catch (cause) {
+      const passing = cause instanceof ApiError && (cause.offline || [429, 502, 503].includes(cause.status))
+      if (!passing || Date.now() + makeEveryMs > until) throw cause
+      await new Promise((resolve) => setTimeout(resolve, makeEveryMs))
+    }
+  }
 }
 
 function own(live: LiveAnswer, conversation: Conversation): LiveAnswer {
@@ -145,15 +173,29 @@ export function openConversation(skillId: string, thread: Thread): Conversation 
   return conversation
 }
 
-function tell(news: TabNews): void {
-  tabs?.postMessage(news)
+/** Says that a conversation is on the screen, until the returned function is called: it is kept up to date. */
+export function show(conversation: Conversation): () => void {
+  shown.add(conversation)
+  return () => shown.delete(conversation)
 }
 
-function hear(news: TabNews): void {
-  if (news.type === 'started') {
-    if (news.thread) upsertThread({ ...news.thread, running: true, touched_at: new Date().toISOString() })
-    void byThread.get(news.threadId)?.refresh()
-  } else {
-    patchThread(news.threadId, { running: false, ...(news.title !== null && { title: news.title }) })
+live.on('thread', ({ id, thread }) => {
+  if (thread !== undefined) {
+    byThread.get(thread.id)?.changed(thread)
+    return
   }
-}
+  byThread.get(id)?.vanished()
+  byThread.delete(id)
+})
+
+live.on('message', ({ message }) => {
+  if (!isRunning(message)) streams.conclude(message.id)
+  const conversation = byThread.get(message.thread_id)
+  // One that is not on the screen is read anew when it is opened.
+  if (conversation !== undefined && shown.has(conversation)) conversation.told(message)
+})
+
+// Answers that ended unheard are found by their own streams.
+live.onMissed(() => {
+  for (const conversation of shown) void conversation.refresh()
+})

@@ -38,6 +38,13 @@ export function takeBack(key: string, text: string): void {
   if (store.get(draft) === text) store.set(draft, '')
 }
 
+/** Takes what is typed in a thread that is gone to the place where the skill's next thread begins. */
+export function moveDraft(skillId: string, threadId: string | undefined): void {
+  const draft = draftAtom(draftKey(skillId, threadId))
+  giveBack(draftKey(skillId, undefined), store.get(draft))
+  store.set(draft, '')
+}
+
 const prefix = 'tsumugiDraft:'
 
 function read(key: string): string {

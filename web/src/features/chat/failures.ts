@@ -9,7 +9,7 @@ export function describeFailure(cause: unknown): string {
     if (cause.kind === 'network') return failure.network
     if (cause.code === 'thread_busy') return failure.busy
     const wait = cause.detail.retryAfterMs
-    if (cause.status === 429 && wait !== undefined)
+    if ((cause.status === 429 || cause.status === 503) && wait !== undefined)
       return failure.limited(Math.max(1, Math.ceil(wait / 1000)))
     const field = cause.detail.errors?.[0]?.message
     return field ?? (cause.message || failure.unknown)

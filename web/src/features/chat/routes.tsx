@@ -4,9 +4,11 @@ import { useNavigate, useRouteLoaderData } from 'react-router'
 import { PageTitle } from '@/components/PageTitle'
 import type { Skill } from '@/lib/api'
 import { useThreads } from '@/lib/threads'
+import { toast } from '@/lib/toast'
 import { Chat } from './Chat'
 import type { Conversation } from './conversation'
-import { newConversation } from './conversations'
+import { newConversation, show } from './conversations'
+import { moveDraft } from './drafts'
 import type { SkillData } from './loader'
 import { texts } from './texts'
 
@@ -49,8 +51,18 @@ export function ChatPage() {
 }
 
 function OpenChat({ skill, conversation }: { skill: Skill; conversation: Conversation }) {
-  const { thread } = useAtomValue(conversation.stateAtom)
+  const { thread, gone } = useAtomValue(conversation.stateAtom)
+  const navigate = useNavigate()
   const { items } = useThreads()
+
+  useEffect(() => show(conversation), [conversation])
+  useEffect(() => {
+    if (!gone) return
+    moveDraft(skill.id, thread?.id)
+    toast(texts.gone)
+    void navigate(`/home/skill/${skill.id}`, { replace: true })
+  }, [gone, navigate, skill.id, thread?.id])
+
   const title = items.find((item) => item.id === thread?.id)?.title ?? thread?.title
   return (
     <>

@@ -103,6 +103,13 @@ export const texts = {
     failed: '評価を送れませんでした。',
   },
 
+  busy: {
+    waiting: (seconds: number) => `ただいま混み合っています。${seconds}秒後に自動で送り直します。`,
+    spoken: 'ただいま混み合っています。自動で送り直します。',
+  },
+
+  gone: 'このスレッドは削除されました。',
+
   failure: {
     send: '送信できませんでした。',
     regenerate: '回答を作り直せませんでした。',
@@ -111,7 +118,8 @@ export const texts = {
     dismiss: '閉じる',
     network: 'サーバーに接続できませんでした。入力した内容は残っています。',
     busy: 'このスレッドでは、ほかの回答を書いている途中です。終わってからもう一度お試しください。',
-    limited: (seconds: number) => `混み合っています。${seconds}秒ほど待ってからお試しください。`,
+    limited: (seconds: number) =>
+      `ただいま混み合っています。${seconds}秒ほど待ってから、やり直してください。`,
     unknown: '時間をおいてからもう一度お試しください。',
     lost: '回答を受け取れませんでした。',
   },

@@ -27,6 +27,7 @@ const view: AnswerView = {
   title: null,
   outcome: null,
   line: 'closed',
+  busyUntil: null,
   ending: { kind: 'done' },
 }
 const live: LiveAnswer = { key: 'r1', textAtom: atom(''), viewAtom: atom(view) }

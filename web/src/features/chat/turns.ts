@@ -19,7 +19,7 @@ export function storedTurn(message: Message): Turn {
 }
 
 /** Whether an answer is still to come or being written, as far as the server had told. */
-export function isRunning(message: Message): boolean {
+export function isRunning(message: Pick<Message, 'status'>): boolean {
   return message.status === 'pending' || message.status === 'running'
 }
 

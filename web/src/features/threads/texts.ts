@@ -18,4 +18,7 @@ export const texts = {
   loading: '読み込み中...',
   error: '読み込みに失敗しました',
   reload: '再読み込み',
+  finished: (title: string) => `『${title}』の回答が完了しました。`,
+  failed: (title: string) => `『${title}』の回答を作成できませんでした。`,
+  open: '開く',
 } as const

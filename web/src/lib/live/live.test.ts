@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Locks, PageLocks } from '../locks'
 import type { LiveFrame } from './frames'
-import { Live, type LiveDeps } from './live'
+import { Live, type LiveDeps, type TabNews } from './live'
 import type { SocketListener } from './socket'
 import { fakeChannels, fakeWake } from './testing'
 
 /** A browser with tabs; the test is the server. */
 function browser(change: Partial<LiveDeps> = {}) {
   const locks: Locks = new PageLocks()
-  const channels = fakeChannels()
+  const channels = fakeChannels<TabNews>()
   const lines: { listener: SocketListener; ready: boolean; stopped: boolean; wakes: string[] }[] = []
   let count = 0
   const open = () => {

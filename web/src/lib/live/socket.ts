@@ -97,7 +97,8 @@ export class LiveSocket {
     this.#drop()
     this.#waiting = false
     let token: string | null
-    const attempt = (this.#timer = setTimeout(() => this.#lost(0), patienceMs))
+    const attempt = setTimeout(() => this.#lost(0), patienceMs)
+    this.#timer = attempt
     const current = () => !this.#stopped && this.#timer === attempt
     try {
       token = await this.deps.token(this.#refused)

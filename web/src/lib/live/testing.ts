@@ -1,5 +1,4 @@
 import type { WakeReason, WakeSource } from '../stream/wake'
-import type { Channel, TabNews } from './live'
 import type { Socket } from './socket'
 
 /** A socket whose server is the test. */
@@ -47,23 +46,27 @@ export function fakeWake(): { wake: WakeSource; fire: (reason: WakeReason) => vo
   }
 }
 
+/** One tab's end of a channel. */
+interface End<News> {
+  onmessage: ((event: { readonly data: News }) => void) | null
+  postMessage(news: News): void
+  close(): void
+}
+
 /** The channel of one browser: what one tab posts, the others hear a moment later. */
-export function fakeChannels<News = TabNews>() {
-  type Ear = { onmessage: ((event: { readonly data: News }) => void) | null }
-  const ears = new Set<Ear>()
-  return (): Channel & { onmessage: ((event: { readonly data: News }) => void) | null } => {
-    const ear = {
-      onmessage: null as ((event: { readonly data: News }) => void) | null,
-      postMessage: (news: News) => {
-        for (const other of ears) {
-          if (other !== ear) queueMicrotask(() => ears.has(other) && other.onmessage?.({ data: news }))
+export function fakeChannels<News>(): () => End<News> {
+  const ends = new Set<End<News>>()
+  return () => {
+    const end: End<News> = {
+      onmessage: null,
+      postMessage: (news) => {
+        for (const other of ends) {
+          if (other !== end) queueMicrotask(() => ends.has(other) && other.onmessage?.({ data: news }))
         }
       },
-      close: () => {
-        ears.delete(ear)
-      },
+      close: () => ends.delete(end),
     }
-    ears.add(ear)
-    return ear as never
+    ends.add(end)
+    return end
   }
 }

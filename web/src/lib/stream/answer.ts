@@ -4,6 +4,7 @@ import {
   type AnswerSource,
   type AnswerStep,
   type AnswerUsage,
+  decodeExchange,
   decodePart,
   type Frame,
 } from './events'
@@ -101,6 +102,12 @@ export function receive(answer: Answer, frame: Frame): Received {
     default:
       return ended(answer, frame.id, part)
   }
+}
+
+/** Takes the records of a question and its answer, as a call without a stream answers them; null if they are none. */
+export function receiveExchange(answer: Answer, exchange: unknown): Answer | null {
+  const ids = decodeExchange(exchange)
+  return ids && { ...answer, ...ids }
 }
 
 const blank = {

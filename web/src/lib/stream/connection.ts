@@ -1,13 +1,14 @@
 import { fetchEventSource } from '@microsoft/fetch-event-source'
-import { type Answer, cursorOf, emptyAnswer, receive } from './answer'
+import { type Answer, cursorOf, emptyAnswer, receive, receiveExchange } from './answer'
 import { type BackoffPolicy, backoff, defaultBackoff } from './backoff'
 import { readProblem, StreamFailure } from './failure'
 import { observeBytes } from './observe'
 import type { WakeReason, WakeSource } from './wake'
 
-/** What to ask: a question (the same body on every reconnect), or an answer already begun. */
+/** What to ask: a question (the same body on every reconnect), with its answer or without, or an answer already begun. */
 export type StreamRequest =
   | { readonly kind: 'send'; readonly url: string; readonly body: string }
+  | { readonly kind: 'handOver'; readonly url: string; readonly body: string }
   | { readonly kind: 'attach'; readonly url: string }
 
 /** What the outside world does for a connection; tests bring their own. */
@@ -21,16 +22,21 @@ export interface ConnectionDeps {
 
 export type ConnectionState = 'connecting' | 'open' | 'waiting' | 'closed'
 
-/** How a connection ended for good. `gone`: nothing more to stream, the stored message has it all. */
+/**
+ * How a connection ended for good. `gone`: nothing more to stream, the stored message has it all. `taken`: the server has
+ * the question, which was all that was asked for.
+ */
 export type Ending =
   | { readonly kind: 'done' }
   | { readonly kind: 'gone' }
+  | { readonly kind: 'taken' }
   | { readonly kind: 'closed' }
   | { readonly kind: 'failed'; readonly failure: StreamFailure }
 
 export interface ConnectionListener {
   readonly onAnswer: (answer: Answer) => void
-  readonly onState: (state: ConnectionState) => void
+  /** `busyUntil` is when a server that has too much to do wants to be asked again, in milliseconds since the epoch. */
+  readonly onState: (state: ConnectionState, busyUntil: number | null) => void
   readonly onEnd: (ending: Ending) => void
 }
 
@@ -61,6 +67,7 @@ export const defaultPolicy: ConnectionPolicy = {
 type Attempt =
   | { readonly kind: 'done' }
   | { readonly kind: 'gone' }
+  | { readonly kind: 'taken' }
   | { readonly kind: 'resync' }
   /** Cut, silent, or closed by the server: ask again with the cursor. */
   | { readonly kind: 'lost' }
@@ -142,6 +149,7 @@ export class Connection {
     switch (attempt.kind) {
       case 'done':
       case 'gone':
+      case 'taken':
         return attempt
       case 'woken':
         return null
@@ -199,16 +207,16 @@ export class Connection {
     return this.deps.now() - this.#startedAt
   }
 
-  #enter(state: ConnectionState): void {
+  #enter(state: ConnectionState, busyUntil: number | null = null): void {
     if (this.#state === state) return
     this.#state = state
-    this.listener.onState(state)
+    this.listener.onState(state, busyUntil)
   }
 
   /** Waits; unless the server named the time, whatever wakes the tab cuts it short. */
   #wait(ms: number, wakeable = true): Promise<void> {
     if (this.#closed) return Promise.resolve()
-    this.#enter('waiting')
+    this.#enter('waiting', wakeable ? null : this.deps.now() + ms)
     return new Promise((resolve) => {
       const finish = () => {
         clearTimeout(timer)
@@ -281,6 +289,7 @@ export class Connection {
     const cursor = cursorOf(this.#answer)
     if (cursor !== null) headers['last-event-id'] = cursor
     if (this.request.kind === 'attach') return { method: 'GET', headers, cache: 'no-store' }
+    if (this.request.kind === 'handOver') headers.accept = 'application/json'
     headers['content-type'] = 'application/json'
     return { method: 'POST', headers, body: this.request.body, cache: 'no-store' }
   }
@@ -291,10 +300,19 @@ export class Connection {
     if (!response.ok) {
       return { kind: 'refused', failure: await readProblem(response, this.deps.now()) }
     }
+    if (response.status === 202) return this.#taken(await response.json())
     const type = response.headers.get('content-type') ?? ''
     // A 200 that is no event stream comes from something in between (a captive portal).
     if (!type.startsWith(contentType)) return { kind: 'lost' }
     return null
+  }
+
+  #taken(exchange: unknown): Attempt {
+    const answer = receiveExchange(this.#answer, exchange)
+    if (answer === null) return { kind: 'lost' }
+    this.#answer = answer
+    this.listener.onAnswer(answer)
+    return { kind: 'taken' }
   }
 
   #take(frame: { id: string; data: string }, settle: (attempt: Attempt) => void): void {

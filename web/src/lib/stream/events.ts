@@ -113,6 +113,18 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   }),
 }
 
+/** The ids of a question and its answer in an `Exchange`; null if it is none. */
+export function decodeExchange(
+  value: unknown,
+): { messageId: string; userMessageId: string; threadId: string } | null {
+  const exchange = fields(value)
+  const answer = fields(exchange.answer)
+  const messageId = text(answer.id)
+  const userMessageId = text(fields(exchange.question).id)
+  const threadId = text(answer.thread_id)
+  return messageId && userMessageId && threadId ? { messageId, userMessageId, threadId } : null
+}
+
 function decodeStart(f: Fields): AnswerPart {
   const messageId = text(f.messageId)
   if (messageId === '') return broken

@@ -1,8 +1,8 @@
 /**
  * Reading answers while they are written: every byte once, whatever the network does.
  * `events` decodes the wire, `answer` is the state machine, `connection` keeps one line to the
- * server, `registry` keeps the answers of this tab and puts them into atoms. Imports nothing of
- * the app.
+ * server, `registry` keeps the answers of this tab and puts them into atoms, `slots` shares the
+ * browser's few connections with other tabs. Imports nothing of the app.
  */
 export type { Answer, Outcome } from './answer'
 export type { ConnectionDeps, ConnectionState, Ending } from './connection'
@@ -16,4 +16,5 @@ export {
   type RegistryDeps,
   type StreamObserver,
 } from './registry'
+export { LockSlots, type SlotChannel, type Slots } from './slots'
 export { browserWake, type WakeReason, type WakeSource } from './wake'

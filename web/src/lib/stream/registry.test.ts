@@ -1,7 +1,10 @@
 import { createStore } from 'jotai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { fakeChannels } from '../live/testing'
+import { PageLocks } from '../locks'
 import { FrameCommitter, type FrameSource } from './frames'
 import { AnswerStreams, type AnswerView, type LiveAnswer } from './registry'
+import { LockSlots, type SlotChannel, type SlotNews } from './slots'
 import { type Call, encode, event, fakeDeps, fakeFetch, impatient, script, streamResponse } from './testing'
 
 /** A server whose bodies stay open and can be written to by call. */
@@ -23,7 +26,10 @@ function liveServer() {
   return { fetch, calls, write }
 }
 
-function setup(fetch: typeof globalThis.fetch) {
+function setup(
+  fetch: typeof globalThis.fetch,
+  { locks = new PageLocks(), channel = null as SlotChannel | null, id = 'tab' } = {},
+) {
   const store = createStore()
   const seen: string[] = []
   const waiting = new Set<() => void>()
@@ -48,6 +54,7 @@ function setup(fetch: typeof globalThis.fetch) {
     connection: fakeDeps(fetch),
     frames,
     policy: impatient,
+    slots: (needs) => new LockSlots({ locks, channel, id, ...needs }),
     observer: {
       onStart: (live) => seen.push(`start ${live.key}`),
       onTitle: (_, view) => seen.push(`title ${view.title}`),
@@ -213,6 +220,140 @@ describe('AnswerStreams', () => {
     expect(connected(calls)).toBe(0)
     expect(streams.find('r1')).toBeUndefined()
     streams.watch(live)()
+  })
+})
+
+describe('R17: tabs that share the slots of a browser', () => {
+  const exchange = (request: string) =>
+    Response.json(
+      { question: { id: `q-${request}` }, answer: { id: `m-${request}`, thread_id: 'thread' } },
+      { status: 202 },
+    )
+
+  /** A browser whose server answers streams, and calls that hand a question over. */
+  function browser() {
+    const locks = new PageLocks()
+    const channels = fakeChannels<SlotNews>()
+    const bodies = new Map<string, ReadableStreamDefaultController<Uint8Array>>()
+    const { fetch, calls } = fakeFetch((call) => {
+      const name = call.body === null ? call.url.split('/')[3] : `m-${JSON.parse(call.body).request_id}`
+      if (call.url.endsWith('/async')) return exchange(JSON.parse(call.body ?? '{}').request_id)
+      return streamResponse(
+        new ReadableStream<Uint8Array>({
+          start: (controller) => {
+            bodies.set(name ?? '', controller)
+            call.signal.addEventListener('abort', () => controller.error(new DOMException('', 'AbortError')))
+          },
+        }),
+      )
+    })
+    const write = async (message: string, ...events: Parameters<typeof encode>[0]) => {
+      bodies.get(message)?.enqueue(encode(events))
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    const streaming = () =>
+      calls.filter((call) => !call.signal.aborted && !call.url.endsWith('/async')).map((call) => call.url)
+    let count = 0
+    const tab = () => setup(fetch, { locks, channel: channels(), id: `tab ${++count}` })
+    return { tab, write, calls, streaming }
+  }
+
+  const ask = async ({ streams }: ReturnType<typeof setup>, id: string) => {
+    const live = streams.send(id, { request_id: id })
+    const leave = streams.watch(live)
+    await vi.advanceTimersByTimeAsync(0)
+    return { live, leave }
+  }
+
+  it('keep to four streams; a question without one is handed over, and streams when it can', async () => {
+    const { tab, write, calls, streaming } = browser()
+    const tabs = Array.from({ length: 7 }, tab)
+    const asked = []
+    for (const [index, each] of tabs.entries()) {
+      asked.push(await ask(each, `r${index}`))
+      await write(`m-r${index}`, event.start(1, `m-r${index}`), event.delta(1, 3, 'あ'))
+    }
+    expect(streaming()).toHaveLength(4)
+    expect(calls.filter((call) => call.url === '/v1/message/async')).toHaveLength(3)
+    for (const [index, each] of tabs.entries()) expect(each.seen).toEqual([`start r${index}`])
+
+    await write('m-r0', event.finish(1, 3), event.done())
+    expect(tabs[0]?.seen).toEqual(['start r0', 'end r0 done あ'])
+    expect(streaming()).toContain('/v1/message/m-r4/stream')
+    for (const index of [1, 2, 3]) await write(`m-r${index}`, event.finish(1, 3), event.done())
+    for (const index of [4, 5, 6]) {
+      await write(`m-r${index}`, ...script(1, ['あ', 'い'], null))
+      expect(tabs[index]?.seen.at(-1)).toBe(`end r${index} done あい`)
+    }
+    expect(streaming()).toEqual([])
+  })
+
+  it('serve the one that is looked at first, and take up a hidden one where it was', async () => {
+    const { tab, write, calls, streaming } = browser()
+    const tabs = Array.from({ length: 5 }, tab)
+    const asked = []
+    for (const [index, each] of tabs.slice(0, 4).entries()) {
+      asked.push(await ask(each, `r${index}`))
+      await write(`m-r${index}`, event.start(1, `m-r${index}`), event.delta(1, 3, 'あ'))
+    }
+    tabs[0]?.hide(true)
+    const last = tabs[4] as ReturnType<typeof setup>
+    await ask(last, 'r4')
+    expect(calls.at(-1)?.url).toBe('/v1/message/m-r4/stream')
+    expect(streaming()).toHaveLength(4)
+    expect(last.seen).toEqual(['start r4'])
+
+    await write('m-r1', event.finish(1, 3), event.done())
+    expect(calls.at(-1)).toMatchObject({ url: '/v1/message/m-r0/stream', cursor: '1-3' })
+    await write('m-r0', event.start(1, 'm-r0'), event.delta(1, 6, 'い'))
+    tabs[0]?.paint()
+    expect(tabs[0]?.text(asked[0]?.live as LiveAnswer)).toBe('あい')
+  })
+
+  it('learn from elsewhere that an answer without a stream has ended', async () => {
+    const { tab, write } = browser()
+    const tabs = Array.from({ length: 5 }, tab)
+    for (const [index, each] of tabs.entries()) await ask(each, `r${index}`)
+    const [first, last] = [tabs[0], tabs[4]]
+    last?.streams.conclude('m-r4')
+    expect(last?.seen).toEqual(['start r4', 'end r4 gone '])
+    // One that has its stream is told by it.
+    await write('m-r0', event.start(1, 'm-r0'), event.delta(1, 3, 'あ'))
+    first?.streams.conclude('m-r0')
+    expect(first?.seen).toEqual(['start r0'])
+    await write('m-r0', event.finish(1, 3), event.done())
+    first?.streams.conclude('m-r0')
+    expect(first?.seen).toEqual(['start r0', 'end r0 done あ'])
+  })
+
+  it('leave the line with the answer that nobody looks at any more', async () => {
+    const { tab, write, streaming } = browser()
+    const tabs = Array.from({ length: 6 }, tab)
+    const asked = []
+    for (const [index, each] of tabs.entries()) asked.push(await ask(each, `r${index}`))
+    asked[4]?.leave()
+    await write('m-r0', event.start(1, 'm-r0'), event.finish(1, 0), event.done())
+    expect(streaming()).toContain('/v1/message/m-r5/stream')
+    expect(streaming()).not.toContain('/v1/message/m-r4/stream')
+    tabs[4]?.streams.watch(asked[4]?.live as LiveAnswer)
+    await write('m-r1', event.start(1, 'm-r1'), event.finish(1, 0), event.done())
+    expect(streaming()).toContain('/v1/message/m-r4/stream')
+  })
+
+  it('tell when a server that is busy wants to be asked again', async () => {
+    const busy = () => new Response('{"code":"busy"}', { status: 503, headers: { 'retry-after': '4' } })
+    const { fetch, calls } = fakeFetch((_, index) =>
+      index === 0 ? busy() : new Response(null, { status: 204 }),
+    )
+    const { streams, paint, view } = setup(fetch)
+    const live = streams.send('r1', {})
+    await vi.advanceTimersByTimeAsync(0)
+    paint()
+    expect(view(live)).toMatchObject({ line: 'waiting', busyUntil: Date.now() + 4000 })
+    await vi.advanceTimersByTimeAsync(4000)
+    paint()
+    expect(view(live).busyUntil).toBeNull()
+    expect(calls).toHaveLength(2)
   })
 })
 

@@ -11,6 +11,7 @@ import {
 } from './connection'
 import type { AnswerSource, AnswerStep } from './events'
 import { FrameCommitter, type FrameSource } from './frames'
+import type { Release, Slots, SlotsDeps } from './slots'
 
 /** What a screen shows of a live answer beside its text. Changes seldom; compare by identity. */
 export interface AnswerView {
@@ -24,6 +25,8 @@ export interface AnswerView {
   readonly title: string | null
   readonly outcome: Outcome | null
   readonly line: ConnectionState
+  /** When a server that has too much to do is asked again, in milliseconds since the epoch. */
+  readonly busyUntil: number | null
   /** How it ended for this client; null while it goes on. */
   readonly ending: Ending | null
 }
@@ -51,12 +54,12 @@ export interface RegistryDeps {
   readonly frames: FrameSource
   readonly observer: StreamObserver
   readonly policy?: ConnectionPolicy
+  /** The places for streams that this tab shares with the others of its browser. */
+  readonly slots: (needs: Pick<SlotsDeps, 'spare' | 'yield' | 'onFree'>) => Slots
   /** Calls back with whether the tab is hidden; returns how to stop that. */
   readonly visibility?: (listener: (hidden: boolean) => void) => () => void
 }
 
-/** Browsers allow six connections to a host, over all tabs: leave room for everything else. */
-const maxConnected = 4
 /** A tab nobody has looked at for so long lets go of its connections; cursors bring all back. */
 const hiddenMs = 60_000
 /** Answers that are over stay until their stored messages have surely replaced them. */
@@ -67,30 +70,43 @@ interface Entry {
   readonly text: PrimitiveAtom<string>
   readonly view: PrimitiveAtom<AnswerView>
   readonly committer: FrameCommitter
-  readonly send: StreamRequest | null
+  readonly send: Extract<StreamRequest, { kind: 'send' }> | null
   answer: Answer
   line: ConnectionState
+  busyUntil: number | null
   ending: Ending | null
   connection: Connection | null
+  /** Held while there is a connection that streams. */
+  slot: Release | null
+  /** Stands for the wait for a slot. */
+  claim: AbortController | null
   watchers: number
   watchedAt: number
   announced: boolean
 }
 
 /**
- * All live answers of this tab, whichever screen is shown. Leaving a thread stops nothing: its
- * answer goes on being read here, and coming back shows it at once. Beyond a few connections the
- * ones nobody watches are let go; their text and cursor stay, and watching resumes them.
+ * All live answers of this tab, whichever screen is shown. Leaving a thread stops nothing: its answer goes on being read
+ * here, and coming back shows it at once. A stream has one of the few slots of the browser. Whoever looks at an answer
+ * comes first: streams that nobody looks at, here or in a hidden tab, give theirs up; text and cursor stay, and resume.
+ * A question never waits for a slot: without one it is handed over by a short call.
  */
 export class AnswerStreams {
   readonly #entries = new Map<string, Entry>()
   readonly #keys = new Map<string, string>()
   #clock = 0
   #hidden = false
+  #resting = false
   #hiddenTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #slots: Slots
   readonly #unsubscribe: (() => void) | undefined
 
   constructor(private readonly deps: RegistryDeps) {
+    this.#slots = deps.slots({
+      spare: () => this.#spare() !== undefined,
+      yield: () => this.#detach(this.#spare()),
+      onFree: () => this.#connectWatched(),
+    })
     this.#unsubscribe = deps.visibility?.((hidden) => this.#onVisibility(hidden))
   }
 
@@ -138,8 +154,15 @@ export class AnswerStreams {
       watching = false
       entry.watchers--
       entry.watchedAt = ++this.#clock
-      this.#limit()
+      if (!this.#watched(entry)) this.#withdraw(entry)
     }
+  }
+
+  /** The server has told by another way that an answer is over: one that has no stream at the moment learns it so. */
+  conclude(messageId: string): void {
+    const entry = this.#find(messageId)
+    if (entry === undefined || entry.ending !== null || entry.line === 'open') return
+    this.#onEnd(entry, { kind: 'gone' })
   }
 
   /** Lets go of everything: signing out, tests. */
@@ -147,15 +170,16 @@ export class AnswerStreams {
     this.#unsubscribe?.()
     clearTimeout(this.#hiddenTimer)
     for (const entry of [...this.#entries.values()]) this.#forget(entry)
+    this.#slots.close()
   }
 
   #find(id: string): Entry | undefined {
     return this.#entries.get(this.#keys.get(id) ?? id)
   }
 
-  #add(key: string, send: StreamRequest | null, answer: Answer): Entry {
+  #add(key: string, send: Entry['send'], answer: Answer): Entry {
     const text = atom('')
-    const view = atom(viewOf(answer, 'closed', null))
+    const view = atom(viewOf(answer, 'closed', null, null))
     const entry: Entry = {
       live: { key, textAtom: text, viewAtom: view },
       text,
@@ -164,8 +188,11 @@ export class AnswerStreams {
       send,
       answer,
       line: 'closed',
+      busyUntil: null,
       ending: null,
       connection: null,
+      slot: null,
+      claim: null,
       watchers: 0,
       watchedAt: ++this.#clock,
       announced: send === null,
@@ -175,16 +202,74 @@ export class AnswerStreams {
   }
 
   #connect(entry: Entry): void {
-    if (entry.connection !== null || entry.ending !== null) return
-    const request = requestFor(entry)
+    if (entry.connection !== null || entry.claim !== null || entry.ending !== null) return
+    const claim = new AbortController()
+    entry.claim = claim
+    void this.#slotFor(entry, claim.signal).then((slot) => {
+      if (entry.claim !== claim) {
+        slot?.()
+        return
+      }
+      entry.claim = null
+      if (slot !== null) {
+        entry.slot = slot
+        this.#open(entry, requestFor(entry))
+      } else if (entry.answer.messageId === null && entry.send !== null) {
+        this.#open(entry, { ...entry.send, kind: 'handOver', url: '/v1/message/async' })
+      }
+    })
+  }
+
+  /** A slot for a stream, or null if it has to do without. Only what somebody looks at waits for one. */
+  async #slotFor(entry: Entry, signal: AbortSignal): Promise<Release | null> {
+    const free = await this.#slots.tryTake()
+    const asking = entry.answer.messageId === null
+    if (free !== null || !(asking || this.#watched(entry))) return free
+    const spare = this.#spare()
+    if (spare !== undefined) {
+      const { slot } = spare
+      spare.slot = null
+      this.#detach(spare)
+      return slot
+    }
+    return asking ? null : this.#slots.take(signal)
+  }
+
+  /** Leaves the line for a slot; a question that has not been handed over stays in it. */
+  #withdraw(entry: Entry): void {
+    if (entry.answer.messageId === null) return
+    entry.claim?.abort()
+    entry.claim = null
+  }
+
+  #watched(entry: Entry): boolean {
+    return entry.watchers > 0 && !this.#hidden
+  }
+
+  /** The stream here that can best wait: the one least recently looked at. */
+  #spare(): Entry | undefined {
+    return [...this.#entries.values()]
+      .filter((entry) => entry.slot !== null && entry.answer.messageId !== null && !this.#watched(entry))
+      .sort((a, b) => a.watchedAt - b.watchedAt)[0]
+  }
+
+  #connectWatched(): void {
+    if (this.#resting) return
+    for (const entry of this.#entries.values()) {
+      if (entry.watchers > 0) this.#connect(entry)
+    }
+  }
+
+  #open(entry: Entry, request: StreamRequest): void {
     const connection: Connection = new Connection(
       request,
       this.deps.connection,
       {
         onAnswer: (answer) => this.#onAnswer(entry, answer),
-        onState: (line) => {
+        onState: (line, busyUntil) => {
           if (entry.connection !== connection) return
           entry.line = line
+          entry.busyUntil = busyUntil
           entry.committer.schedule()
         },
         onEnd: (ending) => {
@@ -196,7 +281,6 @@ export class AnswerStreams {
     )
     entry.connection = connection
     void connection.run()
-    this.#limit()
   }
 
   #onAnswer(entry: Entry, answer: Answer): void {
@@ -207,17 +291,19 @@ export class AnswerStreams {
       this.#keys.set(answer.messageId, entry.live.key)
       entry.committer.flush()
       this.deps.observer.onStart?.(entry.live, this.#view(entry))
-      this.#limit()
     }
     entry.committer.schedule()
-    if (titled) this.deps.observer.onTitle?.(entry.live, viewOf(answer, entry.line, null))
+    if (titled) this.deps.observer.onTitle?.(entry.live, viewOf(answer, entry.line, null, null))
   }
 
   #onEnd(entry: Entry, ending: Ending): void {
-    entry.connection = null
     if (ending.kind === 'closed') return
+    this.#disconnect(entry)
+    if (ending.kind === 'taken') {
+      if (entry.watchers > 0) this.#connect(entry)
+      return
+    }
     entry.ending = ending
-    entry.line = 'closed'
     entry.committer.flush()
     this.deps.observer.onEnd?.(entry.live, this.#view(entry), entry.answer.text)
     this.#evict()
@@ -225,7 +311,7 @@ export class AnswerStreams {
 
   #commit(entry: Entry): void {
     const { store } = this.deps
-    const view = viewOf(entry.answer, entry.line, entry.ending)
+    const view = viewOf(entry.answer, entry.line, entry.busyUntil, entry.ending)
     // A text that has to start over stays on the screen until its successor is there.
     if (!entry.answer.restart) store.set(entry.text, entry.answer.text)
     if (!sameView(view, store.get(entry.view))) store.set(entry.view, view)
@@ -235,30 +321,28 @@ export class AnswerStreams {
     return this.deps.store.get(entry.view)
   }
 
-  /** Lets go of the connections least recently watched, until few enough are left. */
-  #limit(): void {
-    const connected = [...this.#entries.values()].filter((entry) => entry.connection !== null)
-    const spare = connected
-      .filter((entry) => entry.watchers === 0 && entry.answer.messageId !== null)
-      .sort((a, b) => a.watchedAt - b.watchedAt)
-    for (const entry of spare.slice(0, Math.max(0, connected.length - maxConnected))) {
-      this.#detach(entry)
-    }
+  /** Lets go of a stream; its text and cursor stay. */
+  #detach(entry: Entry | undefined): void {
+    if (entry === undefined) return
+    this.#disconnect(entry)
+    entry.committer.schedule()
   }
 
-  #detach(entry: Entry): void {
-    const connection = entry.connection
+  #disconnect(entry: Entry): void {
+    const { connection, slot } = entry
     entry.connection = null
+    entry.slot = null
     entry.line = 'closed'
+    entry.busyUntil = null
+    entry.claim?.abort()
+    entry.claim = null
     connection?.close()
-    entry.committer.schedule()
+    slot?.()
   }
 
   #forget(entry: Entry): void {
     entry.committer.stop()
-    const connection = entry.connection
-    entry.connection = null
-    connection?.close()
+    this.#disconnect(entry)
     this.#entries.delete(entry.live.key)
     if (entry.answer.messageId !== null) this.#keys.delete(entry.answer.messageId)
   }
@@ -274,16 +358,18 @@ export class AnswerStreams {
     if (hidden === this.#hidden) return
     this.#hidden = hidden
     clearTimeout(this.#hiddenTimer)
-    if (hidden) {
-      this.#hiddenTimer = setTimeout(() => this.#rest(), hiddenMs)
+    this.#resting = false
+    if (!hidden) {
+      this.#connectWatched()
       return
     }
-    for (const entry of this.#entries.values()) {
-      if (entry.watchers > 0) this.#connect(entry)
-    }
+    // Others come first now: what waits for a slot leaves the line.
+    for (const entry of this.#entries.values()) this.#withdraw(entry)
+    this.#hiddenTimer = setTimeout(() => this.#rest(), hiddenMs)
   }
 
   #rest(): void {
+    this.#resting = true
     for (const entry of this.#entries.values()) {
       if (entry.connection !== null && entry.answer.messageId !== null) this.#detach(entry)
     }
@@ -296,7 +382,12 @@ function requestFor(entry: Entry): StreamRequest {
   return { kind: 'attach', url: `/v1/message/${encodeURIComponent(messageId ?? '')}/stream` }
 }
 
-function viewOf(answer: Answer, line: ConnectionState, ending: Ending | null): AnswerView {
+function viewOf(
+  answer: Answer,
+  line: ConnectionState,
+  busyUntil: number | null,
+  ending: Ending | null,
+): AnswerView {
   const { messageId, userMessageId, threadId, run, steps, sources, title, outcome } = answer
   return {
     messageId,
@@ -309,6 +400,7 @@ function viewOf(answer: Answer, line: ConnectionState, ending: Ending | null): A
     title,
     outcome,
     line,
+    busyUntil,
     ending,
   }
 }

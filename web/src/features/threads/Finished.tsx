@@ -1,0 +1,69 @@
+import { useEffect, useRef } from 'react'
+import { useLocation, useNavigate } from 'react-router'
+import { type LiveMessage, live } from '@/lib/live'
+import { findThread, isBeingDeleted } from '@/lib/threads'
+import { toast } from '@/lib/toast'
+import { texts } from './texts'
+
+/** A new thread gets its title about when its first answer ends: so long it is waited for. */
+const titleMs = 3000
+
+/** Says that an answer has ended in a thread that is not on the screen. Draws nothing itself. */
+export function Finished() {
+  const navigate = useNavigate()
+  const { pathname } = useLocation()
+  const place = useRef(pathname)
+  useEffect(() => {
+    place.current = pathname
+  }, [pathname])
+
+  useEffect(() => {
+    const told = new Set<string>()
+    const untitled = new Map<string, { say: () => void; timer: ReturnType<typeof setTimeout> }>()
+    const say = ({ id, thread_id, status }: LiveMessage) => {
+      untitled.delete(thread_id)
+      if (document.visibilityState === 'hidden' || place.current.endsWith(thread_id)) return
+      if (told.has(id) || isBeingDeleted(thread_id)) return
+      told.add(id)
+      const title = findThread(thread_id)?.title || texts.untitled
+      const open = () => void navigate(`/chat/${thread_id}`)
+      toast(status === 'failed' ? texts.failed(shorten(title)) : texts.finished(shorten(title)), {
+        tone: status === 'failed' ? 'danger' : 'plain',
+        action: { label: texts.open, run: open },
+      })
+    }
+    const stops = [
+      live.on('message', ({ message }) => {
+        if (!hasEnded(message)) return
+        if (findThread(message.thread_id)?.title !== '') say(message)
+        else {
+          const later = () => say(message)
+          untitled.set(message.thread_id, { say: later, timer: setTimeout(later, titleMs) })
+        }
+      }),
+      live.on('thread', ({ thread }) => {
+        const waiting = thread && untitled.get(thread.id)
+        if (!waiting || thread.title === '') return
+        clearTimeout(waiting.timer)
+        waiting.say()
+      }),
+    ]
+    return () => {
+      for (const stop of stops) stop()
+      for (const { timer } of untitled.values()) clearTimeout(timer)
+    }
+  }, [navigate])
+
+  return null
+}
+
+/** Whether this says that an answer has ended by itself; one that has a rating ended before. */
+function hasEnded({ role, status, finish_reason, feedback }: LiveMessage): boolean {
+  if (role !== 'assistant' || finish_reason === 'stopped' || feedback) return false
+  return status === 'success' || status === 'failed'
+}
+
+function shorten(title: string): string {
+  const characters = [...title]
+  return characters.length > 24 ? `${characters.slice(0, 23).join('')}…` : title
+}

@@ -1,0 +1,161 @@
+import type { Locks } from '../locks'
+
+/** Gives a slot back. Calling it again does nothing. */
+export type Release = () => void
+
+/** The places for answer streams, shared by all tabs of a browser. */
+export interface Slots {
+  /** A slot if one is free now and nobody waits for it. */
+  tryTake(): Promise<Release | null>
+  /** A slot in turn; tabs that can spare one are asked for it. Null once `signal` is aborted. */
+  take(signal: AbortSignal): Promise<Release | null>
+  close(): void
+}
+
+/** What tabs tell each other about slots. */
+export type SlotNews =
+  /** A tab that is looked at waits for a slot. */
+  | { readonly kind: 'want'; readonly from: string }
+  /** The answer of one that can spare a slot. */
+  | { readonly kind: 'offer'; readonly from: string; readonly to: string }
+  /** The offer is taken up: its slot is to be given back. */
+  | { readonly kind: 'accept'; readonly from: string; readonly to: string }
+  /** A slot has become free. */
+  | { readonly kind: 'free' }
+
+/** The part of a BroadcastChannel that is used. */
+export interface SlotChannel {
+  onmessage: ((event: { readonly data: SlotNews }) => void) | null
+  postMessage(news: SlotNews): void
+  close(): void
+}
+
+export interface SlotsDeps {
+  readonly locks: Locks
+  readonly channel: SlotChannel | null
+  readonly id: string
+  /** Whether there is a stream here that can wait. */
+  readonly spare: () => boolean
+  /** Gives up one that can wait. */
+  readonly yield: () => void
+  /** A slot has become free, here or elsewhere. */
+  readonly onFree: () => void
+}
+
+/**
+ * Browsers allow six connections to a host over HTTP/1.1, over all tabs: streams take four of them, so that room is left
+ * for everything else.
+ */
+export const slotCount = 4
+
+/** Who waits asks again so often: a tab may have been hidden meanwhile, or have closed without a word. */
+const askAgainMs = 2000
+
+/** Slots that are locks of the browser, so that a tab that crashes gives its own back. */
+export class LockSlots implements Slots {
+  #waiting = 0
+  #asking: ReturnType<typeof setInterval> | undefined
+  /** Whether an offer has been taken up since the last question: one is enough for the first in line. */
+  #answered = false
+
+  constructor(private readonly deps: SlotsDeps) {
+    if (deps.channel !== null) deps.channel.onmessage = ({ data }) => this.#hear(data)
+  }
+
+  async tryTake(): Promise<Release | null> {
+    for (const name of names) {
+      const release = await this.#request(name, { ifAvailable: true })
+      if (release !== null) return release
+    }
+    return null
+  }
+
+  async take(signal: AbortSignal): Promise<Release | null> {
+    if (signal.aborted) return null
+    const won = new AbortController()
+    const either = AbortSignal.any([signal, won.signal])
+    this.#wait(1)
+    try {
+      return await new Promise<Release | null>((resolve) => {
+        let open = names.length
+        const settle = (release: Release | null) => {
+          open--
+          // Two that were granted in the same moment: the second goes back.
+          if (release !== null && won.signal.aborted) release()
+          else if (release !== null) {
+            won.abort()
+            resolve(release)
+          } else if (open === 0) resolve(null)
+        }
+        for (const name of names) void this.#request(name, { signal: either }).then(settle)
+      })
+    } finally {
+      this.#wait(-1)
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#asking)
+    this.deps.channel?.close()
+  }
+
+  /** Resolves when the lock is held, with what gives it back; with null when it is not to be had. */
+  #request(
+    name: string,
+    options: { readonly ifAvailable?: boolean; readonly signal?: AbortSignal },
+  ): Promise<Release | null> {
+    return new Promise((resolve) => {
+      const hold = async (lock: object | null): Promise<boolean> => {
+        if (lock === null) return false
+        await new Promise<void>((release) => resolve(release))
+        return true
+      }
+      this.deps.locks.request(name, options, hold).then(
+        (held) => {
+          if (held) this.#free()
+          else resolve(null)
+        },
+        () => resolve(null),
+      )
+    })
+  }
+
+  #free(): void {
+    this.deps.channel?.postMessage({ kind: 'free' })
+    this.deps.onFree()
+  }
+
+  #wait(change: 1 | -1): void {
+    this.#waiting += change
+    clearInterval(this.#asking)
+    if (this.#waiting === 0) return
+    this.#ask()
+    this.#asking = setInterval(() => this.#ask(), askAgainMs)
+  }
+
+  #ask(): void {
+    this.#answered = false
+    this.deps.channel?.postMessage({ kind: 'want', from: this.deps.id })
+  }
+
+  #hear(news: SlotNews): void {
+    const { id, channel } = this.deps
+    switch (news.kind) {
+      case 'free':
+        this.deps.onFree()
+        break
+      case 'want':
+        if (this.deps.spare()) channel?.postMessage({ kind: 'offer', from: id, to: news.from })
+        break
+      case 'offer':
+        if (news.to !== id || this.#answered || this.#waiting === 0) break
+        this.#answered = true
+        channel?.postMessage({ kind: 'accept', from: id, to: news.from })
+        break
+      case 'accept':
+        if (news.to === id && this.deps.spare()) this.deps.yield()
+    }
+  }
+}
+
+const names = Array.from({ length: slotCount }, (_, at) => `tsumugi-stream-${at}`)
