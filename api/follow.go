@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -43,7 +44,7 @@ func (s *Server) follow(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor, messageID uuid.UUID, watching bool,
 	attach func(ctx context.Context) (chat.Attachment, error),
 ) error {
-	release, err := s.Stream.Admit(actor.ID.String())
+	release, err := s.admit(actor)
 	if err != nil {
 		return err
 	}
@@ -65,30 +66,48 @@ func (s *Server) follow(
 			release()
 			return writeNoContent(w)
 		}
+		end := s.streamEnd(requestID(r.Context()), messageID)
 		if found.Text != nil {
+			// What is called at the end, perhaps in an hour, keeps nothing of the request.
 			s.Stream.Serve(w, r, stream.Delivery{
 				Watch: found.Text.Watch(cursor), Until: until, Begun: begun,
 				Done: func(err error) {
 					found.Leave()
 					release()
-					s.logEnd(r, messageID, err)
+					end(err)
 				},
 			})
 			return nil
 		}
-		if err = s.hold(ctx, w, found, begun); err != nil {
+		if err = s.hold(ctx, w, r, found, begun); err != nil {
 			release()
-			s.logEnd(r, messageID, err)
+			if r.Context().Err() == nil {
+				end(err)
+			}
 			return nil
 		}
 	}
 }
 
+// admit lets the actor begin a stream.
+func (s *Server) admit(actor identity.Actor) (release func(), err error) {
+	release, err = s.Stream.Admit(actor.ID.String())
+	switch {
+	case errors.Is(err, stream.ErrTooMany):
+		return nil, fault.Wrap(err, fault.RateLimited, "同時に開ける回答の数が上限に達しています。使っていないタブを閉じてから、もう一度お試しください。")
+	case errors.Is(err, stream.ErrDraining):
+		return nil, fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+	case errors.Is(err, stream.ErrFull):
+		return nil, fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。少し待ってから、もう一度お試しください。")
+	}
+	return release, err
+}
+
 // hold keeps the client connected until it is worth attaching again.
-func (s *Server) hold(ctx context.Context, w http.ResponseWriter, found chat.Attachment, begun bool) error {
+func (s *Server) hold(ctx context.Context, w http.ResponseWriter, r *http.Request, found chat.Attachment, begun bool) error {
 	defer found.Leave()
 	if !begun {
-		if err := s.Stream.Begin(w); err != nil {
+		if err := s.Stream.Begin(w, r); err != nil {
 			return err
 		}
 	}
@@ -108,10 +127,12 @@ func within(ctx context.Context, attach func(context.Context) (chat.Attachment, 
 	return attach(ctx)
 }
 
-// logEnd notes why a stream ended before its text did.
-func (s *Server) logEnd(r *http.Request, messageID uuid.UUID, err error) {
-	if err != nil && r.Context().Err() == nil {
-		s.log.Info("stream cut off", "message_id", messageID, "request_id", requestID(r.Context()), "err", err)
+// streamEnd returns what notes why a stream ended before its text did, unless its client just left.
+func (s *Server) streamEnd(requestID string, messageID uuid.UUID) func(error) {
+	return func(err error) {
+		if err != nil && !errors.Is(err, stream.ErrGone) {
+			s.log.Info("stream cut off", "message_id", messageID, "request_id", requestID, "err", err)
+		}
 	}
 }
 

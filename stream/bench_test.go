@@ -116,7 +116,7 @@ func BenchmarkReplay(b *testing.B) {
 		text.AppendText(content)
 		text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
 		w := httptest.NewRecorder()
-		if err := server.Begin(w); err != nil {
+		if err := server.Begin(w, httptest.NewRequest(http.MethodGet, "/", nil)); err != nil {
 			b.Fatal(err)
 		}
 		if err := server.Send(b.Context(), w, text.Watch("")); err != nil || w.Code != http.StatusOK {

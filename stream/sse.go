@@ -3,11 +3,13 @@ package stream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -17,6 +19,13 @@ type Config struct {
 	WriteTimeout time.Duration // A client that takes nothing for so long is dropped. Default 10 s.
 	RetryMin     time.Duration // Clients are told to come back after a random time from here, default 1 s,
 	RetryMax     time.Duration // to here, default 3 s.
+
+	// Fast has Serve take plain HTTP/1.1 connections over from net/http. The bytes of the events are the same, the
+	// response ends with its connection, and an idle stream costs a tenth of the memory and no goroutine.
+	Fast bool
+
+	MaxStreams          int // Admit lets so many in, default any number,
+	MaxStreamsPerPerson int // and so many of one person, default any number.
 }
 
 func (c Config) withDefaults() Config {
@@ -33,95 +42,147 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Server sends watches to HTTP clients as server-sent events.
+// Server sends watches to HTTP clients as server-sent events. It is safe for concurrent use; its zero value is not usable.
 type Server struct {
-	cfg  Config
-	open atomic.Int64
+	cfg      Config
+	began    time.Time // The server's clock counts from here.
+	counters sendCounters
+	workers  []*worker
+	bursts   sync.Pool      // Of *burst.
+	pumps    sync.WaitGroup // Goroutines of the fast path.
+
+	mu       sync.Mutex
+	clients  []*client          // Guarded by mu. Streams of the fast path.
+	crowds   map[*Text]*crowd   // Guarded by mu. The same, by text.
+	calls    map[*call]struct{} // Guarded by mu. Streams of net/http.
+	admitted int                // Guarded by mu.
+	people   map[string]int     // Guarded by mu. Streams admitted, by person.
+	draining bool               // Guarded by mu. Nobody is admitted any more.
+	hurry    bool               // Guarded by mu. Nothing can be begun any more.
+	empty    chan struct{}      // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
+	quit     chan struct{}      // Guarded by mu. Ends the goroutines of the fast path; nil if there are none.
+	poke     chan struct{}      // Has the sweep look at once.
+	nextLook time.Duration      // Guarded by mu. When the sweep looks next, by the clock.
+	reaped   time.Time          // Guarded by mu. When reap looked last.
+	turn     int                // Guarded by mu. The worker that gets the next client.
 }
 
 // NewServer returns a server with the given settings.
 func NewServer(cfg Config) *Server {
-	return &Server{cfg: cfg.withDefaults()}
-}
-
-// Open returns how many streams are being sent.
-func (s *Server) Open() int64 { return s.open.Load() }
-
-// Errors of Admit.
-var (
-	ErrFull     = errors.New("stream: this server has as many streams as it takes")
-	ErrTooMany  = errors.New("stream: this person has as many streams as they may")
-	ErrDraining = errors.New("stream: this server is about to stop")
-)
-
-// Admit lets a person begin a stream, or says why not: ErrFull, ErrTooMany or ErrDraining. release is called when the
-// stream is over.
-func (s *Server) Admit(person string) (release func(), err error) {
-	return func() {}, nil
+	s := &Server{
+		cfg: cfg.withDefaults(), began: time.Now(), crowds: make(map[*Text]*crowd), calls: make(map[*call]struct{}), people: make(map[string]int),
+		poke: make(chan struct{}, 1),
+	}
+	s.bursts.New = func() any { return newBurst() }
+	for range runtime.GOMAXPROCS(0) {
+		s.workers = append(s.workers, &worker{server: s, call: make(chan struct{}, 1)})
+	}
+	return s
 }
 
 // Delivery is one client's stream.
 type Delivery struct {
 	Watch *Watch
-	Until time.Time   // The stream ends then at the latest.
-	Begun bool        // Begin was called before.
-	Done  func(error) // Called once when the stream is over, as Send returns.
+	Until time.Time // The stream ends then at the latest; zero for never.
+	Begun bool      // Begin was called before.
+
+	// Done is called once when the stream is over: with nil after the text's end, else with ErrGone, ErrSlow, ErrDraining or
+	// context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
+	Done func(error)
 }
 
 // Serve sends what a watch has to say to the client of a request. It returns when the stream is over, or when it goes on
-// without the request's goroutine.
+// without the request's goroutine: nothing of w and r is kept then.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
-	ctx, cancel := context.WithDeadline(r.Context(), d.Until)
-	defer cancel()
+	s.counters.begun(d.Watch)
 	if !d.Begun {
-		if err := s.Begin(w); err != nil {
-			d.Done(err)
+		s.head(w, r)
+	}
+	if s.takesOver(r) {
+		if !d.Begun {
+			w.WriteHeader(http.StatusOK) // Whatever wraps w learns of it.
+		}
+		// What the client has sent after its request is of no use. An error means that w can only be written to.
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			s.take(conn, d)
 			return
 		}
 	}
-	d.Done(s.Send(ctx, w, d.Watch))
+	var err error
+	if !d.Begun {
+		err = s.conn(w).write(s.appendRetry(nil))
+	}
+	if err == nil {
+		err = s.send(r.Context(), w, d.Watch, d.Until)
+	}
+	s.finish(d.Done, err)
 }
 
-// Drain ends every stream within a time, spread evenly over it, so that the clients come back elsewhere and not all at
-// once, and admits no new ones. It returns when all have ended, or with the context's error.
-func (s *Server) Drain(ctx context.Context, over time.Duration) error { return nil }
+// finish counts and tells the end of a stream.
+func (s *Server) finish(done func(error), err error) {
+	switch {
+	case err == nil, errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining), errors.Is(err, context.DeadlineExceeded):
+	default:
+		err = fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	s.counters.over(err)
+	done(err)
+}
 
-// ErrSlow says that a client did not take what it was sent in time.
-var ErrSlow = errors.New("stream: the client is too slow")
+// takesOver reports whether the connection of a request can be written to as it is, once net/http has sent the head.
+func (s *Server) takesOver(r *http.Request) bool {
+	return s.cfg.Fast && canPump && r.TLS == nil && r.ProtoMajor == 1 && r.ProtoMinor >= 1 && r.Method != http.MethodHead
+}
 
-// Begin writes the head of the response. Send or Hold follow and flush it with the first they have.
-func (s *Server) Begin(w http.ResponseWriter) error {
+// Why a stream ended before its text did, beside ErrDraining.
+var (
+	ErrSlow = errors.New("stream: the client is too slow") // It did not take what it was sent in time.
+	ErrGone = errors.New("stream: the client is gone")
+)
+
+// Begin writes the head of the response. Hold or Serve follow and flush it with the first they have.
+func (s *Server) Begin(w http.ResponseWriter, r *http.Request) error {
+	s.head(w, r)
+	return s.conn(w).write(s.appendRetry(nil))
+}
+
+// head sets the response's header.
+func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store, no-transform")
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
-	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; no secret.
-	c := s.conn(w)
-	return c.write(append(strconv.AppendInt([]byte("retry: "), retry.Milliseconds(), 10), "\n\n"...))
+	if s.takesOver(r) {
+		// Has net/http leave the body as it is and say "Connection: close".
+		h.Set("Transfer-Encoding", "identity")
+	}
 }
 
-// Send sends what a watch has to say until its text is over (nil), the context ends (its error) or the client is gone or
-// too slow (an error). A client that did not receive [DONE] comes back.
-func (s *Server) Send(ctx context.Context, w http.ResponseWriter, watch *Watch) error {
-	s.open.Add(1)
-	defer s.open.Add(-1)
+// appendRetry appends when the client is to come back.
+func (s *Server) appendRetry(dst []byte) []byte {
+	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; no secret.
+	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
+}
 
+// Send sends what a watch has to say until its text is over (nil), the context ends (its error), the server drains
+// (ErrDraining) or the client is gone or too slow (an error). A client that did not receive [DONE] comes back.
+func (s *Server) Send(ctx context.Context, w http.ResponseWriter, watch *Watch) error {
+	return s.send(ctx, w, watch, time.Time{})
+}
+
+func (s *Server) send(ctx context.Context, w http.ResponseWriter, watch *Watch, until time.Time) error {
+	call, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer s.leave(call)
 	c := s.conn(w)
-	heartbeat := time.NewTimer(s.cfg.Heartbeat)
-	defer heartbeat.Stop()
+	c.timer(until)
+	defer c.alarm.Stop()
 	for {
-		sent := false
-		for b := watch.Take(); b != nil; b = watch.Take() {
-			if err := c.write(b); err != nil {
-				return err
-			}
-			sent = true
-		}
-		if sent {
-			if err := c.flush(); err != nil {
-				return err
-			}
+		if err := c.forward(watch); err != nil {
+			return err
 		}
 		more, over := watch.Wait()
 		if over {
@@ -129,53 +190,78 @@ func (s *Server) Send(ctx context.Context, w http.ResponseWriter, watch *Watch) 
 		}
 		select {
 		case <-more:
+			c.since = watch.changed()
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-heartbeat.C:
-			if err := c.beat(heartbeat, s.cfg.Heartbeat); err != nil {
+		case err := <-call.end:
+			return err
+		case <-c.alarm.C:
+			if err := c.tick(); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil) or the
-// context ends.
+// Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil), the
+// context ends (its error) or the server drains (ErrDraining).
 func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, ready <-chan struct{}) error {
+	call, err := s.enter()
+	if err != nil {
+		return err
+	}
+	defer s.leave(call)
 	c := s.conn(w)
-	if err := c.write(heartbeatFrame); err != nil {
+	if err := c.beat(); err != nil {
 		return err
 	}
-	if err := c.flush(); err != nil {
-		return err
-	}
-	heartbeat := time.NewTimer(s.cfg.Heartbeat)
-	defer heartbeat.Stop()
+	c.timer(time.Time{})
+	defer c.alarm.Stop()
 	for {
 		select {
 		case <-ready:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-heartbeat.C:
-			if err := c.beat(heartbeat, s.cfg.Heartbeat); err != nil {
+		case err := <-call.end:
+			return err
+		case <-c.alarm.C:
+			if err := c.tick(); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// conn writes to one client, each write under a deadline. It belongs to one goroutine.
+// conn writes to one client by net/http, each write under a deadline. It belongs to one goroutine.
 type conn struct {
+	server   *Server
 	w        http.ResponseWriter
 	rc       *http.ResponseController
-	timeout  time.Duration
-	deadline time.Time // Of the writes; zero before the first.
-	last     time.Time // When something was flushed last.
+	deadline time.Time   // Of the writes; zero before the first.
+	last     time.Time   // When something was flushed last.
+	until    time.Time   // The stream ends then; zero for never.
+	since    time.Time   // When the next thing to be written was published, zero if that is not known.
+	alarm    *time.Timer // Fires when a heartbeat may be due or the time is up.
 }
 
 func (s *Server) conn(w http.ResponseWriter) *conn {
-	return &conn{w: w, rc: http.NewResponseController(w), timeout: s.cfg.WriteTimeout, last: time.Now()}
+	return &conn{server: s, w: w, rc: http.NewResponseController(w), last: time.Now()}
+}
+
+// forward writes and flushes all that a watch has.
+func (c *conn) forward(watch *Watch) error {
+	n := 0
+	for b := watch.Take(); b != nil; b = watch.Take() {
+		if err := c.write(b); err != nil {
+			return err
+		}
+		n += len(b)
+	}
+	if n == 0 {
+		return nil
+	}
+	return c.flush(n)
 }
 
 func (c *conn) write(b []byte) error {
@@ -190,21 +276,27 @@ func (c *conn) write(b []byte) error {
 
 // extend moves the deadline on when a quarter of it is gone: setting it at every token would cost more than the write.
 func (c *conn) extend(now time.Time) error {
-	if c.deadline.Sub(now) > c.timeout*3/4 {
+	timeout := c.server.cfg.WriteTimeout
+	if c.deadline.Sub(now) > timeout*3/4 {
 		return nil
 	}
-	c.deadline = now.Add(c.timeout)
+	c.deadline = now.Add(timeout)
 	if err := c.rc.SetWriteDeadline(c.deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	return nil
 }
 
-func (c *conn) flush() error {
-	c.last = time.Now()
+// flush sends the n bytes that were written.
+func (c *conn) flush(n int) error {
 	if err := c.rc.Flush(); err != nil {
 		return sendError(err)
 	}
+	c.last = time.Now()
+	var t tally
+	t.wrote(n, c.since, c.last)
+	c.server.counters.collect(&t)
+	c.since = time.Time{}
 	return nil
 }
 
@@ -216,16 +308,40 @@ func sendError(err error) error {
 	return err
 }
 
-// beat is called when the timer fired: it sends a heartbeat if one is due, and sets the timer to when the next one may
-// be. The timer is not touched when text is sent.
-func (c *conn) beat(timer *time.Timer, every time.Duration) error {
-	if quiet := time.Since(c.last); quiet < every {
-		timer.Reset(every - quiet)
-		return nil
+// timer sets the alarm that tick answers. It is not touched when text is sent.
+func (c *conn) timer(until time.Time) {
+	c.until = until
+	c.alarm = time.NewTimer(c.quiet())
+}
+
+// quiet is for how long nothing has to be done if nothing is sent.
+func (c *conn) quiet() time.Duration {
+	quiet := time.Until(c.last.Add(c.server.cfg.Heartbeat))
+	if !c.until.IsZero() {
+		quiet = min(quiet, time.Until(c.until))
 	}
-	timer.Reset(every)
+	return quiet
+}
+
+// tick sends a heartbeat if one is due, and says if the time is up.
+func (c *conn) tick() error {
+	now := time.Now()
+	if !c.until.IsZero() && !now.Before(c.until) {
+		return context.DeadlineExceeded
+	}
+	if now.Sub(c.last) >= c.server.cfg.Heartbeat {
+		if err := c.beat(); err != nil {
+			return err
+		}
+	}
+	c.alarm.Reset(c.quiet())
+	return nil
+}
+
+func (c *conn) beat() error {
 	if err := c.write(heartbeatFrame); err != nil {
 		return err
 	}
-	return c.flush()
+	c.server.counters.heartbeats.Add(1)
+	return c.flush(len(heartbeatFrame))
 }

@@ -47,50 +47,64 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// serve answers every request with a watch of the text.
-func serve(t *testing.T, text *stream.Text, s *stream.Server, sent chan<- error) *httptest.Server {
+// onBothPaths runs a test once with each way to send.
+func onBothPaths(t *testing.T, test func(t *testing.T, cfg stream.Config)) {
+	t.Parallel()
+	for name, fast := range map[string]bool{"fast": true, "net-http": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, stream.Config{Fast: fast})
+		})
+	}
+}
+
+// serve answers every request with a watch of the text. ended receives how each stream ended, if it is not nil.
+func serve(t *testing.T, text *stream.Text, s *stream.Server, ended chan<- error) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := s.Begin(w)
-		if err == nil {
-			err = s.Send(r.Context(), w, text.Watch(r.Header.Get("Last-Event-ID")))
-		}
-		if sent != nil {
-			sent <- err
-		}
+		w.Header().Set("X-Request-Id", "request")
+		s.Serve(w, r, stream.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Done: func(err error) {
+			if ended != nil {
+				ended <- err
+			}
+		}})
 	}))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		s.Close()
+		server.Close()
+	})
 	return server
 }
 
 func TestR01_HeadOfAStream(t *testing.T) {
-	t.Parallel()
-	text := newText(1)
-	server := serve(t, text, stream.NewServer(stream.Config{}), nil)
-	resp, err := server.Client().Get(server.URL) // Returns although the text says nothing yet.
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	for name, want := range map[string]string{
-		"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no",
-		"X-Vercel-Ai-Ui-Message-Stream": "v1", "Content-Encoding": "",
-	} {
-		if got := resp.Header.Get(name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		server := serve(t, text, stream.NewServer(cfg), nil)
+		resp, err := server.Client().Get(server.URL) // Returns although the text says nothing yet.
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	first := make([]byte, len("retry: 1000\n\nid: 1-0\n"))
-	if _, err := io.ReadFull(resp.Body, first); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.HasPrefix(first, []byte("retry: ")) || !bytes.HasSuffix(first, []byte("\n\nid: 1-0\n")) {
-		t.Errorf("begins with %q", first)
-	}
-	text.Finish(done)
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		t.Fatal(err)
-	}
+		defer resp.Body.Close()
+		for name, want := range map[string]string{
+			"Content-Type": "text/event-stream", "Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no",
+			"X-Vercel-Ai-Ui-Message-Stream": "v1", "Content-Encoding": "", "X-Request-Id": "request",
+		} {
+			if got := resp.Header.Get(name); got != want {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+		}
+		first := make([]byte, len("retry: 1000\n\nid: 1-0\n"))
+		if _, err := io.ReadFull(resp.Body, first); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(first, []byte("retry: ")) || !bytes.HasSuffix(first, []byte("\n\nid: 1-0\n")) {
+			t.Errorf("begins with %q", first)
+		}
+		text.Finish(done)
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestR12_HeartbeatsWhileTheModelIsSilent(t *testing.T) {
@@ -143,61 +157,63 @@ func TestHoldBeatsUntilThereIsSomethingToSend(t *testing.T) {
 
 // TestSlowReaderIsDroppedAndHurtsNobody has one client read nothing while megabytes are published.
 func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
-	t.Parallel()
-	text := newText(1)
-	sent := make(chan error, 20)
-	server := serve(t, text, stream.NewServer(stream.Config{WriteTimeout: 2 * time.Second}), sent)
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		sent := make(chan error, 20)
+		cfg.WriteTimeout = 2 * time.Second
+		server := serve(t, text, stream.NewServer(cfg), sent)
 
-	stalled, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stalled.Close()
-	if err := stalled.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(stalled, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	const readers = 3
-	bodies := make(chan []byte, readers)
-	for range readers {
-		go func() {
-			resp, err := server.Client().Get(server.URL)
-			if err != nil {
-				bodies <- nil
-				return
+		stalled, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stalled.Close()
+		if err := stalled.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(stalled, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		const readers = 3
+		bodies := make(chan []byte, readers)
+		for range readers {
+			go func() {
+				resp, err := server.Client().Get(server.URL)
+				if err != nil {
+					bodies <- nil
+					return
+				}
+				defer resp.Body.Close()
+				body, _ := io.ReadAll(resp.Body)
+				bodies <- body
+			}()
+		}
+		// More than the sockets' buffers hold.
+		piece := strings.Repeat("紡", 10_000)
+		const pieces = 240
+		for range pieces {
+			text.AppendText(piece)
+		}
+		text.Finish(done)
+		slow := 0
+		for range readers + 1 {
+			if err := <-sent; errors.Is(err, stream.ErrSlow) {
+				slow++
+			} else if err != nil {
+				t.Error(err)
 			}
-			defer resp.Body.Close()
-			body, _ := io.ReadAll(resp.Body)
-			bodies <- body
-		}()
-	}
-	// More than the sockets' buffers hold.
-	piece := strings.Repeat("紡", 10_000)
-	const pieces = 240
-	for range pieces {
-		text.AppendText(piece)
-	}
-	text.Finish(done)
-	slow := 0
-	for range readers + 1 {
-		if err := <-sent; errors.Is(err, stream.ErrSlow) {
-			slow++
-		} else if err != nil {
-			t.Error(err)
 		}
-	}
-	if slow != 1 {
-		t.Errorf("%d readers were dropped, want the one that stalls", slow)
-	}
-	for range readers {
-		var c client
-		c.read(t, <-bodies)
-		if len(c.text) != pieces*len(piece) || !c.done {
-			t.Errorf("a reader got %d of %d bytes", len(c.text), pieces*len(piece))
+		if slow != 1 {
+			t.Errorf("%d readers were dropped, want the one that stalls", slow)
 		}
-	}
+		for range readers {
+			var c client
+			c.read(t, <-bodies)
+			if len(c.text) != pieces*len(piece) || !c.done {
+				t.Errorf("a reader got %d of %d bytes", len(c.text), pieces*len(piece))
+			}
+		}
+	})
 }
 
 func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
@@ -213,7 +229,7 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 		for range 100 {
 			streams.Go(func() {
 				w := newRecorder()
-				if err := s.Begin(w); err != nil {
+				if err := s.Begin(w, httptest.NewRequest(http.MethodGet, "/", nil)); err != nil {
 					t.Error(err)
 				}
 				_ = s.Send(ctx, w, text.Watch(""))
@@ -237,35 +253,37 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 
 // TestR3labsClientReadsTheStream reads with a client that we did not write, over a dropped connection.
 func TestR3labsClientReadsTheStream(t *testing.T) {
-	t.Parallel()
-	text := newText(1)
-	server := serve(t, text, stream.NewServer(stream.Config{RetryMin: time.Millisecond, RetryMax: time.Millisecond}), nil)
-	peer := r3labs.NewClient(server.URL)
-	peer.ReconnectNotify = func(error, time.Duration) {}
-	events := make(chan *r3labs.Event, 1000)
-	if err := peer.SubscribeChanRaw(events); err != nil {
-		t.Fatal(err)
-	}
-	defer peer.Unsubscribe(events)
-	c := client{}
-	next := func() {
-		e := <-events
-		if len(e.Data) == 0 {
-			return // It hands comments and retry on as events without data.
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		cfg.RetryMin, cfg.RetryMax = time.Millisecond, time.Millisecond
+		server := serve(t, text, stream.NewServer(cfg), nil)
+		peer := r3labs.NewClient(server.URL)
+		peer.ReconnectNotify = func(error, time.Duration) {}
+		events := make(chan *r3labs.Event, 1000)
+		if err := peer.SubscribeChanRaw(events); err != nil {
+			t.Fatal(err)
 		}
-		c.read(t, append(append(append(append([]byte("id: "), e.ID...), "\ndata: "...), e.Data...), "\n\n"...))
-	}
-	text.AppendText(sample)
-	for c.text != sample {
-		next()
-	}
-	server.CloseClientConnections()
-	text.AppendText(sample)
-	text.Finish(done)
-	for !c.done {
-		next()
-	}
-	if c.text != sample+sample {
-		t.Errorf("got %q", c.text)
-	}
+		defer peer.Unsubscribe(events)
+		c := client{}
+		next := func() {
+			e := <-events
+			if len(e.Data) == 0 {
+				return // It hands comments and retry on as events without data.
+			}
+			c.read(t, append(append(append(append([]byte("id: "), e.ID...), "\ndata: "...), e.Data...), "\n\n"...))
+		}
+		text.AppendText(sample)
+		for c.text != sample {
+			next()
+		}
+		server.CloseClientConnections()
+		text.AppendText(sample)
+		text.Finish(done)
+		for !c.done {
+			next()
+		}
+		if c.text != sample+sample {
+			t.Errorf("got %q", c.text)
+		}
+	})
 }

@@ -1,5 +1,7 @@
 package stream
 
+import "time"
+
 // Watch is one client's position in a text. Its methods belong to one goroutine.
 type Watch struct {
 	text    *Text
@@ -123,6 +125,7 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	t := w.text
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	w.bell = nil
 	if w.pending != nil || w.at != t.log.tail || w.pos < int(t.log.tail.n.Load()) {
 		return ready, false
 	}
@@ -131,6 +134,14 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	}
 	w.bell = t.await()
 	return w.bell.c, false
+}
+
+// changed returns when the change came that Wait's channel told of, zero if it had come before.
+func (w *Watch) changed() time.Time {
+	if w.bell == nil {
+		return time.Time{}
+	}
+	return w.bell.rung
 }
 
 // exhausted reports whether all has been taken of a text that is over.

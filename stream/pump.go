@@ -1,0 +1,506 @@
+package stream
+
+import (
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// The fast path: connections that were taken over from net/http. Nothing waits for them. A change of a text marks the shards
+// of its crowd, the workers write to the clients in those, and what a client does not take at once is left to a drain, a
+// goroutine that ends when the client has caught up. Whoever writes to a client has claimed it by its state; those who
+// come meanwhile leave a note and go on, so that nobody waits for anybody.
+
+// States of a client.
+const (
+	idle  uint32 = iota // Nobody writes.
+	busy                // Somebody writes.
+	again               // Somebody writes, and has to look again for more.
+	over                // The stream has ended.
+)
+
+// client is a connection that was taken over, and what is sent to it. There are ten thousands of them.
+type client struct {
+	server *Server
+	conn   net.Conn
+	raw    syscall.RawConn        // Nil if the connection cannot be written to without waiting.
+	watch  *Watch                 // Belongs to whoever has claimed the client.
+	done   func(error)            // The same.
+	until  time.Duration          // By the server's clock; 0 for never.
+	last   atomic.Int64           // When something was sent last, by the server's clock.
+	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
+	shard  *shard
+	place  int32 // In the server's clients, guarded by its mu.
+	seat   int32 // In the shard's clients, guarded by its mu.
+	state  atomic.Uint32
+	beat   atomic.Bool // A heartbeat is due.
+	lead   uint8       // How much earlier than others it gets its heartbeats, of 256.
+}
+
+// ending is why a stream ends: nil for the text's end.
+type ending struct{ err error }
+
+// clock returns a time by the server's clock, which nobody sets.
+func (s *Server) clock(t time.Time) time.Duration { return t.Sub(s.began) }
+
+// take sends a delivery over a connection that is ours from now on.
+func (s *Server) take(conn net.Conn, d Delivery) {
+	c := &client{server: s, conn: conn, raw: rawConn(conn), watch: d.Watch, done: d.Done, lead: randomByte()}
+	c.state.Store(busy)
+	c.last.Store(int64(s.clock(time.Now())))
+	if !d.Until.IsZero() {
+		c.until = max(s.clock(d.Until), 1)
+	}
+	if !s.join(c) {
+		c.end(ErrDraining)
+	}
+	b := s.burst()
+	defer s.unburst(b)
+	if !d.Begun {
+		b.bufs = append(b.bufs, s.appendRetry(nil))
+	}
+	c.work(b, true)
+}
+
+// pump writes what there is to a client, unless somebody else does so already. here says that the end of the stream, which
+// may take a moment, is settled before it returns.
+func (c *client) pump(b *burst, here bool) {
+	for !c.state.CompareAndSwap(idle, busy) {
+		state := c.state.Load()
+		if state == again || state == over || state == busy && c.state.CompareAndSwap(busy, again) {
+			return
+		}
+	}
+	c.work(b, here)
+}
+
+// work writes what there is to a client that was claimed, and lets go of it.
+func (c *client) work(b *burst, here bool) {
+	for {
+		rest := c.send(b)
+		switch {
+		case rest != nil:
+			c.server.counters.drains.Add(1)
+			c.server.pumps.Go(func() { c.drain(rest) })
+			return
+		case c.ending.Load() == nil:
+			if c.state.CompareAndSwap(busy, idle) {
+				return
+			}
+			c.state.Store(busy)
+		case here:
+			c.settle()
+			return
+		default:
+			c.server.pumps.Go(c.settle)
+			return
+		}
+	}
+}
+
+// send writes all that there is. It returns what the client did not take at once.
+func (c *client) send(b *burst) (rest [][]byte) {
+	defer b.clear()
+	for c.ending.Load() == nil {
+		n := b.gather(c)
+		if n == 0 {
+			if c.watch.exhausted() {
+				c.end(nil)
+			}
+			return nil
+		}
+		wrote, err := b.write(c.raw)
+		now := time.Now()
+		c.last.Store(int64(c.server.clock(now)))
+		b.tally.wrote(wrote, b.since, now)
+		b.since = time.Time{}
+		if err != nil {
+			c.end(err)
+			return nil
+		}
+		if wrote < n {
+			return remainder(b.bufs, wrote)
+		}
+		b.bufs = b.bufs[:0]
+	}
+	return nil
+}
+
+// end notes why the stream ends, unless that is known. Who has claimed the client settles it.
+func (c *client) end(err error) {
+	c.ending.CompareAndSwap(nil, &ending{err})
+}
+
+// cut ends the stream early: now, or as soon as whoever is writing has noticed. here is as with pump.
+func (c *client) cut(err error, here bool) {
+	if !c.ending.CompareAndSwap(nil, &ending{err}) {
+		return
+	}
+	_ = c.conn.SetWriteDeadline(time.Unix(1, 0)) // A drain waits no longer.
+	b := c.server.burst()
+	defer c.server.unburst(b)
+	c.pump(b, here)
+}
+
+// drain sends what the client did not take at once, and what is published meanwhile, until it has caught up. It is the
+// only one to wait for a client.
+func (c *client) drain(rest [][]byte) {
+	b := c.server.burst()
+	defer c.server.unburst(b)
+	for {
+		for _, piece := range rest {
+			c.sendSlowly(b, piece)
+		}
+		rest = nil
+		if c.ending.Load() == nil && b.gather(c) > 0 {
+			rest = slices.Clone(b.bufs)
+			b.clear()
+			continue
+		}
+		if c.ending.Load() == nil && c.watch.exhausted() {
+			c.end(nil)
+		}
+		if c.ending.Load() != nil {
+			c.settle()
+			return
+		}
+		_ = c.conn.SetWriteDeadline(time.Time{})
+		if c.state.CompareAndSwap(busy, idle) {
+			return
+		}
+		c.state.Store(busy)
+	}
+}
+
+// maxPiece is how much a client must take within the time for a write.
+const maxPiece = 64 << 10
+
+// sendSlowly writes a piece, waiting for the client.
+func (c *client) sendSlowly(b *burst, piece []byte) {
+	for len(piece) > 0 {
+		part := piece[:min(len(piece), maxPiece)]
+		piece = piece[len(part):]
+		err := c.conn.SetWriteDeadline(time.Now().Add(c.server.cfg.WriteTimeout))
+		if c.ending.Load() != nil {
+			return // After the deadline was set: cut sets one that has passed.
+		}
+		n := 0
+		if err == nil {
+			n, err = c.conn.Write(part)
+		}
+		now := time.Now()
+		c.last.Store(int64(c.server.clock(now)))
+		b.tally.wrote(n, time.Time{}, now)
+		if err != nil {
+			c.end(sendError(err))
+			return
+		}
+	}
+}
+
+// settle releases everything of a client that was claimed and whose end is known.
+func (c *client) settle() {
+	c.state.Store(over)
+	discard(c.raw) // A connection that is closed with something unread is reset, and what was sent may be lost.
+	_ = c.conn.Close()
+	done := c.done
+	c.watch, c.done = nil, nil
+	c.server.remove(c)
+	c.server.finish(done, c.ending.Load().err)
+}
+
+// remainder returns what is left of pieces of which n bytes were written. They share no memory with bufs itself.
+func remainder(bufs [][]byte, n int) [][]byte {
+	rest := make([][]byte, 0, len(bufs))
+	for _, b := range bufs {
+		skip := min(n, len(b))
+		n -= skip
+		if skip < len(b) {
+			rest = append(rest, b[skip:])
+		}
+	}
+	return rest
+}
+
+// maxSlices and maxBurst bound what is written by one system call.
+const (
+	maxSlices = 16
+	maxBurst  = 256 << 10
+)
+
+// burst is what one goroutine needs to write to a client.
+type burst struct {
+	writer
+	bufs  [][]byte
+	since time.Time // When the first of it was published; zero if that is not known.
+	tally tally
+}
+
+func newBurst() *burst {
+	b := &burst{bufs: make([][]byte, 0, maxSlices)}
+	b.writer.init()
+	return b
+}
+
+func (s *Server) burst() *burst { return s.bursts.Get().(*burst) } //nolint:forcetypeassert // The pool has nothing else.
+
+func (s *Server) unburst(b *burst) {
+	s.counters.collect(&b.tally)
+	b.since = time.Time{}
+	s.bursts.Put(b)
+}
+
+// clear lets go of what was written.
+func (b *burst) clear() {
+	clear(b.bufs)
+	b.bufs = b.bufs[:0]
+}
+
+// gather takes what is to be written next to a client, and returns its length.
+func (b *burst) gather(c *client) (n int) {
+	for _, piece := range b.bufs {
+		n += len(piece)
+	}
+	for len(b.bufs) < maxSlices && n < maxBurst {
+		piece := c.watch.Take()
+		if piece == nil {
+			break
+		}
+		b.bufs = append(b.bufs, piece)
+		n += len(piece)
+	}
+	if c.beat.Load() && c.beat.Swap(false) && n == 0 {
+		b.tally.heartbeats++
+		b.bufs = append(b.bufs, heartbeatFrame)
+		n = len(heartbeatFrame)
+	}
+	return n
+}
+
+func (b *burst) write(raw syscall.RawConn) (n int, err error) {
+	if raw == nil {
+		return 0, nil
+	}
+	return b.writer.write(raw, b.bufs)
+}
+
+// crowd is the clients of a text. It is told of the text's changes.
+type crowd struct {
+	server *Server
+	text   *Text
+	size   int                      // Guarded by the server's mu.
+	lone   atomic.Pointer[client]   // The one client, if there is one only. Set by holders of the server's mu.
+	shards atomic.Pointer[[]*shard] // Replaced by holders of the server's mu and never changed.
+}
+
+// wake implements waker. A lone client is written to here and now, which saves a hop between goroutines.
+func (c *crowd) wake() {
+	now := time.Now()
+	if lone := c.lone.Load(); lone != nil {
+		b := c.server.burst()
+		b.since = now
+		lone.pump(b, false)
+		c.server.unburst(b)
+		return
+	}
+	for _, sh := range *c.shards.Load() {
+		sh.mark(now)
+	}
+}
+
+// shard is those clients of a crowd that one worker writes to.
+type shard struct {
+	crowd  *crowd
+	worker *worker
+	dirty  atomic.Bool // It stands in the worker's queue.
+	since  time.Time   // When it was marked. Written by who has set dirty, read before it is cleared.
+
+	mu      sync.Mutex
+	clients []*client // Guarded by mu.
+}
+
+// mark has the worker look at the shard, unless it is going to anyway.
+func (sh *shard) mark(now time.Time) {
+	if sh.dirty.Load() || !sh.dirty.CompareAndSwap(false, true) {
+		return
+	}
+	sh.since = now
+	w := sh.worker
+	w.mu.Lock()
+	w.queue = append(w.queue, sh)
+	w.mu.Unlock()
+	select {
+	case w.call <- struct{}{}:
+	default:
+	}
+}
+
+// chunk is how many clients are looked at between two moments in which others may come and go.
+const chunk = 64
+
+// eachOf calls f with every client that stays in a list, guarded by mu, while it runs. A client that leaves is replaced by
+// the last one: going down, none is missed.
+func eachOf(mu *sync.Mutex, list *[]*client, f func(*client)) {
+	var some [chunk]*client
+	mu.Lock()
+	i := len(*list)
+	for i > 0 {
+		i = min(i, len(*list))
+		n := copy(some[:], (*list)[max(i-chunk, 0):i])
+		i -= n
+		mu.Unlock()
+		for _, c := range some[:n] {
+			f(c)
+		}
+		mu.Lock()
+	}
+	mu.Unlock()
+}
+
+// worker writes to the clients of its shards. It runs while the server has clients.
+type worker struct {
+	server *Server
+	call   chan struct{} // Has room for one.
+
+	mu    sync.Mutex
+	queue []*shard // Guarded by mu.
+}
+
+func (w *worker) run(quit <-chan struct{}) {
+	b := w.server.burst()
+	defer w.server.unburst(b)
+	var queue []*shard
+	for {
+		select {
+		case <-w.call:
+		case <-quit:
+			return
+		}
+		w.mu.Lock()
+		queue, w.queue = w.queue, queue[:0]
+		w.mu.Unlock()
+		for i, sh := range queue {
+			queue[i] = nil
+			since := sh.since
+			sh.dirty.Store(false) // Before the clients are looked at: what is published now is seen, or marks it again.
+			eachOf(&sh.mu, &sh.clients, func(c *client) {
+				b.since = since
+				c.pump(b, false)
+			})
+			w.server.counters.collect(&b.tally)
+		}
+	}
+}
+
+// join makes a client one of the text's crowd. It fails once the server is closed.
+func (s *Server) join(c *client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hurry {
+		return false
+	}
+	text := c.watch.text
+	cr := s.crowds[text]
+	if cr == nil {
+		cr = &crowd{server: s, text: text}
+		cr.shards.Store(new([]*shard))
+		s.crowds[text] = cr
+		text.addWaker(cr)
+	}
+	cr.add(c)
+	c.place = int32(len(s.clients)) //nolint:gosec // A process has fewer descriptors.
+	s.clients = append(s.clients, c)
+	if len(s.clients) == 1 {
+		s.start()
+	} else if c.until != 0 && c.until < s.nextLook {
+		s.look()
+	}
+	return true
+}
+
+// start starts the goroutines that serve the clients. It belongs to holders of mu.
+func (s *Server) start() {
+	quit := make(chan struct{})
+	s.quit = quit
+	for _, w := range s.workers {
+		s.pumps.Go(func() { w.run(quit) })
+	}
+	s.pumps.Go(func() { s.sweep(quit) })
+}
+
+// add belongs to holders of the server's mu.
+func (cr *crowd) add(c *client) {
+	s := cr.server
+	w := s.workers[s.turn%len(s.workers)]
+	s.turn++
+	shards := *cr.shards.Load()
+	i := slices.IndexFunc(shards, func(sh *shard) bool { return sh.worker == w })
+	if i < 0 {
+		i = len(shards)
+		shards = append(slices.Clone(shards), &shard{crowd: cr, worker: w})
+		cr.shards.Store(&shards)
+	}
+	c.shard = shards[i]
+	c.shard.mu.Lock()
+	c.seat = int32(len(c.shard.clients)) //nolint:gosec // A process has fewer descriptors.
+	c.shard.clients = append(c.shard.clients, c)
+	c.shard.mu.Unlock()
+	cr.size++
+	if cr.size == 1 {
+		cr.lone.Store(c)
+	} else {
+		cr.lone.Store(nil)
+	}
+}
+
+// remove forgets a client that is over. One that never joined is not known.
+func (s *Server) remove(c *client) {
+	if c.shard == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	leave(&s.clients, c, func(c *client) *int32 { return &c.place })
+	cr := c.shard.crowd
+	cr.remove(c)
+	if cr.size == 0 {
+		delete(s.crowds, cr.text)
+		cr.text.removeWaker(cr)
+	}
+	if len(s.clients) == 0 {
+		close(s.quit)
+		s.quit, s.clients = nil, nil
+	}
+	s.left()
+}
+
+// remove belongs to holders of the server's mu.
+func (cr *crowd) remove(c *client) {
+	c.shard.mu.Lock()
+	leave(&c.shard.clients, c, func(c *client) *int32 { return &c.seat })
+	c.shard.mu.Unlock()
+	cr.size--
+	cr.lone.Store(nil)
+	if cr.size != 1 {
+		return
+	}
+	for _, sh := range *cr.shards.Load() {
+		sh.mu.Lock()
+		if len(sh.clients) == 1 {
+			cr.lone.Store(sh.clients[0])
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// leave takes a client out of a list in which it knows its index, by putting the last one in its place.
+func leave(list *[]*client, c *client, index func(*client) *int32) {
+	i, end := int(*index(c)), len(*list)-1
+	last := (*list)[end]
+	(*list)[i], (*list)[end] = last, nil
+	*index(last) = int32(i) //nolint:gosec // As above.
+	*list = (*list)[:end]
+}

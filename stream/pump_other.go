@@ -1,0 +1,22 @@
+//go:build !linux
+
+package stream
+
+import (
+	"net"
+	"syscall"
+)
+
+// canPump says that this system can write to a connection, and look at it, without waiting. Elsewhere than on Linux all
+// streams are sent by net/http.
+const canPump = false
+
+func rawConn(net.Conn) syscall.RawConn { return nil }
+
+type writer struct{}
+
+func (*writer) init() {}
+
+func (*writer) write(syscall.RawConn, [][]byte) (int, error) { return 0, nil }
+
+func discard(syscall.RawConn) bool { return true }

@@ -1,0 +1,97 @@
+package stream
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// A sweep looks at every client once in a while: at whether it is still there, at its heartbeat and its time.
+
+// lookEvery is how often, at most.
+const lookEvery = time.Second
+
+func (s *Server) sweep(quit <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-s.poke:
+		case <-quit:
+			return
+		}
+		timer.Reset(s.lookAtAll())
+	}
+}
+
+// look has the sweep look now. It belongs to holders of mu.
+func (s *Server) look() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
+}
+
+// pace is the time between two looks.
+func (s *Server) pace() time.Duration { return min(lookEvery, s.cfg.Heartbeat/8) }
+
+// lookAtAll looks at every client and returns after which time to do so again.
+func (s *Server) lookAtAll() time.Duration {
+	b := s.burst()
+	defer s.unburst(b)
+	now := s.clock(time.Now())
+	next := now + s.pace()
+	s.mu.Lock()
+	s.nextLook = next // Who comes now and has to leave earlier pokes.
+	s.mu.Unlock()
+	eachOf(&s.mu, &s.clients, func(c *client) {
+		switch {
+		case c.until != 0 && now >= c.until:
+			c.cut(context.DeadlineExceeded, false)
+			return
+		case c.until != 0:
+			next = min(next, c.until)
+		}
+		if !c.present(false) {
+			return
+		}
+		// One whose heartbeat would be late at the next look gets it now; those that were sent something together, apart.
+		quiet := s.cfg.Heartbeat - s.pace() - s.cfg.Heartbeat/3*time.Duration(c.lead)/256
+		if now-time.Duration(c.last.Load()) >= quiet {
+			c.beat.Store(true)
+			c.pump(b, false)
+		}
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextLook = next
+	return next - s.clock(time.Now())
+}
+
+// present ends the stream of a client that has left. here is as with pump.
+func (c *client) present(here bool) bool {
+	if discard(c.raw) {
+		return true
+	}
+	c.cut(ErrGone, here)
+	return false
+}
+
+// reap ends the streams of clients that have left, unless that was done just before. It reports whether it was worth it.
+func (s *Server) reap() bool {
+	now := time.Now()
+	s.mu.Lock()
+	due := now.Sub(s.reaped) >= reapEvery
+	if due {
+		s.reaped = now
+	}
+	s.mu.Unlock()
+	found := false
+	if due {
+		eachOf(&s.mu, &s.clients, func(c *client) { found = !c.present(true) || found })
+	}
+	return found
+}
+
+func randomByte() uint8 { return uint8(rand.N(256)) } //nolint:gosec // Spreads clients; no secret.

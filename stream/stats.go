@@ -1,0 +1,153 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// Stats is what a server has done since it was made. Counts never fall, but for those of open streams.
+type Stats struct {
+	OpenFast int64 // Streams open on connections that were taken over.
+	OpenHTTP int64 // Streams open by net/http, held ones among them.
+
+	Opened     uint64 // Streams begun, of either kind.
+	Resumes    uint64 // Of those: the client had a cursor.
+	Resets     uint64 // Of those: the cursor did not hold.
+	Writes     uint64 // System calls' worth of writes.
+	Bytes      uint64 // Of events, heads left out.
+	Heartbeats uint64
+	Drains     uint64 // Times that a client did not take at once what it was sent.
+	Ends       Ends
+	Lag        []Lag // From a publish to the end of the write that carried it, by duration.
+	LagSum     time.Duration
+}
+
+// Ends counts the streams that are over, by reason.
+type Ends struct {
+	Done    uint64 // The text was over.
+	Gone    uint64 // The client left.
+	Slow    uint64 // The client did not take a write in time.
+	Expired uint64 // Its time was up.
+	Drained uint64 // The server asked it to come back elsewhere.
+}
+
+// Lag is one bucket of a histogram.
+type Lag struct {
+	UpTo  time.Duration // Inclusive; 0 for no bound.
+	Count uint64        // In this bucket alone.
+}
+
+// lagBounds are the upper bounds of the histogram's buckets but the last, which has none.
+func lagBounds() [lagBuckets - 1]time.Duration {
+	const us, ms = time.Microsecond, time.Millisecond
+	return [...]time.Duration{50 * us, 100 * us, 250 * us, 500 * us, ms, 2500 * us, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, time.Second}
+}
+
+const lagBuckets = 14
+
+// sendCounters is what Stats reads. Writers add to a tally of their own and hand that in.
+type sendCounters struct {
+	opened, resumes, resets, writes, bytes, heartbeats, drains atomic.Uint64
+	done, gone, slow, expired, drained                         atomic.Uint64
+	lag                                                        [lagBuckets]atomic.Uint64
+	lagSum                                                     atomic.Int64
+}
+
+// tally counts what one writer has done since it handed it in last. It belongs to one goroutine.
+type tally struct {
+	writes, bytes, heartbeats uint64
+	lag                       [lagBuckets]uint64
+	lagSum                    time.Duration
+}
+
+// wrote counts a write that ended at a time. since is when its first byte was published, zero if it is not known.
+func (t *tally) wrote(n int, since, now time.Time) {
+	t.writes++
+	t.bytes += uint64(n) //nolint:gosec // A length.
+	if since.IsZero() {
+		return
+	}
+	lag := now.Sub(since)
+	t.lagSum += lag
+	for i, bound := range lagBounds() {
+		if lag <= bound {
+			t.lag[i]++
+			return
+		}
+	}
+	t.lag[lagBuckets-1]++
+}
+
+// collect takes a tally in and begins it anew.
+func (c *sendCounters) collect(t *tally) {
+	if t.writes == 0 {
+		return
+	}
+	c.writes.Add(t.writes)
+	c.bytes.Add(t.bytes)
+	if t.heartbeats > 0 {
+		c.heartbeats.Add(t.heartbeats)
+	}
+	if t.lagSum > 0 {
+		c.lagSum.Add(int64(t.lagSum))
+		for i, n := range t.lag {
+			if n > 0 {
+				c.lag[i].Add(n)
+			}
+		}
+	}
+	*t = tally{}
+}
+
+// begun counts a stream that is about to be sent.
+func (c *sendCounters) begun(w *Watch) {
+	c.opened.Add(1)
+	if w.resumed {
+		c.resumes.Add(1)
+	}
+	if w.reset {
+		c.resets.Add(1)
+	}
+}
+
+// over counts the end of a stream.
+func (c *sendCounters) over(err error) {
+	switch {
+	case err == nil:
+		c.done.Add(1)
+	case errors.Is(err, ErrSlow):
+		c.slow.Add(1)
+	case errors.Is(err, ErrDraining):
+		c.drained.Add(1)
+	case errors.Is(err, context.DeadlineExceeded):
+		c.expired.Add(1)
+	default:
+		c.gone.Add(1)
+	}
+}
+
+// Stats returns what the server has done so far. Each figure is right, but they are not of one moment.
+func (s *Server) Stats() Stats {
+	c := &s.counters
+	st := Stats{
+		Opened: c.opened.Load(), Resumes: c.resumes.Load(), Resets: c.resets.Load(), Writes: c.writes.Load(),
+		Bytes: c.bytes.Load(), Heartbeats: c.heartbeats.Load(), Drains: c.drains.Load(),
+		Ends: Ends{
+			Done: c.done.Load(), Gone: c.gone.Load(), Slow: c.slow.Load(), Expired: c.expired.Load(), Drained: c.drained.Load(),
+		},
+		Lag: make([]Lag, lagBuckets), LagSum: time.Duration(c.lagSum.Load()),
+	}
+	bounds := lagBounds()
+	for i := range st.Lag {
+		st.Lag[i].Count = c.lag[i].Load()
+		if i < len(bounds) {
+			st.Lag[i].UpTo = bounds[i]
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.OpenFast, st.OpenHTTP = int64(len(s.clients)), int64(len(s.calls))
+	return st
+}
