@@ -56,7 +56,13 @@ type server struct {
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
 	t.Helper()
-	f := &fixture{t: t, db: storetest.New(t)}
+	return newFixtureOn(t, storetest.New(t), model)
+}
+
+// newFixtureOn is newFixture on a database with the current schema and nothing in it.
+func newFixtureOn(t *testing.T, db *store.DB, model llm.Model) *fixture {
+	t.Helper()
+	f := &fixture{t: t, db: db}
 	if err := skill.Seed(t.Context(), f.db); err != nil {
 		t.Fatal(err)
 	}
@@ -82,17 +88,31 @@ func (f *fixture) member() chat.Owner {
 	return owner
 }
 
-// start starts a server on the fixture's database. It is stopped with the test, without waiting for its answers.
+// start starts a server on the fixture's database, alone with its feed. It is stopped with the test, without waiting for
+// its answers.
 func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
 	f.t.Helper()
-	hub := stream.NewHub(stream.HubConfig{})
-	feed, err := stream.NewFeed(nil)
-	if err != nil {
-		f.t.Fatal(err)
+	return f.startWith(chat.Needs{Store: db, Model: model}, cfg)
+}
+
+// startWith is start with more needs of the caller's own.
+func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
+	f.t.Helper()
+	if n.Feed == nil {
+		feed, err := stream.NewFeed(nil)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		n.Feed = feed
 	}
-	s := &server{hub: hub, Service: chat.NewService(chat.Needs{
-		Store: db, Skills: skill.NewService(f.db, skill.Config{}), Model: model, Hub: hub, Feed: feed, Log: slog.New(slog.DiscardHandler),
-	}, cfg)}
+	if n.Store == nil {
+		n.Store = f.db
+	}
+	if n.Hub == nil {
+		n.Hub = stream.NewHub(stream.HubConfig{})
+	}
+	n.Skills, n.Log = skill.NewService(f.db, skill.Config{}), slog.New(slog.DiscardHandler)
+	s := &server{hub: n.Hub, Service: chat.NewService(n, cfg)}
 	if err := s.Start(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}
@@ -122,7 +142,12 @@ func (f *fixture) question(content string) chat.Question {
 
 func (f *fixture) send(q chat.Question) chat.Exchange {
 	f.t.Helper()
-	exchange, err := f.server.Send(f.t.Context(), f.owner, q)
+	return f.sendTo(f.server, q)
+}
+
+func (f *fixture) sendTo(s *server, q chat.Question) chat.Exchange {
+	f.t.Helper()
+	exchange, err := s.Send(f.t.Context(), f.owner, q)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -132,7 +157,12 @@ func (f *fixture) send(q chat.Question) chat.Exchange {
 // wait returns an exchange once its answer is stored and its stream is over.
 func (f *fixture) wait(exchange chat.Exchange) chat.Exchange {
 	f.t.Helper()
-	exchange, err := f.server.WaitFor(f.t.Context(), f.owner, exchange)
+	return f.waitAt(f.server, exchange)
+}
+
+func (f *fixture) waitAt(s *server, exchange chat.Exchange) chat.Exchange {
+	f.t.Helper()
+	exchange, err := s.WaitFor(f.t.Context(), f.owner, exchange)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -150,6 +180,29 @@ func (f *fixture) follow(s *server, answer uuid.UUID, cursor string) string {
 		f.t.Fatal("nobody writes the answer")
 	}
 	return f.drain(attachment.Text.Watch(cursor))
+}
+
+// watch returns the position of a new client in an answer's live text.
+func (f *fixture) watch(s *server, answer uuid.UUID) *stream.Watch {
+	f.t.Helper()
+	attachment, err := s.Attach(f.t.Context(), f.owner, answer)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if attachment.Text == nil {
+		f.t.Fatal("nobody writes the answer")
+	}
+	return attachment.Text.Watch("")
+}
+
+// await waits for what a test knows to happen.
+func await(t *testing.T, what string, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(time.Minute):
+		t.Fatalf("waited in vain: %s", what)
+	}
 }
 
 // drain reads a watch until its text is over.

@@ -139,7 +139,7 @@ func (s *Service) admit(person uuid.UUID) (*place, error) {
 	refused := RefusedStopping
 	var taken *place
 	if !stopping {
-		if refused = RefusedMemory; s.liveText() <= s.cfg.MaxLiveText {
+		if refused = RefusedMemory; s.textBytes.Load() <= s.cfg.MaxLiveText {
 			taken, refused = s.places.take(person)
 		}
 	}
@@ -150,13 +150,11 @@ func (s *Service) admit(person uuid.UUID) (*place, error) {
 	return nil, s.refusal(refused)
 }
 
-// liveText returns how many bytes the texts that are being written, and followed, take.
-func (s *Service) liveText() int64 {
-	hub, ok := any(s.hub).(interface{ LiveBytes() int64 })
-	if !ok {
-		return 0
-	}
-	return hub.LiveBytes()
+// weighTexts looks how much memory the texts take that are being written, and followed. They grow slowly beside what they
+// may take together, so that it is enough to look once a sweep.
+func (s *Service) weighTexts() {
+	hub := s.hub.Stats()
+	s.textBytes.Store(int64(hub.TextBytes + hub.LogBytes))
 }
 
 // refusal is the error of a question that is turned away. Its time to come back is drawn at random, so that those who are

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -26,6 +27,7 @@ type Config struct {
 	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
 	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
 	TitleTimeout time.Duration // Default 10 s.
+	MirrorGrace  time.Duration // How long after an answer was stored its mirrors wait for its title and end. Default 15 s.
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
 	HistoryBytes int           // Bytes of earlier messages that the model is given. Default 48 KiB.
 
@@ -52,6 +54,7 @@ func (c Config) withDefaults() Config {
 	set(&c.StoreRetry, 5*time.Second)
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 10*time.Second)
+	set(&c.MirrorGrace, 15*time.Second)
 	if c.MaxAnswer <= 0 {
 		c.MaxAnswer = 1 << 20
 	}
@@ -109,6 +112,8 @@ type Service struct {
 	sweeper sync.WaitGroup // The goroutines started by Start.
 	lease   lease
 	places  *places
+
+	textBytes atomic.Int64 // What the live texts took when it was looked at last.
 
 	mu       sync.Mutex
 	stopping bool                      // Guarded by mu. No new generations.

@@ -165,9 +165,8 @@ type Store interface {
 	// when the call began.
 	Renew(ctx context.Context, serverID uuid.UUID, held []Held) (Renewal, error)
 
-	// EndedRuns returns those of some runs that will not go on: ended some time ago, gone, or followed by a later run. A run
-	// of 0 stands for whichever is current.
-	EndedRuns(ctx context.Context, runs []Held, ago time.Duration) ([]uuid.UUID, error)
+	// EndedRuns returns those of some runs that will not go on: ended longer than ago, gone, or followed by a later run.
+	EndedRuns(ctx context.Context, runs []Held, ago time.Duration) ([]Held, error)
 
 	// RemoveServer takes a server off the list: its generations can be taken over at once.
 	RemoveServer(ctx context.Context, serverID uuid.UUID) error

@@ -92,6 +92,7 @@ func (s *Service) watchOver() {
 		case <-s.root.Done():
 			return
 		case <-sweep.C:
+			s.weighTexts()
 			s.sweep(s.root, s.cfg.Lease)
 			s.sweepMirrors(s.root)
 		}

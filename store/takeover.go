@@ -62,19 +62,15 @@ func splitHeld(held []chat.Held) (ids []uuid.UUID, runs []int) {
 }
 
 // EndedRuns implements chat.Store.
-func (db *DB) EndedRuns(ctx context.Context, runs []chat.Held, ago time.Duration) ([]uuid.UUID, error) {
+func (db *DB) EndedRuns(ctx context.Context, runs []chat.Held, ago time.Duration) ([]chat.Held, error) {
 	ids, numbers := splitHeld(runs)
-	rows, err := db.pool.Query(ctx, `
-		SELECT r.message_id
+	ended, err := queryRows[chat.Held](ctx, db.pool, `
+		SELECT r.message_id, r.run
 		FROM unnest($1::uuid[], $2::int[]) AS r (message_id, run)
 		LEFT JOIN generations g ON g.message_id = r.message_id
-		WHERE g.message_id IS NULL OR (r.run > 0 AND g.run > r.run) OR g.ended_at < now() - $3::interval`,
+		WHERE g.message_id IS NULL OR g.run > r.run OR g.ended_at < now() - $3::interval`,
 		ids, numbers, ago)
-	if err != nil {
-		return nil, translate(err)
-	}
-	over, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return over, translate(err)
+	return ended, translate(err)
 }
 
 // RemoveServer implements chat.Store.

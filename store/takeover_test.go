@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
 )
 
 // silence makes a server's last heartbeat old.
@@ -232,4 +233,113 @@ func TestEndRacesTakeOver(t *testing.T) {
 			t.Fatalf("ended: %v, taken over: %v", ended, took)
 		}
 	}
+}
+
+func TestRenewTellsWhatIsLostAndWhatIsToStop(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server, other := newID(), newID()
+	f.renew(t, server)
+	begin := func() chat.Begun {
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+		must(t, err)
+		return begun
+	}
+	own, stopped, ended, deleted, foreign := begin(), begin(), begin(), begin(), begin()
+	_, err := f.RequestStop(t.Context(), f.ann, stopped.Answer.ID)
+	must(t, err)
+	must(t, f.EndGeneration(t.Context(), outcome(ended, server, "済み")))
+	_, err = f.DeleteThread(t.Context(), f.ann, deleted.Answer.ThreadID)
+	must(t, err)
+	f.exec(t, `UPDATE generations SET server_id = $2, run = 2 WHERE message_id = $1`, foreign.Answer.ID, other)
+	var held []chat.Held
+	for _, b := range []chat.Begun{own, stopped, ended, deleted, foreign} {
+		held = append(held, chat.Held{MessageID: b.Answer.ID, Run: 1})
+	}
+	renewal := f.renew(t, server, held...)
+	lost := map[uuid.UUID]bool{}
+	for _, id := range renewal.Lost {
+		lost[id] = true
+	}
+	if len(lost) != 3 || !lost[ended.Answer.ID] || !lost[deleted.Answer.ID] || !lost[foreign.Answer.ID] {
+		t.Errorf("lost: %v", renewal.Lost)
+	}
+	if !slices.Equal(renewal.Stopped, []uuid.UUID{stopped.Answer.ID}) {
+		t.Errorf("stopped: %v", renewal.Stopped)
+	}
+
+	// What other servers mirror of these: the one that ended just now still has its title and its end to tell.
+	over := func(ago time.Duration) map[uuid.UUID]bool {
+		runs, err := f.EndedRuns(t.Context(), held, ago)
+		must(t, err)
+		found := map[uuid.UUID]bool{}
+		for _, run := range runs {
+			found[run.MessageID] = run.Run == 1
+		}
+		return found
+	}
+	if got := over(time.Hour); len(got) != 2 || !got[deleted.Answer.ID] || !got[foreign.Answer.ID] {
+		t.Errorf("over: %v", got)
+	}
+	if got := over(0); len(got) != 3 || !got[ended.Answer.ID] {
+		t.Errorf("over at once: %v", got)
+	}
+}
+
+// TestR20_RenewalRacesTakeOver has a server that is silent for longer than its lease renew while another one takes over:
+// what is taken is lost with that very renewal, with a row of its own or without.
+func TestR20_RenewalRacesTakeOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	taken := 0
+	for i := range 60 {
+		slow, other := newID(), newID()
+		if i%2 == 0 {
+			f.renew(t, slow)
+			f.silence(t, slow, lease+time.Second)
+		}
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, slow))
+		must(t, err)
+		held := chat.Held{MessageID: begun.Answer.ID, Run: 1}
+		var wg sync.WaitGroup
+		var renewal chat.Renewal
+		var jobs []chat.Job
+		var renewErr, takeErr error
+		renew := func() { renewal, renewErr = f.Renew(t.Context(), slow, []chat.Held{held}) }
+		take := func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100) }
+		if i%4 < 2 {
+			renew, take = take, renew
+		}
+		wg.Go(renew)
+		wg.Go(take)
+		wg.Wait()
+		must(t, renewErr)
+		must(t, takeErr)
+		took := slices.ContainsFunc(jobs, func(j chat.Job) bool { return j.Answer.ID == begun.Answer.ID })
+		if lost := len(renewal.Lost) > 0; lost != took {
+			t.Fatalf("taken over: %v, lost: %v", took, lost)
+		}
+		if took {
+			taken++
+		}
+		must(t, f.RemoveServer(t.Context(), slow))
+		f.exec(t, `UPDATE generations SET ended_at = now() WHERE message_id = $1`, begun.Answer.ID)
+	}
+	t.Logf("%d of 60 were taken over", taken)
+}
+
+// TestEndsThatCanNeverBeStoredSaySo has the database refuse an outcome for what it is.
+func TestEndsThatCanNeverBeStoredSaySo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+	must(t, err)
+	if begun.Thread.ID != begun.Answer.ThreadID || !begun.Thread.Running || begun.Thread.SkillName == "" {
+		t.Errorf("its thread: %+v", begun.Thread)
+	}
+	o := outcome(begun, server, "回答")
+	o.FinishReason = "unheard of"
+	wantCode(t, f.EndGeneration(t.Context(), o), fault.Invalid)
+	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "回答")))
 }

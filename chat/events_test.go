@@ -1,0 +1,101 @@
+package chat_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+)
+
+// told is what a server tells its owners' tabs.
+type told struct {
+	mu      sync.Mutex
+	entries []string // Guarded by mu.
+}
+
+func (e *told) add(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.entries = append(e.entries, fmt.Sprintf(format, args...))
+}
+
+func (e *told) ThreadChanged(_ chat.Owner, t chat.Thread) {
+	e.add("thread %q running=%v skill=%q", t.Title, t.Running, t.SkillName)
+}
+
+func (e *told) ThreadDeleted(chat.Owner, uuid.UUID) { e.add("deleted") }
+
+func (e *told) MessageChanged(_ chat.Owner, m chat.Message) {
+	e.add("%s %s %s %q completed=%v rated=%v", m.Role, m.Status, m.FinishReason, m.Content, m.CompletedAt != nil, m.Feedback != nil)
+}
+
+// take returns what was told since the last time.
+func (e *told) take() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	taken := e.entries
+	e.entries = nil
+	return taken
+}
+
+func TestEventsTellWhatIsCommitted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	events := &told{}
+	f.server = f.startWith(chat.Needs{Model: llmtest.Say("回答"), Events: events}, chat.Config{})
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if got := events.take(); !slices.Equal(got, want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", what, got, want)
+		}
+	}
+	thread := func(title string, running bool) string {
+		return fmt.Sprintf("thread %q running=%v skill=%q", title, running, chatSkill.Name)
+	}
+	request := newID()
+	var err error
+	for range 2 { // The second time it is there.
+		if f.thread, err = f.server.CreateThread(t.Context(), f.owner, chatSkill.ID, "", &request); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect("create", thread("", false))
+
+	q := f.question("質問")
+	exchange := f.send(q)
+	f.follow(f.server, exchange.Answer.ID, "") // To its end, after the title.
+	want := []string{
+		thread("", true), `user success  "質問" completed=true rated=false`, `assistant pending  "" completed=false rated=false`,
+		`assistant success stop "回答" completed=true rated=false`, thread("", false), thread(llmtest.Title, false),
+	}
+	expect("an answer", want...)
+	f.send(q)
+	if _, err := f.server.Send(t.Context(), f.member(), f.question("他人")); err == nil {
+		t.Error("a stranger asks")
+	}
+	expect("what has not happened")
+
+	if err := f.server.GiveFeedback(t.Context(), f.owner, exchange.Answer.ID, chat.Feedback{Rating: chat.RatingGood}); err != nil {
+		t.Fatal(err)
+	}
+	expect("feedback", `assistant success stop "回答" completed=true rated=true`)
+	if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, "新しい題"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.server.TouchThread(t.Context(), f.owner, f.thread.ID); err != nil {
+		t.Fatal(err)
+	}
+	expect("rename and touch", thread("新しい題", false), thread("新しい題", false))
+	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err == nil {
+		t.Error("it is deleted twice")
+	}
+	expect("delete", "deleted")
+}

@@ -1,0 +1,203 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
+)
+
+// TestR21_DatabaseRestartsInMidAnswer stops PostgreSQL while an answer is written, lets the answer end without it, and
+// starts it again: the stream goes on all the time, and the answer is stored once.
+func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("/tmp", "tsumugi-chat-*") // Which the server's account can reach, unlike t.TempDir.
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // As above.
+		t.Fatal(err)
+	}
+	cfg := postgres.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: map[string]string{"shared_buffers": "16MB"}}
+	server, err := postgres.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	raw, err := store.Open(t.Context(), server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(raw.Close)
+	if err := raw.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := newFixtureOn(t, raw, nil)
+	db, model := &heldUp{Store: raw}, llmtest.NewLive()
+	config := quick()
+	config.StoreRetry = 50 * time.Millisecond
+	s := f.start(model, db, config)
+	exchange := f.sendTo(s, f.question("はい"))
+	call := model.Next(t)
+	call.Emit("前、")
+	w := f.watch(s, exchange.Answer.ID)
+
+	if err := server.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	call.Emit("間、")
+	began := time.Now()
+	if _, err := s.Send(t.Context(), f.owner, f.question("今は無理")); fault.CodeOf(err) != fault.Unavailable || time.Since(began) > 8*time.Second {
+		t.Errorf("a question meanwhile: %v after %v", err, time.Since(began))
+	}
+	call.Emit("後")
+	call.Finish()
+	if server, err = postgres.Start(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop(context.Background()) })
+	if raw := f.drain(w); deltas(t, raw) != "前、間、後" || strings.Count(raw, `{"type":"finish"`) != 1 {
+		t.Errorf("the stream told %s", raw)
+	}
+	stored := f.wait(exchange).Answer
+	if stored.Content != "前、間、後" || stored.Run != 1 || stored.Status != chat.StatusSuccess || db.ends.Load() != 1 {
+		t.Errorf("stored %+v, %d times", stored, db.ends.Load())
+	}
+	s.kill()
+	f.server.kill()
+}
+
+// TestR24to27_ManyStreamsWhileTheProviderFails has a provider fail in every way while a hundred answers are written: each
+// ends once, and is stored as it was told.
+func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
+	t.Parallel()
+	provider := httptest.NewServer(llmtest.NewHandler(0))
+	t.Cleanup(provider.Close)
+	client, err := llm.NewClient(llm.Config{
+		BaseURL: provider.URL, Model: llmtest.ModelName, MaxRetries: 1, Backoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond,
+		TokenTimeout: 2 * time.Second, FirstTokenTimeout: 5 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	f := newFixture(t, nil)
+	s := f.start(client, f.db, chat.Config{MaxPerPerson: 1000})
+	ways := []struct {
+		script, text string
+		code         fault.Code // "" for a good answer.
+	}{
+		{`{"text":"一二三四五六"}`, "一二三四五六", ""},
+		{`{"status":429,"retry_after":60}`, "", llm.CodeRateLimited},
+		{`{"status":500}`, "", llm.CodeUnavailable},
+		{`{"status":401}`, "", llm.CodeAuth},
+		{`{"text":"一二三四五六","stall_after":4}`, "一二三四", llm.CodeTimeout},
+		{`{"text":"一二三四五六","fail":"eof","fail_after":4}`, "一二三四", llm.CodeInterrupted},
+		{`{"text":"一二三四五六","fail":"kill","fail_after":4}`, "一二三四", llm.CodeInterrupted},
+		{`{"text":"一二三四五六","fail":"half_json","fail_after":4}`, "一二三四", llm.CodeBadResponse},
+		{`{"text":"一二三四五六","fail":"error","fail_after":4}`, "一二三四", llm.CodeInterrupted},
+		{`{"text":"一二三四五六","fail":"filter","fail_after":4}`, "一二三四", llm.CodeRefused},
+	}
+	var streams sync.WaitGroup
+	for i := range 100 {
+		way := ways[i%len(ways)]
+		thread, err := s.CreateThread(t.Context(), f.owner, chatSkill.ID, "題", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams.Go(func() {
+			exchange, err := s.Send(t.Context(), f.owner, chat.Question{
+				RequestID: newID(), ThreadID: thread.ID, Content: fmt.Sprintf("%d: %s %s", i, llmtest.Marker, way.script),
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			raw := f.follow(s, exchange.Answer.ID, "")
+			got := f.waitAt(s, exchange).Answer
+			ends := strings.Count(raw, `{"type":"finish"`) + strings.Count(raw, `{"type":"error"`)
+			if ends != 1 || !strings.HasSuffix(raw, "data: [DONE]\n\n") || deltas(t, raw) != way.text || got.Content != way.text {
+				t.Errorf("%s: stored %q, told %s", way.script, got.Content, raw)
+			}
+			var code string
+			if got.Failure != nil {
+				code = got.Failure.Code
+			}
+			if code != string(way.code) || strings.Contains(raw, `{"type":"error"`) != (way.code != "") {
+				t.Errorf("%s: stored %q, told %s", way.script, code, raw)
+			}
+		})
+	}
+	streams.Wait()
+	if stats := s.Stats(); stats != (chat.Stats{}) || s.hub.Len() != 0 {
+		// The places are left before the text is, and that before the end of the stream can be missed.
+		s.Stop(t.Context())
+		if stats = s.Stats(); stats != (chat.Stats{}) || s.hub.Len() != 0 {
+			t.Errorf("left over: %+v, %d texts", stats, s.hub.Len())
+		}
+	}
+}
+
+// picky is a store that takes no answer, ever, or not even a failed one.
+type picky struct {
+	chat.Store
+	all  bool
+	err  error
+	ends atomic.Int32
+}
+
+func (s *picky) EndGeneration(ctx context.Context, o chat.Outcome) error {
+	s.ends.Add(1)
+	if s.all || o.Status == chat.StatusSuccess {
+		return s.err
+	}
+	return s.Store.EndGeneration(ctx, o)
+}
+
+// TestAnswerThatCanNeverBeStoredFails is not tried for ever, whether the database names the reason or not.
+func TestAnswerThatCanNeverBeStoredFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		all   bool
+		err   error
+		tries int32
+	}{
+		"invalid":      {false, fault.Errorf(fault.Invalid, "保存できません。"), 2},
+		"unknown":      {false, errors.New("permission denied"), 9},
+		"nothing goes": {true, fault.Errorf(fault.Invalid, "保存できません。"), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, nil)
+			db := &picky{Store: f.db, all: c.all, err: c.err}
+			s := f.start(llmtest.Say("回答"), db, chat.Config{StoreRetry: time.Millisecond, Lease: time.Hour})
+			exchange := f.sendTo(s, f.question("はい"))
+			raw := f.follow(s, exchange.Answer.ID, "")
+			if strings.Count(raw, `{"type":"error"`) != 1 || !strings.HasSuffix(raw, "data: [DONE]\n\n") {
+				t.Errorf("the stream told %s", raw)
+			}
+			if n := db.ends.Load(); n != c.tries {
+				t.Errorf("it was tried %d times", n)
+			}
+			got, err := f.db.FindMessage(t.Context(), f.owner, exchange.Answer.ID)
+			if err != nil || (got.Status == chat.StatusFailed) == c.all {
+				t.Errorf("stored %+v, %v", got, err)
+			}
+		})
+	}
+}

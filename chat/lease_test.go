@@ -1,0 +1,245 @@
+package chat_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// heldUp is the store of a server that can be held up, as by SIGSTOP: its heartbeats go nowhere, and come through when it
+// goes on. It counts the ends that the server stores.
+type heldUp struct {
+	chat.Store
+	ends atomic.Int32
+	away atomic.Bool // Renewals fail.
+
+	mu   sync.Mutex
+	gate chan struct{} // Guarded by mu. Renewals wait for it; nil while the server runs.
+	at   chan struct{} // Guarded by mu. Closed when a renewal waits.
+	seen bool          // Guarded by mu. at is closed.
+}
+
+func (s *heldUp) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+	s.mu.Lock()
+	gate := s.gate
+	if gate != nil && !s.seen {
+		s.seen = true
+		close(s.at)
+	}
+	s.mu.Unlock()
+	if gate != nil {
+		<-gate
+		ctx = context.WithoutCancel(ctx)
+	}
+	if s.away.Load() {
+		return chat.Renewal{}, errFlaky
+	}
+	return s.Store.Renew(ctx, id, held)
+}
+
+func (s *heldUp) EndGeneration(ctx context.Context, o chat.Outcome) error {
+	err := s.Store.EndGeneration(ctx, o)
+	if err == nil {
+		s.ends.Add(1)
+	}
+	return err
+}
+
+// hold holds the server up, and returns when its heartbeat is.
+func (s *heldUp) hold(t *testing.T) (release func()) {
+	t.Helper()
+	gate, at := make(chan struct{}), make(chan struct{})
+	s.mu.Lock()
+	s.gate, s.at, s.seen = gate, at, false
+	s.mu.Unlock()
+	await(t, "a heartbeat", at)
+	var once sync.Once
+	release = func() {
+		once.Do(func() {
+			s.mu.Lock()
+			s.gate = nil
+			s.mu.Unlock()
+			close(gate)
+		})
+	}
+	t.Cleanup(release)
+	return release
+}
+
+const testLease = 300 * time.Millisecond
+
+// quick is a server whose lease runs out soon.
+func quick() chat.Config {
+	return chat.Config{Lease: testLease, Heartbeat: 20 * time.Millisecond, Sweep: 20 * time.Millisecond}
+}
+
+// TestR20_FencedServerPublishesNothing holds a server up until another one has taken its answer over. What it has to say
+// when it goes on is neither published nor stored.
+func TestR20_FencedServerPublishesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db, model := &heldUp{Store: f.db}, llmtest.NewLive()
+	slow := f.start(model, db, quick())
+	exchange := f.sendTo(slow, f.question("止まる"))
+	call := model.Next(t)
+	call.Emit("前の文章")
+	w := f.watch(slow, exchange.Answer.ID)
+
+	release := db.hold(t)
+	other := f.start(llmtest.Say("次の文章"), f.db, quick())
+	if raw := f.attachOnce(other, exchange, ""); deltas(t, raw) != "次の文章" {
+		t.Fatalf("taken over: %s", raw)
+	}
+	late := make(chan struct{})
+	go func() {
+		call.Emit("、遅れた文章") // Waits for the heartbeat, which is held up.
+		close(late)
+	}()
+	release()
+	await(t, "the late text", late)
+	await(t, "the model is left alone", call.Gone())
+	if raw := f.drain(w); deltas(t, raw) != "前の文章" || strings.Contains(raw, "[DONE]") {
+		t.Errorf("the late server published %s", raw)
+	}
+	stored := f.wait(exchange).Answer
+	if stored.Content != "次の文章" || stored.Run != 2 || db.ends.Load() != 0 {
+		t.Errorf("stored %+v, %d times by the late server", stored, db.ends.Load())
+	}
+}
+
+// TestR21_AnswersGoOnWithoutTheDatabase has every renewal fail for longer than the lease.
+func TestR21_AnswersGoOnWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db, model := &heldUp{Store: f.db}, llmtest.NewLive()
+	cfg := quick()
+	cfg.Lease = time.Millisecond // It has run out with every piece.
+	s := f.start(model, db, cfg)
+	exchange := f.sendTo(s, f.question("はい"))
+	call := model.Next(t)
+	w := f.watch(s, exchange.Answer.ID)
+	db.away.Store(true)
+	for range 20 {
+		call.Emit("続")
+	}
+	call.Finish()
+	if raw := f.drain(w); deltas(t, raw) != strings.Repeat("続", 20) || !strings.Contains(raw, "[DONE]") {
+		t.Errorf("got %s", raw)
+	}
+}
+
+// TestServerThatLostItsRowKeepsWhatIsLeft removes a server that is held up from the list: of its two answers another one
+// takes the first, and the second stays its own.
+func TestServerThatLostItsRowKeepsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db, model := &heldUp{Store: f.db}, llmtest.NewLive()
+	slow := f.start(model, db, quick())
+	first := f.sendTo(slow, f.question("一つ目"))
+	firstCall := model.Next(t)
+	f.thread = f.newThread(chatSkill)
+	second := f.sendTo(slow, f.question("二つ目"))
+	secondCall := model.Next(t)
+	release := db.hold(t)
+
+	taker := llmtest.NewLive()
+	cfg := quick()
+	cfg.MaxGenerations = 1
+	other := f.start(taker, f.db, cfg)
+	taken := taker.Next(t)
+	release()
+	await(t, "the first answer is dropped", firstCall.Gone())
+	secondCall.Emit("自分の")
+	secondCall.Finish()
+	if got, err := slow.WaitFor(t.Context(), f.owner, second); err != nil || got.Answer.Content != "自分の" || got.Answer.Run != 1 {
+		t.Errorf("the second answer: %+v, %v", got.Answer, err)
+	}
+	taken.Emit("引き継いだ")
+	taken.Finish()
+	if got, err := other.WaitFor(t.Context(), f.owner, first); err != nil || got.Answer.Content != "引き継いだ" || got.Answer.Run != 2 {
+		t.Errorf("the first answer: %+v, %v", got.Answer, err)
+	}
+}
+
+// TestR20_OneOfManyServersTakesOver has several servers race for the answers of one that died.
+func TestR20_OneOfManyServersTakesOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.NewLive())
+	var exchanges []chat.Exchange
+	for range 8 {
+		f.thread = f.newThread(chatSkill)
+		exchanges = append(exchanges, f.send(f.question("はい")))
+	}
+	servers := make([]*server, 4)
+	stores := make([]*heldUp, len(servers))
+	for i := range servers {
+		stores[i] = &heldUp{Store: f.db}
+		servers[i] = f.start(llmtest.Say("引き継ぎ"), stores[i], chat.Config{Lease: time.Hour, Sweep: 5 * time.Millisecond, Patience: 20 * time.Millisecond})
+	}
+	f.server.kill() // Their server is gone from the list, and all see it at once.
+	for _, exchange := range exchanges {
+		got, err := servers[0].WaitFor(t.Context(), f.owner, exchange)
+		if err != nil || got.Answer.Content != "引き継ぎ" || got.Answer.Run != 2 {
+			t.Errorf("stored %+v, %v", got.Answer, err)
+		}
+	}
+	ends := 0
+	for _, db := range stores {
+		ends += int(db.ends.Load())
+	}
+	if ends != len(exchanges) {
+		t.Errorf("%d answers were stored %d times", len(exchanges), ends)
+	}
+}
+
+// TestDeletedThreadEndsItsGenerationElsewhere deletes a thread through a server that cannot tell the one that writes.
+func TestDeletedThreadEndsItsGenerationElsewhere(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	model := llmtest.NewLive()
+	writer := f.start(model, f.db, quick())
+	exchange := f.sendTo(writer, f.question("はい"))
+	call := model.Next(t)
+	w := f.watch(writer, exchange.Answer.ID)
+	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the model is left alone", call.Gone())
+	if raw := f.drain(w); strings.Contains(raw, "[DONE]") {
+		t.Errorf("the stream of a deleted answer ends as if it were complete: %s", raw)
+	}
+}
+
+// TestR17_StopReachesTheServerThatWritesByAnEvent has no heartbeat come to its help.
+func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	feed, err := stream.NewFeed(nil) // The servers' link.
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := llmtest.NewLive()
+	cfg := chat.Config{Heartbeat: time.Hour, Lease: 2 * time.Hour}
+	writer := f.startWith(chat.Needs{Model: model, Feed: feed}, cfg)
+	other := f.startWith(chat.Needs{Feed: feed}, cfg)
+	exchange := f.sendTo(writer, f.question("別のサーバーで"))
+	call := model.Next(t)
+	call.Emit("ここまで")
+	feed.Publish("stop", []byte("no id")) // Of a version to come.
+	if err := other.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the model is left alone", call.Gone())
+	if exchange, err = writer.WaitFor(t.Context(), f.owner, exchange); err != nil || exchange.Answer.FinishReason != chat.FinishStopped || exchange.Answer.Content != "ここまで" {
+		t.Errorf("stored %+v, %v", exchange.Answer, err)
+	}
+}

@@ -1,0 +1,139 @@
+package chat_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+)
+
+// askElsewhere asks in a new thread.
+func (f *fixture) askElsewhere(s *server, owner chat.Owner) (chat.Exchange, error) {
+	f.t.Helper()
+	thread, err := s.CreateThread(f.t.Context(), owner, chatSkill.ID, "題", nil)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s.Send(f.t.Context(), owner, chat.Question{RequestID: newID(), ThreadID: thread.ID, Content: "はい"})
+}
+
+func wantRefusal(t *testing.T, err error, code fault.Code) {
+	t.Helper()
+	after := fault.RetryAfterOf(err)
+	if fault.CodeOf(err) != code || after < 2*time.Second || after > 10*time.Second {
+		t.Errorf("got %v, to come back after %v", err, after)
+	}
+}
+
+// TestQuestionsWaitForAPlace has a server that writes two answers at once: the next questions wait, stored and followed,
+// and what is more is refused.
+func TestQuestionsWaitForAPlace(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	model := llmtest.NewLive()
+	s := f.start(model, f.db, chat.Config{MaxGenerations: 2})
+	people := []chat.Owner{f.owner, f.member(), f.member()}
+	ask := func(i int) chat.Exchange {
+		exchange, err := f.askElsewhere(s, people[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return exchange
+	}
+	ask(0)
+	first := model.Next(t)
+	ask(0)
+	model.Next(t)
+	waiting := ask(0)
+	if attachment, err := s.Attach(t.Context(), f.owner, waiting.Answer.ID); err != nil || attachment.Text == nil {
+		t.Errorf("a question that waits cannot be followed: %+v, %v", attachment, err)
+	}
+	_, err := f.askElsewhere(s, people[0])
+	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the places to wait.
+	gone := ask(1)
+	_, err = f.askElsewhere(s, people[2])
+	wantRefusal(t, err, fault.Unavailable)
+	if stats := s.Stats(); stats != (chat.Stats{Running: 2, Waiting: 2}) {
+		t.Errorf("got %+v", stats)
+	}
+
+	// Who is stopped while waiting gives the place back.
+	if err := s.StopMessage(t.Context(), people[1], gone.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.WaitFor(t.Context(), people[1], gone); err != nil || got.Answer.FinishReason != chat.FinishStopped || got.Answer.Content != "" {
+		t.Errorf("stored %+v, %v", got.Answer, err)
+	}
+	first.Finish()
+	next := model.Next(t) // The place that the first has left.
+	next.Emit("お待たせしました。")
+	next.Finish()
+	if got, err := s.WaitFor(t.Context(), f.owner, waiting); err != nil || got.Answer.Content != "お待たせしました。" {
+		t.Errorf("stored %+v, %v", got.Answer, err)
+	}
+}
+
+// TestWaitingQuestionsSurviveTheirServer hands over a question that waits.
+func TestWaitingQuestionsSurviveTheirServer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	model := llmtest.NewLive()
+	s := f.start(model, f.db, chat.Config{MaxGenerations: 1})
+	if _, err := f.askElsewhere(s, f.owner); err != nil {
+		t.Fatal(err)
+	}
+	model.Next(t)
+	waiting, err := f.askElsewhere(s, f.owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kill()
+	next := f.start(llmtest.Say("引き継ぎ"), f.db, chat.Config{Sweep: time.Millisecond, Patience: 20 * time.Millisecond})
+	if got, err := next.WaitFor(t.Context(), f.owner, waiting); err != nil || got.Answer.Content != "引き継ぎ" {
+		t.Errorf("stored %+v, %v", got.Answer, err)
+	}
+}
+
+func TestOnePersonHasSoManyAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	model := llmtest.NewLive()
+	s := f.start(model, f.db, chat.Config{MaxPerPerson: 1})
+	exchange, err := f.askElsewhere(s, f.owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.askElsewhere(s, f.owner)
+	wantRefusal(t, err, fault.RateLimited)
+	call := model.Next(t)
+	call.Finish()
+	if _, err := s.WaitFor(t.Context(), f.owner, exchange); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.askElsewhere(s, f.member()); err != nil { // Somebody else.
+		t.Error(err)
+	}
+}
+
+func TestTextsThatFillTheirMemoryRefuseNewOnes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	model := llmtest.NewLive()
+	s := f.start(model, f.db, chat.Config{MaxLiveText: 64 << 10, Sweep: time.Millisecond, MaxPerPerson: 1000})
+	if _, err := f.askElsewhere(s, f.owner); err != nil {
+		t.Fatal(err)
+	}
+	call := model.Next(t)
+	for range 64 {
+		call.Emit("とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。")
+	}
+	for range 1000 { // Until the next sweep has looked.
+		if _, err := f.askElsewhere(s, f.owner); err != nil {
+			wantRefusal(t, err, fault.Unavailable)
+			return
+		}
+	}
+	t.Error("nothing is refused")
+}

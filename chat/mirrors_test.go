@@ -1,0 +1,95 @@
+package chat_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+)
+
+// linked starts a server on a network.
+func (f *fixture) linked(node *streamtest.Node, n chat.Needs, cfg chat.Config) *server {
+	f.t.Helper()
+	n.Hub = stream.NewHub(stream.HubConfig{Transport: node})
+	s := f.startWith(n, cfg)
+	f.t.Cleanup(func() {
+		s.kill() // What it writes ends before the hub does.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		n.Hub.Stop(ctx)
+	})
+	return s
+}
+
+// attachMirror attaches at a server to what another one writes.
+func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func()) {
+	f.t.Helper()
+	for {
+		attachment, err := s.Attach(f.t.Context(), f.owner, answer)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if attachment.Text != nil {
+			return attachment.Text.Watch(""), attachment.Leave
+		}
+		await(f.t, "the other server's text", attachment.Opened)
+		again, err := s.Attach(f.t.Context(), f.owner, answer)
+		attachment.Leave() // Only now: the mirror is kept while somebody is interested.
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if again.Text != nil {
+			return again.Text.Watch(""), again.Leave
+		}
+		again.Leave()
+	}
+}
+
+// TestR30_MirrorsOfAnswersThatAreOverAreDropped cuts the link between two servers while a client follows an answer through
+// the one that does not write it. The answer ends, or is gone: the client is told to come back, and finds it so.
+func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
+	t.Parallel()
+	for name, deleted := range map[string]bool{"ended": false, "deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, nil)
+			network := streamtest.NewNetwork()
+			model, node := llmtest.NewLive(), network.Node()
+			writer := f.linked(network.Node(), chat.Needs{Model: model}, chat.Config{})
+			reader := f.linked(node, chat.Needs{}, chat.Config{Sweep: 10 * time.Millisecond, MirrorGrace: time.Millisecond})
+			exchange := f.sendTo(writer, f.question("はい"))
+			call := model.Next(t)
+			call.Emit("半分")
+			w, leave := f.attachMirror(reader, exchange.Answer.ID)
+			defer leave()
+			node.Cut()
+			if deleted {
+				if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				call.Emit("、全部")
+				call.Finish()
+			}
+			if raw := f.drain(w); deltas(t, raw) != "半分" || strings.Contains(raw, "[DONE]") {
+				t.Errorf("the mirror told %s", raw)
+			}
+			leave()
+			if deleted {
+				if _, err := reader.Attach(t.Context(), f.owner, exchange.Answer.ID); fault.CodeOf(err) != fault.NotFound {
+					t.Errorf("got %v", err)
+				}
+			} else if raw := f.follow(reader, exchange.Answer.ID, "1-6"); deltas(t, raw) != "、全部" {
+				t.Errorf("coming back: %s", raw)
+			}
+		})
+	}
+}
