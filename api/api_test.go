@@ -69,7 +69,7 @@ func TestRoutesAreThoseOfTheContract(t *testing.T) {
 func TestEveryCallNeedsATokenUnlessItIsPublic(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	public := regexp.MustCompile(`^\w+ /(v1/auth-type|v1/live|ping|healthz|readyz|config\.json|openapi\.yaml|docs/.*|pool/.*|\*)$`)
+	public := regexp.MustCompile(`^\w+ /(v1/auth-type|v1/live|ping|healthz|readyz|metrics|config\.json|openapi\.yaml|docs/.*|pool/.*|\*)$`)
 	err := chi.Walk(f.handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		if public.MatchString(method + " " + route) {
 			return nil
@@ -409,7 +409,7 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	if !strings.Contains(asset.header.Get("Cache-Control"), "immutable") || asset.header.Get("Content-Encoding") != "gzip" || asset.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("got %v", asset.header)
 	}
-	for _, c := range []call{{method: "GET", path: "/v1/none"}, {method: "POST", path: "/v1/none"}, {method: "GET", path: "/external/none"}, {method: "GET", path: "/assets/gone.js"}, {method: "GET", path: "/metrics"}} {
+	for _, c := range []call{{method: "GET", path: "/v1/none"}, {method: "POST", path: "/v1/none"}, {method: "GET", path: "/external/none"}, {method: "GET", path: "/assets/gone.js"}} {
 		if resp := f.do(c); resp.status != http.StatusNotFound || resp.problem(t).Code != "not_found" {
 			t.Errorf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
 		}

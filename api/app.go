@@ -17,7 +17,7 @@ import (
 )
 
 // apiPrefixes are paths that are never the app's routes.
-var apiPrefixes = []string{"v1/", "external/", "docs/", "pool/", "assets/", "metrics/"}
+var apiPrefixes = []string{"v1/", "external/", "docs/", "pool/", "assets/"}
 
 // app serves the built web app. Unknown paths are the app's own routes and get its page.
 type app struct {

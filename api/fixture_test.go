@@ -120,6 +120,10 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 	f.handler, err = api.New(api.Services{
 		Identity: people, Org: notices, Skill: skills, Chat: answers, Live: f.live,
 		Stream: stream.NewServer(stream.Config{}), Ready: func(context.Context) error { return f.ready },
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(w, "up 1\n")
+		}),
 		App: fstest.MapFS{
 			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
 			"assets/app-abc.js": {Data: []byte(strings.Repeat("console.log(1)\n", 100))},

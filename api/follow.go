@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/fault"
@@ -19,12 +21,21 @@ import (
 const endJitter = time.Minute
 
 func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	exchange, err := s.ask(w, r, actor)
+	// Before the question is taken: who is turned away has asked nothing.
+	release, err := s.admit(actor)
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, actor, exchange.Answer.ID, false, func(ctx context.Context) (chat.Attachment, error) {
-		return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
+	exchange, err := s.ask(w, r, actor)
+	if err != nil {
+		release()
+		return err
+	}
+	return s.follow(w, r, following{
+		actor: actor, messageID: exchange.Answer.ID, release: release,
+		attach: func(ctx context.Context) (chat.Attachment, error) {
+			return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
+		},
 	})
 }
 
@@ -33,56 +44,63 @@ func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
-	return s.follow(w, r, actor, id, true, func(ctx context.Context) (chat.Attachment, error) {
-		return s.Chat.Attach(ctx, owner(actor), id)
-	})
-}
-
-// follow streams an answer from the client's cursor on: the live text, the stored one, or, while no server writes it,
-// heartbeats until one does. A client that has all is answered 204 if it only asked to watch.
-func (s *Server) follow(
-	w http.ResponseWriter, r *http.Request, actor identity.Actor, messageID uuid.UUID, watching bool,
-	attach func(ctx context.Context) (chat.Attachment, error),
-) error {
 	release, err := s.admit(actor)
 	if err != nil {
 		return err
 	}
-	until := streamDeadline(actor.ExpiresAt)
+	return s.follow(w, r, following{
+		actor: actor, messageID: id, release: release, watching: true,
+		attach: func(ctx context.Context) (chat.Attachment, error) { return s.Chat.Attach(ctx, owner(actor), id) },
+	})
+}
+
+// following is a client's wish to follow an answer.
+type following struct {
+	actor     identity.Actor
+	messageID uuid.UUID
+	release   func() // Gives the client's admission back.
+	watching  bool   // It did not ask: 204 tells it that it has all.
+	attach    func(ctx context.Context) (chat.Attachment, error)
+}
+
+// follow streams an answer from the client's cursor on: the live text, the stored one, or, while no server writes it,
+// heartbeats until one does. A client that has all is answered 204 if it only asked to watch.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) error {
+	until := streamDeadline(f.actor.ExpiresAt)
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
 	for begun := false; ; begun = true {
-		found, err := within(ctx, attach)
+		found, err := within(ctx, f.attach)
 		if err != nil {
-			release()
+			f.release()
 			if begun {
 				return nil // The head is out: a stream that is closed without [DONE] says "come back".
 			}
 			return err
 		}
-		if watching && !begun && found.Text != nil && found.Text.AtEnd(cursor) {
+		if f.watching && !begun && found.Text != nil && found.Text.AtEnd(cursor) {
 			found.Leave()
-			release()
+			f.release()
 			return writeNoContent(w)
 		}
-		end := s.streamEnd(requestID(r.Context()), messageID)
 		if found.Text != nil {
+			end := s.streamEnd(r.Context(), f.messageID)
 			// What is called at the end, perhaps in an hour, keeps nothing of the request.
 			s.Stream.Serve(w, r, stream.Delivery{
 				Watch: found.Text.Watch(cursor), Until: until, Begun: begun,
 				Done: func(err error) {
 					found.Leave()
-					release()
+					f.release()
 					end(err)
 				},
 			})
 			return nil
 		}
 		if err = s.hold(ctx, w, r, found, begun); err != nil {
-			release()
+			f.release()
 			if r.Context().Err() == nil {
-				end(err)
+				s.streamEnd(r.Context(), f.messageID)(err)
 			}
 			return nil
 		}
@@ -127,11 +145,18 @@ func within(ctx context.Context, attach func(context.Context) (chat.Attachment, 
 	return attach(ctx)
 }
 
-// streamEnd returns what notes why a stream ended before its text did, unless its client just left.
-func (s *Server) streamEnd(requestID string, messageID uuid.UUID) func(error) {
+// streamEnd begins the span of a stream, and returns what is called when the stream is over: it ends the span, and notes
+// why the stream ended before its text did, unless its client just left.
+func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error) {
+	id := requestID(ctx)
+	_, span := s.Tracer.Start(ctx, "stream", trace.WithAttributes(attribute.String("message.id", messageID.String())))
 	return func(err error) {
+		if err != nil {
+			span.SetAttributes(attribute.String("stream.end", err.Error()))
+		}
+		span.End()
 		if err != nil && !errors.Is(err, stream.ErrGone) {
-			s.log.Info("stream cut off", "message_id", messageID, "request_id", requestID, "err", err)
+			s.log.Info("stream cut off", "message_id", messageID, "request_id", id, "err", err)
 		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
@@ -126,19 +129,37 @@ func wellFormedRequestID(id string) bool {
 	return true
 }
 
-// withLog writes a line for each request, without its contents. Requests for the app's files are not worth one.
+// withLog writes a line for each request, without its contents, measures it and makes it a span. Requests for the app's
+// files are not worth one, nor are those of machines that look whether the server lives.
 func (s *Server) withLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
+		ctx, span := r.Context(), trace.Span(noop.Span{})
+		if traced(r.URL.Path) {
+			ctx, span = s.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+		}
+		defer span.End()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		next.ServeHTTP(ww, r)
-		route := chi.RouteContext(r.Context()).RoutePattern()
-		if route == "/*" || route == "/healthz" || route == "/readyz" || route == "/ping" {
+		next.ServeHTTP(ww, r.WithContext(ctx))
+		route := chi.RouteContext(ctx).RoutePattern()
+		switch route {
+		case "/*", "/healthz", "/readyz", "/ping", "/metrics":
 			return
 		}
-		s.log.InfoContext(r.Context(), "request", "method", r.Method, "route", route, "status", ww.Status(),
-			"bytes", ww.BytesWritten(), "ms", time.Since(began).Milliseconds())
+		took := time.Since(began)
+		if ww.Header().Get("Content-Type") != "text/event-stream" && ww.Status() != http.StatusSwitchingProtocols {
+			s.Measure(r.Method, route, ww.Status(), took)
+		}
+		span.SetName(r.Method + " " + route)
+		span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
+		s.log.InfoContext(ctx, "request", "method", r.Method, "route", route, "status", ww.Status(),
+			"bytes", ww.BytesWritten(), "ms", took.Milliseconds())
 	})
+}
+
+// traced says whether a path is a call's, and not a file's.
+func traced(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") || strings.HasPrefix(path, "/pool/")
 }
 
 // withRecovery answers a panic with a problem and logs where it came from.

@@ -15,6 +15,9 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Get("/ping", s.handle(s.ping))
 	r.Get("/healthz", s.handle(s.ping))
 	r.With(withTimeLimit(callTimeout)).Get("/readyz", s.handle(s.readyz))
+	if s.Metrics != nil {
+		r.Method(http.MethodGet, "/metrics", s.Metrics)
+	}
 	r.Get("/config.json", s.handle(s.appConfig))
 	r.Get("/openapi.yaml", s.handle(s.openapi))
 	r.With(withTimeLimit(callTimeout)).Post("/v1/auth-type", s.handle(s.authType))

@@ -6,8 +6,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/identity"
@@ -40,6 +43,11 @@ type Services struct {
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil where AWS's is used.
 	App      fs.FS                       // The built app, with index.html at its root.
 	Ready    func(context.Context) error // Nil if traffic may be sent here.
+	Metrics  http.Handler                // What /metrics answers.
+
+	// Measure is told of each call that was answered; streams are not among them. Nil: nobody is.
+	Measure func(method, route string, status int, took time.Duration)
+	Tracer  trace.Tracer // Nil: nothing is traced.
 }
 
 // Server answers the API's calls.
@@ -51,6 +59,12 @@ type Server struct {
 
 // New returns the handler of everything that the server has to offer.
 func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) {
+	if services.Measure == nil {
+		services.Measure = func(string, string, int, time.Duration) {}
+	}
+	if services.Tracer == nil {
+		services.Tracer = noop.NewTracerProvider().Tracer("")
+	}
 	s := &Server{Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler()))}
 	return s.routes()
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/api"
 	"github.com/tsumugi-ai/tsumugi/llm"
@@ -23,10 +24,21 @@ type config struct {
 	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: one of our own in the data folder."`
 	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the database of our own. Default: they are looked for."`
 
+	NATSURL string `name:"nats-url" env:"NATS_URL" placeholder:"URL" help:"NATS servers with JetStream that join several servers, as nats://host:4222, with commas between. Needs --database-url. Default: this server is alone."`
+
 	OpenAIAPIKey        string `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
 	OpenAIBaseURL       string `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
 	OpenAIModel         string `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
 	OpenAIFallbackModel string `name:"openai-fallback-model" env:"OPENAI_FALLBACK_MODEL" placeholder:"NAME" help:"Model to ask when the first one cannot be reached."`
+
+	FastStreams       bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
+	MaxStreams        int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
+	MaxStreamsPerUser int           `env:"TSUMUGI_MAX_STREAMS_PER_USER" default:"50" placeholder:"N" help:"Streams at once of one person on this server."`
+	MaxGenerations    int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server writes at once; as many again wait for their turn."`
+	MaxPerUser        int           `name:"max-generations-per-user" env:"TSUMUGI_MAX_GENERATIONS_PER_USER" default:"10" placeholder:"N" help:"Answers of one person that are written or wait on this server."`
+	MaxLiveText       int           `env:"TSUMUGI_MAX_LIVE_TEXT" default:"512" placeholder:"MIB" help:"Memory for the texts of answers that are being written, in MiB. Past it no new ones begin."`
+	Lease             time.Duration `env:"TSUMUGI_LEASE" default:"8s" placeholder:"TIME" help:"How long a server may be silent before others take its answers over. The same on all servers."`
+	OTLPEndpoint      string        `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector for traces, by OTLP over HTTP, such as http://127.0.0.1:4318. Default: no traces."`
 
 	TagManagerID string `env:"TSUMUGI_TAG_MANAGER_ID" placeholder:"ID" help:"Google Tag Manager container that the app loads, GTM-… Default: none."`
 	LinkNews     string `env:"TSUMUGI_LINK_NEWS" placeholder:"URL" help:"Link ニュース in the header. Default: none."`
@@ -52,6 +64,7 @@ func (c *config) Validate() error {
 		{"--public-url (TSUMUGI_PUBLIC_URL)", c.PublicURL, []string{"http", "https"}},
 		{"--database-url (DATABASE_URL)", c.DatabaseURL, []string{"postgres", "postgresql"}},
 		{"--openai-base-url (OPENAI_BASE_URL)", c.OpenAIBaseURL, []string{"http", "https"}},
+		{"--otlp-endpoint (OTEL_EXPORTER_OTLP_ENDPOINT)", c.OTLPEndpoint, []string{"http", "https"}},
 		{"--link-news (TSUMUGI_LINK_NEWS)", c.LinkNews, []string{"https", "http"}},
 		{"--link-help (TSUMUGI_LINK_HELP)", c.LinkHelp, []string{"https", "http"}},
 		{"--link-faq (TSUMUGI_LINK_FAQ)", c.LinkFAQ, []string{"https", "http"}},
@@ -62,8 +75,47 @@ func (c *config) Validate() error {
 			return fmt.Errorf("%s %w", setting.name, err)
 		}
 	}
+	if err := c.checkLimits(); err != nil {
+		return err
+	}
 	if c.TagManagerID != "" && !wellFormedTagManagerID(c.TagManagerID) {
 		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234", c.TagManagerID)
+	}
+	return nil
+}
+
+// Bounds of the lease. A shorter one takes over from servers that were only busy, a longer one keeps people waiting.
+const (
+	minLease = 2 * time.Second
+	maxLease = time.Minute
+)
+
+// checkLimits checks what joins servers, and what is counted.
+func (c *config) checkLimits() error {
+	for server := range strings.SplitSeq(c.NATSURL, ",") {
+		if err := checkURL(strings.TrimSpace(server), []string{"nats", "tls", "ws", "wss"}); err != nil {
+			return fmt.Errorf("--nats-url (NATS_URL) %w", err)
+		}
+	}
+	if c.NATSURL != "" && c.DatabaseURL == "" {
+		return errors.New("--nats-url (NATS_URL) joins servers that share a database: --database-url (DATABASE_URL) is missing")
+	}
+	for _, limit := range []struct {
+		name  string
+		value int
+	}{
+		{"--max-streams (TSUMUGI_MAX_STREAMS)", c.MaxStreams},
+		{"--max-streams-per-user (TSUMUGI_MAX_STREAMS_PER_USER)", c.MaxStreamsPerUser},
+		{"--max-generations (TSUMUGI_MAX_GENERATIONS)", c.MaxGenerations},
+		{"--max-generations-per-user (TSUMUGI_MAX_GENERATIONS_PER_USER)", c.MaxPerUser},
+		{"--max-live-text (TSUMUGI_MAX_LIVE_TEXT)", c.MaxLiveText},
+	} {
+		if limit.value < 1 || limit.value > 1_000_000 {
+			return fmt.Errorf("%s must be between 1 and 1000000", limit.name)
+		}
+	}
+	if c.Lease < minLease || c.Lease > maxLease {
+		return fmt.Errorf("--lease (TSUMUGI_LEASE) must be between %v and %v", minLease, maxLease)
 	}
 	return nil
 }

@@ -73,6 +73,10 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TSUMUGI_PUBLIC_URL":     {"TSUMUGI_PUBLIC_URL=tsumugi.example"},
 		"DATABASE_URL":           {"DATABASE_URL=mysql://localhost/x"},
 		"OPENAI_BASE_URL":        {"OPENAI_BASE_URL=localhost:11434"},
+		"NATS_URL":               {"NATS_URL=http://127.0.0.1:4222", "DATABASE_URL=postgres://localhost/x"},
+		"DATABASE_URL ":          {"NATS_URL=nats://127.0.0.1:4222"},
+		"TSUMUGI_MAX_STREAMS":    {"TSUMUGI_MAX_STREAMS=0"},
+		"TSUMUGI_LEASE":          {"TSUMUGI_LEASE=100ms"},
 		"TSUMUGI_LINK_HELP":      {"TSUMUGI_LINK_HELP=javascript:alert(1)"},
 		"TSUMUGI_TAG_MANAGER_ID": {"TSUMUGI_TAG_MANAGER_ID=GTM-<script>"},
 		"TSUMUGI_LOG":            {"TSUMUGI_LOG=xml"},
@@ -80,6 +84,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TSUMUGI_LISTNE":         {"TSUMUGI_LISTNE=127.0.0.1:0"},
 	} {
 		err := run(t.Context(), []string{"serve"}, environ, io.Discard, io.Discard)
+		setting = strings.TrimSpace(setting)
 		name := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(setting, "TSUMUGI_"), "_", "-"))
 		if err == nil || (!strings.Contains(err.Error(), setting) && !strings.Contains(err.Error(), "--"+name)) {
 			t.Errorf("%s: %v", environ[0], err)

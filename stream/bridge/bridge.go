@@ -91,7 +91,7 @@ var _ stream.Transport = (*Bridge)(nil)
 func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 	cfg = cfg.withDefaults()
 	b := &Bridge{
-		cfg: cfg, log: cfg.Logger, closed: make(chan struct{}), ending: make(chan ended, 1024),
+		cfg: cfg, log: cfg.Logger, closed: make(chan struct{}), ending: make(chan ended, 4096),
 		resync: make(map[int]func(*nats.Subscription)),
 	}
 	nc, err := nats.Connect(cfg.URL, b.options()...)
@@ -167,6 +167,9 @@ func (b *Bridge) Ping(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Connected reports whether NATS is connected, as far as this side knows.
+func (b *Bridge) Connected() bool { return b.nc.IsConnected() }
 
 var errDisconnected = errors.New("bridge: not connected to NATS")
 

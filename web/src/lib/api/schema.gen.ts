@@ -460,6 +460,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the server is doing, for Prometheus
+         * @description For those who run the server. A proxy keeps it from everybody else.
+         */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/readyz": {
         parameters: {
             query?: never;
@@ -844,7 +864,10 @@ export interface components {
             /** @enum {boolean} */
             deleted: true;
         };
-        /** @description An answer that is begun or has ended. Its text is in its stream, and in the list of messages. */
+        /**
+         * @description A new question, or an answer that was begun, has ended or was rated. Its text is in its stream, and in the list
+         *     of messages.
+         */
         LiveMessageChanged: {
             /** @enum {string} */
             type: "message";
@@ -856,6 +879,8 @@ export interface components {
             id: string;
             /** Format: uuid */
             thread_id: string;
+            /** @enum {string} */
+            role: "system" | "user" | "assistant" | "function";
             /**
              * Format: uuid
              * @description Of an answer: what it answers.
@@ -865,6 +890,7 @@ export interface components {
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
+            feedback?: components["schemas"]["MessageFeedback"];
             /** Format: date-time */
             completed_at?: string;
         };
@@ -1592,6 +1618,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metrics in Prometheus's text format */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
         };

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/bridge"
+	"github.com/tsumugi-ai/tsumugi/telemetry"
+	"github.com/tsumugi-ai/tsumugi/web"
+)
+
+// server is everything that runs once the database is there.
+type server struct {
+	log       *slog.Logger
+	telemetry *telemetry.Telemetry
+	bridge    *bridge.Bridge // Nil where this server is alone.
+	feed      *stream.Feed
+	hub       *stream.Hub
+	streams   *stream.Server
+	chat      *chat.Service
+	notices   *org.Service
+	live      *api.Live
+	handler   http.Handler
+	ready     atomic.Bool
+	made      []account // By this start.
+	failed    chan error
+}
+
+// wire makes the domains and the API, and what the first start needs. Where it fails, close undoes what it did.
+func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, log *slog.Logger) (_ *server, err error) {
+	s := &server{log: log, failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.telemetry, err = telemetry.New(ctx, telemetry.Config{Version: version, ServerID: address.String(), OTLPEndpoint: c.OTLPEndpoint}); err != nil {
+		return nil, err
+	}
+	if err := s.join(ctx, c); err != nil {
+		return nil, err
+	}
+	issuer := c.publicURL(address) + poolPath + poolID
+	users, err := pool.New(ctx, pool.Config{PoolID: poolID, ClientID: clientID, Issuer: issuer, Logger: log.With("part", "pool")}, db)
+	if err != nil {
+		return nil, err
+	}
+	if err := skill.Seed(ctx, db); err != nil {
+		return nil, err
+	}
+	people := identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log)
+	events := api.NewLiveEvents(s.feed)
+	s.notices = org.NewService(db, events, log.With("part", "org"))
+	s.live = api.NewLive(s.feed, people, log.With("part", "live"), api.LiveConfig{PublicURL: c.publicURL(address)})
+	skills := skill.NewService(db, skill.Config{})
+	if err := s.answers(c, db, skills, events); err != nil {
+		return nil, err
+	}
+	s.handler, err = api.New(api.Services{
+		Identity: people, Org: s.notices, Skill: skills, Chat: s.chat, Stream: s.streams, Live: s.live,
+		Pool: users.Handler(), App: web.App(), Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
+		Ready: func(ctx context.Context) error {
+			if !s.ready.Load() {
+				return errStopping
+			}
+			return db.Ping(ctx)
+		},
+	}, api.Config{
+		ClientID: clientID, Endpoint: poolPath, Region: region, Links: c.links(), TagManagerID: c.TagManagerID,
+		ModelConnected: c.modelConnected(),
+	}, log)
+	if err != nil || !c.Demo {
+		return s, err
+	}
+	// Last: passwords are shown once, and a start that fails shows none.
+	s.made, err = makeDemo(ctx, db, users, c.DemoPassword)
+	return s, err
+}
+
+// join makes what texts and events travel by, joined to other servers if there are any.
+func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
+	var transport stream.Transport
+	if c.NATSURL != "" {
+		s.bridge, err = bridge.Connect(ctx, bridge.Config{URL: c.NATSURL, Logger: s.log.With("part", "bridge")})
+		if err != nil {
+			return fmt.Errorf("--nats-url (NATS_URL): %w", err)
+		}
+		transport = s.bridge
+		s.telemetry.WatchBridge(s.bridge.Connected)
+	}
+	s.hub = stream.NewHub(stream.HubConfig{Transport: transport, Logger: s.log.With("part", "hub")})
+	s.streams = stream.NewServer(stream.Config{
+		Fast: c.FastStreams, MaxStreams: c.MaxStreams, MaxStreamsPerPerson: c.MaxStreamsPerUser,
+	})
+	s.telemetry.WatchStreams(s.streams.Stats, s.hub.Stats)
+	s.feed, err = stream.NewFeed(transport)
+	return err
+}
+
+// answers makes the chat service.
+func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, events chat.Events) error {
+	model, err := c.model(s.log.With("part", "model"), llm.Config{
+		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
+	})
+	if err != nil {
+		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
+	}
+	s.chat = chat.NewService(chat.Needs{
+		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Log: s.log.With("part", "chat"),
+		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
+	}, chat.Config{
+		Alone: c.DatabaseURL == "", Lease: c.Lease,
+		MaxGenerations: c.MaxGenerations, MaxPerPerson: c.MaxPerUser, MaxLiveText: int64(c.MaxLiveText) << 20,
+	})
+	s.telemetry.WatchGenerations(s.chat.Stats)
+	return nil
+}
+
+var errStopping = errors.New("the server is stopping")
+
+// serve answers requests until stop is called. stop returns when nothing is under way any more.
+func (s *server) serve(listener net.Listener) (stop func()) {
+	base, cancel := context.WithCancel(context.Background())
+	httpServer := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	s.notices.Start()
+	s.ready.Store(true)
+	go func() {
+		if err := httpServer.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- err
+		}
+	}()
+	return func() {
+		s.ready.Store(false)
+		httpServer.SetKeepAlivesEnabled(false) // Who comes back finds another server.
+		s.drain()
+		cancel() // Whoever still waits is told to come back.
+		ctx, done := context.WithTimeout(context.Background(), requestGrace)
+		defer done()
+		if err := httpServer.Shutdown(ctx); err != nil {
+			s.log.Warn("requests were cut off", "err", err)
+			_ = httpServer.Close()
+		}
+	}
+}
+
+// drain lets the answers that are being written end, and sends everybody elsewhere. With other servers to go to that is at
+// once: they go on with what this one writes. Without, the watches of an answer stay with it.
+func (s *server) drain() {
+	ctx, done := context.WithTimeout(context.Background(), generationGrace)
+	defer done()
+	s.chat.BeginStop()
+	s.notices.Stop()
+	var leaving sync.WaitGroup
+	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })
+	if s.bridge != nil {
+		leaving.Go(func() { _ = s.streams.Drain(ctx, spread) })
+	}
+	s.chat.Stop(ctx)
+	leaving.Wait()
+	// No text is written here any more. Streams that are left have no end to wait for.
+	ctx, done = context.WithTimeout(context.Background(), streamGrace)
+	defer done()
+	_ = s.streams.Drain(ctx, streamGrace/2)
+}
+
+// close ends what join and wire began, in the opposite order. It comes after drain.
+func (s *server) close() {
+	ctx, done := context.WithTimeout(context.Background(), closeGrace)
+	defer done()
+	if s.streams != nil {
+		s.streams.Close()
+	}
+	if s.hub != nil {
+		s.hub.Stop(ctx)
+	}
+	if s.feed != nil {
+		s.feed.Close()
+	}
+	if s.bridge != nil {
+		s.bridge.Close()
+	}
+	if s.telemetry != nil {
+		if err := s.telemetry.Stop(ctx); err != nil {
+			s.log.Warn("the last traces were not sent", "err", err)
+		}
+	}
+}
