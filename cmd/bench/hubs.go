@@ -22,8 +22,8 @@ type ourHub struct {
 	server *stream.Server
 }
 
-func newOurHub() *ourHub {
-	return &ourHub{hub: stream.NewHub(stream.HubConfig{}), server: stream.NewServer(stream.Config{})}
+func newOurHub(fast bool) *ourHub {
+	return &ourHub{hub: stream.NewHub(stream.HubConfig{}), server: stream.NewServer(stream.Config{Fast: fast})}
 }
 
 func (h *ourHub) Open(name string) { h.hub.Open(stream.Head{MessageID: name, Run: 1}) }

@@ -58,7 +58,7 @@ type hub interface {
 func newHub(s spec) (hub, error) {
 	switch s.Name {
 	case ours, oursHTTP:
-		return newOurHub(), nil
+		return newOurHub(s.Name == ours), nil
 	case r3labs:
 		return newR3labsHub(s.Replay), nil
 	case tmaxmax:
