@@ -70,8 +70,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
+	leave := func() {}
 	for begun := false; ; begun = true {
 		found, err := within(ctx, f.attach)
+		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
 		if err != nil {
 			f.release()
 			if begun {
@@ -97,7 +99,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 			})
 			return nil
 		}
+		leave = found.Leave
 		if err = s.hold(ctx, w, r, found, begun); err != nil {
+			leave()
 			f.release()
 			if r.Context().Err() == nil {
 				s.streamEnd(r.Context(), f.messageID)(err)
@@ -121,9 +125,8 @@ func (s *Server) admit(actor identity.Actor) (release func(), err error) {
 	return release, err
 }
 
-// hold keeps the client connected until it is worth attaching again.
+// hold keeps the client connected until it is worth attaching again. The caller leaves.
 func (s *Server) hold(ctx context.Context, w http.ResponseWriter, r *http.Request, found chat.Attachment, begun bool) error {
-	defer found.Leave()
 	if !begun {
 		if err := s.Stream.Begin(w, r); err != nil {
 			return err
