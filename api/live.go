@@ -30,6 +30,7 @@ type LiveConfig struct {
 	Ping          time.Duration // How often a client is asked whether it is there. Default 25 s.
 	PongTimeout   time.Duration // How long it may take to answer. Default 10 s.
 	WriteTimeout  time.Duration // How long it may take nothing. Default 10 s.
+	CloseTimeout  time.Duration // How long it may take to hear why the socket ends. Default 5 s.
 }
 
 func (c LiveConfig) withDefaults() LiveConfig {
@@ -38,7 +39,7 @@ func (c LiveConfig) withDefaults() LiveConfig {
 		standard time.Duration
 	}{
 		{&c.AuthTimeout, 5 * time.Second}, {&c.Ping, 25 * time.Second}, {&c.PongTimeout, 10 * time.Second},
-		{&c.WriteTimeout, 10 * time.Second},
+		{&c.WriteTimeout, 10 * time.Second}, {&c.CloseTimeout, 5 * time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard

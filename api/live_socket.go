@@ -18,10 +18,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-const (
-	maxLiveFrame     = 16 << 10        // Of a client's messages, in bytes. A token has at most 8 KiB.
-	liveCloseTimeout = 5 * time.Second // For the client to take the reason and to answer it.
-)
+// maxLiveFrame bounds a message of a client, in bytes. A token has at most 8 KiB.
+const maxLiveFrame = 16 << 10
 
 // closing is why a socket ends: the close frame that the client receives. The codes are part of the contract.
 type closing struct {
@@ -51,11 +49,11 @@ var (
 	closeNotText  = &closing{websocket.StatusPolicyViolation, "not a text frame"}
 )
 
-// ready is what a client is told when it has to look for itself.
+// readyEvent is what a client is told when it has to look for itself.
 var readyEvent = encodeEvent(LiveReady{Type: "ready"})
 
-// socket is one client's connection. Three goroutines serve it: one reads, one writes events, and the one of the request
-// pings, waits for the end, tells the client why, and waits for the other two.
+// socket is one client's connection. Three goroutines serve it: they read, write events, and ping. The one of the request
+// waits for the end, tells the client why, and waits for the three.
 type socket struct {
 	live *Live
 	conn *websocket.Conn // Set by run.
@@ -67,34 +65,24 @@ type socket struct {
 	userID  uuid.UUID // Guarded by Live's mu until claimed, then fixed.
 
 	workers sync.WaitGroup
-	expiry  *time.Timer // Ends the socket when there is no token, or none that holds.
+	expiry  *time.Timer // Ends the socket when there is no token, or none that holds. Belongs to read, and after it to close.
 }
 
 // run serves the client of an accepted connection until the socket's context ends. tcp is what lies below it.
 func (s *socket) run(conn *websocket.Conn, tcp net.Conn) {
-	cfg := s.live.cfg
 	s.conn = conn
 	s.conn.SetReadLimit(maxLiveFrame)
-	s.expiry = time.AfterFunc(cfg.AuthTimeout, func() { s.end(closeNoAuth) })
+	s.expiry = time.AfterFunc(s.live.cfg.AuthTimeout, func() { s.end(closeNoAuth) })
 	s.workers.Go(s.read)
-
-	ping := time.NewTimer(cfg.Ping)
-	defer ping.Stop()
-	for s.ctx.Err() == nil {
-		select {
-		case <-ping.C:
-			s.ping()
-			ping.Reset(cfg.Ping)
-		case <-s.ctx.Done():
-		}
-	}
+	s.workers.Go(s.ping)
+	<-s.ctx.Done()
 	s.close(tcp)
 }
 
 // close tells the client why the socket ends, and waits for the workers.
 func (s *socket) close(tcp net.Conn) {
 	cut := func() { _ = tcp.Close() }
-	limit := time.AfterFunc(liveCloseTimeout, cut)
+	limit := time.AfterFunc(s.live.cfg.CloseTimeout, cut)
 	defer limit.Stop()
 	stop := context.AfterFunc(s.live.hurry, cut)
 	defer stop()
@@ -107,19 +95,31 @@ func (s *socket) close(tcp net.Conn) {
 	s.live.log.InfoContext(s.ctx, "live socket closed", "code", int(why.code), "reason", why.reason)
 }
 
-// ping asks whether the client is there.
+// ping asks from time to time whether the client is there. It runs in a goroutine of its own.
 func (s *socket) ping() {
-	ctx, cancel := context.WithTimeout(s.ctx, s.live.cfg.PongTimeout)
-	defer cancel()
-	if err := s.conn.Ping(ctx); err != nil {
-		s.end(closeNoPong)
+	ticker := time.NewTicker(s.live.cfg.Ping)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-s.ctx.Done():
+			return
+		}
+		// Not the socket's context: its end would cut the connection off before the client is told why.
+		ctx, cancel := context.WithTimeout(context.Background(), s.live.cfg.PongTimeout)
+		err := s.conn.Ping(ctx)
+		cancel()
+		if err != nil {
+			s.end(closeNoPong)
+			return
+		}
 	}
 }
 
 // read takes the client's messages until the connection ends. It runs in a goroutine of its own.
 func (s *socket) read() {
 	for {
-		// No context: its end would cut the connection off before the client is told why.
+		// No context, as for pings.
 		kind, frame, err := s.conn.Read(context.Background())
 		if err != nil {
 			s.end(closeGone) // Or the library has told the client what was wrong with it.
@@ -143,6 +143,9 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	token, err := parseLiveAuth(frame)
 	if err != nil {
 		return &closing{websocket.StatusPolicyViolation, err.Error()}
+	}
+	if !s.claimed {
+		s.expiry.Stop() // It came in time.
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
 	defer cancel()
@@ -211,7 +214,7 @@ func (s *socket) write(events *stream.Subscription) {
 func (s *socket) send(event []byte) bool {
 	slow := time.AfterFunc(s.live.cfg.WriteTimeout, func() { s.end(closeSlow) })
 	defer slow.Stop()
-	// No context, as for reading. The end of the socket cuts off a write that is stuck.
+	// No context, as for pings. The end of the socket cuts off a write that is stuck.
 	if err := s.conn.Write(context.Background(), websocket.MessageText, event); err != nil {
 		s.end(closeGone)
 		return false

@@ -74,6 +74,21 @@ func (f *Feed) Missed() {
 	}
 }
 
+// Subscriptions returns how many there are on this server.
+func (f *Feed) Subscriptions() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for topic, subscribers := range f.topics {
+		for s := range subscribers {
+			if topic == s.topics[0] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Subscription receives the events of its topics. Next belongs to one goroutine.
 type Subscription struct {
 	feed   *Feed

@@ -1,0 +1,7 @@
+package api
+
+// Unexported parts that the tests look into.
+var (
+	ParseLiveAuth    = parseLiveAuth
+	ParseTraceparent = parseTraceparent
+)

@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// watched is what a watcher was told: added ids, uuid.Nil for listening, uuid.Max for an interruption.
+func watched(t *testing.T, f *fixture) <-chan uuid.UUID {
+	t.Helper()
+	told := make(chan uuid.UUID, 16)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.WatchNotifications(ctx, org.Watcher{
+			Listening: func() { told <- uuid.Nil },
+			Added:     func(id uuid.UUID) { told <- id },
+			Lost:      func(error) { told <- uuid.Max },
+		})
+	}()
+	t.Cleanup(func() { stop(); <-done })
+	return told
+}
+
+func wantTold(t *testing.T, told <-chan uuid.UUID, want ...uuid.UUID) {
+	t.Helper()
+	for _, id := range want {
+		select {
+		case got := <-told:
+			if got != id {
+				t.Fatalf("told %v, want %v", got, id)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("nothing was told, want %v", id)
+		}
+	}
+}
+
+func TestAddedNotificationsAreTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	told := watched(t, f)
+	wantTold(t, told, uuid.Nil)
+
+	byStore, bySQL := newID(), newID()
+	must(t, f.PublishNotification(t.Context(), org.Notification{ID: byStore, Title: "x", Level: org.LevelInfo}))
+	f.exec(t, `SELECT pg_notify('tsumugi_notification', 'no id')`)
+	f.exec(t, `INSERT INTO notifications (id, organization_id, title, level) VALUES ($1, $2, 'x', 'warning')`, bySQL, f.a)
+	wantTold(t, told, byStore, bySQL)
+
+	n, err := f.FindNotification(t.Context(), bySQL)
+	if err != nil || n.OrganizationID == nil || *n.OrganizationID != f.a || n.Level != org.LevelWarning || n.Read {
+		t.Errorf("found %+v, %v", n, err)
+	}
+	_, err = f.FindNotification(t.Context(), newID())
+	wantCode(t, err, fault.NotFound)
+}
+
+func TestInterruptedWatchGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	told := watched(t, f)
+	wantTold(t, told, uuid.Nil)
+	for range 2 {
+		f.exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`)
+		wantTold(t, told, uuid.Max, uuid.Nil)
+	}
+	id := newID()
+	must(t, f.PublishNotification(t.Context(), org.Notification{ID: id, Title: "x", Level: org.LevelInfo}))
+	wantTold(t, told, id)
+}
+
+func TestUpcomingNotifications(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	at := time.Now().Add(time.Hour).Truncate(time.Microsecond)
+	later := newID()
+	must(t, f.PublishNotification(t.Context(), org.Notification{ID: newID(), Title: "x", Level: org.LevelInfo}))
+	must(t, f.PublishNotification(t.Context(), org.Notification{ID: later, Title: "x", Level: org.LevelInfo, PublishedAt: at}))
+	upcoming, err := f.UpcomingNotifications(t.Context())
+	if err != nil || len(upcoming) != 1 || !upcoming[later].Equal(at) {
+		t.Errorf("got %v, %v", upcoming, err)
+	}
+}
