@@ -19,33 +19,35 @@ export function Finished() {
 
   useEffect(() => {
     const told = new Set<string>()
-    const untitled = new Map<string, { say: () => void; timer: ReturnType<typeof setTimeout> }>()
-    const say = ({ id, thread_id, status }: LiveMessage) => {
+    const untitled = new Map<string, { message: LiveMessage; timer: ReturnType<typeof setTimeout> }>()
+    const say = ({ id, thread_id, status }: LiveMessage, title = '') => {
       untitled.delete(thread_id)
       if (document.visibilityState === 'hidden' || place.current.endsWith(thread_id)) return
       if (told.has(id) || isBeingDeleted(thread_id)) return
       told.add(id)
-      const title = findThread(thread_id)?.title || texts.untitled
-      const open = () => void navigate(`/chat/${thread_id}`)
-      toast(status === 'failed' ? texts.failed(shorten(title)) : texts.finished(shorten(title)), {
-        tone: status === 'failed' ? 'danger' : 'plain',
-        action: { label: texts.open, run: open },
+      const failed = status === 'failed'
+      const name = shorten(title || texts.untitled)
+      toast(failed ? texts.failed(name) : texts.finished(name), {
+        tone: failed ? 'danger' : 'plain',
+        action: { label: texts.open, run: () => void navigate(`/chat/${thread_id}`) },
       })
     }
     const stops = [
       live.on('message', ({ message }) => {
         if (!hasEnded(message)) return
-        if (findThread(message.thread_id)?.title !== '') say(message)
-        else {
-          const later = () => say(message)
-          untitled.set(message.thread_id, { say: later, timer: setTimeout(later, titleMs) })
-        }
+        const title = findThread(message.thread_id)?.title
+        if (title) say(message, title)
+        else
+          untitled.set(message.thread_id, {
+            message,
+            timer: setTimeout(() => say(message, findThread(message.thread_id)?.title), titleMs),
+          })
       }),
       live.on('thread', ({ thread }) => {
         const waiting = thread && untitled.get(thread.id)
         if (!waiting || thread.title === '') return
         clearTimeout(waiting.timer)
-        waiting.say()
+        say(waiting.message, thread.title)
       }),
     ]
     return () => {

@@ -1,0 +1,275 @@
+import type { Locator, Page, WebSocket } from '@playwright/test'
+import { openSkills } from './support/skills'
+import { expect, test } from './support/test'
+
+/** The thread list of a page. */
+const threads = (page: Page): Locator => page.getByRole('navigation', { name: 'スレッド' })
+
+const entry = (page: Page, name: string | RegExp): Locator => threads(page).getByRole('link', { name })
+
+async function choose(page: Page, title: string, action: string): Promise<void> {
+  await entry(page, title).hover()
+  await threads(page)
+    .getByRole('button', { name: `「${title}」の操作` })
+    .click()
+  await page.getByRole('menuitem', { name: action }).click()
+}
+
+/** How many live lines these pages have open. */
+function watchLines(pages: readonly Page[]): () => number {
+  const lines: { page: Page; line: WebSocket }[] = []
+  for (const page of pages) page.on('websocket', (line) => lines.push({ page, line }))
+  return () =>
+    lines.filter(({ page, line }) => line.url().endsWith('/v1/live') && !line.isClosed() && !page.isClosed())
+      .length
+}
+
+test.describe('two devices', () => {
+  test('show the same threads: made, renamed, deleted', async ({ page, device, account }) => {
+    await account.reset()
+    const other = await device()
+    await openSkills(page)
+    await openSkills(other)
+    await expect(threads(other).getByText('スレッドはまだありません。')).toBeVisible()
+
+    await account.newThread('汎用チャット', '引っ越しの手順')
+    await account.newThread('汎用チャット', '会議の準備')
+    for (const each of [page, other])
+      await expect(threads(each).getByRole('link')).toHaveText(['会議の準備', '引っ越しの手順'])
+
+    await choose(page, '引っ越しの手順', '名前を変更')
+    await page.getByRole('textbox', { name: 'スレッドの名前' }).fill('事務所の引っ越し')
+    await page.keyboard.press('Enter')
+    await expect(entry(other, '事務所の引っ越し')).toBeVisible()
+
+    await choose(other, '会議の準備', '削除')
+    await other.reload()
+    await expect(threads(page).getByRole('link')).toHaveText(['事務所の引っ越し'])
+  })
+
+  test('show that an answer is being written, and one says when it is finished', async ({
+    chat,
+    device,
+    account,
+    model,
+    question,
+  }) => {
+    await account.reset()
+    model.script(question, { chars: 200, title: '夏の行事' })
+    const middle = model.pause(question, 20)
+    const other = await device()
+    await openSkills(other)
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    await expect(threads(other).getByRole('link')).toContainText('回答を書いています')
+    middle.release()
+    await expect(entry(other, '夏の行事')).toBeVisible()
+    const toast = other.getByRole('status').filter({ hasText: '『夏の行事』の回答が完了しました。' })
+    await expect(toast).toBeVisible()
+    await expect(threads(other).getByRole('link')).not.toContainText('回答を書いています')
+    // Who looks at the thread needs no telling.
+    await chat.finished()
+    await expect(chat.page.getByText('の回答が完了しました')).toHaveCount(0)
+
+    await toast.getByRole('button', { name: '開く' }).click()
+    const there = chat.in(other)
+    await there.finished()
+    expect(await there.threadId()).toBe(await chat.threadId())
+  })
+
+  test('say when an answer has failed in a thread that is not open', async ({
+    page,
+    account,
+    model,
+    question,
+  }) => {
+    await account.reset()
+    const thread = await account.newThread('汎用チャット', '秋の研修')
+    model.script(question, { text: 'この答えは途中で終わります。', fail: 'error', fail_after: 5 })
+    await openSkills(page)
+    await expect(entry(page, '秋の研修')).toBeVisible()
+    await account.ask(thread.id, question)
+    await expect(
+      page.getByRole('alert').filter({ hasText: '『秋の研修』の回答を作成できませんでした。' }),
+    ).toBeVisible()
+  })
+
+  test('with a thread open show what is asked and answered on the other, as it is written', async ({
+    chat,
+    device,
+    account,
+    model,
+    question,
+  }) => {
+    const thread = await account.newThread('汎用チャット', '二つの画面')
+    const answer = { chars: 900, seed: 5, tokens_per_second: 200 }
+    model.script(question, answer)
+    const middle = model.pause(question, 120)
+    const path = `/home/skill/${thread.skill.id}/chat/${thread.id}`
+    const other = chat.in(await device())
+    await other.page.goto(path)
+    await expect(other.composer).toBeVisible()
+    await chat.page.goto(path)
+    await chat.ask(question)
+    await middle.reached
+    await expect(other.questions.last()).toContainText(question)
+    await expect(other.answer).toHaveAttribute('aria-busy', 'true')
+    await expect.poll(() => other.shown()).toBeGreaterThan(100)
+    middle.release()
+    for (const place of [chat, other]) await place.finished()
+    expect(await other.copied()).toBe(await model.text(answer))
+    expect(model.asked(question)).toBe(1)
+
+    // What is rated or asked again on one is so on the other.
+    await chat.answer.getByRole('button', { name: '良い回答', exact: true }).click()
+    await expect(other.answer.getByRole('button', { name: '良い回答', exact: true })).toHaveAttribute(
+      'aria-pressed',
+      'true',
+    )
+    model.script(question, { text: '作り直した答えです。' })
+    await chat.answer.getByRole('button', { name: '回答を作り直す' }).click()
+    await expect(other.answer).toContainText('作り直した答えです。')
+    await expect(other.turns).toHaveCount(2)
+  })
+
+  test('leave an open thread that the other has deleted, and keep what was being typed', async ({
+    chat,
+    device,
+    account,
+  }) => {
+    await account.reset()
+    const thread = await account.newThread('汎用チャット', '消えるスレッド')
+    const other = chat.in(await device())
+    await other.page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+    await other.composer.fill('書きかけの文章')
+    await account.call('DELETE', `/v1/thread/${thread.id}`)
+    await expect(other.page.getByText('このスレッドは削除されました。')).toBeVisible()
+    await expect(other.page).toHaveURL(new RegExp(`/home/skill/${thread.skill.id}$`))
+    await expect(other.composer).toHaveValue('書きかけの文章')
+    await expect(threads(other.page).getByText('スレッドはまだありません。')).toBeVisible()
+  })
+})
+
+test.describe('the tabs of a browser', () => {
+  test('share one line, which another one takes over when its tab is closed', async ({
+    context,
+    account,
+  }) => {
+    await account.reset()
+    const tabs = await Promise.all([1, 2, 3].map(() => context.newPage()))
+    const lines = watchLines(tabs)
+    for (const tab of tabs) await openSkills(tab)
+    await account.newThread('汎用チャット', '一本の線')
+    for (const tab of tabs) await expect(entry(tab, '一本の線')).toBeVisible()
+    expect(lines()).toBe(1)
+
+    const left = tabs.slice(1)
+    await tabs[0]?.close()
+    await expect.poll(lines).toBe(1)
+    await account.newThread('汎用チャット', '次の線')
+    for (const tab of left) await expect(entry(tab, '次の線')).toBeVisible()
+    expect(lines()).toBe(1)
+  })
+
+  test('are up to date again after a restart of the server', async ({ context, device, account, server }) => {
+    await account.reset()
+    const thread = await account.newThread('汎用チャット', '前からある話')
+    const tabs = [await context.newPage(), await context.newPage(), await device()]
+    for (const tab of tabs) {
+      await openSkills(tab)
+      await expect(entry(tab, '前からある話')).toBeVisible()
+    }
+    await server.kill()
+    await server.resume()
+    await account.call('PUT', `/v1/thread/${thread.id}`, { title: '再開後の話' })
+    await account.newThread('汎用チャット', '新しい話')
+    for (const tab of tabs)
+      await expect(threads(tab).getByRole('link')).toHaveText(['新しい話', '再開後の話'])
+    await account.newThread('汎用チャット', 'その後の話')
+    for (const tab of tabs) await expect(entry(tab, 'その後の話')).toBeVisible()
+  })
+
+  test('R17: seven tabs ask at once, and all see their answers', async ({
+    chat,
+    context,
+    account,
+    model,
+    question,
+  }) => {
+    test.slow()
+    await account.reset()
+    const places = []
+    for (let i = 0; i < 7; i++) places.push(chat.in(await context.newPage()))
+    for (const place of places) await place.open()
+    const questions = places.map((_, i) => `${question}${'①②③④⑤⑥⑦'[i]}`)
+    const answers = questions.map((_, i) => ({ chars: 400, seed: i, tokens_per_second: 400 }))
+    const pauses = questions.map((each) => model.pause(each, 60))
+    for (const [i, each] of questions.entries()) model.script(each, answers[i] ?? {})
+    for (const [i, place] of places.entries()) await place.ask(questions[i] ?? '')
+    // All are being written, those that have no stream too.
+    for (const pause of pauses) await pause.reached
+
+    // Ordinary calls have room meanwhile.
+    const eighth = await context.newPage()
+    await openSkills(eighth)
+    await expect(threads(eighth).getByRole('link')).toHaveCount(7)
+    await eighth.close()
+
+    for (const pause of pauses) pause.release()
+    for (const [i, place] of places.entries()) {
+      await place.finished()
+      const stored = (await account.messages(await place.threadId())).at(-1)
+      expect(stored?.content).toBe(await model.text(answers[i] ?? {}))
+      expect(await place.copied()).toBe(stored?.content)
+      expect(model.asked(questions[i] ?? '')).toBe(1)
+    }
+  })
+})
+
+test.describe('a server that has too much to do', () => {
+  const busy = (seconds: number) => ({
+    status: 503,
+    headers: { 'Retry-After': String(seconds) },
+    contentType: 'application/problem+json',
+    json: {
+      type: 'about:blank',
+      title: 'Service Unavailable',
+      status: 503,
+      code: 'overloaded',
+      detail: '混雑',
+    },
+  })
+
+  test('is asked again by itself, and the question is told once', async ({ chat, page, model, question }) => {
+    model.script(question, { text: 'お待たせしました。' })
+    let refusals = 0
+    await page.route('**/v1/message/stream', (route) =>
+      refusals++ === 0 ? route.fulfill(busy(3)) : route.continue(),
+    )
+    await chat.open()
+    await chat.ask(question)
+    await expect(page.getByText(/ただいま混み合っています。\d秒後に自動で送り直します。/)).toBeVisible()
+    await chat.finished()
+    await expect(chat.answer).toContainText('お待たせしました。')
+    await expect(page.getByText('ただいま混み合っています')).toHaveCount(0)
+    expect(model.asked(question)).toBe(1)
+  })
+
+  test('that wants too much patience gives the question back', async ({ chat, page, model, question }) => {
+    model.script(question, { text: 'お待たせしました。' })
+    let refusals = 0
+    await page.route('**/v1/message/stream', (route) =>
+      refusals++ === 0 ? route.fulfill(busy(60)) : route.continue(),
+    )
+    await chat.open()
+    await chat.composer.fill(question)
+    await chat.composer.press('Enter')
+    const alert = page.getByRole('alert').filter({ hasText: 'ただいま混み合っています。60秒ほど待ってから' })
+    await expect(alert).toBeVisible()
+    await expect(chat.composer).toHaveValue(question)
+    await alert.getByRole('button', { name: 'やり直す' }).click()
+    await chat.finished()
+    await expect(chat.questions).toHaveCount(1)
+  })
+})
