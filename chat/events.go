@@ -40,28 +40,31 @@ func (s *Service) tellBegun(g *generation, b Begun) {
 	close(g.told)
 }
 
-// tellEnded tells how an answer that was stored ended. It belongs to the generation's goroutine, at a time when nobody
-// waits for it.
-func (s *Service) tellEnded(g *generation) {
-	if s.events == (noEvents{}) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
-	defer cancel()
-	if message, err := s.store.FindMessage(ctx, g.owner, g.answer.ID); err == nil {
-		s.events.MessageChanged(g.owner, message)
-	}
-	s.tellThread(g)
+// tellEnded tells how an answer that was stored ended. It reads the records, at a time when nobody waits for it. What
+// cannot be read, the tabs find out when they look next.
+func (s *Service) tellEnded(ctx context.Context, owner Owner, answer Message) {
+	s.tellMessage(ctx, owner, answer.ID)
+	s.tellThread(ctx, owner, answer.ThreadID)
 }
 
-// tellThread tells what the generation's thread is now. If it cannot be read, the tabs find out when they look next.
-func (s *Service) tellThread(g *generation) {
+func (s *Service) tellMessage(ctx context.Context, owner Owner, id uuid.UUID) {
 	if s.events == (noEvents{}) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	if thread, err := s.store.FindThread(ctx, g.owner, g.threadID); err == nil {
-		s.events.ThreadChanged(g.owner, thread)
+	if message, err := s.store.FindMessage(ctx, owner, id); err == nil {
+		s.events.MessageChanged(owner, message)
+	}
+}
+
+func (s *Service) tellThread(ctx context.Context, owner Owner, id uuid.UUID) {
+	if s.events == (noEvents{}) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	if thread, err := s.store.FindThread(ctx, owner, id); err == nil {
+		s.events.ThreadChanged(owner, thread)
 	}
 }

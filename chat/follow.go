@@ -32,7 +32,7 @@ func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) 
 }
 
 func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment, error) {
-	message, err := s.store.FindMessage(ctx, owner, messageID)
+	message, err := s.find(ctx, owner, messageID)
 	if err == nil && message.Role != RoleAssistant {
 		err = ErrNoMessage
 	}
@@ -44,7 +44,7 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	}
 	if !message.Status.Terminal() {
 		// It may have ended, and left the hub, since it was read: the hub is left after the answer is stored.
-		if message, err = s.store.FindMessage(ctx, owner, messageID); err != nil {
+		if message, err = s.find(ctx, owner, messageID); err != nil {
 			return Attachment{}, err
 		}
 	}
@@ -75,35 +75,54 @@ func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Atta
 // WaitFor returns the exchange that an answer belongs to once it is complete. If this server stops before, the error has
 // the code fault.Unavailable: the same request, made again, finds the answer elsewhere.
 func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
+	leave := func() {}
+	defer func() { leave() }()
 	for !exchange.Answer.Status.Terminal() {
 		attachment, err := s.Attach(ctx, owner, exchange.Answer.ID)
 		if err != nil {
 			return Exchange{}, err
 		}
-		if attachment.Text != nil {
-			err = attachment.Text.WaitClosed(ctx)
-		} else {
-			select {
-			case <-attachment.Opened:
-			case <-time.After(attachment.Patience):
-			case <-s.root.Done(): // Another server may have it in a moment.
-				err = s.refusal(RefusedStopping)
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-		}
-		attachment.Leave()
-		if fault.CodeOf(err) == fault.Unavailable {
+		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
+		leave = attachment.Leave
+		if err = s.await(ctx, attachment); err != nil {
 			return Exchange{}, err
 		}
-		if err != nil {
-			return Exchange{}, fault.Wrap(err, fault.Canceled, "接続が切れました。")
-		}
-		if exchange.Answer, err = s.store.FindMessage(ctx, owner, exchange.Answer.ID); err != nil {
+		if exchange.Answer, err = s.find(ctx, owner, exchange.Answer.ID); err != nil {
 			return Exchange{}, err
 		}
 	}
 	return exchange, nil
+}
+
+// await waits until it is worth looking for an answer again.
+func (s *Service) await(ctx context.Context, a Attachment) error {
+	if a.Text != nil {
+		if err := a.Text.WaitClosed(ctx); err != nil {
+			return fault.Wrap(err, fault.Canceled, "接続が切れました。")
+		}
+		return nil
+	}
+	patience := time.NewTimer(a.Patience)
+	defer patience.Stop()
+	select {
+	case <-a.Opened:
+	case <-patience.C:
+	case <-s.root.Done(): // Another server has it in a moment.
+		return refusal(RefusedStopping)
+	case <-ctx.Done():
+		return fault.Wrap(ctx.Err(), fault.Canceled, "接続が切れました。")
+	}
+	return nil
+}
+
+// readTimeout limits how long who follows an answer, which has no limit itself, waits for the database.
+const readTimeout = 5 * time.Second
+
+// find reads an answer, or says in time that it cannot be read.
+func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return s.store.FindMessage(ctx, owner, id)
 }
 
 // replay returns a complete answer as a text that can be watched.

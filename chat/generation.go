@@ -26,7 +26,7 @@ type job struct {
 	prompt   prompt
 	answer   Message // Id, thread, question and run.
 	since    time.Time
-	place    *place
+	place    *place // Belongs to the generation's goroutine once it runs; nil when it was left.
 }
 
 // generation is the writing of one answer by this server, from the question to the stored text. Its goroutine is owned
@@ -68,7 +68,7 @@ func (s *Service) launch(ctx context.Context, j job) (*generation, error) {
 		s.places.leave(j.place)
 		span.End()
 		endLife(errShutdown)
-		return nil, s.refusal(RefusedStopping)
+		return nil, refusal(RefusedStopping)
 	}
 	s.running[j.answer.ID] = g
 	s.jobs.Add(1)
@@ -81,7 +81,7 @@ func (s *Service) launch(ctx context.Context, j job) (*generation, error) {
 		defer endLife(nil)
 		defer context.AfterFunc(s.root, func() { endLife(errShutdown) })()
 		outcome, tokens := s.generate(own, g)
-		s.places.leave(j.place)
+		s.leavePlace(g)
 		s.mu.Lock()
 		if s.running[j.answer.ID] == g {
 			delete(s.running, j.answer.ID)
@@ -127,6 +127,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
 		attribute.Int("llm.output_tokens", o.OutputTokens))
+	s.leavePlace(g) // Whoever sees the end may ask again; the title is small.
 	s.finish(ctx, g, o)
 	switch {
 	case o.Failure != nil:
@@ -135,6 +136,14 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		return OutcomeStopped, o.OutputTokens
 	}
 	return OutcomeSuccess, o.OutputTokens
+}
+
+// leavePlace gives the generation's place to the next one, once.
+func (s *Service) leavePlace(g *generation) {
+	if g.place != nil {
+		s.places.leave(g.place)
+		g.place = nil
+	}
 }
 
 // ask has the model write the answer into the text.
@@ -216,11 +225,11 @@ func unknownFailure() *Failure {
 // has to be confirmed.
 func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
 	g.text.CloseText()
-	s.tellEnded(g)
+	s.tellEnded(g.life, g.owner, g.answer)
 	if !g.titled {
 		if title := s.title(ctx, g, o); title != "" {
 			g.text.PutTitle(title)
-			s.tellThread(g)
+			s.tellThread(g.life, g.owner, g.threadID)
 		}
 	}
 	answer := g.answer

@@ -147,7 +147,7 @@ func (s *Service) admit(person uuid.UUID) (*place, error) {
 		return taken, nil
 	}
 	s.metrics.Refused(refused)
-	return nil, s.refusal(refused)
+	return nil, refusal(refused)
 }
 
 // weighTexts looks how much memory the texts take that are being written, and followed. They grow slowly beside what they
@@ -159,7 +159,7 @@ func (s *Service) weighTexts() {
 
 // refusal is the error of a question that is turned away. Its time to come back is drawn at random, so that those who are
 // turned away together do not come back together.
-func (s *Service) refusal(reason string) error {
+func refusal(reason string) error {
 	err := fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	switch reason {
 	case RefusedStopping:

@@ -247,6 +247,10 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 	}
 	g.state.Store(writing)
 	g.stored <- true
-	s.jobs.Go(func() { s.tellBegun(g, b) })
+	if s.events == (noEvents{}) {
+		close(g.told)
+	} else {
+		s.jobs.Go(func() { s.tellBegun(g, b) }) // The client's first word does not wait for it.
+	}
 	return b.Exchange, nil
 }

@@ -224,11 +224,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 	if err := s.store.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
 		return err
 	}
-	if s.events != (noEvents{}) {
-		if message, err := s.store.FindMessage(ctx, owner, messageID); err == nil {
-			s.events.MessageChanged(owner, message)
-		}
-	}
+	s.tellMessage(ctx, owner, messageID)
 	return nil
 }
 

@@ -101,11 +101,17 @@ func (s *Service) watchOver() {
 
 // sweep takes over generations whose server has been silent for longer than lease, as many as can be run, and runs them.
 func (s *Service) sweep(ctx context.Context, lease time.Duration) {
+	for s.takeOver(ctx, lease) == takeOverBatch {
+	}
+}
+
+// takeOver takes over a batch of generations and returns how many of them run.
+func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	_, _, free := s.places.stats()
 	s.mu.Lock()
 	if s.stopping || free == 0 {
 		s.mu.Unlock()
-		return
+		return 0
 	}
 	held := make([]uuid.UUID, 0, len(s.running))
 	for id := range s.running {
@@ -119,27 +125,28 @@ func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 	jobs, err := s.store.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch))
 	if err != nil {
 		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
-		return
+		return 0
 	}
 	if len(jobs) > 0 {
 		s.metrics.TookOver(len(jobs))
 	}
+	resumed := 0
 	for _, j := range jobs {
 		if err := s.resume(ctx, j, began); err != nil {
 			// It stays this server's and unheld: a later sweep finds it again.
 			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", j.Answer.ID, "run", j.Run, "err", err)
+			continue
 		}
+		resumed++
 	}
+	return resumed
 }
 
 // resume runs a generation that was taken over, from the start and as the next run.
 func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
 	s.log.InfoContext(ctx, "taking over a generation", "message_id", j.Answer.ID, "thread_id", j.ThreadID, "run", j.Run)
 	if j.Run > maxRuns {
-		return s.store.EndGeneration(ctx, Outcome{
-			MessageID: j.Answer.ID, Run: j.Run, ServerID: s.serverID, Status: StatusFailed, FinishReason: FinishError,
-			Failure: unknownFailure(),
-		})
+		return s.condemn(ctx, j)
 	}
 	thread, err := s.store.FindThread(ctx, j.Owner, j.ThreadID)
 	if err != nil {
@@ -173,4 +180,16 @@ func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
 		g.cancel(errStopped)
 	}
 	return nil
+}
+
+// condemn ends an answer that has been begun too often.
+func (s *Service) condemn(ctx context.Context, j Job) error {
+	err := s.store.EndGeneration(ctx, Outcome{
+		MessageID: j.Answer.ID, Run: j.Run, ServerID: s.serverID, Status: StatusFailed, FinishReason: FinishError,
+		Failure: unknownFailure(),
+	})
+	if err == nil {
+		s.tellEnded(ctx, j.Owner, j.Answer)
+	}
+	return err
 }
