@@ -37,9 +37,13 @@ test: build browser
 browser:
     @scripts/browser
 
-# Measure against the goals and the peers; --quick takes a minute, --json FILE keeps every round, --only NAMES a part.
+# Measure against the goals and the peers; --quick takes two minutes, --json FILE keeps every round, --only NAMES a part.
 bench *args: build browser
     @scripts/bench {{ args }}
+
+# Put load on a running server; without arguments it says how. See docs/benchmarks.md.
+loadgen *args:
+    @go run ./cmd/loadgen {{ args }}
 
 # Format everything.
 fmt:

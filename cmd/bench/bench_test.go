@@ -152,6 +152,19 @@ func TestEverySystemAnswers(t *testing.T) {
 	}
 }
 
+func TestTwoServersDeliverTheText(t *testing.T) {
+	t.Parallel()
+	table, p := newTable("", "", ""), pace{streams: 3, perSecond: 20}
+	for _, way := range []string{sameServer, otherServer} {
+		if err := cross(t.Context(), newBench(t), table, way, p, 1); err != nil {
+			t.Fatal(err)
+		}
+		if wrong := table.worst(fmt.Sprintf(rowCrossLost, p.streams, p.perSecond), way); wrong != 0 {
+			t.Errorf("%s: %v tokens lost or twice", way, wrong)
+		}
+	}
+}
+
 func TestAnswerReaderKnowsTheClock(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Truncate(time.Microsecond)

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// ourHub is package stream as the API uses it.
+// ourHub is package stream as the API uses it, on one of its two paths.
 type ourHub struct {
 	hub    *stream.Hub
 	server *stream.Server

@@ -46,6 +46,7 @@ func sections() []section {
 		{"idle", measureIdle},
 		{"stalled", measureStalled},
 		{"resume", measureResume},
+		{"nats", measureNATS},
 		{"start", measureStart},
 		{"browser", measureBrowser},
 	}

@@ -55,10 +55,12 @@ type hub interface {
 }
 
 // newHub returns a system.
-func newHub(s spec) (hub, error) {
+func newHub(ctx context.Context, s spec) (hub, error) {
 	switch s.Name {
 	case ours, oursHTTP:
 		return newOurHub(s.Name == ours), nil
+	case bridged:
+		return newBridgedHub(ctx, s.NATS)
 	case r3labs:
 		return newR3labsHub(s.Replay), nil
 	case tmaxmax:
@@ -102,7 +104,10 @@ type peer struct {
 // when the load generator does.
 func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
 	client.RaiseFileLimit()
-	h, err := newHub(s)
+	if s.Name == natsServer {
+		return runNATS(in, out)
+	}
+	h, err := newHub(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func hostOf(url string) string {
 func raisedLimits(ctx context.Context, program string) ([]string, error) {
 	help, err := exec.CommandContext(ctx, program, "serve", "--help").Output()
 	var settings []string
-	for _, name := range []string{"TSUMUGI_MAX_STREAMS_PER_USER", "TSUMUGI_MAX_GENERATIONS", "TSUMUGI_MAX_STREAMS"} {
+	for _, name := range []string{"TSUMUGI_MAX_STREAMS_PER_USER", "TSUMUGI_MAX_GENERATIONS_PER_USER", "TSUMUGI_MAX_GENERATIONS"} {
 		if bytes.Contains(help, []byte("$"+name)) {
 			settings = append(settings, name+"=20000")
 		}

@@ -41,7 +41,7 @@ func newLeanChat(provider string) (asker, error) {
 	if err != nil {
 		return asker{}, err
 	}
-	server := stream.NewServer(stream.Config{})
+	server := stream.NewServer(stream.Config{Fast: true})
 	return asker{func(w http.ResponseWriter, r *http.Request) {
 		question, err := readPrompt(w, r)
 		if err != nil {

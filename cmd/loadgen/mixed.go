@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// mixedTokens is the length of an answer.
+const mixedTokens = 150
+
+// mixed has people do all that people do, for a time, and looks whether the server's memory and goroutines stay.
+func mixed(ctx context.Context, l *load) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.say("chatting")
+	end := time.Now().Add(l.duration)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failed []error
+	turns := 0
+	for i := range l.chats {
+		all.Go(func() {
+			// One after the other, so that not all do the same at the same time.
+			err := sleep(ctx, 3*time.Second*time.Duration(i)/time.Duration(l.chats))
+			for err == nil && time.Now().Before(end) {
+				if err = l.turn(ctx); err == nil {
+					mu.Lock()
+					turns++
+					mu.Unlock()
+				}
+			}
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, err)
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	l.report.add("questions", float64(turns))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flat("memory of the server, MB", 20, func(s sample) float64 { return s.memory })
+	l.flat("goroutines of the server", 100, func(s sample) float64 { return s.goroutines })
+	return errors.Join(failed...)
+}
+
+// turn is a question with what somebody does while it is answered.
+func (l *load) turn(ctx context.Context) error {
+	a, err := l.ask(ctx, script(mixedTokens, l.rate, rand.IntN(200))) //nolint:gosec // A load, no secret.
+	if err != nil {
+		return err
+	}
+	every := time.Duration(float64(time.Second) / l.rate)
+	length := mixedTokens * every
+	tabs := []*watch{
+		{load: l, asked: a, answer: newAnswer(&l.stats, every)},
+		{load: l, asked: a, answer: newAnswer(&l.stats, every)},
+	}
+	var watching sync.WaitGroup
+	for i, tab := range tabs {
+		watching.Go(func() {
+			if sleep(ctx, length*time.Duration(i)/4) == nil {
+				tab.run(ctx)
+			}
+		})
+	}
+	dice := rand.IntN(8)             //nolint:gosec // The same.
+	err = sleep(ctx, rand.N(length)) //nolint:gosec // The same.
+	switch {
+	case err != nil:
+	case dice < 2:
+		tabs[0].cut()
+	case dice == 2:
+		err = l.stop(ctx, a)
+	default:
+		err = errors.Join(
+			l.session.Call(ctx, http.MethodGet, "/v1/thread", nil, nil),
+			l.session.Call(ctx, http.MethodGet, "/v1/message?thread_id="+a.thread, nil, nil))
+	}
+	watching.Wait()
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return err
+	}
+	if err = l.compare(ctx, tabs); err != nil || dice == 7 {
+		return err
+	}
+	return l.session.Call(ctx, http.MethodDelete, "/v1/thread/"+a.thread, nil, nil)
+}
+
+// flat compares a quantity in the second quarter of the time with the last one: the first is for warming up. It belongs to
+// holders of mu.
+func (l *load) flat(name string, allowance float64, of func(sample) float64) {
+	n := len(l.measured)
+	median := func(samples []sample) float64 {
+		values := make([]float64, len(samples))
+		for i, s := range samples {
+			values[i] = of(s)
+		}
+		slices.Sort(values)
+		return values[len(values)/2]
+	}
+	if n < 8 || of(l.measured[0]) == 0 {
+		return // Too short, or not to be had.
+	}
+	early, late := median(l.measured[n/4:n/2]), median(l.measured[n*3/4:])
+	l.report.add(name+", second quarter", early)
+	l.report.add(name+", last quarter", late)
+	if late > early*1.2+allowance {
+		l.report.fail("%s has grown from %.0f to %.0f", name, early, late)
+	}
+}
