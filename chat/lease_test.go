@@ -22,6 +22,9 @@ type heldUp struct {
 	ends atomic.Int32
 	away atomic.Bool // Renewals fail.
 
+	// broken says that the renewal which was under way when the server was held up fails afterwards, its time being up.
+	broken bool
+
 	mu   sync.Mutex
 	gate chan struct{} // Guarded by mu. Renewals wait for it; nil while the server runs.
 	at   chan struct{} // Guarded by mu. Closed when a renewal waits.
@@ -38,6 +41,11 @@ func (s *heldUp) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (cha
 	s.mu.Unlock()
 	if gate != nil {
 		<-gate
+		if s.broken {
+			<-ctx.Done()
+			<-time.After(1200 * time.Millisecond) // No signal tells of it: it is how long the server was held up.
+			return chat.Renewal{}, ctx.Err()
+		}
 		ctx = context.WithoutCancel(ctx)
 	}
 	if s.away.Load() {
@@ -86,8 +94,17 @@ func quick() chat.Config {
 // when it goes on is neither published nor stored.
 func TestR20_FencedServerPublishesNothing(t *testing.T) {
 	t.Parallel()
+	for name, broken := range map[string]bool{"its heartbeat comes through": false, "its heartbeat fails": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testFencing(t, broken)
+		})
+	}
+}
+
+func testFencing(t *testing.T, broken bool) {
 	f := newFixture(t, nil)
-	db, model := &heldUp{Store: f.db}, llmtest.NewLive()
+	db, model := &heldUp{Store: f.db, broken: broken}, llmtest.NewLive()
 	slow := f.start(model, db, quick())
 	exchange := f.sendTo(slow, f.question("止まる"))
 	call := model.Next(t)
