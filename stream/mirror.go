@@ -6,7 +6,9 @@ import (
 	"time"
 )
 
-// mirror follows the text of a message that another server writes, for all who are interested in it here.
+// mirror follows the text of a message that another server writes, for all who are interested in it here. The text is made
+// known once it has all that the log had: a client that comes back from another server has most of that, and would be told
+// to forget it by a text that has not.
 type mirror struct {
 	messageID string
 	cancel    context.CancelFunc
@@ -40,9 +42,8 @@ func (h *Hub) follow(ctx context.Context, m *mirror) {
 	for {
 		began := time.Now()
 		following, again := context.WithCancel(ctx)
-		err := h.cfg.Transport.Follow(following, m.messageID, func(entry []byte) {
-			h.counters.received.Add(1)
-			if err := h.take(m, entry); err != nil {
+		err := h.cfg.Transport.Follow(following, m.messageID, func(entry []byte, more bool) {
+			if err := h.take(m, entry, more); err != nil {
 				h.cfg.Logger.Warn("following a text failed, beginning again", "message_id", m.messageID, "err", err)
 				again()
 			}
@@ -64,31 +65,40 @@ func (h *Hub) follow(ctx context.Context, m *mirror) {
 }
 
 // take applies an entry. After an error the mirror has no text: what was lost is to be read again.
-func (h *Hub) take(m *mirror, entry []byte) error {
-	u, err := ParseUpdate(entry)
-	if err == nil && u.Head != nil && u.Head.MessageID != m.messageID {
-		err = errEntry
-	}
-	if err == nil {
-		text := h.mirrored(m, u)
-		if text == nil {
-			return nil
-		}
-		if err = text.Apply(u); err == nil {
-			return nil
-		}
-	}
-	h.counters.holes.Add(1)
+func (h *Hub) take(m *mirror, entry []byte, more bool) error {
+	err := h.apply(m, entry)
 	h.mu.Lock()
 	text := m.text
-	m.text = nil
-	h.forget(text)
+	if err != nil {
+		m.text = nil
+		h.forget(text)
+	} else if i := h.interests[m.messageID]; !more && text != nil && i != nil && i.mirror == m && h.texts[m.messageID] == nil {
+		h.know(text)
+	}
 	h.mu.Unlock()
-	abandon(text)
+	if err != nil {
+		h.counters.holes.Add(1)
+		abandon(text)
+	}
 	return err
 }
 
-// mirrored returns the text that an update belongs to: that of the newest run, which is opened if this is the run's first.
+func (h *Hub) apply(m *mirror, entry []byte) error {
+	if entry == nil {
+		return nil
+	}
+	h.counters.received.Add(1)
+	u, err := ParseUpdate(entry)
+	if err != nil || (u.Head != nil && u.Head.MessageID != m.messageID) {
+		return errEntry
+	}
+	if text := h.mirrored(m, u); text != nil {
+		return text.Apply(u)
+	}
+	return nil
+}
+
+// mirrored returns the text that an update belongs to: that of the newest run, which is begun if this is the run's first.
 // It returns nil if there is none.
 func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	var earlier *Text
@@ -104,7 +114,6 @@ func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	}
 	if m.text == nil && u.Head != nil {
 		m.text = NewText(*u.Head)
-		h.know(m.text)
 	}
 	return m.text
 }

@@ -12,10 +12,11 @@ type Transport interface {
 	Writer(messageID string, run int) LogWriter
 
 	// Follow calls deliver with every entry of a message's log, from the first of the oldest run that is kept, in order and
-	// whatever server wrote it, and goes on with new ones until ctx ends. When entries were lost meanwhile, it begins again
-	// from the first one: entries are idempotent. deliver is called from one goroutine, and keeps the entry; no call comes
-	// after Follow has returned, which it does with the context's error.
-	Follow(ctx context.Context, messageID string, deliver func(entry []byte)) error
+	// whatever server wrote it, and goes on with new ones until ctx ends. more says that others follow at once; an entry of
+	// nil says nothing but that none do. When entries were lost meanwhile, it begins again from the first one: entries are
+	// idempotent. deliver is called from one goroutine, and keeps the entry; no call comes after Follow has returned, which it
+	// does with the context's error.
+	Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error
 
 	// Publish tells every other server of an event. It is not stored: a server that cannot be reached misses it.
 	Publish(topic string, event []byte)

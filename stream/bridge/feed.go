@@ -4,12 +4,17 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 )
 
 // feedBuffer is how many events may wait for their receiver.
 const feedBuffer = 8192
+
+// settle is how long after a reconnection it is told that events were missed: until then, nodes that have not yet heard of the
+// new subscription may still let events go by.
+const settle = 200 * time.Millisecond
 
 // token makes any string one token of a subject.
 func token(s string) string { return "t" + base64.RawURLEncoding.EncodeToString([]byte(s)) }
@@ -46,6 +51,9 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 	ending, over := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(over)
+		settled := time.NewTimer(settle)
+		settled.Stop()
+		defer settled.Stop()
 		for {
 			select {
 			case msg := <-messages:
@@ -53,6 +61,8 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 					receive(topic, msg.Data)
 				}
 			case <-resync:
+				settled.Reset(settle)
+			case <-settled.C:
 				missed()
 			case <-ending:
 				return

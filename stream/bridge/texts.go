@@ -164,7 +164,7 @@ func (b *Bridge) purge(e ended) error {
 }
 
 // Follow calls deliver with a message's entries. See stream.Transport.
-func (b *Bridge) Follow(ctx context.Context, messageID string, deliver func(entry []byte)) error {
+func (b *Bridge) Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error {
 	pause := 100 * time.Millisecond
 	for {
 		began := time.Now()
@@ -193,7 +193,7 @@ var (
 
 // follow delivers from the first entry that is kept until one is lost on the way, or NATS says nothing any more. NATS pushes
 // them through a consumer that is this call's own, numbers them, and says when it is idle which number it is at.
-func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry []byte)) error {
+func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry []byte, more bool)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	inbox := b.nc.NewInbox()
@@ -210,7 +210,7 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 	if err := b.consume(ctx, subject, inbox); err != nil {
 		return err
 	}
-	for received := uint64(0); ; {
+	for received, more := uint64(0), false; ; {
 		msg, err := b.next(ctx, sub)
 		if err != nil {
 			return err
@@ -219,7 +219,10 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 			if last := msg.Header.Get("Nats-Last-Consumer"); last != "" && last != strconv.FormatUint(received, 10) {
 				return errGap
 			}
-			b.allowMore(msg)
+			if b.allowMore(msg); more {
+				more = false
+				deliver(nil, false)
+			}
 			continue
 		}
 		meta, err := msg.Metadata()
@@ -229,7 +232,8 @@ func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry 
 		if received++; meta.Sequence.Consumer != received {
 			return errGap
 		}
-		deliver(msg.Data)
+		more = meta.NumPending > 0
+		deliver(msg.Data, more)
 	}
 }
 

@@ -171,7 +171,7 @@ func (w *writer) Append(_ context.Context, data []byte) error {
 func (w *writer) Close() {}
 
 // Follow is stream.Transport's.
-func (d *Node) Follow(ctx context.Context, messageID string, deliver func([]byte)) error {
+func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry []byte, more bool)) error {
 	n := d.network
 	n.mu.Lock()
 	d.followers++
@@ -197,11 +197,11 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func([]byte
 			}
 		}
 		n.mu.Unlock()
-		for _, e := range fresh {
+		for i, e := range fresh {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			deliver(e.data)
+			deliver(e.data, i < len(fresh)-1)
 			seen = e.sequence
 		}
 		if len(fresh) > 0 {

@@ -485,6 +485,7 @@ func testFeed(t *testing.T, w World) {
 	defer s.Leave()
 	own := w.Writer.Feed.Subscribe(topic)
 	defer own.Leave()
+	reach(ctx, t, w)
 	for i := range 200 {
 		w.Writer.Feed.Publish("user/another", []byte("x"))
 		w.Writer.Feed.Publish(topic, fmt.Appendf(nil, "%d", i))
@@ -495,6 +496,27 @@ func testFeed(t *testing.T, w World) {
 			if err != nil || string(event) != fmt.Sprint(i) {
 				t.Fatalf("event %d: %q, %v", i, event, err)
 			}
+		}
+	}
+}
+
+// reach returns once the reader's server receives the events of the writer's: a new subscription takes a moment to be known
+// everywhere.
+func reach(ctx context.Context, t *testing.T, w World) {
+	t.Helper()
+	topic := head().MessageID
+	s := w.Reader.Feed.Subscribe(topic)
+	defer s.Leave()
+	for {
+		w.Writer.Feed.Publish(topic, []byte("hello"))
+		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		_, err := s.Next(short)
+		cancel()
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatal("events do not reach the other server")
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package bridgetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -155,11 +156,11 @@ func (c *Cluster) Shutdown() {
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := listen()
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close()
+		defer func() { _ = l.Close() }()
 		addr, ok := l.Addr().(*net.TCPAddr)
 		if !ok {
 			return nil, errors.New("bridgetest: no TCP address")
@@ -167,4 +168,9 @@ func freePorts(n int) ([]int, error) {
 		ports = append(ports, addr.Port)
 	}
 	return ports, nil
+}
+
+// listen listens on a port that the system chooses.
+func listen() (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 }

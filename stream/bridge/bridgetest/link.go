@@ -1,6 +1,7 @@
 package bridgetest
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/url"
@@ -26,14 +27,14 @@ func NewLink(t testing.TB, target string) *Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := listen()
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := &Link{listener: listener, target: u.Host, conns: make(map[net.Conn]struct{})}
 	l.work.Go(l.accept)
 	t.Cleanup(func() {
-		listener.Close()
+		_ = listener.Close()
 		l.Cut()
 		l.work.Wait()
 	})
@@ -49,7 +50,7 @@ func (l *Link) Cut() {
 	defer l.mu.Unlock()
 	l.cut = true
 	for c := range l.conns {
-		c.Close()
+		_ = c.Close()
 	}
 }
 
@@ -66,11 +67,11 @@ func (l *Link) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", l.target)
+		server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", l.target)
 		if err != nil || !l.keep(client, server) {
-			client.Close()
+			_ = client.Close()
 			if err == nil {
-				server.Close()
+				_ = server.Close()
 			}
 			continue
 		}
@@ -96,7 +97,7 @@ func (l *Link) pass(to, from net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range []net.Conn{to, from} {
-		c.Close()
+		_ = c.Close()
 		delete(l.conns, c)
 	}
 }

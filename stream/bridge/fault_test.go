@@ -1,0 +1,252 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/bridge"
+	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+)
+
+var head = stream.Head{MessageID: "0190f3c2", Run: 1}
+
+var finished = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
+
+// reading reads a message to its end in the background. seen returns once some of its text was seen.
+func reading(t *testing.T, hub *stream.Hub) (seen, done func() *streamtest.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	c := &streamtest.Client{}
+	first, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer cancel()
+		defer close(over)
+		var once sync.Once
+		err := c.Follow(ctx, hub, head.MessageID, func(c *streamtest.Client) bool {
+			if c.Text != "" {
+				once.Do(func() { close(first) })
+			}
+			return false
+		})
+		if err != nil {
+			t.Error(err)
+			once.Do(func() { close(first) })
+		}
+	}()
+	wait := func(c2 <-chan struct{}) func() *streamtest.Client {
+		return func() *streamtest.Client {
+			<-c2
+			return c
+		}
+	}
+	return wait(first), wait(over)
+}
+
+// TestR30_TheLeaderDiesMidAnswer: the node that leads the stream is killed, and then started again without its memory.
+func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
+	t.Parallel()
+	nodes := bridgetest.NewCluster(t, 3)
+	writer, reader := serve(t, connect(t, nodes.URLs(0))), serve(t, connect(t, nodes.URLs(1)))
+	text := writer.Hub.Open(head)
+	text.AppendText("はじめ。")
+	seen, done := reading(t, reader.Hub)
+	seen()
+	leader := nodes.Leader(bridge.StreamName)
+	nodes.Stop(leader)
+	text.AppendText(strings.Repeat("一台がいない間。", 1000))
+	nodes.Restart(t, leader)
+	text.AppendText("おわり。")
+	text.Finish(finished)
+	if c := done(); c.Text != text.Text() || c.Resets > 0 {
+		t.Errorf("%d bytes of %d, %d resets", len(c.Text), len(text.Text()), c.Resets)
+	}
+}
+
+// TestR30_TheOnlyNodeIsRestarted: it comes back without the stream. Who writes tells all again, who reads begins again.
+func TestR30_TheOnlyNodeIsRestarted(t *testing.T) {
+	t.Parallel()
+	nodes := bridgetest.NewCluster(t, 1)
+	writer, reader := serve(t, connect(t, nodes.URL(0))), serve(t, connect(t, nodes.URL(0)))
+	text := writer.Hub.Open(head)
+	text.AppendText("はじめ。")
+	seen, done := reading(t, reader.Hub)
+	seen()
+	nodes.Stop(0)
+	text.AppendText("一台もいない間。")
+	nodes.Restart(t, 0)
+	text.AppendText("おわり。")
+	late := serve(t, connect(t, nodes.URL(0)))
+	_, lateDone := reading(t, late.Hub)
+	text.Finish(finished)
+	for _, c := range []*streamtest.Client{done(), lateDone()} {
+		if c.Text != text.Text() || c.Resets > 0 {
+			t.Errorf("%d bytes of %d, %d resets", len(c.Text), len(text.Text()), c.Resets)
+		}
+	}
+}
+
+// TestServersStartAtTheSameTime: each makes the stream, and all find it.
+func TestServersStartAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2} {
+		nodes := bridgetest.NewCluster(t, n)
+		var starting sync.WaitGroup
+		for i := range 5 {
+			starting.Go(func() {
+				b, err := bridge.Connect(t.Context(), bridge.Config{URL: nodes.URL(i % n), MaxBytes: int64(1+i) << 20})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer b.Close()
+				w := b.Writer("m", 1+i)
+				defer w.Close()
+				if err := w.Append(t.Context(), []byte("x")); err != nil && !errors.Is(err, stream.ErrStale) {
+					t.Error(err)
+				}
+			})
+		}
+		starting.Wait()
+	}
+}
+
+func TestConnectGivesUp(t *testing.T) {
+	t.Parallel()
+	_, err := bridge.Connect(t.Context(), bridge.Config{URL: "nats://127.0.0.1:1", Patience: 300 * time.Millisecond})
+	if err == nil {
+		t.Error("connected to nobody")
+	}
+}
+
+// TestWriterIsFenced: whose turn it is, is decided by the log, whatever a server believes.
+func TestWriterIsFenced(t *testing.T) {
+	t.Parallel()
+	b := connect(t, cluster.URLs(0))
+	first, second := b.Writer("fenced", 1), b.Writer("fenced", 2)
+	for i, step := range []struct {
+		w    stream.LogWriter
+		want error
+	}{{first, nil}, {first, nil}, {second, nil}, {first, stream.ErrStale}, {second, nil}, {first, stream.ErrStale}, {b.Writer("fenced", 1), stream.ErrStale}} {
+		if err := step.w.Append(t.Context(), []byte{byte(i)}); !errors.Is(err, step.want) {
+			t.Fatalf("step %d: %v, want %v", i, err, step.want)
+		}
+	}
+	if got := entries(t, b, "fenced", 4); string(got) != "\x00\x01\x02\x04" {
+		t.Errorf("kept %v", got)
+	}
+}
+
+// entries returns the first bytes of a message's first n entries.
+func entries(t *testing.T, b *bridge.Bridge, messageID string, n int) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var got []byte
+	err := b.Follow(ctx, messageID, func(entry []byte, _ bool) {
+		if got = append(got, entry[0]); len(got) == n {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%d entries: %v", len(got), err)
+	}
+	return got
+}
+
+// TestWriterLearnsThatTheLogIsLost: what a run had written is purged behind its back, as it is when NATS loses its memory.
+func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
+	t.Parallel()
+	b := connect(t, cluster.URL(0))
+	texts, subject := texts(t), "tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte("lost"))
+	w := b.Writer("lost", 2)
+	for i, want := range []error{nil, stream.ErrLost, nil, stream.ErrLost} {
+		if err := w.Append(t.Context(), []byte{byte(i)}); !errors.Is(err, want) {
+			t.Fatalf("append %d: %v, want %v", i, err, want)
+		}
+		if want != nil {
+			continue
+		}
+		if err := texts.Purge(t.Context(), jetstream.WithPurgeSubject(subject)); err != nil {
+			t.Fatal(err)
+		}
+		if i == 2 { // A stale run has come in its place.
+			if err := b.Writer("lost", 1).Append(t.Context(), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestEndedRunIsForgotten: NATS keeps no text for longer than it is needed, and of a later run it forgets nothing.
+func TestEndedRunIsForgotten(t *testing.T) {
+	t.Parallel()
+	b, err := bridge.Connect(t.Context(), bridge.Config{URL: cluster.URL(0), Forget: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	first, second := b.Writer("ended", 1), b.Writer("ended", 2)
+	for _, w := range []stream.LogWriter{first, first, second} {
+		if err := w.Append(t.Context(), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first.Close()
+	left := uint64(3)
+	for texts := texts(t); left > 1; {
+		info, err := texts.Info(t.Context(), jetstream.WithSubjectFilter("tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte("ended"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = 0
+		for _, n := range info.State.Subjects {
+			left += n
+		}
+	}
+	if left != 1 {
+		t.Errorf("%d entries are left", left)
+	}
+}
+
+// texts returns the stream of texts as an operator sees it.
+func texts(t *testing.T) jetstream.Stream {
+	t.Helper()
+	nc, err := nats.Connect(cluster.URL(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), bridge.StreamName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestAnySubject: message ids and topics are strings of any kind.
+func TestAnySubject(t *testing.T) {
+	t.Parallel()
+	b := connect(t, cluster.URLs(0))
+	for _, id := range []string{"", "*", ">", "a.b", " ", "\r\n", "糸"} {
+		if err := b.Writer(id, 1).Append(t.Context(), []byte("x")); err != nil {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if got := entries(t, b, "*", 1); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}

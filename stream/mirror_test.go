@@ -1,0 +1,172 @@
+package stream_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+)
+
+// gappy is a transport that loses one entry of the first log that is followed through it.
+type gappy struct {
+	*streamtest.Node
+	lose  int // From 1.
+	count atomic.Int64
+}
+
+func (g *gappy) Follow(ctx context.Context, messageID string, deliver func([]byte, bool)) error {
+	return g.Node.Follow(ctx, messageID, func(entry []byte, more bool) {
+		if g.count.Add(1) != int64(g.lose) {
+			deliver(entry, more)
+		}
+	})
+}
+
+func TestR30_AHoleIsSeenAndMended(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := streamtest.NewNetwork()
+		writer := newServer(t, network.Node()).Hub
+		reader := newServer(t, &gappy{Node: network.Node(), lose: 3}).Hub
+		text := writer.Open(firstRun)
+		for range 5 {
+			text.AppendText("糸を")
+			synctest.Wait()
+		}
+		text.Finish(done)
+		c := readAll(t, reader)
+		if c.Text != strings.Repeat("糸を", 5) || c.Resets > 0 || reader.Stats().Holes != 1 {
+			t.Errorf("%q, %d resets, %+v", c.Text, c.Resets, reader.Stats())
+		}
+	})
+}
+
+// TestMirrorWithoutAStartHasNoText: the client waits, and whoever asked for it looks at the database.
+func TestMirrorWithoutAStartHasNoText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, _, hubs := joined(t, 2)
+		text := hubs[0].Open(firstRun)
+		for _, piece := range []string{"はじめ", "なか"} {
+			text.AppendText(piece)
+			synctest.Wait()
+		}
+		network.Forget(firstRun.MessageID, 1)
+		text.AppendText("おわり")
+		interest := hubs[1].Join(firstRun.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		time.Sleep(time.Minute)
+		select {
+		case <-interest.Opened():
+			t.Error("a text without its start was opened")
+		default:
+		}
+		if s := hubs[1].Stats(); s.Mirrors != 1 || len(hubs[1].Mirrors()) != 0 {
+			t.Errorf("%+v", s)
+		}
+		second := hubs[0].Open(stream.Head{MessageID: firstRun.MessageID, Run: 2})
+		second.AppendText("もう一度")
+		<-interest.Opened()
+		second.Finish(done)
+		if c := readAll(t, hubs[1]); c.Text != "もう一度" {
+			t.Errorf("%q", c.Text)
+		}
+	})
+}
+
+func TestDropEndsAMirrorWhoseEndWasLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, nodes, hubs := joined(t, 2)
+		text := hubs[0].Open(firstRun)
+		text.AppendText("途中")
+		interest := hubs[1].Join(firstRun.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		<-interest.Opened()
+		synctest.Wait()
+		mirrors := hubs[1].Mirrors()
+		if len(mirrors) != 1 || mirrors[0].MessageID != firstRun.MessageID || mirrors[0].Run != 1 {
+			t.Fatalf("mirrors %v", mirrors)
+		}
+		w := interest.Text().Watch("")
+		nodes[1].Cut()
+		text.Finish(done)
+		hubs[1].Drop(firstRun.MessageID, 0)
+		if _, over := w.Wait(); over {
+			t.Fatal("a run was dropped that is not over")
+		}
+		hubs[1].Drop(firstRun.MessageID, 1)
+		drain(w)
+		if _, over := w.Wait(); !over || interest.Text() != nil || len(hubs[1].Mirrors()) != 0 {
+			t.Error("the mirror is still there")
+		}
+		nodes[1].Heal()
+		synctest.Wait()
+		if interest.Text() != nil {
+			t.Error("a run that is over came back")
+		}
+	})
+}
+
+func TestMirrorEndsWithItsLastInterest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, nodes, hubs := joined(t, 2)
+		text := hubs[0].Open(firstRun)
+		text.AppendText("糸")
+		first, second := hubs[1].Join(firstRun.MessageID), hubs[1].Join(firstRun.MessageID)
+		first.Mirror()
+		second.Mirror()
+		<-first.Opened()
+		synctest.Wait()
+		w := first.Text().Watch("")
+		first.Leave()
+		first.Leave()
+		synctest.Wait()
+		if n := nodes[1].Followers(); n != 1 {
+			t.Errorf("%d followers", n)
+		}
+		second.Leave()
+		synctest.Wait()
+		drain(w)
+		if _, over := w.Wait(); nodes[1].Followers() != 0 || hubs[1].Len() != 0 || !over {
+			t.Errorf("%d followers, %d texts, over %v", nodes[1].Followers(), hubs[1].Len(), over)
+		}
+		first.Mirror() // Too late.
+		if s := hubs[1].Stats(); s.Mirrors != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestMirrorSurvivesEntriesThatAreNone: whatever stands in the log, the server goes on.
+func TestMirrorSurvivesEntriesThatAreNone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := streamtest.NewNetwork()
+		node := network.Node()
+		reader := newServer(t, network.Node()).Hub
+		foreign := stream.NewText(stream.Head{MessageID: "another", Run: 1})
+		update, _ := foreign.Since(stream.Position{})
+		w := node.Writer(firstRun.MessageID, 1)
+		for _, entry := range [][]byte{nil, {}, []byte("no update"), update.Append(nil), {1, 0xff}} {
+			if err := w.Append(t.Context(), entry); err != nil {
+				t.Fatal(err)
+			}
+		}
+		interest := reader.Join(firstRun.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		time.Sleep(10 * time.Second)
+		if interest.Text() != nil || reader.Stats().Holes == 0 {
+			t.Errorf("%+v", reader.Stats())
+		}
+	})
+}

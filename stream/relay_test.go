@@ -1,0 +1,206 @@
+package stream_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+)
+
+var firstRun = stream.Head{MessageID: "0190", Run: 1, Metadata: map[string]any{"thread_id": "t"}}
+
+// joined returns servers on one network, each with its node.
+func joined(t *testing.T, n int) (*streamtest.Network, []*streamtest.Node, []*stream.Hub) {
+	t.Helper()
+	network := streamtest.NewNetwork()
+	var nodes []*streamtest.Node
+	var hubs []*stream.Hub
+	for range n {
+		node := network.Node()
+		nodes, hubs = append(nodes, node), append(hubs, newServer(t, node).Hub)
+	}
+	return network, nodes, hubs
+}
+
+// readAll reads the message of firstRun to its end.
+func readAll(t *testing.T, hub *stream.Hub) *streamtest.Client {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	c := &streamtest.Client{}
+	if err := c.Follow(ctx, hub, firstRun.MessageID, nil); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestRelayTellsAgainWhatMayNotHaveArrived(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, nodes, hubs := joined(t, 2)
+		text := hubs[0].Open(firstRun)
+		nodes[0].LoseAcks(3)
+		for range 10 {
+			text.AppendText("糸")
+			synctest.Wait()
+		}
+		text.Finish(done)
+		c := readAll(t, hubs[1])
+		if c.Text != strings.Repeat("糸", 10) || c.Resets > 0 {
+			t.Errorf("%q, %d resets", c.Text, c.Resets)
+		}
+		time.Sleep(time.Minute)
+		if s := hubs[0].Stats(); s.EntriesResent != 3 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// TestRelayTellsAllAgainWhenTheLogIsLost: NATS keeps texts in memory, and may be restarted.
+func TestRelayTellsAllAgainWhenTheLogIsLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, _, hubs := joined(t, 3)
+		text := hubs[0].Open(firstRun)
+		interest := hubs[1].Join(firstRun.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		text.PutStep("retrieval", "success", "")
+		text.AppendText("なくなる前。")
+		synctest.Wait()
+		early := interest.Text().Watch("")
+		network.Lose()
+		text.AppendText("なくなった後。")
+		text.Finish(done)
+		for _, hub := range hubs[1:] {
+			if c := readAll(t, hub); c.Text != "なくなる前。なくなった後。" || len(c.Steps) != 1 {
+				t.Errorf("%q, steps %q", c.Text, c.Steps)
+			}
+		}
+		var c client
+		c.read(t, drain(early))
+		if c.text != "なくなる前。なくなった後。" || !c.done {
+			t.Errorf("who watched from before has %q", c.text)
+		}
+	})
+}
+
+// TestR30_PublisherNeverWaitsForTheLink: what is written while it is cut arrives afterwards, in few entries.
+func TestR30_PublisherNeverWaitsForTheLink(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, nodes, hubs := joined(t, 2)
+		text := hubs[0].Open(firstRun)
+		synctest.Wait()
+		nodes[0].Cut()
+		began := time.Now()
+		for range 10_000 {
+			text.AppendText("糸を紡ぐ")
+		}
+		if time.Since(began) > 0 {
+			t.Error("the publisher was held up")
+		}
+		text.Finish(done)
+		time.Sleep(30 * time.Second)
+		nodes[0].Heal()
+		if c := readAll(t, hubs[1]); c.Text != text.Text() {
+			t.Errorf("%d bytes of %d", len(c.Text), len(text.Text()))
+		}
+		if n := network.Entries(firstRun.MessageID); n > 3 {
+			t.Errorf("%d entries", n)
+		}
+	})
+}
+
+func TestStaleRunIsDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, _, hubs := joined(t, 2)
+		first := hubs[0].Open(firstRun)
+		first.AppendText("古い")
+		synctest.Wait()
+		second := hubs[1].Open(stream.Head{MessageID: firstRun.MessageID, Run: 2})
+		second.AppendText("新しい")
+		synctest.Wait()
+		kept := network.Entries(firstRun.MessageID)
+		w := first.Watch("")
+		first.AppendText("続き")
+		synctest.Wait()
+		drain(w)
+		if _, over := w.Wait(); !over || hubs[0].Find(firstRun.MessageID) != nil || hubs[0].Stats().StaleRuns != 1 {
+			t.Errorf("over %v, %+v", over, hubs[0].Stats())
+		}
+		if n := network.Entries(firstRun.MessageID); n != kept {
+			t.Errorf("%d entries of the stale run were kept", n-kept)
+		}
+	})
+}
+
+func TestStopTellsOthersOfTheEndFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, nodes, hubs := joined(t, 2)
+		text := hubs[0].Open(firstRun)
+		open := hubs[0].Open(stream.Head{MessageID: "0191", Run: 1})
+		open.AppendText("途中")
+		synctest.Wait()
+		nodes[0].Cut()
+		text.AppendText("最後まで")
+		text.Finish(done)
+		hubs[0].Close(text)
+		var stopping sync.WaitGroup
+		began := time.Now()
+		stopping.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			hubs[0].Stop(ctx)
+		})
+		time.Sleep(5 * time.Second)
+		nodes[0].Heal()
+		stopping.Wait()
+		if c := readAll(t, hubs[1]); c.Text != "最後まで" || time.Since(began) > 10*time.Second {
+			t.Errorf("%q after %v", c.Text, time.Since(began))
+		}
+	})
+}
+
+func TestStopIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, nodes, hubs := joined(t, 1)
+		nodes[0].Cut()
+		text := hubs[0].Open(firstRun)
+		text.Finish(done)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		hubs[0].Stop(ctx)
+		if d := time.Since(began); d != 3*time.Second {
+			t.Errorf("stopped after %v", d)
+		}
+		if hubs[0].Open(stream.Head{MessageID: "late", Run: 1}) == nil {
+			t.Error("no text after the stop")
+		}
+	})
+}
+
+// TestRelayGivesUp: a text that is over does not stay in memory for ever because NATS is away.
+func TestRelayGivesUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, nodes, hubs := joined(t, 1)
+		nodes[0].Cut()
+		hubs[0].Open(firstRun).Finish(done)
+		time.Sleep(2 * time.Minute)
+		nodes[0].Heal()
+		time.Sleep(time.Minute)
+		if network.Entries(firstRun.MessageID) != 0 {
+			t.Error("the relay still tries")
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package stream_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// exchange sends an update over the wire.
+func exchange(t testing.TB, u stream.Update) stream.Update {
+	t.Helper()
+	entry := u.Append(nil)
+	if len(entry) > stream.MaxEntry {
+		t.Fatalf("an entry of %d bytes", len(entry))
+	}
+	got, err := stream.ParseUpdate(entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestUpdatesMakeTheSameText writes a text in random steps, and tells another one of it at random times, now and then
+// what it knows already.
+func TestUpdatesMakeTheSameText(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		origin := newText(1)
+		positions := []stream.Position{{}}
+		first, _ := origin.Since(stream.Position{})
+		mirror := stream.NewText(*exchange(t, first).Head)
+		tell := func() {
+			p := positions[len(positions)-1]
+			if rng.IntN(3) == 0 {
+				p = positions[rng.IntN(len(positions))]
+			}
+			u, next := origin.Since(p)
+			positions = append(positions, next)
+			if err := mirror.Apply(exchange(t, u)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 30 {
+			switch rng.IntN(5) {
+			case 0:
+				origin.PutStep([]string{"retrieval", "summarize"}[rng.IntN(2)], []string{"running", "success"}[rng.IntN(2)], "")
+			case 1:
+				tell()
+			default:
+				origin.AppendText(strings.Repeat("糸を🧵紡ぐ\n", rng.IntN(20)))
+			}
+		}
+		origin.CloseText()
+		tell()
+		origin.PutTitle("見出し")
+		origin.Finish(done)
+		tell()
+		u, _ := origin.Since(positions[len(positions)-1])
+		if err := mirror.Apply(exchange(t, u)); err != nil {
+			t.Fatal(err)
+		}
+		var own, other client
+		own.read(t, drain(origin.Watch("")))
+		other.read(t, drain(mirror.Watch("")))
+		if own.text != other.text || !other.done || mirror.Text() != origin.Text() {
+			t.Fatalf("got %q, want %q", other.text, own.text)
+		}
+	}
+}
+
+func TestUpdatesAreBounded(t *testing.T) {
+	t.Parallel()
+	origin := newText(1)
+	mirror := newText(1)
+	for i := range 500 {
+		origin.PutSource(stream.Source{SourceID: strings.Repeat("s", 1000) + string(rune('a'+i%26)) + string(rune('a'+i/26)), Title: strings.Repeat("題", 300)})
+	}
+	origin.PutTitle(strings.Repeat("長", 100_000)) // Not published: no title is that long.
+	origin.AppendText(strings.Repeat("糸x🧵", 100_000))
+	origin.Finish(done)
+	entries := 0
+	for at, told := (stream.Position{}), false; !told; entries++ {
+		u, next := origin.Since(at)
+		at, told = next, next == at
+		if err := mirror.Apply(exchange(t, u)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries < 5 || !bytes.Equal(drain(mirror.Watch("")), drain(origin.Watch(""))) {
+		t.Errorf("%d entries", entries)
+	}
+}
+
+func TestApplyRefusesHoles(t *testing.T) {
+	t.Parallel()
+	text := newText(2)
+	if err := text.Apply(stream.Update{Run: 2, Text: []byte("糸を")}); err != nil {
+		t.Fatal(err)
+	}
+	for name, u := range map[string]stream.Update{
+		"past the end":          {Run: 2, Offset: 7, Text: []byte("a")},
+		"another text":          {Run: 2, Offset: 0, Text: []byte("絹を紡ぐ")},
+		"inside of a character": {Run: 2, Offset: 5, Text: []byte("\x92\x92")},
+		"another run":           {Run: 3, Offset: 6, Text: []byte("a")},
+	} {
+		if err := text.Apply(u); !errors.Is(err, stream.ErrHole) || text.Text() != "糸を" {
+			t.Errorf("%s: %v, %q", name, err, text.Text())
+		}
+	}
+	for _, u := range []stream.Update{{Run: 2, Text: []byte("糸を")}, {Run: 2, Offset: 3, Text: []byte("を紡")}, {Run: 2, Offset: 9, Text: []byte("ぐ"), Closed: true}} {
+		if err := text.Apply(u); err != nil {
+			t.Error(err)
+		}
+	}
+	if text.Text() != "糸を紡ぐ" {
+		t.Errorf("%q", text.Text())
+	}
+}
+
+// FuzzR27_ParseUpdate reads bytes from the network: no panic, and what is read can be written and shown.
+func FuzzR27_ParseUpdate(f *testing.F) {
+	text := newText(1)
+	text.PutStep("retrieval", "running", "1/2")
+	text.AppendText("糸を紡ぐ🧵")
+	for _, finish := range []bool{false, true} {
+		if finish {
+			text.Finish(done)
+		}
+		u, next := text.Since(stream.Position{})
+		f.Add(u.Append(nil))
+		u, _ = text.Since(next)
+		f.Add(u.Append(nil))
+	}
+	f.Add([]byte{1, 7, 1})
+	f.Add([]byte{1, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Fuzz(func(t *testing.T, entry []byte) {
+		u, err := stream.ParseUpdate(entry)
+		if err != nil {
+			return
+		}
+		written := u.Append(nil)
+		if again, err := stream.ParseUpdate(written); len(written) <= stream.MaxEntry && (err != nil || !bytes.Equal(again.Append(nil), written)) {
+			t.Fatalf("%+v became %+v, %v", u, again, err)
+		}
+		head := stream.Head{MessageID: "m", Run: u.Run}
+		if u.Head != nil {
+			head = *u.Head
+		}
+		mirror := stream.NewText(head)
+		if mirror.Apply(u) != nil {
+			return
+		}
+		if err := mirror.Apply(u); err != nil {
+			t.Fatalf("the same again: %v", err)
+		}
+		raw := drain(mirror.Watch(""))
+		parseEvents(t, raw)
+		if bytes.ContainsAny(raw, "\r\x00") {
+			t.Fatalf("control characters in %q", raw)
+		}
+	})
+}
