@@ -4,12 +4,19 @@ import { defineConfig } from 'vitest/config'
 
 const server = process.env.TSUMUGI_DEV_SERVER ?? 'http://127.0.0.1:8080'
 
+const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url)).replace(/\/$/, '')
+
 export default defineConfig({
   plugins: [react()],
   resolve: {
     alias: {
-      '@': fileURLToPath(new URL('./src', import.meta.url)),
-      'react-remove-scroll': fileURLToPath(new URL('./src/lib/removeScroll.tsx', import.meta.url)),
+      '@': source(''),
+      // Carried along by others and not needed here; each file says why.
+      'react-remove-scroll': source('lib/removeScroll.tsx'),
+      'micromark-extension-gfm-footnote': source('lib/markdown/footnotes.ts'),
+      'mdast-util-gfm-footnote': source('lib/markdown/footnotes.ts'),
+      'mdast-util-to-markdown': source('lib/markdown/unparsed.ts'),
+      '@ungap/structured-clone': source('lib/markdown/clone.ts'),
     },
   },
   server: {
@@ -25,8 +32,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
-        // Few files for the first page: what every page needs, what every page of /home needs. The rest (the chat's
-        // Markdown, mathematics and colours, the palette, later the admin screens) is split where it is imported.
+        // Few files for the first page: what every page needs, what every page of /home needs, the skill list. The rest (the
+        // chat's Markdown, mathematics and colours, the palette, later the admin screens) is split where it is imported.
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
@@ -36,12 +43,13 @@ export default defineConfig({
             },
             {
               name: 'base',
-              test: /src[\\/](components[\\/]|lib[\\/](?!markdown|stream))|node_modules[\\/](@radix-ui|@floating-ui|radix-ui|aria-hidden|lucide-react)[\\/]/,
+              test: /src[\\/](components[\\/](?!Field|PasswordRules)|lib[\\/](?!markdown|stream[\\/](?!wake)))|node_modules[\\/](@radix-ui|@floating-ui|radix-ui|aria-hidden|lucide-react)[\\/]/,
             },
             {
               name: 'home',
-              test: /src[\\/](app[\\/]HomeRoute|features[\\/]((home|threads|skills)[\\/]|shortcuts[\\/]Shortcuts))/,
+              test: /src[\\/](app[\\/]HomeRoute|features[\\/]((home|threads)[\\/]|shortcuts[\\/]Shortcuts))/,
             },
+            { name: 'skills', test: /src[\\/]features[\\/]skills[\\/]/ },
           ],
         },
       },
