@@ -1,0 +1,115 @@
+package pool
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// storeTimeout limits each call of the database, so that one that is stalled is noticed while people still wait. A whole
+// operation takes longer where passwords queue.
+const storeTimeout = 5 * time.Second
+
+// limited is a Store whose calls end in time.
+type limited struct{ store Store }
+
+var _ Store = limited{}
+
+// ask calls the store for something.
+func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return call(ctx)
+}
+
+// tell calls the store with something.
+func tell(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return call(ctx)
+}
+
+func (l limited) PoolKeys(ctx context.Context) ([]Key, error) { return ask(ctx, l.store.PoolKeys) }
+
+func (l limited) AddFirstPoolKey(ctx context.Context, key Key) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.AddFirstPoolKey(ctx, key) })
+}
+
+func (l limited) RotatePoolKey(ctx context.Context, next Key, retireAt time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.RotatePoolKey(ctx, next, retireAt) })
+}
+
+func (l limited) CreatePoolUser(ctx context.Context, user User) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.CreatePoolUser(ctx, user) })
+}
+
+func (l limited) PoolUserBySub(ctx context.Context, sub uuid.UUID) (User, error) {
+	return ask(ctx, func(ctx context.Context) (User, error) { return l.store.PoolUserBySub(ctx, sub) })
+}
+
+func (l limited) PoolUserByEmail(ctx context.Context, email string) (User, error) {
+	return ask(ctx, func(ctx context.Context) (User, error) { return l.store.PoolUserByEmail(ctx, email) })
+}
+
+func (l limited) SetPoolPassword(ctx context.Context, sub uuid.UUID, password Password, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.SetPoolPassword(ctx, sub, password, at) })
+}
+
+func (l limited) ChangePoolPassword(
+	ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, at time.Time,
+) error {
+	return tell(ctx, func(ctx context.Context) error {
+		return l.store.ChangePoolPassword(ctx, sub, version, password, keep, at)
+	})
+}
+
+func (l limited) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.SetPoolUserEnabled(ctx, sub, enabled, at) })
+}
+
+func (l limited) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.DeletePoolUser(ctx, sub) })
+}
+
+func (l limited) PoolAttempts(ctx context.Context, key []byte) (Attempts, error) {
+	return ask(ctx, func(ctx context.Context) (Attempts, error) { return l.store.PoolAttempts(ctx, key) })
+}
+
+func (l limited) UpdatePoolAttempts(ctx context.Context, key []byte, at time.Time, update func(Attempts) Attempts) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.UpdatePoolAttempts(ctx, key, at, update) })
+}
+
+func (l limited) CreateChallenge(ctx context.Context, challenge Challenge, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.CreateChallenge(ctx, challenge, at) })
+}
+
+func (l limited) ChallengeByHash(ctx context.Context, hash []byte) (Challenge, error) {
+	return ask(ctx, func(ctx context.Context) (Challenge, error) { return l.store.ChallengeByHash(ctx, hash) })
+}
+
+func (l limited) CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, at time.Time) (User, error) {
+	return ask(ctx, func(ctx context.Context) (User, error) {
+		return l.store.CompleteChallenge(ctx, hash, password, name, at)
+	})
+}
+
+func (l limited) CreateGrant(ctx context.Context, grant Grant, version int64) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.CreateGrant(ctx, grant, version) })
+}
+
+func (l limited) GrantByToken(ctx context.Context, tokenHash []byte) (GrantUser, error) {
+	return ask(ctx, func(ctx context.Context) (GrantUser, error) { return l.store.GrantByToken(ctx, tokenHash) })
+}
+
+func (l limited) GrantByID(ctx context.Context, id uuid.UUID) (GrantUser, error) {
+	return ask(ctx, func(ctx context.Context) (GrantUser, error) { return l.store.GrantByID(ctx, id) })
+}
+
+func (l limited) RevokeGrant(ctx context.Context, id uuid.UUID, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.RevokeGrant(ctx, id, at) })
+}
+
+func (l limited) RevokeGrants(ctx context.Context, sub uuid.UUID, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.RevokeGrants(ctx, sub, at) })
+}
