@@ -1,0 +1,181 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+func TestAdmitCountsExactly(t *testing.T) {
+	t.Parallel()
+	s := stream.NewServer(stream.Config{MaxStreams: 30, MaxStreamsPerPerson: 20})
+	var admitted [2]atomic.Int32
+	var full, many atomic.Int32
+	releases := make(chan func(), 200)
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			release, err := s.Admit([]string{"a", "b"}[i%2])
+			switch {
+			case err == nil:
+				admitted[i%2].Add(1)
+				releases <- release
+			case errors.Is(err, stream.ErrFull):
+				full.Add(1)
+			case errors.Is(err, stream.ErrTooMany):
+				many.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	a, b := admitted[0].Load(), admitted[1].Load()
+	if a+b != 30 || a > 20 || b > 20 || full.Load()+many.Load() != 170 {
+		t.Errorf("%d and %d admitted, %d full, %d too many", a, b, full.Load(), many.Load())
+	}
+	close(releases)
+	for release := range releases {
+		all.Go(func() { release(); release() })
+	}
+	all.Wait()
+	for range 20 {
+		if _, err := s.Admit("a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Admit("a"); !errors.Is(err, stream.ErrTooMany) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestR31_DeadClientsMakeRoom has a person's page reloaded while they have as many streams as they may.
+func TestR31_DeadClientsMakeRoom(t *testing.T) {
+	t.Parallel()
+	text := newText(1)
+	// A sweep that never comes in time.
+	s := stream.NewServer(stream.Config{Fast: true, MaxStreamsPerPerson: 1, Heartbeat: time.Hour})
+	server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+		release, err := s.Admit("person")
+		if err != nil {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) { release() }})
+	})
+	conn, _ := ask(t, server, "")
+	resp, err := server.Client().Get(server.URL)
+	if err != nil || resp.StatusCode != http.StatusTooManyRequests {
+		t.Fatal(resp, err)
+	}
+	_ = resp.Body.Close()
+	_ = conn.Close()
+	for began := time.Now(); ; {
+		resp, err := server.Client().Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("the place was not given back")
+		}
+	}
+}
+
+// TestR18_DrainSpreadsTheEnds has streams of all kinds end over five seconds.
+func TestR18_DrainSpreadsTheEnds(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		const streams, over = 100, 5 * time.Second
+		text := newText(1)
+		handler := func(s *stream.Server) http.HandlerFunc {
+			var n atomic.Int32
+			return func(w http.ResponseWriter, r *http.Request) {
+				release, err := s.Admit("person")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				done := func(err error) {
+					if release(); !errors.Is(err, stream.ErrDraining) {
+						t.Errorf("got %v", err)
+					}
+				}
+				if n.Add(1)%10 > 0 {
+					s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: done})
+					return
+				}
+				if err := s.Begin(w, r); err != nil {
+					t.Error(err)
+				}
+				done(s.Hold(r.Context(), w, nil))
+			}
+		}
+		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(s *stream.Server, ask func() io.Reader) {
+			var readers sync.WaitGroup
+			reads := make([]*timed, streams)
+			for i := range streams {
+				body := ask()
+				readers.Go(func() { reads[i] = readTimed(body) })
+			}
+			time.Sleep(time.Minute)
+			began := time.Now()
+			drained := make(chan error)
+			go func() { drained <- s.Drain(context.Background(), over) }()
+			time.Sleep(over / 2)
+			if _, err := s.Admit("person"); !errors.Is(err, stream.ErrDraining) {
+				t.Errorf("got %v", err)
+			}
+			text.AppendText("まだ続く") // Those that are left are still served.
+			if err := <-drained; err != nil || s.Open() != 0 {
+				t.Errorf("%v, %d are open", err, s.Open())
+			}
+			readers.Wait()
+			var ends [5]int
+			for _, r := range reads {
+				ends[min(int(r.end.Sub(began)/time.Second), 4)]++
+			}
+			for _, n := range ends {
+				if n < 15 || n > 25 {
+					t.Errorf("ends by second: %v", ends)
+				}
+			}
+			if st := s.Stats(); !cfg.Fast && st.Ends.Drained != streams*9/10 {
+				t.Errorf("got %+v", st)
+			}
+		})
+	})
+}
+
+func TestStatsTellTheLag(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		s := stream.NewServer(cfg)
+		ended := make(chan error, 1)
+		server := serve(t, text, s, ended)
+		_, resp := ask(t, server, "9-9")
+		timed := uint64(0)
+		for timed == 0 { // A client that has not been sent its beginning does not wait for a publish.
+			text.AppendText("紡ぐ")
+			runtime.Gosched()
+			for _, bucket := range s.Stats().Lag {
+				timed += bucket.Count
+			}
+		}
+		text.Finish(done)
+		raw := readBody(t, resp.Body)
+		<-ended
+		st := s.Stats()
+		if st.Opened != 1 || st.Resumes != 1 || st.Resets != 1 || timed > st.Writes || st.LagSum <= 0 || st.Bytes == 0 || len(raw) == 0 || st.Ends.Done != 1 {
+			t.Errorf("got %+v", st)
+		}
+	})
+}

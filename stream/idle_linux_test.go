@@ -1,0 +1,110 @@
+package stream_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// BenchmarkIdleStream tells what a stream costs while nothing is sent, in KiB of the whole process's memory. The clients
+// are bare sockets that cost the process nothing.
+func BenchmarkIdleStream(b *testing.B) {
+	const streams = 4000
+	for name, fast := range map[string]bool{"fast": true, "net-http": false} {
+		b.Run(name, func(b *testing.B) {
+			text := newText(1)
+			text.AppendText("こんにちは")
+			s := stream.NewServer(stream.Config{Fast: fast})
+			mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) {}})
+			})
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.Fatal(err)
+			}
+			server := &http.Server{Handler: mux}
+			go server.Serve(listener)
+			defer server.Close()
+			defer s.Close()
+			for b.Loop() {
+				warm := connect(b, s, listener.Addr(), 100)
+				before, rss := inUse(), resident(b)
+				clients := connect(b, s, listener.Addr(), streams)
+				b.ReportMetric(float64(inUse()-before)/streams/1024, "KiB/stream")
+				b.ReportMetric(float64(resident(b)-rss)/streams/1024, "RSS-KiB/stream")
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				b.ReportMetric(float64(runtime.NumGoroutine())/streams, "goroutines/stream")
+				b.ReportMetric(float64(m.StackInuse)/streams/1024, "stack-KiB/stream")
+				for _, fd := range append(clients, warm...) {
+					if err := syscall.Close(fd); err != nil {
+						b.Error(err)
+					}
+				}
+				for s.Open() > 0 {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+}
+
+// connect opens so many streams by bare sockets, one after the other, and waits until each has got its beginning.
+func connect(tb testing.TB, s *stream.Server, address net.Addr, n int) (fds []int) {
+	tb.Helper()
+	to := &syscall.SockaddrInet4{Port: address.(*net.TCPAddr).Port, Addr: [4]byte{127, 0, 0, 1}}
+	request := []byte("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+	buf := make([]byte, 4096)
+	for range n {
+		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+		if err == nil {
+			err = syscall.Connect(fd, to)
+		}
+		if err == nil {
+			_, err = syscall.Write(fd, request)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		got := 0
+		for !bytes.Contains(buf[:got], []byte("text-delta")) {
+			m, err := syscall.Read(fd, buf[got:])
+			if m <= 0 || err != nil {
+				tb.Fatalf("%q: %v", buf[:got], err)
+			}
+			got += m
+		}
+		fds = append(fds, fd)
+	}
+	return fds
+}
+
+// inUse is what Go holds for the program: heap, stacks and its own records.
+func inUse() int64 {
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapInuse + m.StackInuse + m.MSpanInuse + m.OtherSys)
+}
+
+// resident is what the system holds for the program.
+func resident(tb testing.TB) int64 {
+	tb.Helper()
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var size, pages int64
+	if _, err := fmt.Sscan(string(statm), &size, &pages); err != nil {
+		tb.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}

@@ -1,0 +1,553 @@
+package stream_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// ask opens a stream with a client that knows nothing but HTTP, and returns the connection and the response.
+func ask(t testing.TB, server *httptest.Server, lastEventID string) (net.Conn, *http.Response) {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn, askOver(t, conn, "HTTP/1.1", lastEventID)
+}
+
+func askOver(t testing.TB, conn net.Conn, proto, lastEventID string) *http.Response {
+	t.Helper()
+	request := "GET / " + proto + "\r\nHost: x\r\n"
+	if lastEventID != "" {
+		request += "Last-Event-ID: " + lastEventID + "\r\n"
+	}
+	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	return resp
+}
+
+// readBody reads a stream to its end. An end without the last chunk is an end, too: it says "come back".
+func readBody(t testing.TB, body io.Reader) []byte {
+	t.Helper()
+	raw, err := io.ReadAll(body)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Error(err)
+	}
+	return raw
+}
+
+// TestFastPathIsTakenWhereItCan holds who is served how, and that nobody can tell by the events.
+func TestFastPathIsTakenWhereItCan(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, proto string
+		fast        bool
+		taken       int64
+		close       bool
+	}{
+		{"on", "HTTP/1.1", true, 1, true}, {"off", "HTTP/1.1", false, 0, false}, {"HTTP/1.0", "HTTP/1.0", true, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := newText(1)
+			text.AppendText(sample)
+			s := stream.NewServer(stream.Config{Fast: c.fast})
+			ended := make(chan error, 1)
+			server := serve(t, text, s, ended)
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			resp := askOver(t, conn, c.proto, "")
+			if st := s.Stats(); st.OpenFast != c.taken || st.OpenHTTP != 1-c.taken {
+				t.Errorf("%d fast, %d by net/http", st.OpenFast, st.OpenHTTP)
+			}
+			if resp.Close != c.close || len(resp.TransferEncoding) > 0 == c.close || resp.Header.Get("Date") == "" || resp.Header.Get("X-Request-Id") == "" {
+				t.Errorf("got %+v", resp)
+			}
+			text.AppendText("終")
+			text.Finish(done)
+			var read client
+			read.read(t, readBody(t, resp.Body))
+			if err := <-ended; read.text != sample+"終" || !read.done || err != nil {
+				t.Errorf("got %q, %v", read.text, err)
+			}
+		})
+	}
+}
+
+// TestR05_DropsAndResumesOverTheWire has clients that come and go at random while an answer is written, so that it has
+// one, several or no watchers, and holds what each has in the end.
+func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		const readers, tokens = 5, 3000
+		text := newText(1)
+		s := stream.NewServer(cfg)
+		server := serve(t, text, s, nil)
+		var clients sync.WaitGroup
+		for i := range readers {
+			clients.Go(func() {
+				rng := rand.New(rand.NewPCG(5, uint64(i)))
+				c := client{}
+				for !c.done {
+					conn, resp := ask(t, server, c.cursor)
+					body := io.Reader(resp.Body)
+					if rng.IntN(3) > 0 {
+						body = io.LimitReader(body, int64(rng.IntN(20_000)))
+					}
+					raw := readBody(t, body)
+					_ = conn.Close()
+					c.read(t, raw[:bytes.LastIndex(raw, []byte("\n\n"))+2])
+				}
+				if c.text != strings.Repeat("紡ぐ", tokens) || len(c.terminal) != 1 {
+					t.Errorf("got %d bytes, ends %v", len(c.text), c.terminal)
+				}
+			})
+		}
+		for range tokens {
+			text.AppendText("紡ぐ")
+			if rand.IntN(50) == 0 {
+				runtime.Gosched()
+			}
+		}
+		text.Finish(done)
+		clients.Wait()
+		if st := s.Stats(); st.Opened < readers || st.Resets != 0 || st.Bytes == 0 {
+			t.Errorf("got %+v", st)
+		}
+	})
+}
+
+// TestSlowReaderIsDroppedAndHurtsNobody has one client of twenty read nothing.
+func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		const readers, events = 19, 10_000
+		token := strings.Repeat("紡", 20)
+		text := newText(1)
+		ended := make(chan error, readers+1)
+		cfg.WriteTimeout = 2 * time.Second
+		s := stream.NewServer(cfg)
+		server := serve(t, text, s, ended)
+		stalled, _ := ask(t, server, "")
+		if err := stalled.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		for range readers {
+			_, resp := ask(t, server, "")
+			others.Go(func() {
+				var c client
+				if c.read(t, readBody(t, resp.Body)); len(c.text) != events*len(token) || !c.done {
+					t.Errorf("a reader got %d of %d bytes", len(c.text), events*len(token))
+				}
+			})
+		}
+		for range events {
+			text.AppendText(token)
+		}
+		text.Finish(done)
+		others.Wait()
+		slow := 0
+		for range readers + 1 {
+			if err := <-ended; errors.Is(err, stream.ErrSlow) {
+				slow++
+			} else if err != nil {
+				t.Error(err)
+			}
+		}
+		if slow != 1 || s.Stats().Ends.Slow != 1 || s.Stats().Ends.Done != readers {
+			t.Errorf("%d readers were dropped, want the one that stalls: %+v", slow, s.Stats())
+		}
+	})
+}
+
+// TestR28_ClientsThatVanishAreNoticed holds that a client that leaves gives its place back: while nothing is sent, and in
+// the middle of a write.
+func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		for name, leave := range map[string]func(*stream.Text, net.Conn){
+			"quiet": func(_ *stream.Text, conn net.Conn) { _ = conn.Close() },
+			"half":  func(_ *stream.Text, conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite() },
+			"in a write": func(text *stream.Text, conn net.Conn) {
+				text.AppendText(strings.Repeat("紡", 3<<20))
+				_ = conn.Close()
+			},
+			"reset": func(text *stream.Text, conn net.Conn) {
+				_ = conn.(*net.TCPConn).SetLinger(0)
+				_ = conn.Close()
+				text.AppendText("紡")
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				text := newText(1)
+				ended := make(chan error, 1)
+				s := stream.NewServer(cfg)
+				server := serve(t, text, s, ended)
+				conn, _ := ask(t, server, "")
+				leave(text, conn)
+				if err := <-ended; !errors.Is(err, stream.ErrGone) {
+					t.Errorf("got %v", err)
+				}
+				for s.Open() > 0 {
+					runtime.Gosched()
+				}
+				if s.Stats().Ends.Gone != 1 {
+					t.Errorf("got %+v", s.Stats())
+				}
+				_, resp := ask(t, server, "")
+				text.Finish(done)
+				var c client
+				if c.read(t, readBody(t, resp.Body)); !c.done {
+					t.Error("whoever comes later is not served")
+				}
+			})
+		}
+	})
+}
+
+func TestClientThatTalksOnIsIgnored(t *testing.T) {
+	t.Parallel()
+	text := newText(1)
+	ended := make(chan error, 1)
+	server := serve(t, text, stream.NewServer(stream.Config{Fast: true, Heartbeat: 80 * time.Millisecond}), ended)
+	conn, resp := ask(t, server, "")
+	if _, err := io.WriteString(conn, strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 100)); err != nil {
+		t.Fatal(err)
+	}
+	body := bufio.NewReader(resp.Body)
+	for beats := 0; beats < 3; {
+		line, err := body.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == ":\n" {
+			beats++
+		}
+	}
+	text.AppendText("届く")
+	text.Finish(done)
+	rest := readBody(t, body)
+	if err := <-ended; err != nil || !bytes.Contains(rest, []byte("届く")) || !bytes.HasSuffix(rest, []byte("[DONE]\n\n")) {
+		t.Errorf("%v after %q", err, rest)
+	}
+}
+
+func TestStreamsEndWithTheirText(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		for name, finish := range map[string]func(*stream.Text){"finished": func(text *stream.Text) { text.Finish(done) }, "abandoned": (*stream.Text).Abandon} {
+			text := newText(1)
+			ended := make(chan error, 2)
+			server := serve(t, text, stream.NewServer(cfg), ended)
+			for range 2 { // Alone, and late.
+				_, resp := ask(t, server, "")
+				finish(text)
+				var c client
+				c.read(t, readBody(t, resp.Body))
+				if err := <-ended; err != nil || c.done != (name == "finished") {
+					t.Errorf("%s: %v, done %v", name, err, c.done)
+				}
+			}
+		}
+	})
+}
+
+// TestHeldStreamsAreTakenOver has a client wait before there is a text.
+func TestHeldStreamsAreTakenOver(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		s := stream.NewServer(cfg)
+		ready, held := make(chan struct{}), make(chan struct{})
+		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+			if err := s.Begin(w, r); err != nil {
+				t.Error(err)
+			}
+			if err := s.Hold(r.Context(), w, ready); err != nil {
+				t.Error(err)
+			}
+			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, nil)})
+			close(held)
+		})
+		_, resp := ask(t, server, "")
+		close(ready)
+		if cfg.Fast {
+			<-held
+			if st := s.Stats(); st.OpenFast != 1 || st.OpenHTTP != 0 {
+				t.Errorf("got %+v", st)
+			}
+		}
+		text.AppendText(sample)
+		text.Finish(done)
+		raw := readBody(t, resp.Body)
+		var c client
+		c.read(t, raw)
+		if c.text != sample || !c.done || bytes.Count(raw, []byte("retry: ")) != 1 || !bytes.Contains(raw, []byte("\n\n:\n\n")) {
+			t.Errorf("got %q", raw)
+		}
+		<-held
+	})
+}
+
+// TestCloseEndsWhatIsUnderWay closes a server that writes to clients of which some read nothing.
+func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		const streams = 10
+		text := newText(1)
+		s := stream.NewServer(cfg)
+		ended := make(chan error, streams)
+		server := serve(t, text, s, ended)
+		for i := range streams {
+			_, resp := ask(t, server, "")
+			if i%2 == 0 {
+				go func() { _, _ = io.Copy(io.Discard, resp.Body) }()
+			}
+		}
+		stop := make(chan struct{})
+		var publisher sync.WaitGroup
+		publisher.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					text.AppendText("紡ぐ")
+				}
+			}
+		})
+		for s.Stats().Bytes < 1<<20 {
+			runtime.Gosched()
+		}
+		server.CloseClientConnections() // Has net/http give up its writes.
+		s.Close()
+		for range streams {
+			if err := <-ended; !errors.Is(err, stream.ErrDraining) && (cfg.Fast || !errors.Is(err, stream.ErrGone)) {
+				t.Errorf("got %v", err)
+			}
+		}
+		close(stop)
+		publisher.Wait()
+		if n := s.Open(); n != 0 {
+			t.Errorf("%d streams are open", n)
+		}
+	})
+}
+
+// pipes hands out connections that know no time but that of a synctest bubble.
+type pipes struct{ conns chan net.Conn }
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// bubble runs a test in a synctest bubble with streams that serve sends. ask opens one and returns its body.
+func bubble(t *testing.T, s func() *stream.Server, handler func(*stream.Server) http.HandlerFunc, test func(s *stream.Server, ask func() io.Reader)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := s()
+		listener := pipes{make(chan net.Conn, 1)}
+		server := &http.Server{Handler: handler(s)}
+		served := make(chan struct{})
+		go func() { defer close(served); _ = server.Serve(listener) }()
+		var clients []net.Conn
+		test(s, func() io.Reader {
+			client, conn := net.Pipe()
+			clients = append(clients, client)
+			listener.conns <- conn
+			return askOver(t, client, "HTTP/1.1", "").Body
+		})
+		s.Close()
+		for _, c := range clients {
+			_ = c.Close()
+		}
+		close(listener.conns)
+		<-served
+		_ = server.Close()
+	})
+}
+
+// timed is what was read, and when.
+type timed struct {
+	raw   []byte
+	reads []time.Time
+	end   time.Time
+}
+
+func readTimed(body io.Reader) *timed {
+	r := &timed{}
+	buf := make([]byte, 4096)
+	for {
+		n, err := body.Read(buf)
+		if err != nil {
+			r.end = time.Now()
+			return r
+		}
+		r.raw = append(r.raw, buf[:n]...)
+		r.reads = append(r.reads, time.Now())
+	}
+}
+
+func TestR12_HeartbeatsWhileTheModelIsSilent(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		const streams = 20
+		text := newText(1)
+		handler := func(s *stream.Server) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) {}})
+			}
+		}
+		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(s *stream.Server, ask func() io.Reader) {
+			var readers sync.WaitGroup
+			reads := make([]*timed, streams)
+			for i := range streams {
+				body := ask()
+				readers.Go(func() { reads[i] = readTimed(body) })
+			}
+			time.Sleep(20 * time.Second) // Of the bubble's clock.
+			text.AppendText("あ")
+			time.Sleep(60 * time.Second)
+			s.Close()
+			readers.Wait()
+			seconds := make(map[time.Time]int)
+			for _, r := range reads {
+				for i := 1; i < len(r.reads); i++ {
+					if quiet := r.reads[i].Sub(r.reads[i-1]); quiet > 15*time.Second {
+						t.Errorf("%v between two writes", quiet)
+					}
+				}
+				if _, comments := parseEvents(t, r.raw); comments < 4 || comments > 8 {
+					t.Errorf("got %d heartbeats in 80 s", comments)
+				}
+				seconds[r.reads[len(r.reads)-1].Truncate(time.Second)]++
+			}
+			if cfg.Fast && len(seconds) < 3 {
+				t.Errorf("heartbeats come all at once: %v", seconds)
+			}
+		})
+	})
+}
+
+func TestR13_StreamsEndWhenTheirTimeIsUp(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		began := make(chan time.Time, 1)
+		ended := make(chan error, 1)
+		life := 10*time.Minute + 123*time.Millisecond
+		handler := func(s *stream.Server) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				began <- time.Now()
+				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Until: time.Now().Add(life), Done: once(t, ended)})
+			}
+		}
+		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(_ *stream.Server, ask func() io.Reader) {
+			for range 2 { // The second one is told of while the first waits.
+				r := readTimed(ask())
+				if lived := r.end.Sub(<-began); lived != life {
+					t.Errorf("lived for %v, not %v", lived, life)
+				}
+				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) || bytes.Contains(r.raw, []byte("[DONE]")) {
+					t.Errorf("%v after %q", err, r.raw)
+				}
+				life = 300 * time.Millisecond
+			}
+		})
+	})
+}
+
+func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		const together = 50
+		streams := 1000 // What net/http does with connections is not ours.
+		if cfg.Fast {
+			streams = 10_000
+		}
+		text := newText(1)
+		text.AppendText("こんにちは")
+		s := stream.NewServer(cfg)
+		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+			release, err := s.Admit("person")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) { release() }})
+		})
+		goroutines, files := runtime.NumGoroutine(), openFiles(t)
+		for range streams / together {
+			var clients sync.WaitGroup
+			for range together {
+				clients.Go(func() { comeAndGo(t, server) })
+			}
+			clients.Wait()
+			text.AppendText("。") // Shows who is gone.
+		}
+		for s.Open() > 0 {
+			runtime.Gosched()
+		}
+		st := s.Stats()
+		if st.Opened != uint64(streams) || st.Ends.Gone != uint64(streams) || st.OpenFast+st.OpenHTTP != 0 {
+			t.Errorf("got %+v", st)
+		}
+		// Other tests run meanwhile; 10,000 would show.
+		if n := runtime.NumGoroutine(); n > goroutines+200 {
+			t.Errorf("%d goroutines before, %d after", goroutines, n)
+		}
+		if n := openFiles(t); n > files+400 {
+			t.Errorf("%d open files before, %d after", files, n)
+		}
+	})
+}
+
+// comeAndGo opens a stream and leaves when the first of it has come.
+func comeAndGo(t *testing.T, server *httptest.Server) {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Error(err)
+	}
+	if _, err := conn.Read(make([]byte, 10)); err != nil {
+		t.Error(err)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0 // No such thing on this system.
+	}
+	return len(list)
+}
