@@ -38,8 +38,11 @@ func (c LiveConfig) withDefaults() LiveConfig {
 		value    *time.Duration
 		standard time.Duration
 	}{
-		{&c.AuthTimeout, 5 * time.Second}, {&c.Ping, 25 * time.Second}, {&c.PongTimeout, 10 * time.Second},
-		{&c.WriteTimeout, 10 * time.Second}, {&c.CloseTimeout, 5 * time.Second},
+		{&c.AuthTimeout, 5 * time.Second},
+		{&c.Ping, 25 * time.Second},
+		{&c.PongTimeout, 10 * time.Second},
+		{&c.WriteTimeout, 10 * time.Second},
+		{&c.CloseTimeout, 5 * time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard

@@ -42,7 +42,9 @@ func (members) UserBySubject(ctx context.Context, subject string) (identity.User
 }
 
 // userTopic is the topic of a member of members.
-func userTopic(subject string) string { return "user/" + uuid.NewSHA1(uuid.Nil, []byte(subject)).String() }
+func userTopic(subject string) string {
+	return "user/" + uuid.NewSHA1(uuid.Nil, []byte(subject)).String()
+}
 
 // liveServer is a server with live sockets, for a synctest bubble: its connections are pipes.
 type liveServer struct {
@@ -221,7 +223,13 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 		"renewed": {func(_ *liveServer, c *socketClient) {
 			c.join("alice")
 			reading := make(chan struct{})
-			go func() { defer close(reading); after(30 * time.Minute); c.auth("alice") }()
+			go func() {
+				defer close(reading)
+				after(30 * time.Minute)
+				if err := c.Write(context.Background(), websocket.MessageText, []byte(`{"type":"auth","token":"alice"}`)); err != nil {
+					c.t.Error(err)
+				}
+			}()
 			c.t.Cleanup(func() { <-reading })
 		}, 4401, "jwt expired", 90 * time.Minute},
 		"renewed with one that ran out": {func(_ *liveServer, c *socketClient) { c.join("alice").auth("expired") }, 4401, "jwt expired", 0},
@@ -229,12 +237,15 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 		"binary": {func(_ *liveServer, c *socketClient) {
 			_ = c.Write(context.Background(), websocket.MessageBinary, []byte(`{"type":"auth","token":"alice"}`))
 		}, 1008, "not a text frame", 0},
-		"no JSON":        {func(_ *liveServer, c *socketClient) { c.send(`{"type":`) }, 1008, "not a JSON object with type and token", 0},
-		"two values":     {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice"} {}`) }, 1008, "not a JSON object with type and token", 0},
-		"unknown field":  {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice","x":1}`) }, 1008, "not a JSON object with type and token", 0},
-		"no token":       {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth"}`) }, 1008, "not a JSON object with type and token", 0},
-		"unknown type":   {func(_ *liveServer, c *socketClient) { c.join("alice").send(`{"type":"subscribe","token":""}`) }, 1008, "unknown type", 0},
-		"oversize frame": {func(_ *liveServer, c *socketClient) { go c.auth(strings.Repeat("x", 17<<10)) }, 1009, "read limited at 16385 bytes", 0},
+		"no JSON":       {func(_ *liveServer, c *socketClient) { c.send(`{"type":`) }, 1008, "not a JSON object with type and token", 0},
+		"two values":    {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice"} {}`) }, 1008, "not a JSON object with type and token", 0},
+		"unknown field": {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice","x":1}`) }, 1008, "not a JSON object with type and token", 0},
+		"no token":      {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth"}`) }, 1008, "not a JSON object with type and token", 0},
+		"unknown type":  {func(_ *liveServer, c *socketClient) { c.join("alice").send(`{"type":"subscribe","token":""}`) }, 1008, "unknown type", 0},
+		"oversize frame": {func(_ *liveServer, c *socketClient) {
+			big := []byte(`{"type":"auth","token":"` + strings.Repeat("x", 17<<10) + `"}`)
+			go func() { _ = c.Write(context.Background(), websocket.MessageText, big) }()
+		}, 1009, "read limited at 16385 bytes", 0},
 		"too many sockets": {func(s *liveServer, c *socketClient) {
 			s.dial().join("alice")
 			c.auth("alice")

@@ -115,6 +115,7 @@ func (s *screen) NotificationsMissed()                     { s.note(uuid.Nil) }
 func (s *screen) NotificationsRead(user uuid.UUID, ids []uuid.UUID) {
 	s.note(append([]uuid.UUID{user}, ids...)...)
 }
+
 func (s *screen) take() ([]uuid.UUID, []time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
