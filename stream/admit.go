@@ -162,7 +162,7 @@ func (s *Server) beginDrain() (ends []func(error), empty <-chan struct{}) {
 	empty = s.empty
 	s.left()
 	ends = s.open()
-	rand.Shuffle(len(ends), func(i, j int) { ends[i], ends[j] = ends[j], ends[i] })
+	rand.Shuffle(len(ends), func(i, j int) { ends[i], ends[j] = ends[j], ends[i] }) //nolint:gosec // Spreads clients; no secret.
 	return ends, empty
 }
 

@@ -35,9 +35,9 @@ func BenchmarkIdleStream(b *testing.B) {
 			defer server.Close()
 			defer s.Close()
 			for b.Loop() {
-				warm := connect(b, s, listener.Addr(), 100)
+				warm := connect(b, listener.Addr(), 100)
 				before, rss := inUse(), resident(b)
-				clients := connect(b, s, listener.Addr(), streams)
+				clients := connect(b, listener.Addr(), streams)
 				b.ReportMetric(float64(inUse()-before)/streams/1024, "KiB/stream")
 				b.ReportMetric(float64(resident(b)-rss)/streams/1024, "RSS-KiB/stream")
 				var m runtime.MemStats
@@ -58,7 +58,7 @@ func BenchmarkIdleStream(b *testing.B) {
 }
 
 // connect opens so many streams by bare sockets, one after the other, and waits until each has got its beginning.
-func connect(tb testing.TB, s *stream.Server, address net.Addr, n int) (fds []int) {
+func connect(tb testing.TB, address net.Addr, n int) (fds []int) {
 	tb.Helper()
 	to := &syscall.SockaddrInet4{Port: address.(*net.TCPAddr).Port, Addr: [4]byte{127, 0, 0, 1}}
 	request := []byte("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")

@@ -241,7 +241,7 @@ type burst struct {
 
 func newBurst() *burst {
 	b := &burst{bufs: make([][]byte, 0, maxSlices)}
-	b.writer.init()
+	b.init()
 	return b
 }
 
