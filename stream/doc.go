@@ -1,5 +1,5 @@
-// Package stream fans the growing text of an answer out to any number of clients, over server-sent events, so that
-// nothing that happens to a connection loses or repeats a character.
+// Package stream fans the growing text of an answer out to any number of clients, over server-sent events and through any
+// number of servers, so that nothing that happens to a connection loses or repeats a character.
 //
 // # Model
 //
@@ -13,10 +13,45 @@
 // one client's position in that log: no queue, no channel and no copy for each client. One broadcast wakes the watches
 // that wait, and each writes all that it is behind by at once. Whoever comes later receives one delta with the text that
 // it lacks and goes on from the end of the log; both are read under the same lock, so there is no seam between replay
-// and live. A segment lives as long as a watch that has still to read it: the garbage collector does the bookkeeping.
+// and live. A segment lives as long as a watch that has still to read it: the garbage collector does the bookkeeping. A
+// watch that is more than 1 MiB behind is caught up from the text in the same way, so that a client that stalls keeps no
+// log alive.
 //
 // The publisher never waits. A client that cannot take a write within the deadline is dropped, and resumes by its
 // cursor.
+//
+// # Several servers
+//
+// A [Hub] knows the texts of one server. Its [Transport] joins it to those of others; without one it is alone. What
+// travels is an [Update], what has changed in a text since a position, in a log that the transport keeps for each message.
+// Updates may be told twice, which changes nothing, and one that does not join on is noticed ([ErrHole]).
+//
+// Where a text is written, a relay appends what is pending as one entry, waits until it is kept, and takes what has
+// gathered meanwhile: one more reader that the publisher does not wait for. A relay whose run is no longer the current one
+// ([ErrStale]) abandons its text; one whose log was lost ([ErrLost]) tells all again. Where a message is followed that is
+// written elsewhere, an [Interest] has a mirror begun, one for all who follow it: it applies the entries to a text of its
+// own, which is watched like any other. A later run takes the place of an earlier one, whose watches end, so that the
+// clients come back and are told to begin anew; after a hole the mirror begins again from the first entry, and the clients
+// go on where they were. A [Feed] carries small events by topic, and keeps none.
+//
+//	server A                                                 server B
+//
+//	model ─▶ Text ─▶ log of events ─▶ Watch ─▶ client        model (asked again, when A is dead: run 2)
+//	          │ since a position                               ┊
+//	          ▼                                                ▼
+//	        relay ── Update ──▶ Transport ── Update ──▶ mirror ─▶ Text ─▶ log of events ─▶ Watch ─▶ client
+//	                            (a log for each message,              ▲                 └▶ Watch ─▶ client
+//	                             fenced by run)                       └ one mirror while there is an Interest
+//
+// # Goroutines and locks
+//
+// The hub owns a goroutine for each text that is written here (relay) and for each message that is mirrored here (follow);
+// Hub.Stop waits for them. A transport owns its own. The [Server] owns those that send; a Text, a Watch and an Interest have
+// none: they belong to whoever writes or reads.
+//
+// Hub.mu guards which texts are known, which interests are held and which run a mirror is at. Text.mu guards what was
+// written and what of it is in the log; what a log's segments hold is read without it. Feed.mu guards who subscribes. None
+// of the three is taken while another is held: texts are changed, and abandoned, after the hub's lock was released.
 //
 // # The wire
 //
@@ -24,5 +59,6 @@
 // (https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol); ids, retry and comments follow the WHATWG's section on
 // server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 //
-// The package knows nothing of chats, users or databases, and imports the standard library only.
+// The package knows nothing of chats, users or databases, and imports the standard library only. Package bridge is the
+// transport over NATS; package streamtest has one in memory, and says in tests what any must do.
 package stream

@@ -1,0 +1,40 @@
+package stream_test
+
+import (
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// BenchmarkRelay is what telling another server of a token costs beside the transport: to find what is new and encode it, and to
+// read and apply it there.
+func BenchmarkRelay(b *testing.B) {
+	origin := stream.NewText(stream.Head{MessageID: "m", Run: 1})
+	var entry []byte
+	b.Run("encode", func(b *testing.B) {
+		var told stream.Position
+		b.ReportAllocs()
+		for b.Loop() {
+			origin.AppendText(token)
+			var u stream.Update
+			u, told = origin.Since(told)
+			entry = u.Append(entry[:0])
+		}
+	})
+	b.Run("apply", func(b *testing.B) {
+		mirror := stream.NewText(stream.Head{MessageID: "m", Run: 1})
+		u := stream.Update{Run: 1, Text: []byte(token)}
+		b.ReportAllocs()
+		for b.Loop() {
+			entry = u.Append(entry[:0])
+			got, err := stream.ParseUpdate(entry)
+			if err == nil {
+				err = mirror.Apply(got)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			u.Offset += len(token)
+		}
+	})
+}
