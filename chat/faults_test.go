@@ -185,9 +185,14 @@ func TestAnswerThatCanNeverBeStoredFails(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, nil)
 			db := &picky{Store: f.db, all: c.all, err: c.err}
-			s := f.start(llmtest.Say("回答"), db, chat.Config{StoreRetry: time.Millisecond, Lease: time.Hour})
+			model := llmtest.NewLive()
+			s := f.start(model, db, chat.Config{StoreRetry: time.Millisecond, Lease: time.Hour})
 			exchange := f.sendTo(s, f.question("はい"))
-			raw := f.follow(s, exchange.Answer.ID, "")
+			call := model.Next(t)
+			w := f.watch(s, exchange.Answer.ID)
+			call.Emit("回答")
+			call.Finish()
+			raw := f.drain(w)
 			if strings.Count(raw, `{"type":"error"`) != 1 || !strings.HasSuffix(raw, "data: [DONE]\n\n") {
 				t.Errorf("the stream told %s", raw)
 			}

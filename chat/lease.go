@@ -15,6 +15,7 @@ import (
 type lease struct {
 	began time.Time    // What until counts from.
 	until atomic.Int64 // Nanoseconds.
+	away  atomic.Int64 // Nanoseconds. When a renewal failed last; 0 for never.
 
 	mu     sync.Mutex
 	asking chan struct{} // Guarded by mu. Closed when the renewal that is under way is over; nil while none is.
@@ -22,6 +23,13 @@ type lease struct {
 
 // fresh is asked before every piece of text.
 func (l *lease) fresh() bool { return int64(time.Since(l.began)) < l.until.Load() }
+
+// blind says whether the database was out of reach so short a time ago that others, for whom it was too, may not have
+// renewed their leases yet: that they are silent says nothing then.
+func (l *lease) blind(lease time.Duration) bool {
+	away := l.away.Load()
+	return away > 0 && time.Since(l.began)-time.Duration(away) < lease
+}
 
 // extend belongs to the renewal that is under way.
 func (l *lease) extend(to time.Time) {
@@ -67,8 +75,9 @@ func (s *Service) renewNow() error {
 	began := time.Now()
 	renewal, err := s.store.Renew(ctx, s.serverID, names)
 	if err != nil {
+		s.lease.away.Store(int64(time.Since(s.lease.began)))
 		s.log.ErrorContext(ctx, "renewing the lease failed", "generations", len(names), "err", err)
-		if time.Since(began) < timeout+time.Second {
+		if time.Since(began) < timeout+timeout/4 {
 			// Nobody takes over through a database that is away, and should it be away for this server alone, what a stale
 			// run has to say is refused where it is stored and between servers. So the answers go on until the next
 			// heartbeat has had its say. If the attempt itself was held up, its failure says nothing.
@@ -84,6 +93,18 @@ func (s *Service) renewNow() error {
 	}
 	s.lease.extend(began.Add(s.cfg.Lease)) // Last: whoever finds it fresh finds what is lost abandoned.
 	return nil
+}
+
+// hold notes that a generation was stored as this server's own, by a transaction that was begun at some time. If that is
+// longer ago than a lease, another server may have taken it over since, and the lease may have been renewed without a word
+// about it: so it is asked about first.
+func (s *Service) hold(g *generation, since time.Time) {
+	g.state.Store(writing)
+	if time.Since(since) > s.cfg.Lease {
+		_ = s.renew() // One that is under way may know nothing of it,
+		_ = s.renew() // the next one does.
+	}
+	g.stored <- true
 }
 
 // held returns the generations that are being written, and their names.

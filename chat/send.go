@@ -61,8 +61,7 @@ func (q Question) validate() error {
 }
 
 // commitTimeout bounds a transaction of the Service's own, and all that a Send does: the storing of a question does not
-// end with the request, because a client that leaves must find its question. It is shorter than a lease: what a sweep has
-// found out must still hold when it is written.
+// end with the request, because a client that leaves must find its question.
 const commitTimeout = 5 * time.Second
 
 // Send stores a question and starts its answer, or finds what the same request has begun before. It returns when the
@@ -236,17 +235,12 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), p.since.Add(commitTimeout))
 	defer cancel()
 	b, err := s.store.BeginGeneration(ctx, p.begin)
-	if err == nil && time.Since(began) > max(s.cfg.Lease, commitTimeout) {
-		// This server was held up, and another one may have taken the generation over since. The sweep finds out.
-		err = fault.Errorf(fault.Unavailable, "サーバーの応答が遅れています。もう一度お試しください。")
-	}
 	if err != nil || b.Existing {
 		g.stored <- false
 		g.cancel(errRefused)
 		return b.Exchange, err
 	}
-	g.state.Store(writing)
-	g.stored <- true
+	s.hold(g, began)
 	if s.events == (noEvents{}) {
 		close(g.told)
 	} else {

@@ -22,7 +22,7 @@ import (
 // Config tunes the Service. The zero value of a field means its default.
 type Config struct {
 	Lease        time.Duration // A server silent for longer is dead. Default 8 s.
-	Heartbeat    time.Duration // How often this server says that it lives. Default 1 s, and 2 s if Alone.
+	Heartbeat    time.Duration // How often this server says that it lives. Default 1 s (2 s if Alone), or a quarter of Lease.
 	Sweep        time.Duration // How often it looks for the generations of dead servers. Default 1 s.
 	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
 	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
@@ -46,10 +46,11 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	set(&c.Lease, 8*time.Second)
+	heartbeat := time.Second
 	if c.Alone {
-		set(&c.Heartbeat, 2*time.Second)
+		heartbeat = 2 * time.Second
 	}
-	set(&c.Heartbeat, time.Second)
+	set(&c.Heartbeat, min(heartbeat, max(c.Lease/4, 10*time.Millisecond)))
 	set(&c.Sweep, time.Second)
 	set(&c.StoreRetry, 5*time.Second)
 	set(&c.Patience, 5*time.Second)

@@ -109,7 +109,7 @@ func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	_, _, free := s.places.stats()
 	s.mu.Lock()
-	if s.stopping || free == 0 {
+	if s.stopping || free == 0 || s.lease.blind(lease) {
 		s.mu.Unlock()
 		return 0
 	}
@@ -160,9 +160,6 @@ func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	if time.Since(since) > max(s.cfg.Lease, commitTimeout) {
-		return context.DeadlineExceeded // Held up: another server may have taken it over in turn.
-	}
 	answer := j.Answer
 	answer.Run = j.Run
 	g, err := s.launch(s.root, job{
@@ -174,8 +171,7 @@ func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
 		return err
 	}
 	close(g.told) // Its beginning was told by the first run.
-	g.state.Store(writing)
-	g.stored <- true
+	s.hold(g, since)
 	if j.Stopped {
 		g.cancel(errStopped)
 	}
