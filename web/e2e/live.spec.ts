@@ -133,6 +133,18 @@ test.describe('two devices', () => {
     await expect(other.turns).toHaveCount(2)
   })
 
+  test('show which notices have been read', async ({ page, device }) => {
+    const other = await device()
+    for (const each of [page, other]) {
+      await openSkills(each)
+      await expect(each.getByRole('button', { name: /^お知らせ、未読/ })).toBeVisible()
+    }
+    await page.getByRole('button', { name: /^お知らせ、未読/ }).click()
+    await page.getByRole('button', { name: 'すべて既読にする' }).click()
+    await expect(other.getByRole('button', { name: 'お知らせ', exact: true })).toBeVisible()
+    await expect(other.getByRole('region', { name: 'お知らせ' })).toHaveCount(0)
+  })
+
   test('leave an open thread that the other has deleted, and keep what was being typed', async ({
     chat,
     device,

@@ -110,6 +110,9 @@ function Waiting({ view }: { view: AnswerView }) {
       </p>
     )
   }
+  if (view.busyUntil !== null && view.messageId === null) {
+    return <p className={styles.quiet}>{texts.status.queued}</p>
+  }
   if (view.hasText || view.steps.some((step) => step.status === 'running')) return null
   return <p className={styles.quiet}>{texts.status.preparing}</p>
 }

@@ -1,6 +1,7 @@
 import { atom, createStore, type PrimitiveAtom } from 'jotai'
 import { describe, expect, it, vi } from 'vitest'
-import type { Message, Page, Thread } from '@/lib/api'
+import { ApiError, type Message, type Page, type Thread } from '@/lib/api'
+import type { LiveMessage } from '@/lib/live'
 import { type AnswerView, type LiveAnswer, StreamFailure } from '@/lib/stream'
 import { Conversation, type ConversationEvents, MESSAGE_PAGE } from './conversation'
 
@@ -285,5 +286,105 @@ describe('what is stored', () => {
     expect(await conversation.rate('m002', 'good')).toBe(false)
     expect(turns()[1]?.message.feedback).toEqual({ rating: 'bad', comment: '短い' })
     expect(events.onTrouble).toHaveBeenCalledWith('feedback', expect.any(Function), expect.any(Error))
+  })
+})
+
+describe('what the server tells', () => {
+  const told = (n: number, change: Partial<LiveMessage> = {}): LiveMessage => ({
+    id: `m${String(n).padStart(3, '0')}`,
+    thread_id: 't',
+    role: n % 2 === 1 ? 'user' : 'assistant',
+    status: 'success',
+    ...change,
+  })
+  const settle = () => new Promise((resolve) => setTimeout(resolve))
+
+  it('of a question asked elsewhere: reads it, and joins its answer', async () => {
+    const { conversation, api, turns, messages } = setup()
+    conversation.load(thread, [])
+    messages.push(message(1), message(2, { status: 'running', content: '' }))
+    conversation.told(told(1))
+    conversation.told(told(2, { status: 'pending' }))
+    await settle()
+    expect(api.listMessages).toHaveBeenCalledTimes(2)
+    expect(turns().map((turn) => [turn.message.id, turn.live?.key])).toEqual([
+      ['m001', undefined],
+      ['m002', 'm002'],
+    ])
+    // From here on the stream tells.
+    conversation.told(told(2))
+    await settle()
+    expect(api.listMessages).toHaveBeenCalledTimes(2)
+  })
+
+  it('of what is known already: nothing is read', async () => {
+    const { conversation, api, messages } = setup([message(1), message(2)])
+    conversation.load(thread, messages.toReversed())
+    conversation.told(told(2))
+    expect(api.listMessages).not.toHaveBeenCalled()
+    conversation.told(told(2, { feedback: { rating: 'good' } }))
+    expect(api.listMessages).toHaveBeenCalledOnce()
+  })
+
+  it('while a question is on its way: waits whether it was about that question', async () => {
+    const { conversation, api, live, change } = setup()
+    conversation.load(thread, [])
+    await conversation.ask({ kind: 'text', content: '質問' })
+    conversation.told(told(1))
+    conversation.told(told(2, { status: 'pending' }))
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    await settle()
+    expect(api.listMessages).not.toHaveBeenCalled()
+  })
+
+  it('while a question is on its way: reads what was about another one', async () => {
+    const { conversation, api, live, change } = setup()
+    conversation.load(thread, [])
+    await conversation.ask({ kind: 'text', content: '質問' })
+    conversation.told(told(4, { status: 'failed' }))
+    expect(api.listMessages).not.toHaveBeenCalled()
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    await settle()
+    expect(api.listMessages).toHaveBeenCalledOnce()
+  })
+
+  it('before the stream of an answer that is made anew: leaves its place alone', async () => {
+    const { conversation, api, turns, change, messages } = setup([message(1), message(2)])
+    conversation.load(thread, messages.toReversed())
+    const key = turns()[1]?.key
+    conversation.regenerate()
+    conversation.told(told(4, { status: 'pending' }))
+    const successor = turns()[1]?.successor as LiveAnswer
+    conversation.started(successor, change(successor, { messageId: 'm004' }))
+    await settle()
+    expect(api.listMessages).not.toHaveBeenCalled()
+    expect(turns().map((turn) => [turn.key, turn.message.id])).toEqual([
+      ['m001', 'm001'],
+      [key, 'm004'],
+    ])
+  })
+
+  it('during a call: asks once more, and who waits gets the later answer', async () => {
+    const { conversation, api, turns, messages } = setup([message(1), message(2, { status: 'running' })])
+    conversation.load(thread, [message(1)])
+    void conversation.refresh()
+    void conversation.refresh()
+    messages.push(message(3))
+    await conversation.refresh()
+    expect(api.listMessages).toHaveBeenCalledTimes(2)
+    expect(turns().at(-1)?.message.id).toBe('m003')
+  })
+
+  it('of the thread: its title, and that it is gone', async () => {
+    const { conversation, api } = setup()
+    conversation.load(thread, [])
+    conversation.changed({ ...thread, title: '新しい題名' })
+    expect(conversation.state).toMatchObject({ thread: { title: '新しい題名' }, gone: false })
+    api.listMessages.mockRejectedValueOnce(new ApiError(503, {}))
+    await conversation.refresh()
+    expect(conversation.state.gone).toBe(false)
+    api.listMessages.mockRejectedValueOnce(new ApiError(404, {}))
+    await conversation.refresh()
+    expect(conversation.state.gone).toBe(true)
   })
 })

@@ -48,6 +48,7 @@ export const texts = {
 
   status: {
     preparing: '回答を準備しています',
+    queued: '送信を待っています',
     writing: '回答を書いています',
     rewriting: '回答を書き直しています',
     reconnecting: '接続が切れました。つなぎ直しています',

@@ -1,0 +1,105 @@
+import { act, render } from '@testing-library/react'
+import { createMemoryRouter, RouterProvider } from 'react-router'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Thread } from '@/lib/api'
+import { type LiveEvents, type LiveMessage, live } from '@/lib/live'
+import { store } from '@/lib/store'
+import { threadList } from '@/lib/threads'
+import { dismissToast, toastsAtom } from '@/lib/toast'
+import { Finished } from './Finished'
+
+const thread = (id: string, title: string): Thread => ({
+  id,
+  skill: { id: 's', name: '汎用', icon_path: '/i.svg' },
+  title,
+  created_at: '2026-03-01T00:00:00Z',
+  updated_at: '2026-03-01T00:00:00Z',
+  touched_at: '2026-03-01T00:00:00Z',
+  running: true,
+  data_sources: [],
+})
+
+const ended = (change: Partial<LiveMessage> = {}): LiveMessage => ({
+  id: 'm',
+  thread_id: 't',
+  role: 'assistant',
+  status: 'success',
+  finish_reason: 'stop',
+  ...change,
+})
+
+describe('an answer that has ended', () => {
+  let tell: (message: LiveMessage) => void
+  let tellThread: (event: LiveEvents['thread']) => void
+  let router: ReturnType<typeof createMemoryRouter>
+  const shown = () => store.get(toastsAtom).map((item) => `${item.tone}: ${item.message}`)
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    for (const item of store.get(toastsAtom)) dismissToast(item.id)
+    const on = vi.spyOn(live, 'on')
+    threadList.update(() => [thread('t', '旅費の精算')])
+    router = createMemoryRouter([{ path: '*', element: <Finished /> }], { initialEntries: ['/home/skill'] })
+    render(<RouterProvider router={router} />)
+    const listener = (type: string) => on.mock.calls.find(([name]) => name === type)?.[1] as never
+    const onMessage: (event: LiveEvents['message']) => void = listener('message')
+    tell = (message) => onMessage({ message })
+    tellThread = listener('thread')
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('is told of once, with the way there', async () => {
+    tell(ended())
+    tell(ended())
+    expect(shown()).toEqual(['plain: 『旅費の精算』の回答が完了しました。'])
+    store.get(toastsAtom)[0]?.action?.run()
+    await act(async () => {})
+    expect(router.state.location.pathname).toBe('/chat/t')
+  })
+
+  it('says so when it failed', () => {
+    tell(ended({ status: 'failed', finish_reason: 'error' }))
+    expect(shown()).toEqual(['danger: 『旅費の精算』の回答を作成できませんでした。'])
+  })
+
+  it.each([
+    { status: 'running' },
+    { role: 'user' },
+    { finish_reason: 'stopped' },
+    { feedback: { rating: 'good' } },
+  ] as const)('is not one with %o', (change) => {
+    tell(ended(change))
+    expect(shown()).toEqual([])
+  })
+
+  it('is not told of to who looks at it', async () => {
+    await act(() => router.navigate('/home/skill/s/chat/t'))
+    tell(ended())
+    expect(shown()).toEqual([])
+    await act(() => router.navigate('/home/skill'))
+    tell(ended({ id: 'next' }))
+    expect(shown()).toHaveLength(1)
+  })
+
+  it('is not told of in a hidden tab', () => {
+    vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden')
+    tell(ended())
+    expect(shown()).toEqual([])
+  })
+
+  it('waits a little for the title of a new thread', () => {
+    threadList.update(() => [thread('t', '')])
+    tell(ended())
+    tellThread({ thread: thread('t', '') })
+    expect(shown()).toEqual([])
+    tellThread({ thread: thread('t', 'とても長い題名のスレッドなので途中で切られて短く示される') })
+    expect(shown()).toEqual([
+      'plain: 『とても長い題名のスレッドなので途中で切られて短…』の回答が完了しました。',
+    ])
+    tell(ended({ id: 'next' }))
+    vi.advanceTimersByTime(3000)
+    expect(shown()[1]).toBe('plain: 『新しいスレッド』の回答が完了しました。')
+  })
+})
