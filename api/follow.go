@@ -87,13 +87,14 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 			return writeNoContent(w)
 		}
 		if found.Text != nil {
-			end := s.streamEnd(r.Context(), f.messageID)
-			// What is called at the end, perhaps in an hour, keeps nothing of the request.
+			reach(ctx, found.Text, cursor)
+			// What is called at the end, perhaps in an hour, keeps nothing of the request but these.
+			leave, release, end := found.Leave, f.release, s.streamEnd(r.Context(), f.messageID)
 			s.Stream.Serve(w, r, stream.Delivery{
 				Watch: found.Text.Watch(cursor), Until: until, Begun: begun,
 				Done: func(err error) {
-					found.Leave()
-					f.release()
+					leave()
+					release()
 					end(err)
 				},
 			})
@@ -162,6 +163,15 @@ func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error)
 			s.log.Info("stream cut off", "message_id", messageID, "request_id", id, "err", err)
 		}
 	}
+}
+
+// reachTimeout is how long a client waits for its own place in a text that is just arriving from another server.
+const reachTimeout = 2 * time.Second
+
+func reach(ctx context.Context, text *stream.Text, cursor string) {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	text.Reach(ctx, cursor)
 }
 
 // streamDeadline returns when a stream ends at the latest: before its token runs out, and not all at once.

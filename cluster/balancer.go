@@ -201,7 +201,7 @@ func (b *Balancer) candidates() []*backend {
 		}
 		all = append(all, c)
 	}
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // Spreads the load; no secret.
 	slices.SortStableFunc(all, func(x, y candidate) int { return int(x.rank - y.rank) })
 	servers := make([]*backend, len(all))
 	for i, c := range all {

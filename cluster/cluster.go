@@ -55,8 +55,8 @@ type Cluster struct {
 	address   net.Addr
 	running   sync.WaitGroup // The front and, where KeepAlive is set, a goroutine for each server.
 
-	ended     context.Context // Until Stop.
-	end       context.CancelFunc
+	ended context.Context //nolint:containedctx // Until Stop.
+	end   context.CancelFunc
 
 	mu      sync.Mutex
 	servers []*Process // Guarded by mu. The last process of each.
@@ -278,8 +278,11 @@ func (c *Cluster) StopNATS(node int) {
 	c.nats.nodes[node].WaitForShutdown()
 }
 
-// StartNATS starts a NATS node again.
+// StartNATS starts a NATS node again, and does not wait for it: see AwaitNATS.
 func (c *Cluster) StartNATS(node int) error { return c.nats.start(node) }
+
+// AwaitNATS returns when all NATS nodes are up to date and one leads.
+func (c *Cluster) AwaitNATS(ctx context.Context) error { return c.nats.await(ctx) }
 
 // StopPostgres stops the database.
 func (c *Cluster) StopPostgres(ctx context.Context) error { return c.database.Stop(ctx) }

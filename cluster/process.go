@@ -35,6 +35,7 @@ type Process struct {
 	log    *os.File
 	out    *welcome
 	exited chan struct{} // Closed when the process has ended.
+	term   sync.Once     // A second signal would cut the stop short.
 }
 
 // Launch starts a server and returns when it takes traffic. ctx bounds the start only. The goroutine that waits for the
@@ -138,7 +139,7 @@ func (p *Process) Kill() {
 }
 
 // Term asks the process to stop and does not wait.
-func (p *Process) Term() { p.signal(syscall.SIGTERM) }
+func (p *Process) Term() { p.term.Do(func() { p.signal(syscall.SIGTERM) }) }
 
 // Stop asks the process to stop and waits for its end, which is forced when the context ends. It returns an error unless
 // the process ended well.

@@ -24,6 +24,7 @@ const (
 	codeDeadlock         = "40P01"
 	codeLockTimeout      = "55P03"
 	codeQueryCanceled    = "57014" // By statement_timeout.
+	codeDiskFull         = "53100"
 	codeCannotConnectNow = "57P03"
 	codeIdleInTx         = "25P03"
 	codeBadText          = "22021" // NUL, or what is no UTF-8.
@@ -44,6 +45,8 @@ func translate(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return fault.Wrap(err, fault.Canceled, "処理は取り消されました。")
+	case hasCode(err, codeDiskFull):
+		return fault.Wrap(err, fault.Unavailable, "サーバーの保存容量に空きがないため、保存できません。管理者にお知らせください。")
 	case isUnavailable(err):
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):

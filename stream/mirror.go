@@ -114,6 +114,7 @@ func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	}
 	if m.text == nil && u.Head != nil {
 		m.text = NewText(*u.Head)
+		m.text.mirrored = true
 	}
 	return m.text
 }

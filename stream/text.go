@@ -16,7 +16,8 @@ const maxPart = 32 << 10
 // Text is one run of an answer: what has been written of it, and the log of the events that said so. One goroutine
 // publishes (AppendText, PutStep, … Finish); any number may watch.
 type Text struct {
-	head Head
+	head     Head
+	mirrored bool // Another server writes it. Set before it is known to anybody.
 
 	mu        sync.Mutex
 	text      []byte      // Guarded by mu. Only appended to: a slice of it stays valid.
@@ -291,6 +292,29 @@ func (t *Text) WaitClosed(ctx context.Context) error {
 		case <-change:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+}
+
+// Reach waits until a text that another server writes has arrived here as far as a client has it by its event id, so that
+// the client need not begin anew because it came here faster. It returns at once for a cursor that will never hold.
+func (t *Text) Reach(ctx context.Context, lastEventID string) {
+	c, ok := ParseCursor(lastEventID)
+	if !ok || !t.mirrored || c.Run != t.head.Run {
+		return
+	}
+	for {
+		t.mu.Lock()
+		if len(t.text) >= c.Offset || t.closed || t.over() {
+			t.mu.Unlock()
+			return
+		}
+		change := t.await().c
+		t.mu.Unlock()
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return
 		}
 	}
 }

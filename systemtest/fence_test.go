@@ -1,0 +1,62 @@
+package systemtest_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestR20_PausedServerIsFenced holds a server up for longer than its lease. Its answers go on elsewhere, and when it goes
+// on itself it does not know: it must not say one more character of what it was writing, nor store it.
+func TestR20_PausedServerIsFenced(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3, shortLease)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	all := r.askMany(t, r.at(0)(), 20, answer{chars: 600, rate: 20})
+
+	var resumed atomic.Bool
+	var stale, loyal followers
+	var begun, taken sync.WaitGroup
+	for _, a := range all {
+		// One knows the server that is held up only, one may go anywhere.
+		there, elsewhere := r.watcher(a, r.at(0)), r.watcher(a, r.at(1))
+		begun.Add(2)
+		for _, f := range []*follower{there, elsewhere} {
+			started := sync.OnceFunc(begun.Done)
+			f.onEvent = func(e event) {
+				if e.Type == "text-delta" {
+					started()
+					if f == there && resumed.Load() && f.run == 1 {
+						t.Errorf("message %s: the old run says %q", f.messageID, e.Delta)
+					}
+				}
+			}
+		}
+		taken.Add(1)
+		next, onEvent := sync.OnceFunc(taken.Done), elsewhere.onEvent
+		elsewhere.onEvent = func(e event) {
+			onEvent(e)
+			if e.Type == "text-delta" && elsewhere.run > 1 {
+				next()
+			}
+		}
+		stale.run(ctx, t, there, a.want)
+		loyal.run(ctx, t, elsewhere, a.want)
+	}
+	join(ctx, t, &begun)
+	r.Server(0).Pause()
+	join(ctx, t, &taken)
+	// What it sent before it was held up has long arrived.
+	resumed.Store(true)
+	r.Server(0).Resume()
+	join(ctx, t, &stale.wait)
+	join(ctx, t, &loyal.wait)
+	for _, f := range append(stale.all, loyal.all...) {
+		if f.run < 2 || f.resets == 0 {
+			t.Errorf("message %s: run %d after %d resets", f.messageID, f.run, f.resets)
+		}
+	}
+	r.stored(t, r.at(0)(), all)
+}
