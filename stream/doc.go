@@ -51,7 +51,8 @@
 //
 // Hub.mu guards which texts are known, which interests are held and which run a mirror is at. Text.mu guards what was
 // written and what of it is in the log; what a log's segments hold is read without it. Feed.mu guards who subscribes. None
-// of the three is taken while another is held: texts are changed, and abandoned, after the hub's lock was released.
+// of the three is taken while another is held: texts are changed, and abandoned, after the hub's lock was released. One
+// watch at a time makes up what slow ones lack (segment.catching, taken before Text.mu).
 //
 // # The wire
 //

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"sync"
 	"sync/atomic"
 	"weak"
 )
@@ -22,9 +23,9 @@ type segment struct {
 	end  Position // What who has read the segment has been told. Set before next.
 	next atomic.Pointer[segment]
 
-	// What follows the segment once that has left the window, made by the first watch that needs it: those that are equally
-	// slow share it.
-	caughtUp atomic.Pointer[caughtUp]
+	// What follows the segment once that has left the window is made by the first watch that needs it.
+	catching sync.Mutex // Taken before the text's mu.
+	caughtUp *caughtUp  // Guarded by catching.
 }
 
 // caughtUp tells in few events what a part of the log told in many, and is where to go on.

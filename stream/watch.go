@@ -106,18 +106,25 @@ func (w *Watch) Take() []byte {
 
 // catchUp returns what a watch lacks whose next segment has left the window, and moves it to where that ends.
 func (w *Watch) catchUp() []byte {
-	c := w.at.caughtUp.Load()
-	if c == nil {
-		t := w.text
-		t.mu.Lock()
-		n := t.since(w.at.end)
-		c = &caughtUp{at: t.log.tail, pos: int(t.log.tail.n.Load())}
-		t.mu.Unlock()
-		c.events = n.appendEvents(make([]byte, 0, n.size()), t.head.Run)
-		w.at.caughtUp.Store(c)
-	}
+	c := w.text.catchUp(w.at)
 	w.at, w.pos = c.at, c.pos
 	return c.events
+}
+
+// catchUp makes what follows a segment that has left the window. Watches that are equally slow come here at the same time:
+// the first one makes it for all.
+func (t *Text) catchUp(s *segment) *caughtUp {
+	s.catching.Lock()
+	defer s.catching.Unlock()
+	if s.caughtUp == nil {
+		t.mu.Lock()
+		n := t.since(s.end)
+		c := &caughtUp{at: t.log.tail, pos: int(t.log.tail.n.Load())}
+		t.mu.Unlock()
+		c.events = n.appendEvents(make([]byte, 0, n.size()), t.head.Run)
+		s.caughtUp = c
+	}
+	return s.caughtUp
 }
 
 // Wait returns a channel that is closed when Take may have more, or nil and true when it never will.
