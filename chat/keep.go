@@ -13,6 +13,9 @@ import (
 // known. While it is away, there is no limit: the answer is somebody's, and takes a place meanwhile.
 const storeTries = 8
 
+// lastMoment is how long the storing of an answer may take when the Service has stopped.
+const lastMoment = time.Second
+
 // keep stores the outcome, trying again until the database takes it, and returns what it took. If it never will, the
 // answer is stored as failed, without its text; if not even that is possible, it is shown as failed. An error says that
 // what was written here counts for nothing: another server has taken the generation over, its thread is gone
@@ -60,8 +63,9 @@ func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause er
 }
 
 func (s *Service) endGeneration(ctx context.Context, outcome Outcome) error {
-	// A stopped generation is stored like any other.
+	// A stopped generation is stored like any other, and one that ends while the Service stops gets a moment.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
+	defer context.AfterFunc(s.root, func() { time.AfterFunc(lastMoment, cancel) })()
 	return s.store.EndGeneration(ctx, outcome)
 }

@@ -138,8 +138,7 @@ func TestR21_AnswersGoOnWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	db, model := &heldUp{Store: f.db}, llmtest.NewLive()
-	cfg := quick()
-	cfg.Lease = time.Millisecond // It has run out with every piece.
+	cfg := chat.Config{Lease: time.Millisecond, Heartbeat: 20 * time.Millisecond, Sweep: time.Hour} // It has run out with every piece.
 	s := f.start(model, db, cfg)
 	exchange := f.sendTo(s, f.question("はい"))
 	call := model.Next(t)

@@ -119,7 +119,8 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	}
 	s.mu.Unlock()
 
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	// No longer than a lease: what is held now must still be all that is held when the database looks at it.
+	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	defer cancel()
 	began := time.Now()
 	jobs, err := s.store.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch))
