@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -72,6 +74,8 @@ type fixture struct {
 	feed     *stream.Feed
 	events   *api.LiveEvents
 	live     *api.Live
+	streams  *stream.Server
+	logs     *journal
 	ready    error // What the server's readiness check returns.
 }
 
@@ -83,7 +87,7 @@ func newFixture(t *testing.T, model llm.Model) *fixture {
 // newLiveFixture is newFixture with settings of the live sockets.
 func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t)}
+	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{}}
 	ctx := t.Context()
 	var err error
 	if f.db, err = store.Open(ctx, f.dsn); err != nil {
@@ -100,7 +104,7 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 	f.bob = f.member(f.alice.OrganizationID, "bob@tsumugi.example")
 	f.stranger = f.member(f.organization("他社", "other.example"), "carol@other.example")
 
-	log := slog.New(slog.DiscardHandler)
+	log := slog.New(slog.NewJSONHandler(f.logs, nil))
 	skills := skill.NewService(f.db, skill.Config{})
 	feed, err := stream.NewFeed(nil)
 	if err != nil {
@@ -117,9 +121,10 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 	notices.Start()
 	people := identity.NewService(f.db, verifier{}, log)
 	f.live = api.NewLive(feed, people, log, live)
+	f.streams = stream.NewServer(stream.Config{Fast: true, MaxStreams: 50, MaxStreamsPerPerson: 30})
 	f.handler, err = api.New(api.Services{
 		Identity: people, Org: notices, Skill: skills, Chat: answers, Live: f.live,
-		Stream: stream.NewServer(stream.Config{}), Ready: func(context.Context) error { return f.ready },
+		Stream: f.streams, Ready: func(context.Context) error { return f.ready },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = io.WriteString(w, "up 1\n")
@@ -141,9 +146,34 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 		answers.Stop(stopped)
 		_ = f.live.Drain(stopped, 0)
 		notices.Stop()
+		f.streams.Close()
 		server.Close()
 	})
 	return f
+}
+
+// journal is what was logged.
+type journal struct {
+	mu  sync.Mutex
+	all bytes.Buffer // Guarded by mu.
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.all.Write(line)
+}
+
+// with returns the lines that have all of some parts.
+func (j *journal) with(parts ...string) (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for line := range strings.Lines(j.all.String()) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // exec changes what no call changes.
