@@ -5,6 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,6 +53,9 @@ func measureChat(ctx context.Context, b *bench) error {
 			"the ratio to %s.", answerTokens, tokensPerSecond, naive),
 		naive, ours, lean, naive, aiSDK, alone)
 	b.report.Sections = append(b.report.Sections, first, t)
+	if err := b.nodeVersions(ctx); err != nil {
+		return err
+	}
 	for round := range b.rounds {
 		for _, name := range first.Columns {
 			b.say("From the provider to the client, %s, round %d of %d", name, round+1, b.rounds)
@@ -60,6 +67,25 @@ func measureChat(ctx context.Context, b *bench) error {
 	}
 	first.subtract(alone)
 	b.chatGoals(first, t)
+	return nil
+}
+
+// nodeVersions notes what the peer on Node consists of.
+func (b *bench) nodeVersions(ctx context.Context) error {
+	version, err := exec.CommandContext(ctx, "node", "--version").Output()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(b.aisdk, "node_modules", "ai", "package.json"))
+	if err != nil {
+		return err
+	}
+	var sdk struct{ Version string }
+	if err := json.Unmarshal(text, &sdk); err != nil {
+		return err
+	}
+	b.report.Machine.Versions["Node.js"] = strings.TrimPrefix(strings.TrimSpace(string(version)), "v")
+	b.report.Machine.Versions["AI SDK"] = sdk.Version
 	return nil
 }
 

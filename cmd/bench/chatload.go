@@ -40,7 +40,7 @@ func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatRe
 	if err != nil {
 		return chatResult{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	ctx, cancel := context.WithTimeout(ctx, 5*patience) // One of the systems queues for long.
 	defer cancel()
 	w := &chatWork{system: c, load: l, requests: requests}
 	observed, err := observe(c.server)

@@ -38,7 +38,7 @@ func measureNATS(ctx context.Context, b *bench) error {
 			"writes, what is watched the one that is watched, and NATS carries it.",
 		"", sameServer, otherServer, added)
 	b.report.Sections = append(b.report.Sections, t)
-	seconds := 3
+	seconds := 2
 	if b.quick {
 		seconds = 1
 	}

@@ -23,14 +23,19 @@ type pace struct {
 	systems            []string // Besides ours.
 }
 
-func paces() []pace {
-	return []pace{
+// paces returns what is measured; a quick run is content with the first ones.
+func (b *bench) paces() []pace {
+	all := []pace{
 		{200, 50, []string{r3labs, bare, raw}},
 		{1000, 50, []string{r3labs, bare, raw}},
 		{1000, 100, []string{raw}},
 		{1000, 200, []string{raw}},
 		{5000, 10, []string{r3labs, bare, raw}},
 	}
+	if b.quick {
+		return all[:2]
+	}
+	return all
 }
 
 // measurePaced has many streams with a watcher each, at the pace of a model.
@@ -46,7 +51,7 @@ func measurePaced(ctx context.Context, b *bench) error {
 		seconds = 1
 	}
 	for round := range b.rounds {
-		for _, p := range paces() {
+		for _, p := range b.paces() {
 			b.say("Paced streams, %d × %d/s, round %d of %d", p.streams, p.perSecond, round+1, b.rounds)
 			for _, name := range append([]string{ours, oursHTTP}, p.systems...) {
 				if err := paced(ctx, b, t, name, p, seconds); err != nil {
@@ -61,7 +66,7 @@ func measurePaced(ctx context.Context, b *bench) error {
 
 func (b *bench) pacedGoals(t *table) {
 	lost := 0.0
-	for _, p := range paces() {
+	for _, p := range b.paces() {
 		of := func(row, name, base string) float64 {
 			row = fmt.Sprintf(row, p.streams, p.perSecond)
 			return t.median(row, name) / t.median(row, base)

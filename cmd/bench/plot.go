@@ -101,11 +101,16 @@ func (p plot) draw(t *table) string {
 	var bars strings.Builder
 	y := 50
 	for _, name := range p.rows {
+		if t.row(name) == nil {
+			continue
+		}
 		if len(p.rows) > 1 {
 			fmt.Fprintf(&bars, `<text class="group" x="12" y="%d">%s</text>`+"\n", y, html.EscapeString(name))
 			y += 8
 		}
-		for _, column := range p.columns(t) {
+		columns := p.columns(t)
+		bars.WriteString(scale.grid(y-3, y+barStep*t.measured(name, columns)))
+		for _, column := range columns {
 			value := t.median(name, column)
 			if math.IsNaN(value) {
 				continue
@@ -124,34 +129,50 @@ func (p plot) draw(t *table) string {
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		plotWidth, y+14, plotWidth, y+14, html.EscapeString(p.title)) + plotStyle +
-		fmt.Sprintf(`<text class="title" x="12" y="24">%s</text>`+"\n", html.EscapeString(p.title)) + scale.grid(y-14) + bars.String() + "</svg>\n"
+		fmt.Sprintf(`<text class="title" x="12" y="24">%s</text>`+"\n", html.EscapeString(p.title)) + bars.String() + scale.labels(y) + "</svg>\n"
 }
 
 func (p plot) columns(t *table) []string {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c string) bool { return slices.Contains(p.omit, c) })
 }
 
-// grid draws a line for each power of ten, or for the ends of a linear scale.
-func (a axis) grid(bottom int) string {
-	marks := []float64{a.low, a.high}
-	if a.log {
-		marks = marks[:0]
-		for v := a.low; v <= a.high*1.001; v *= 10 {
-			marks = append(marks, v)
-		}
-	}
+// grid draws a line behind a group of bars for each mark of the scale.
+func (a axis) grid(from, to int) string {
 	var b strings.Builder
-	for _, v := range marks {
-		x := barsFrom
-		if v > a.low {
-			x = int(a.at(v))
-		}
+	for _, v := range a.marks() {
+		fmt.Fprintf(&b, `<path class="grid" d="M%.0f %dV%d"/>`+"\n", a.mark(v), from, to)
+	}
+	return b.String()
+}
+
+// labels names the marks of the scale.
+func (a axis) labels(y int) string {
+	var b strings.Builder
+	for _, v := range a.marks() {
 		digits := 0
 		if v < 1 && v > 0 {
 			digits = int(math.Ceil(-math.Log10(v) - 0.001))
 		}
-		fmt.Fprintf(&b, `<path class="grid" d="M%d 40V%d"/><text class="axis" x="%d" y="%d" text-anchor="middle">%s</text>`+"\n",
-			x, bottom, x, bottom+16, number(v, digits))
+		fmt.Fprintf(&b, `<text class="axis" x="%.0f" y="%d" text-anchor="middle">%s</text>`+"\n", a.mark(v), y, number(v, digits))
 	}
 	return b.String()
+}
+
+// marks are the powers of ten, or the ends of a linear scale.
+func (a axis) marks() []float64 {
+	if !a.log {
+		return []float64{a.low, a.high}
+	}
+	var marks []float64
+	for v := a.low; v <= a.high*1.001; v *= 10 {
+		marks = append(marks, v)
+	}
+	return marks
+}
+
+func (a axis) mark(v float64) float64 {
+	if v <= a.low {
+		return barsFrom
+	}
+	return a.at(v)
 }

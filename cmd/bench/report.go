@@ -103,6 +103,17 @@ func (t *table) subtract(base string) {
 	}
 }
 
+// measured returns of how many of the columns a quantity was measured.
+func (t *table) measured(name string, columns []string) int {
+	n := 0
+	for _, column := range columns {
+		if len(t.row(name).Values[column]) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // worst returns the greatest value of a quantity over the rounds: what must never happen has no median.
 func (t *table) worst(name, column string) float64 {
 	if r := t.row(name); r != nil && len(r.Values[column]) > 0 {
