@@ -12,6 +12,12 @@ export function browserLocks(): Locks | null {
   return typeof navigator === 'undefined' || navigator.locks === undefined ? null : navigator.locks
 }
 
+/** A name for this tab among the others of its browser. */
+export function newTabId(): string {
+  // crypto.randomUUID is not there on pages that are not served securely.
+  return Math.random().toString(36).slice(2)
+}
+
 interface Held {
   /** Rejects the holder's request: somebody has stolen the lock. */
   readonly lose: (cause: unknown) => void

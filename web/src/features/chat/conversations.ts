@@ -1,6 +1,6 @@
 import { ApiError, api, type Thread } from '@/lib/api'
 import { live } from '@/lib/live'
-import { browserLocks, PageLocks } from '@/lib/locks'
+import { browserLocks, newTabId, PageLocks } from '@/lib/locks'
 import { session } from '@/lib/session'
 import { store } from '@/lib/store'
 import {
@@ -45,7 +45,7 @@ export const streams = new AnswerStreams({
         typeof BroadcastChannel === 'undefined'
           ? null
           : (new BroadcastChannel('tsumugi-stream') as unknown as SlotChannel),
-      id: crypto.randomUUID(),
+      id: newTabId(),
       ...needs,
     }),
   visibility: (listener) => {
@@ -102,7 +102,12 @@ function make(skillId: string, thread: Thread | null): Conversation {
         find: (id) => streams.find(id),
         watch: (live) => streams.watch(live),
       },
-      api: { ...api, createThread },
+      api: {
+        createThread,
+        listMessages: api.listMessages,
+        stopMessage: api.stopMessage,
+        giveFeedback: api.giveFeedback,
+      },
       events: {
         ...events,
         onThread: (made) => {

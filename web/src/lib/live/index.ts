@@ -3,7 +3,7 @@
  * the wire, `socket` keeps the line, `live` shares it among the tabs of a browser. Who shows something subscribes here.
  */
 import { api } from '../api'
-import { browserLocks } from '../locks'
+import { browserLocks, newTabId } from '../locks'
 import { session } from '../session'
 import { browserWake } from '../stream/wake'
 import { expiryOf, readToken } from '../token'
@@ -38,7 +38,7 @@ export const live = new Live({
   wake: browserWake,
   visible: () => document.visibilityState === 'visible',
   random: Math.random,
-  newId: () => crypto.randomUUID(),
+  newId: newTabId,
 })
 
 async function token(refused: string | null): Promise<string | null> {

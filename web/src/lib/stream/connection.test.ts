@@ -20,6 +20,7 @@ import {
 } from './testing'
 
 const send: StreamRequest = { kind: 'send', url: '/v1/message/stream', body: '{"request_id":"r"}' }
+const handOver: StreamRequest = { ...send, kind: 'handOver', url: '/v1/message/async' }
 const attach: StreamRequest = { kind: 'attach', url: '/v1/message/answer/stream' }
 
 type Reply = (call: Call, index: number) => Response | Promise<Response>
@@ -141,6 +142,25 @@ describe('what the server answers', () => {
       detail: { requestId: 'q1', errors: [{ field: 'thread_id', message: '使用中です。' }] },
     })
     expect(calls).toHaveLength(1)
+  })
+
+  it('hands a question over without its answer, however often that takes', async () => {
+    const exchange = { question: { id: 'question' }, answer: { id: 'answer', thread_id: 'thread' } }
+    const { connection, calls, ended } = open((_, index) => {
+      if (index === 0) throw new TypeError('network error')
+      return index === 1
+        ? Response.json({ answer: {} }, { status: 202 })
+        : Response.json(exchange, { status: 202 })
+    }, handOver)
+    expect(await ended).toEqual({ kind: 'taken' })
+    expect(connection.answer).toMatchObject({
+      messageId: 'answer',
+      userMessageId: 'question',
+      threadId: 'thread',
+    })
+    expect(calls.map(({ url, body }) => [url, body])).toEqual(
+      Array.from({ length: 3 }, () => ['/v1/message/async', '{"request_id":"r"}']),
+    )
   })
 
   it('does not ask again after an internal error, but goes on with an answer that has begun', async () => {
