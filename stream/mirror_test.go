@@ -170,3 +170,29 @@ func TestMirrorSurvivesEntriesThatAreNone(t *testing.T) {
 		}
 	})
 }
+
+// TestMirrorIgnoresEarlierRuns: even if the transport let their entries through.
+func TestMirrorIgnoresEarlierRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network := streamtest.NewNetwork()
+		w := network.Node().Writer(firstRun.MessageID, 9)
+		reader := newServer(t, network.Node()).Hub
+		for _, run := range []int{2, 1} {
+			text := stream.NewText(stream.Head{MessageID: firstRun.MessageID, Run: run})
+			text.AppendText(strings.Repeat("糸", run))
+			update, _ := text.Since(stream.Position{})
+			if err := w.Append(t.Context(), update.Append(nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		interest := reader.Join(firstRun.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		<-interest.Opened()
+		synctest.Wait()
+		if text := interest.Text(); text == nil || text.Run() != 2 || text.Text() != "糸糸" || reader.Stats().Holes != 0 {
+			t.Errorf("%+v", reader.Stats())
+		}
+	})
+}

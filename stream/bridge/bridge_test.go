@@ -2,9 +2,13 @@ package bridge_test
 
 import (
 	"fmt"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
@@ -30,9 +34,9 @@ func TestMain(m *testing.M) {
 }
 
 // connect returns a bridge by the servers at a URL, until the test is over.
-func connect(t *testing.T, url string) *bridge.Bridge {
+func connect(t *testing.T, urls string) *bridge.Bridge {
 	t.Helper()
-	b, err := bridge.Connect(t.Context(), bridge.Config{URL: url, Name: t.Name()})
+	b, err := bridge.Connect(t.Context(), bridge.Config{URL: urls, Name: t.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +44,43 @@ func connect(t *testing.T, url string) *bridge.Bridge {
 	return b
 }
 
-func TestConnect(t *testing.T) {
+func TestPingTellsWhetherTheLinkIsThere(t *testing.T) {
 	t.Parallel()
-	for i := range cluster.Len() {
-		b := connect(t, cluster.URL(i))
-		if err := b.Ping(t.Context()); err != nil {
-			t.Error(err)
+	link := bridgetest.NewLink(t, cluster.URL(0))
+	b := connect(t, link.URL())
+	if err := b.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	link.Cut()
+	if err := b.Ping(t.Context()); err == nil {
+		t.Error("no error, and no link")
+	}
+	link.Heal()
+	for b.Ping(t.Context()) != nil {
+		if t.Context().Err() != nil {
+			t.Fatal("the connection is not made again")
 		}
+	}
+}
+
+// TestCredentialsStandInTheURL is a server that lets in who knows its password.
+func TestCredentialsStandInTheURL(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
+		Username: "tsumugi", Password: "p:@/",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	defer s.WaitForShutdown()
+	defer s.Shutdown()
+	u := url.URL{Scheme: "nats", Host: s.Addr().String(), User: url.UserPassword("tsumugi", "p:@/")}
+	connect(t, u.String()).Close()
+	u.User = url.UserPassword("tsumugi", "wrong")
+	_, err = bridge.Connect(t.Context(), bridge.Config{URL: u.String(), Patience: 500 * time.Millisecond})
+	if err == nil || strings.Contains(err.Error(), "wrong") {
+		t.Errorf("with a wrong password: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func (b *Bridge) ensure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, setupCall)
 	defer cancel()
 	err := b.makeStream(ctx, replicas)
-	if code := errorCode(err); code == codeNoPeers || code == codeNotClustered {
+	if tooFewServers(err) {
 		// With fewer servers, copies would only make it stop more often.
 		err = b.makeStream(ctx, 1)
 	}
@@ -79,6 +79,9 @@ func (b *Bridge) makeStream(ctx context.Context, copies int) error {
 		return nil
 	}
 	if _, err = b.js.UpdateStream(ctx, cfg); err != nil {
+		if tooFewServers(err) {
+			return err
+		}
 		b.log.Warn("the stream of texts keeps other settings than this server's", "err", err)
 	}
 	return nil
@@ -114,6 +117,11 @@ func (b *Bridge) restore(ctx context.Context, err error) {
 	if err := b.ensure(ctx); err != nil {
 		b.log.Warn("making the stream of texts failed", "err", err)
 	}
+}
+
+func tooFewServers(err error) bool {
+	code := errorCode(err)
+	return code == codeNoPeers || code == codeNotClustered
 }
 
 // errorCode returns JetStream's code of an error, 0 if it has none.
