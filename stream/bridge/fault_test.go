@@ -111,8 +111,13 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 				defer b.Close()
 				w := b.Writer("m", 1+i)
 				defer w.Close()
-				if err := w.Append(t.Context(), []byte("x")); err != nil && !errors.Is(err, stream.ErrStale) {
-					t.Error(err)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				for err = w.Append(ctx, []byte("x")); err != nil && !errors.Is(err, stream.ErrStale); err = w.Append(ctx, []byte("x")) {
+					if ctx.Err() != nil { // Until then it may be that this node does not know of the stream yet.
+						t.Error(err)
+						return
+					}
 				}
 			})
 		}
