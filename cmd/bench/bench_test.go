@@ -8,12 +8,14 @@ import (
 	"io"
 	"math"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,6 +151,29 @@ func TestEverySystemAnswers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestRefusedQuestionsAreCounted(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	model := llmtest.NewHandler(0)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1)%2 == 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		model.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	c := &chatSystem{address: server.Listener.Addr().String(), mark: contentMark}
+	c.requests = func(_ context.Context, question string, n int) ([][]byte, error) {
+		body := fmt.Appendf(nil, `{"stream":true,"messages":[{"role":"user","content":%q}]}`, question)
+		return slices.Repeat([][]byte{client.Post(c.address, "/v1/chat/completions", "", body)}, n), nil
+	}
+	m := chatRound{bench: newBench(t), name: alone}
+	if _, err := m.load(t.Context(), c, chatLoad{chats: 1, answers: 6, tokens: 5}); err != nil || m.refused != 3 || m.wrong != 0 {
+		t.Errorf("%d refused, %d wrong, %v", m.refused, m.wrong, err)
 	}
 }
 

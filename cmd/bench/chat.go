@@ -32,6 +32,7 @@ const (
 	rowMost   = "50 chats, as fast as possible: thousand tokens/s"
 	rowStream = "1000 chats: KiB a stream"
 	rowTexts  = "answers whose text differs"
+	rowBusy   = "questions that got no answer: too busy"
 )
 
 // The answers of the section.
@@ -107,6 +108,7 @@ func (b *bench) chatGoals(first, t *table) {
 	r.atLeast("tokens/s at most, × "+aiSDK, of(rowMost, aiSDK), 30, 1, "×")
 	r.atMost("memory a stream at 1000 chats, × "+naive, of(rowStream, naive), 1, 2, "×")
 	r.atMost("chats: answers whose text differs", t.worst(rowTexts, ours), 0, 0, "")
+	r.atMost("chats: questions that got no answer", t.worst(rowBusy, ours), 0, 0, "")
 }
 
 // chatSystem is a system that answers questions, and the model behind it.
@@ -205,7 +207,8 @@ type chatRound struct {
 	first *table
 	table *table
 	name  string
-	wrong int
+
+	wrong, refused int
 }
 
 func (m *chatRound) run(ctx context.Context) error {
@@ -226,6 +229,7 @@ func (m *chatRound) run(ctx context.Context) error {
 	}
 	if m.name != alone {
 		m.table.add(rowTexts, m.name, 0, float64(m.wrong))
+		m.table.add(rowBusy, m.name, 0, float64(m.refused))
 	}
 	return nil
 }

@@ -56,7 +56,14 @@ func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatRe
 	w.result.took = time.Since(w.began)
 	w.result.cpu, w.result.grown, err = observed.end()
 	m.wrong += w.wrong
-	return w.result, errors.Join(append(w.failed, err)...)
+	m.refused += w.refused
+	if w.refused > 0 {
+		m.bench.say("%d questions got no answer: %.200s", w.refused, w.refusal.Error())
+	}
+	if len(w.result.first) == 0 {
+		return w.result, w.refusal
+	}
+	return w.result, err
 }
 
 // chatWork is a load at work.
@@ -67,10 +74,11 @@ type chatWork struct {
 	began    time.Time
 	next     atomic.Int64 // The request that is asked next.
 
-	mu     sync.Mutex
-	result chatResult // Guarded by mu.
-	wrong  int        // Guarded by mu.
-	failed []error    // Guarded by mu.
+	mu      sync.Mutex
+	result  chatResult // Guarded by mu.
+	wrong   int        // Guarded by mu.
+	refused int        // Guarded by mu. Questions that got no answer.
+	refusal error      // Guarded by mu. The last reason.
 }
 
 // chat asks from its beginning on, one question after the other.
@@ -87,14 +95,12 @@ func (w *chatWork) chat(ctx context.Context, begin time.Time) {
 		if i >= len(w.requests) {
 			return
 		}
-		if !w.ask(ctx, w.requests[i]) {
-			return
-		}
+		w.ask(ctx, w.requests[i])
 	}
 }
 
 // ask asks and reads the answer to its end. The connection is there before the clock starts, as a browser's is.
-func (w *chatWork) ask(ctx context.Context, request []byte) bool {
+func (w *chatWork) ask(ctx context.Context, request []byte) {
 	var every time.Duration
 	if w.load.perSecond > 0 {
 		every = time.Second / time.Duration(w.load.perSecond)
@@ -112,8 +118,9 @@ func (w *chatWork) ask(ctx context.Context, request []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
-		w.failed = append(w.failed, err)
-		return false
+		w.refused++
+		w.refusal = err
+		return
 	}
 	if !r.right() {
 		w.wrong++
@@ -121,7 +128,6 @@ func (w *chatWork) ask(ctx context.Context, request []byte) bool {
 	w.result.first = append(w.result.first, float64(r.first.Sub(asked).Microseconds())/1000)
 	w.result.lags = append(w.result.lags, r.lags...)
 	w.result.tokens += w.load.tokens
-	return true
 }
 
 // observation is what a server uses from a moment on.

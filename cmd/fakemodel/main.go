@@ -42,6 +42,9 @@ func main() {
 	}
 }
 
+// patience is how long a connection may wait for its first question: clients keep some in reserve.
+const patience = 5 * time.Minute
+
 // run serves until ctx ends. It writes the base URL to stdout as soon as connections are taken, so that a test which
 // listens on port 0 learns the port.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -67,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: llmtest.NewHandler(pace), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: llmtest.NewHandler(pace), ReadHeaderTimeout: patience}
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
 	if _, err := fmt.Fprintf(stdout, "http://%s/v1\n", listener.Addr()); err != nil {
