@@ -71,7 +71,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
 	leave := func() {}
-	for begun := false; ; begun = true {
+	for begun := false; ; {
 		found, err := within(ctx, f.attach)
 		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
 		if err != nil {
@@ -86,8 +86,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 			f.release()
 			return writeNoContent(w)
 		}
+		if found.Text != nil && !reach(ctx, found.Text, cursor) {
+			leave = found.Leave
+			continue
+		}
 		if found.Text != nil {
-			reach(ctx, found.Text, cursor)
 			// What is called at the end, perhaps in an hour, keeps nothing of the request but these.
 			leave, release, end := found.Leave, f.release, s.streamEnd(r.Context(), f.messageID)
 			s.Stream.Serve(w, r, stream.Delivery{
@@ -109,6 +112,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 			}
 			return nil
 		}
+		begun = true
 	}
 }
 
@@ -168,10 +172,11 @@ func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error)
 // reachTimeout is how long a client waits for its own place in a text that is just arriving from another server.
 const reachTimeout = 2 * time.Second
 
-func reach(ctx context.Context, text *stream.Text, cursor string) {
+// reach says whether the text is to be served; else there is a newer one.
+func reach(ctx context.Context, text *stream.Text, cursor string) bool {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	text.Reach(ctx, cursor)
+	return text.Reach(ctx, cursor)
 }
 
 // streamDeadline returns when a stream ends at the latest: before its token runs out, and not all at once.

@@ -297,24 +297,26 @@ func (t *Text) WaitClosed(ctx context.Context) error {
 }
 
 // Reach waits until a text that another server writes has arrived here as far as a client has it by its event id, so that
-// the client need not begin anew because it came here faster. It returns at once for a cursor that will never hold.
-func (t *Text) Reach(ctx context.Context, lastEventID string) {
+// the client need not begin anew because it came here faster. It returns false if the text is of an earlier run than the
+// client's, and abandoned: the hub does not know it any more. It returns at once for a cursor that will never hold.
+func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 	c, ok := ParseCursor(lastEventID)
-	if !ok || !t.mirrored || c.Run != t.head.Run {
-		return
+	if !ok || !t.mirrored || c.Run < t.head.Run {
+		return true
 	}
 	for {
 		t.mu.Lock()
-		if len(t.text) >= c.Offset || t.closed || t.over() {
+		if t.closed || t.over() || (c.Run == t.head.Run && len(t.text) >= c.Offset) {
+			stale := t.abandoned && c.Run > t.head.Run
 			t.mu.Unlock()
-			return
+			return !stale
 		}
 		change := t.await().c
 		t.mu.Unlock()
 		select {
 		case <-change:
 		case <-ctx.Done():
-			return
+			return true
 		}
 	}
 }

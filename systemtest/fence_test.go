@@ -14,7 +14,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 	r := newRig(t, 3, shortLease)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	all := r.askMany(t, r.at(0)(), 20, answer{chars: 600, rate: 20})
+	all := r.askMany(t, r.at(0)(), 20, answer{chars: 1600, rate: 40})
 
 	var resumed atomic.Bool
 	var stale, loyal followers

@@ -109,7 +109,7 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	var killed time.Time
 	var fs followers
 	var begun sync.WaitGroup
-	for _, a := range r.askMany(t, r.at(0)(), 20, answer{chars: 400, rate: 20}) {
+	for _, a := range r.askMany(t, r.at(0)(), 20, answer{chars: 200, more: `,"stall_after":40,"times":1,"key":"KEY"`}) {
 		f := r.watcher(a, r.anywhere)
 		begun.Add(1)
 		started, run := sync.OnceFunc(begun.Done), 1

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,8 @@ import (
 // character.
 func TestR31_DroppedStreamsComeBack(t *testing.T) {
 	t.Parallel()
+	const streams = 2000
+	back := make(chan struct{}) // Closed when all are.
 	s := newSingle(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
@@ -29,8 +32,9 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 	var took []time.Duration
 	var begun sync.WaitGroup
 	var fs followers
-	all := s.askMany(t, s.url(), 20, answer{chars: 1200, rate: 15})
-	for i := range 2000 {
+	// They are being written for as long as it takes.
+	all := s.askMany(t, s.url(), 20, answer{chars: 4000, rate: 5})
+	for i := range streams {
 		a := all[i%len(all)]
 		f := s.watcher(a, through)
 		begun.Add(1)
@@ -40,10 +44,17 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 			if f.connections > 1 && resp.StatusCode < 300 {
 				mu.Lock()
 				defer mu.Unlock()
-				took = append(took, time.Since(dropped))
+				if took = append(took, time.Since(dropped)); len(took) == streams {
+					close(back)
+				}
 			}
 		}
-		fs.run(ctx, t, f, a.want)
+		fs.all = append(fs.all, f)
+		fs.wait.Go(func() {
+			if err := f.follow(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
 	}
 	join(ctx, t, &begun)
 	mu.Lock()
@@ -51,16 +62,33 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 	mu.Unlock()
 	link.Cut()
 	link.Heal()
+	select {
+	case <-back:
+	case <-ctx.Done():
+		t.Fatal("not all came back")
+	}
+	kept := make(map[string]string)
+	for _, a := range all {
+		must(t, s.call(ctx, http.MethodPost, s.url()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
+	}
 	join(ctx, t, &fs.wait)
-	if len(took) < len(fs.all) {
-		t.Fatalf("%d of %d came back", len(took), len(fs.all))
+	for _, a := range all {
+		messages, err := s.messages(ctx, s.url(), a.ThreadID)
+		must(t, err)
+		if kept[a.Answer.ID] = messages[1].Content; !strings.HasPrefix(a.want, messages[1].Content) {
+			t.Errorf("message %s: what is stored is not what the model said", a.Answer.ID)
+		}
+	}
+	for _, f := range fs.all {
+		if text := kept[f.messageID]; f.ended != "abort" || text == "" || digest(string(f.text)) != digest(text) || f.resets > 0 {
+			t.Errorf("message %s: %s after %d bytes and %d resets; %d are stored", f.messageID, f.ended, len(f.text), f.resets, len(text))
+		}
 	}
 	longest := slices.Max(took)
 	t.Logf("%d streams were back %v to %v after they were dropped", len(took), slices.Min(took).Round(time.Millisecond), longest.Round(time.Millisecond))
 	if longest > 10*time.Second {
 		t.Errorf("the last was back after %v", longest)
 	}
-	s.stored(t, s.url(), all)
 }
 
 // TestR31_AboveTheCapClientsAreSentAway opens more streams than a server takes: those beyond are told when to come back,

@@ -1,0 +1,52 @@
+package stream_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+)
+
+// TestReachWaitsForTheClientsPlace has a client come to a server whose mirror of a text has not got as far as the client,
+// or is still of an earlier run: it is served once its place is there, and does not begin anew.
+func TestReachWaitsForTheClientsPlace(t *testing.T) {
+	t.Parallel()
+	network := streamtest.NewNetwork()
+	writing, watching := stream.NewHub(stream.HubConfig{Transport: network.Node()}), stream.NewHub(stream.HubConfig{Transport: network.Node()})
+	defer writing.Stop(t.Context())
+	defer watching.Stop(t.Context())
+	first := writing.Open(stream.Head{MessageID: "m", Run: 1})
+	first.AppendText("一")
+	interest := watching.Join("m")
+	defer interest.Leave()
+	interest.Mirror()
+	<-interest.Opened()
+	mirror := interest.Text()
+
+	reached := make(chan bool, 1)
+	go func() { reached <- mirror.Reach(t.Context(), "1-6") }()
+	first.AppendText("二")
+	if !<-reached || mirror.Text() != "一二" {
+		t.Errorf("the mirror has %q", mirror.Text())
+	}
+
+	go func() { reached <- mirror.Reach(t.Context(), "2-3") }()
+	second := writing.Open(stream.Head{MessageID: "m", Run: 2})
+	second.AppendText("三")
+	if <-reached {
+		t.Error("the client of the second run is served with the first")
+	}
+	for next := interest.Text(); next == nil || next.Run() != 2; next = interest.Text() {
+		<-interest.Opened()
+	}
+	// A place that never comes is waited for no longer than the caller wants, one of an earlier run not at all.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if !interest.Text().Reach(ctx, "2-999") || !interest.Text().Reach(t.Context(), "1-999") || !second.Reach(t.Context(), "2-999") {
+		t.Error("a cursor that does not hold is not answered")
+	}
+	second.Finish(stream.End{Outcome: stream.Finished})
+	writing.Close(second)
+}
