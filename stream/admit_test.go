@@ -59,8 +59,7 @@ func TestAdmitCountsExactly(t *testing.T) {
 func TestR31_DeadClientsMakeRoom(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
-	// A sweep that never comes in time.
-	s := stream.NewServer(stream.Config{Fast: true, MaxStreamsPerPerson: 1, Heartbeat: time.Hour})
+	s := stream.NewServer(stream.Config{Fast: true, MaxStreamsPerPerson: 1})
 	server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
 		release, err := s.Admit("person")
 		if err != nil {

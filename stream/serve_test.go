@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,11 +104,12 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 // one, several or no watchers, and holds what each has in the end.
 func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
-		const readers, tokens = 5, 3000
+		const readers, visits = 5, 150
 		text := newText(1)
 		s := stream.NewServer(cfg)
 		server := serve(t, text, s, nil)
 		var clients sync.WaitGroup
+		var last atomic.Bool // They stay to the end from now on.
 		for i := range readers {
 			clients.Go(func() {
 				rng := rand.New(rand.NewPCG(5, uint64(i)))
@@ -115,27 +117,31 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 				for !c.done {
 					conn, resp := ask(t, server, c.cursor)
 					body := io.Reader(resp.Body)
-					if rng.IntN(3) > 0 {
-						body = io.LimitReader(body, int64(rng.IntN(20_000)))
+					if !last.Load() {
+						body = io.LimitReader(body, int64(rng.IntN(2000)))
 					}
 					raw := readBody(t, body)
 					_ = conn.Close()
-					c.read(t, raw[:bytes.LastIndex(raw, []byte("\n\n"))+2])
+					if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
+						c.read(t, raw[:whole+2])
+					}
 				}
-				if c.text != strings.Repeat("紡ぐ", tokens) || len(c.terminal) != 1 {
-					t.Errorf("got %d bytes, ends %v", len(c.text), c.terminal)
+				if c.text != text.Text() || len(c.terminal) != 1 {
+					t.Errorf("got %d of %d bytes, ends %v", len(c.text), len(text.Text()), c.terminal)
 				}
 			})
 		}
-		for range tokens {
-			text.AppendText("紡ぐ")
-			if rand.IntN(50) == 0 {
-				runtime.Gosched()
+		for tokens, opened := uint64(0), uint64(0); opened < visits; opened = s.Stats().Opened {
+			if tokens < 100*(opened+1) { // About as fast as they read.
+				text.AppendText("紡ぐ")
+				tokens++
 			}
+			runtime.Gosched()
 		}
+		last.Store(true)
 		text.Finish(done)
 		clients.Wait()
-		if st := s.Stats(); st.Opened < readers || st.Resets != 0 || st.Bytes == 0 {
+		if st := s.Stats(); st.Opened < visits || st.Resets != 0 || st.Bytes == 0 {
 			t.Errorf("got %+v", st)
 		}
 	})
@@ -468,17 +474,104 @@ func TestR13_StreamsEndWhenTheirTimeIsUp(t *testing.T) {
 			}
 		}
 		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(_ *stream.Server, ask func() io.Reader) {
-			for range 2 { // The second one is told of while the first waits.
-				r := readTimed(ask())
+			check := func(r *timed) {
 				if lived := r.end.Sub(<-began); lived != life {
 					t.Errorf("lived for %v, not %v", lived, life)
 				}
 				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) || bytes.Contains(r.raw, []byte("[DONE]")) {
 					t.Errorf("%v after %q", err, r.raw)
 				}
-				life = 300 * time.Millisecond
+			}
+			check(readTimed(ask()))
+			// One that has less time comes while the sweep waits for its next look.
+			other := ask()
+			began := <-began
+			time.Sleep(10 * time.Millisecond)
+			rest := make(chan *timed)
+			go func() { rest <- readTimed(other) }()
+			long := life
+			life = 300 * time.Millisecond
+			check(readTimed(ask()))
+			if r := <-rest; r.end.Sub(began) != long {
+				t.Errorf("lived for %v, not %v", r.end.Sub(began), long)
 			}
 		})
+	})
+}
+
+// TestEveryWatcherIsToldAtOnce has one, three and one watcher of a text that is in no hurry.
+func TestEveryWatcherIsToldAtOnce(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		handler := func(s *stream.Server) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) {}})
+			}
+		}
+		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(_ *stream.Server, ask func() io.Reader) {
+			var bodies []*bufio.Reader
+			for _, n := range []int{1, 3} {
+				for len(bodies) < n {
+					bodies = append(bodies, bufio.NewReader(ask()))
+				}
+				for range 5 {
+					time.Sleep(10 * time.Millisecond)
+					text.AppendText("紡")
+					published := time.Now()
+					want := strings.Count(text.Text(), "紡")
+					for _, body := range bodies {
+						if awaitText(t, body, want); time.Since(published) > 0 {
+							t.Errorf("told after %v", time.Since(published))
+						}
+					}
+				}
+			}
+		})
+	})
+}
+
+// awaitText reads up to the event whose cursor is after so many characters.
+func awaitText(t *testing.T, body *bufio.Reader, characters int) {
+	t.Helper()
+	id := "id: " + stream.Cursor{Run: 1, Offset: characters * len("紡")}.String() + "\n"
+	for line := ""; line != id; {
+		var err error
+		if line, err = body.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := ""; line != "\n"; { // A pipe's writer waits until all was read.
+		line, _ = body.ReadString('\n')
+	}
+}
+
+// TestSlowClientThatCatchesUpStays has a client pause for less than the time for a write, and be sent more long after.
+func TestSlowClientThatCatchesUpStays(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		cfg.WriteTimeout, cfg.Heartbeat = 2*time.Second, 2500*time.Millisecond
+		text := newText(1)
+		s := stream.NewServer(cfg)
+		ended := make(chan error, 1)
+		server := serve(t, text, s, ended)
+		_, resp := ask(t, server, "")
+		text.AppendText(strings.Repeat("紡", 2<<20))
+		for cfg.Fast && s.Stats().Drains == 0 {
+			runtime.Gosched()
+		}
+		body := bufio.NewReader(resp.Body)
+		for beats := 0; beats < 2; {
+			line, err := body.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line == ":\n" {
+				beats++
+			}
+		}
+		text.Finish(done)
+		if rest := readBody(t, body); !bytes.HasSuffix(rest, []byte("[DONE]\n\n")) || <-ended != nil {
+			t.Errorf("ends with %q", rest)
+		}
 	})
 }
 

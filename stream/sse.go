@@ -265,11 +265,15 @@ func (c *conn) forward(watch *Watch) error {
 }
 
 func (c *conn) write(b []byte) error {
-	if err := c.extend(time.Now()); err != nil {
-		return err
-	}
-	if _, err := c.w.Write(b); err != nil {
-		return sendError(err)
+	for len(b) > 0 {
+		if err := c.extend(time.Now()); err != nil {
+			return err
+		}
+		piece := b[:min(len(b), maxPiece)]
+		b = b[len(piece):]
+		if _, err := c.w.Write(piece); err != nil {
+			return sendError(err)
+		}
 	}
 	return nil
 }
