@@ -230,8 +230,11 @@ test.describe('the tabs of a browser', () => {
 
     for (const pause of pauses) pause.release()
     for (const [i, place] of places.entries()) {
+      const threadId = await place.threadId()
+      const last = async () => (await account.messages(threadId)).at(-1)
+      await expect.poll(async () => (await last())?.status, { timeout: 60_000 }).toBe('success')
       await place.finished()
-      const stored = (await account.messages(await place.threadId())).at(-1)
+      const stored = await last()
       expect(stored?.content).toBe(await model.text(answers[i] ?? {}))
       expect(await place.copied()).toBe(stored?.content)
       expect(model.asked(questions[i] ?? '')).toBe(1)
