@@ -323,7 +323,7 @@ func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp ti
 	}
 	m.table.add(fmt.Sprintf(rowCPU, chats), m.name, 1, r.perToken())
 	if chats == 1000 {
-		m.table.add(rowStream, m.name, 0, r.grown/float64(chats))
+		m.table.add(rowStream, m.name, 0, r.grown/float64(len(r.first))) // Of those that were answered.
 	}
 	return nil
 }
