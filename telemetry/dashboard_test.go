@@ -22,6 +22,7 @@ func everything(t *testing.T) string {
 	tel.WatchStreams(func() stream.Stats { return stream.Stats{} }, func() stream.HubStats { return stream.HubStats{} })
 	tel.WatchGenerations(func() chat.Stats { return chat.Stats{} })
 	tel.WatchBridge(func() bool { return true })
+	tel.WatchLive(func() int { return 1 })
 	tel.Generations().GenerationEnded(chat.OutcomeSuccess, 1, 1)
 	tel.RequestDone("GET", "/v1/me", 200, 1)
 	return scrape(t, tel)

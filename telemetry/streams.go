@@ -108,3 +108,10 @@ func (t *Telemetry) WatchBridge(connected func() bool) {
 		return 0
 	}))
 }
+
+// WatchLive adds how many live sockets there are.
+func (t *Telemetry) WatchLive(open func() int) {
+	t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tsumugi_live_sockets", Help: "Browsers that are told of what happens in other tabs and on other devices.",
+	}, func() float64 { return float64(open()) }))
+}

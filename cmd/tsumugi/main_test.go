@@ -74,7 +74,6 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"DATABASE_URL":           {"DATABASE_URL=mysql://localhost/x"},
 		"OPENAI_BASE_URL":        {"OPENAI_BASE_URL=localhost:11434"},
 		"NATS_URL":               {"NATS_URL=http://127.0.0.1:4222", "DATABASE_URL=postgres://localhost/x"},
-		"DATABASE_URL ":          {"NATS_URL=nats://127.0.0.1:4222"},
 		"TSUMUGI_MAX_STREAMS":    {"TSUMUGI_MAX_STREAMS=0"},
 		"TSUMUGI_LEASE":          {"TSUMUGI_LEASE=100ms"},
 		"TSUMUGI_LINK_HELP":      {"TSUMUGI_LINK_HELP=javascript:alert(1)"},
@@ -84,11 +83,14 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TSUMUGI_LISTNE":         {"TSUMUGI_LISTNE=127.0.0.1:0"},
 	} {
 		err := run(t.Context(), []string{"serve"}, environ, io.Discard, io.Discard)
-		setting = strings.TrimSpace(setting)
 		name := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(setting, "TSUMUGI_"), "_", "-"))
 		if err == nil || (!strings.Contains(err.Error(), setting) && !strings.Contains(err.Error(), "--"+name)) {
 			t.Errorf("%s: %v", environ[0], err)
 		}
+	}
+	alone := run(t.Context(), []string{"serve"}, []string{"NATS_URL=nats://127.0.0.1:4222"}, io.Discard, io.Discard)
+	if alone == nil || !strings.Contains(alone.Error(), "DATABASE_URL") {
+		t.Errorf("servers that share no database: %v", alone)
 	}
 	if err := run(t.Context(), []string{"serve", "--nonsense"}, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--nonsense") {
 		t.Errorf("an unknown flag: %v", err)

@@ -69,6 +69,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	events := api.NewLiveEvents(s.feed)
 	s.notices = org.NewService(db, events, log.With("part", "org"))
 	s.live = api.NewLive(s.feed, people, log.With("part", "live"), api.LiveConfig{PublicURL: c.publicURL(address)})
+	s.telemetry.WatchLive(s.live.Open)
 	skills := skill.NewService(db, skill.Config{})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
