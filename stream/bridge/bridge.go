@@ -23,6 +23,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
+// writeTimeout is how long NATS may take nothing.
+const writeTimeout = 2 * time.Second
+
 // Names within NATS.
 const (
 	StreamName   = "TSUMUGI_TEXTS"
@@ -35,7 +38,7 @@ type Config struct {
 	URL      string        // Of one or more NATS servers, with a comma between, and credentials if they ask for some.
 	Name     string        // What NATS calls this connection. Default "tsumugi".
 	Logger   *slog.Logger  // Nil discards.
-	Patience time.Duration // How long Connect tries. Default 15 s.
+	Patience time.Duration // How long Connect waits for NATS. Default 5 s.
 
 	MaxBytes  int64         // Of all texts that NATS keeps; the oldest go first. Default 256 MiB.
 	MaxAge    time.Duration // NATS keeps nothing for longer. Default 1 h.
@@ -49,7 +52,7 @@ func (c Config) withDefaults() Config {
 			*d = value
 		}
 	}
-	set(&c.Patience, 15*time.Second)
+	set(&c.Patience, 5*time.Second)
 	set(&c.MaxAge, time.Hour)
 	set(&c.Forget, time.Minute)
 	set(&c.Heartbeat, 2*time.Second)
@@ -86,8 +89,9 @@ type Bridge struct {
 
 var _ stream.Transport = (*Bridge)(nil)
 
-// Connect connects to NATS and makes the stream of texts where there is none. It gives up after cfg.Patience or when the
-// context ends; afterwards the connection is kept up for ever.
+// Connect connects to NATS and makes the stream of texts where there is none. A server must be able to start while NATS is
+// away, as it can go on then: after cfg.Patience the bridge is returned as it is, and joins the others once NATS is there.
+// Credentials that NATS refuses are an error, and so is the context's end.
 func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 	cfg = cfg.withDefaults()
 	b := &Bridge{
@@ -104,10 +108,14 @@ func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 		err = b.begin(ctx)
 	}
 	if err != nil {
-		b.cancel()
-		nc.Close()
-		<-b.closed
-		return nil, fmt.Errorf("bridge: %w", errors.Join(err, nc.LastError()))
+		err = errors.Join(err, nc.LastError())
+		if ctx.Err() != nil || errors.Is(err, nats.ErrAuthorization) {
+			b.cancel()
+			nc.Close()
+			<-b.closed
+			return nil, fmt.Errorf("bridge: %w", err)
+		}
+		b.log.Error("NATS cannot be used yet; until it can, answers are watched only where they are written", "err", err)
 	}
 	b.janitor.Go(b.forget)
 	return b, nil
@@ -123,6 +131,9 @@ func (b *Bridge) options() []nats.Option {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond),
 		nats.ReconnectJitter(300*time.Millisecond, 500*time.Millisecond),
+		// The client writes under a lock that everybody needs who publishes: a link that takes nothing is given up soon.
+		nats.FlusherTimeout(writeTimeout),
+		nats.ReconnectOnFlusherError(),
 		nats.PingInterval(5 * time.Second),
 		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -130,9 +141,11 @@ func (b *Bridge) options() []nats.Option {
 				b.log.Warn("connection to NATS lost", "err", err)
 			}
 		}),
+		nats.ConnectHandler(func(*nats.Conn) { b.resyncAll(nil) }), // After a start without NATS.
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			b.log.Info("connected to NATS again", "server", nc.ConnectedServerName())
 			b.resyncAll(nil)
+			b.tellMissed()
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			b.log.Warn("NATS reports an error", "err", err)

@@ -125,14 +125,6 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestConnectGivesUp(t *testing.T) {
-	t.Parallel()
-	_, err := bridge.Connect(t.Context(), bridge.Config{URL: "nats://127.0.0.1:1", Patience: 300 * time.Millisecond})
-	if err == nil {
-		t.Error("connected to nobody")
-	}
-}
-
 // TestWriterIsFenced: whose turn it is, is decided by the log, whatever a server believes.
 func TestWriterIsFenced(t *testing.T) {
 	t.Parallel()

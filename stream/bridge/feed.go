@@ -25,6 +25,17 @@ func untoken(t string) (string, bool) {
 	return string(s), ok && err == nil
 }
 
+// missedToken stands for a topic where a server says that others may have missed events of its own: those that were on
+// their way when it lost its connection. No topic's token begins like it.
+const missedToken = "missed"
+
+// tellMissed tells every other server that it may have missed events of this one.
+func (b *Bridge) tellMissed() {
+	if err := b.nc.Publish(feedSubjects+missedToken, nil); err != nil {
+		b.log.Warn("telling other servers that they may have missed events failed", "err", err)
+	}
+}
+
 // Publish tells every other server of an event. See stream.Transport.
 func (b *Bridge) Publish(topic string, event []byte) {
 	if err := b.nc.Publish(feedSubjects+token(topic), event); err != nil {
@@ -57,8 +68,11 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 		for {
 			select {
 			case msg := <-messages:
-				if topic, ok := untoken(strings.TrimPrefix(msg.Subject, feedSubjects)); ok {
+				of := strings.TrimPrefix(msg.Subject, feedSubjects)
+				if topic, ok := untoken(of); ok {
 					receive(topic, msg.Data)
+				} else if of == missedToken {
+					settled.Reset(settle)
 				}
 			case <-resync:
 				settled.Reset(settle)
@@ -69,8 +83,10 @@ func (b *Bridge) Subscribe(receive func(topic string, event []byte), missed func
 			}
 		}
 	}()
-	if err := b.nc.Flush(); err != nil { // Once it returns, NATS knows of the subscription.
-		b.log.Warn("subscribing to other servers' events is delayed", "err", err)
+	if b.nc.IsConnected() {
+		if err := b.nc.FlushTimeout(writeTimeout); err != nil { // Once it returns, NATS knows of the subscription.
+			b.log.Warn("subscribing to other servers' events is delayed", "err", err)
+		}
 	}
 	return func() {
 		unhook()

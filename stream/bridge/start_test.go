@@ -1,0 +1,117 @@
+package bridge_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream/bridge"
+	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
+)
+
+// TestServerStartsWhileNATSIsAway: it joins the others when NATS is there.
+func TestServerStartsWhileNATSIsAway(t *testing.T) {
+	t.Parallel()
+	nodes := bridgetest.NewCluster(t, 1)
+	link := bridgetest.NewLink(t, nodes.URL(0))
+	link.Cut()
+	early, err := bridge.Connect(t.Context(), bridge.Config{URL: link.URL(), Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(early.Close)
+	if early.Connected() {
+		t.Error("it is connected to nobody")
+	}
+	missed := make(chan struct{}, 1)
+	stop, err := early.Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	writer := serve(t, early)
+	text := writer.Hub.Open(head)
+	text.AppendText("まだ、だれも知らない。")
+	link.Heal()
+	<-missed
+	reader := serve(t, connect(t, nodes.URL(0)))
+	seen, done := reading(t, reader.Hub)
+	seen()
+	text.Finish(finished)
+	if c := done(); c.Text != text.Text() || c.Resets > 0 {
+		t.Errorf("%q, %d resets", c.Text, c.Resets)
+	}
+}
+
+// TestR19_OthersAreToldOfALostConnection: events that were on their way then never arrive, and only their sender can know.
+func TestR19_OthersAreToldOfALostConnection(t *testing.T) {
+	t.Parallel()
+	nodes := bridgetest.NewCluster(t, 1)
+	link := bridgetest.NewLink(t, nodes.URL(0))
+	connect(t, link.URL())
+	missed := make(chan struct{}, 1)
+	stop, err := connect(t, nodes.URL(0)).Subscribe(func(string, []byte) {}, func() { missed <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	link.Cut()
+	link.Heal()
+	select {
+	case <-missed:
+	case <-time.After(time.Minute):
+		t.Error("a server that kept its connection is not told that events of another one are lost")
+	}
+}
+
+// TestLinkThatTakesNothingIsGivenUp: nobody who publishes waits for it for long, nor does the end of the server.
+func TestLinkThatTakesNothingIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b, err := bridge.Connect(t.Context(), bridge.Config{URL: stuck(t), Patience: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := make([]byte, 64<<10)
+	began := time.Now()
+	for range 500 {
+		b.Publish("topic", event)
+	}
+	b.Close()
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// stuck returns the address of a server that greets each client and then reads nothing.
+func stuck(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-over
+	})
+	go func() {
+		defer close(over)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+			_, _ = fmt.Fprint(conn, `INFO {"server_id":"stuck","version":"2.12.0","proto":1,"headers":true,"max_payload":1048576}`+"\r\n")
+			lines := bufio.NewReaderSize(conn, 1)
+			for line := ""; err == nil && !strings.HasPrefix(line, "PING"); {
+				line, err = lines.ReadString('\n')
+			}
+			_, _ = fmt.Fprint(conn, "PONG\r\n")
+		}
+	}()
+	return "nats://" + listener.Addr().String()
+}
