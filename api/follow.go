@@ -26,11 +26,17 @@ func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
+	asked := false
+	defer func() {
+		if !asked {
+			release()
+		}
+	}()
 	exchange, err := s.ask(w, r, actor)
 	if err != nil {
-		release()
 		return err
 	}
+	asked = true
 	return s.follow(w, r, following{
 		actor: actor, messageID: exchange.Answer.ID, release: release,
 		attach: func(ctx context.Context) (chat.Attachment, error) {
@@ -58,7 +64,7 @@ func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor ide
 type following struct {
 	actor     identity.Actor
 	messageID uuid.UUID
-	release   func() // Gives the client's admission back.
+	release   func() // Gives the client's admission back. It may be called more than once.
 	watching  bool   // It did not ask: 204 tells it that it has all.
 	attach    func(ctx context.Context) (chat.Attachment, error)
 }
@@ -70,24 +76,27 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
-	leave := func() {}
+	leave, served := func() {}, false
+	defer func() { // What is served ends later. Everything else ends here, a panic included.
+		if !served {
+			leave()
+			f.release()
+		}
+	}()
 	for begun := false; ; {
 		found, err := within(ctx, f.attach)
 		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
 		if err != nil {
-			f.release()
 			if begun {
 				return nil // The head is out: a stream that is closed without [DONE] says "come back".
 			}
 			return err
 		}
+		leave = found.Leave
 		if f.watching && !begun && found.Text != nil && found.Text.AtEnd(cursor) {
-			found.Leave()
-			f.release()
 			return writeNoContent(w)
 		}
 		if found.Text != nil && !reach(ctx, found.Text, cursor) {
-			leave = found.Leave
 			continue
 		}
 		if found.Text != nil {
@@ -101,12 +110,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 					end(err)
 				},
 			})
+			served = true
 			return nil
 		}
-		leave = found.Leave
 		if err = s.hold(ctx, w, r, found, begun); err != nil {
-			leave()
-			f.release()
 			if r.Context().Err() == nil {
 				s.streamEnd(r.Context(), f.messageID)(err)
 			}
@@ -130,7 +137,7 @@ func (s *Server) admit(actor identity.Actor) (release func(), err error) {
 	return release, err
 }
 
-// hold keeps the client connected until it is worth attaching again. The caller leaves.
+// hold keeps the client connected until it is worth attaching again.
 func (s *Server) hold(ctx context.Context, w http.ResponseWriter, r *http.Request, found chat.Attachment, begun bool) error {
 	if !begun {
 		if err := s.Stream.Begin(w, r); err != nil {

@@ -134,9 +134,10 @@ func wellFormedRequestID(id string) bool {
 func (s *Server) withLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
+		method := knownMethod(r.Method)
 		ctx, span := r.Context(), trace.Span(noop.Span{})
 		if traced(r.URL.Path) {
-			ctx, span = s.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
+			ctx, span = s.Tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer))
 		}
 		defer span.End()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
@@ -148,13 +149,22 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 		}
 		took := time.Since(began)
 		if ww.Header().Get("Content-Type") != "text/event-stream" && ww.Status() != http.StatusSwitchingProtocols {
-			s.Measure(r.Method, route, ww.Status(), took)
+			s.Measure(method, route, ww.Status(), took)
 		}
-		span.SetName(r.Method + " " + route)
+		span.SetName(method + " " + route)
 		span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
-		s.log.InfoContext(ctx, "request", "method", r.Method, "route", route, "status", ww.Status(),
+		s.log.InfoContext(ctx, "request", "method", method, "route", route, "status", ww.Status(),
 			"bytes", ww.BytesWritten(), "ms", took.Milliseconds())
 	})
+}
+
+// knownMethod returns a request's method, or "other" for what a client made up: each would be a time series of its own.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
 }
 
 // traced says whether a path is a call's, and not a file's.

@@ -14,7 +14,7 @@ import (
 type Attachment struct {
 	Text   *stream.Text    // What to watch; nil while nobody writes the answer.
 	Opened <-chan struct{} // Closed when it is worth attaching again. Set if Text is nil.
-	Leave  func()          // To be called when the caller no longer watches Text, or waits for Opened.
+	Leave  func()          // To be called, at least once, when the caller no longer watches Text, or waits for Opened.
 
 	// Patience is after how long it is worth attaching again in any case: another server may have completed the answer,
 	// or its thread is gone.
