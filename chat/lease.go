@@ -127,7 +127,7 @@ func (s *Service) drop(g *generation) {
 	if !g.state.CompareAndSwap(writing, lost) {
 		return
 	}
-	g.text.Abandon()
+	s.hub.Close(g.text) // Who comes back is served what has become of it elsewhere.
 	g.cancel(errLost)
 	s.metrics.Fenced(1)
 	s.log.WarnContext(g.life, "generation dropped: it is no longer this server's", "message_id", g.answer.ID, "run", g.run)

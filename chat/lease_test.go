@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/llm"
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -130,6 +131,29 @@ func testFencing(t *testing.T, broken bool) {
 	stored := f.wait(exchange).Answer
 	if stored.Content != "次の文章" || stored.Run != 2 || db.ends.Load() != 0 {
 		t.Errorf("stored %+v, %d times by the late server", stored, db.ends.Load())
+	}
+}
+
+// TestR20_FencedTextIsForgottenAtOnce has a model that does not let go of a generation which was taken over: who comes back
+// meanwhile is served what has become of the answer, and not sent away again and again.
+func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db, letGo := &heldUp{Store: f.db}, make(chan struct{})
+	slow := f.start(llmtest.Func(func(ctx context.Context, _ llm.Request, emit func(string)) (llm.Result, error) {
+		emit("前の文章")
+		<-letGo
+		return llm.Result{}, ctx.Err()
+	}), db, quick())
+	t.Cleanup(func() { close(letGo) })
+	exchange := f.sendTo(slow, f.question("止まる"))
+	w := f.watch(slow, exchange.Answer.ID)
+	release := db.hold(t)
+	f.waitAt(f.start(llmtest.Say("次の文章"), f.db, quick()), exchange)
+	release()
+	f.drain(w)
+	if raw := f.follow(slow, exchange.Answer.ID, "1-12"); deltas(t, raw) != "次の文章" {
+		t.Errorf("got %s", raw)
 	}
 }
 
