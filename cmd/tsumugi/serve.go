@@ -20,14 +20,16 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// How long a stop may take.
+// How long a stop may take: 35 s in all, whatever does not answer any more.
 const (
+	stopLimit       = 34 * time.Second // From the signal to the end of the database, which gets what the others have left.
 	generationGrace = 30 * time.Second // For the answers that are being written.
 	spread          = 5 * time.Second  // Between the first client that is told to come back, and the last.
 	streamGrace     = time.Second      // For streams whose answer is over or handed over.
 	requestGrace    = 2 * time.Second  // For requests that are under way.
 	closeGrace      = 2 * time.Second  // For telling other servers and collectors the last.
-	databaseGrace   = 10 * time.Second
+	databaseGrace   = 10 * time.Second // For the database at most,
+	databaseLeast   = time.Second      // and at least. One of our own that takes longer is recovered by the next start.
 )
 
 // The embedded user pool, as its clients know it. AWS's pools are named in the same way.
@@ -58,7 +60,8 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.close()) }()
+	var end time.Time // Zero before the stop.
+	defer func() { err = errors.Join(err, db.close(end)) }()
 	s, err := c.wire(ctx, db.DB, listener.Addr(), log)
 	if err != nil {
 		return err
@@ -76,6 +79,7 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 			err = errDatabaseGone // Its own error comes with its closing.
 		}
 	}
+	end = time.Now().Add(stopLimit)
 	log.Info("stopping", "answers_being_written", s.chat.Stats().Running)
 	stop()
 	return err
@@ -104,24 +108,36 @@ func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*dat
 	}
 	var err error
 	if db.DB, err = store.Open(ctx, dsn); err != nil {
-		return nil, errors.Join(err, db.close())
+		return nil, errors.Join(err, db.close(time.Time{}))
 	}
 	if err := db.Migrate(ctx); err != nil {
-		return nil, errors.Join(err, db.close())
+		return nil, errors.Join(err, db.close(time.Time{}))
 	}
 	return db, nil
 }
 
-// close ends the connections and, if it is our own, the server.
-func (db *database) close() error {
+// close ends the connections and, if it is our own, the server, until a time that is zero where there is no hurry.
+func (db *database) close(end time.Time) error {
+	grace := databaseGrace
+	if !end.IsZero() {
+		grace = min(grace, max(databaseLeast, time.Until(end)))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
 	if db.DB != nil {
-		db.Close()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			db.Close() // Waits for connections that were given up, and for a database that does not answer a long time.
+		}()
+		select {
+		case <-closed:
+		case <-ctx.Done():
+		}
 	}
 	if db.server == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), databaseGrace)
-	defer cancel()
 	return errors.Join(db.server.Err(), db.server.Stop(ctx))
 }
 

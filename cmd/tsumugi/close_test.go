@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// TestR18_StalledDatabaseDoesNotHoldUpTheEnd closes connections of a database that says nothing any more.
+func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
+	dsn, stalled := stallable(t)
+	opened, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stalled.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if opened.Ping(ctx) == nil {
+		t.Fatal("the database is not stalled")
+	}
+	began := time.Now()
+	db := &database{DB: opened}
+	if err := db.close(time.Now().Add(time.Second)); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// stallable returns the way to a new database by a proxy, which drops what the database says while stalled is set.
+func stallable(t *testing.T) (dsn string, stalled *atomic.Bool) {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(storetest.DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	stalled = &atomic.Bool{}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", filepath.Join(cfg.Host, fmt.Sprintf(".s.PGSQL.%d", cfg.Port)))
+			if err != nil {
+				_ = client.Close()
+				continue
+			}
+			t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+			go func() { _, _ = io.Copy(server, client) }()
+			go func() { _, _ = io.Copy(unlessSet{client, stalled}, server) }()
+		}
+	}()
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(cfg.User, cfg.Password), Host: listener.Addr().String(), Path: cfg.Database, RawQuery: "sslmode=disable"}
+	return u.String(), stalled
+}
+
+// unlessSet drops what is written while a flag is set.
+type unlessSet struct {
+	io.Writer
+	flag *atomic.Bool
+}
+
+func (w unlessSet) Write(b []byte) (int, error) {
+	if w.flag.Load() {
+		return len(b), nil
+	}
+	return w.Writer.Write(b)
+}
