@@ -196,7 +196,7 @@ func (w *wireChoice) decode(c *chunk) error {
 		return nil
 	}
 	if c.content[0] != '"' {
-		return fmt.Errorf("llm: decode chunk: content is no text: %.40q", c.content)
+		return fmt.Errorf("llm: decode chunk: content is no text: it begins with %q", c.content[0]) // No more: it ends in the log.
 	}
 	return nil
 }
