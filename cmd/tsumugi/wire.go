@@ -166,7 +166,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 }
 
 // drain lets the answers that are being written end, and sends everybody elsewhere. With other servers to go to that is at
-// once: they go on with what this one writes. Without, the watches of an answer stay with it.
+// once: they go on with what this one writes. Without, or while they cannot be reached, the watches of an answer stay with it.
 func (s *server) drain() {
 	ctx, done := context.WithTimeout(context.Background(), generationGrace)
 	defer done()
@@ -174,7 +174,7 @@ func (s *server) drain() {
 	s.notices.Stop()
 	var leaving sync.WaitGroup
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })
-	if s.bridge != nil {
+	if s.bridge != nil && s.bridge.Connected() {
 		leaving.Go(func() { _ = s.streams.Drain(ctx, spread) })
 	}
 	s.chat.Stop(ctx)

@@ -194,6 +194,9 @@ var (
 // follow delivers from the first entry that is kept until one is lost on the way, or NATS says nothing any more. NATS pushes
 // them through a consumer that is this call's own, numbers them, and says when it is idle which number it is at.
 func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry []byte, more bool)) error {
+	if !b.nc.IsConnected() {
+		return errDisconnected // Else the client would keep the request, and all those of later tries, for when it is.
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	inbox := b.nc.NewInbox()
