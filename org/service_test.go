@@ -44,6 +44,12 @@ func (b *board) remove(id uuid.UUID) {
 	delete(b.notices, id)
 }
 
+func (b *board) setDown(down bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.down = down
+}
+
 var errDown = fault.Errorf(fault.Unavailable, "down")
 
 func (b *board) FindNotification(_ context.Context, id uuid.UUID) (org.Notification, error) {
@@ -164,11 +170,31 @@ func TestNoticesAreToldWhenTheirTimeHasCome(t *testing.T) {
 
 		b.added <- uuid.Nil
 		want("after an interruption", uuid.Nil)
-		b.mu.Lock()
-		b.down = true
-		b.mu.Unlock()
+		b.setDown(true)
 		b.added <- now
 		want("the database cannot be read", uuid.Nil)
+	})
+}
+
+// TestNoticesForLaterAreReadAgain: a database that tells of new notices but cannot be read for a moment must not make the
+// server forget those that are there for later.
+func TestNoticesForLaterAreReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, s := newBoard(), &screen{}
+		service := org.NewService(b, s, slog.New(slog.DiscardHandler))
+		later := b.put(time.Now().Add(time.Hour))
+		b.setDown(true)
+		service.Start()
+		defer service.Stop()
+		b.added <- uuid.Nil
+		<-time.After(time.Minute)
+		b.setDown(false)
+		<-time.After(time.Hour)
+		synctest.Wait()
+		if told, _ := s.take(); !slices.Equal(told, []uuid.UUID{uuid.Nil, later}) {
+			t.Errorf("told %v", told)
+		}
 	})
 }
 

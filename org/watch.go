@@ -10,8 +10,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
 
-// readTimeout limits how long the watch waits for the database.
-const readTimeout = 5 * time.Second
+const (
+	readTimeout = 5 * time.Second  // How long the watch waits for the database.
+	readAgain   = 10 * time.Second // After how long it looks again for what it could not read.
+)
 
 // watch tells of notices when their time has come.
 type watch struct {
@@ -23,6 +25,7 @@ type watch struct {
 	// The rest belongs to run.
 	upcoming map[uuid.UUID]time.Time // Notices that are there, but for later.
 	begun    bool                    // It has listened before.
+	unread   bool                    // What is there for later could not be read.
 }
 
 // news is what the database tells: a notice was added, or listening has begun.
@@ -61,6 +64,11 @@ func (w *watch) run(ctx context.Context) {
 				w.announce(ctx, n.id)
 			}
 		case now := <-next.C:
+			if w.unread {
+				if w.look(ctx); !w.unread {
+					w.events.NotificationsMissed() // The time of some may have come meanwhile.
+				}
+			}
 			for id, at := range w.upcoming {
 				if !at.After(now) {
 					delete(w.upcoming, id)
@@ -81,21 +89,29 @@ func (w *watch) set(next *time.Timer) {
 			first = at
 		}
 	}
-	if !first.IsZero() {
+	switch {
+	case w.unread:
+		next.Reset(readAgain)
+	case !first.IsZero():
 		next.Reset(time.Until(first))
 	}
 }
 
-// listening looks for what nobody will tell of any more: notices that were added before.
+// listening is told that each notice is told of from now on.
 func (w *watch) listening(ctx context.Context) {
 	if w.begun {
 		w.events.NotificationsMissed()
 	}
 	w.begun = true
+	w.look(ctx)
+}
+
+// look reads what nobody will tell of any more: notices that were added before, for later.
+func (w *watch) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	upcoming, err := w.store.UpcomingNotifications(ctx)
-	if err != nil {
+	if w.unread = err != nil; w.unread {
 		w.log.Warn("reading the notices to come failed", "err", err)
 		return
 	}
