@@ -74,9 +74,12 @@ func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	pid := r.Server(0).PID()
-	for name, cut := range map[string]func(int){"broken off": r.CutNATS, "silent": r.SilenceNATS} {
+	for name, cut := range map[string]struct {
+		link func(int)
+		down time.Duration
+	}{"broken off": {r.CutNATS, 30 * time.Second}, "silent": {r.SilenceNATS, 10 * time.Second}} {
 		// Some end while the link is down, some after it is healed.
-		all := append(r.askMany(t, r.at(0)(), 10, answer{chars: 400, rate: 20, seed: 1}), r.askMany(t, r.at(0)(), 10, answer{chars: 1200, rate: 20, seed: 100})...)
+		all := append(r.askMany(t, r.at(0)(), 10, answer{chars: 400, rate: 20, seed: 1}), r.askMany(t, r.at(0)(), 10, answer{chars: 1600, rate: 20, seed: 100})...)
 		var own, others followers
 		var begun sync.WaitGroup
 		for _, a := range all {
@@ -92,8 +95,8 @@ func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 			}
 		}
 		join(ctx, t, &begun)
-		cut(0)
-		pause(ctx, 10*time.Second)
+		cut.link(0)
+		pause(ctx, cut.down)
 		r.HealNATS(0)
 		healed := time.Now()
 		join(ctx, t, &own.wait)
