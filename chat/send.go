@@ -229,6 +229,7 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 		since:  p.since, place: place,
 	})
 	if err != nil {
+		s.metrics.Refused(RefusedStopping) // Nothing else keeps it from running.
 		return Exchange{}, err
 	}
 	began := time.Now()
