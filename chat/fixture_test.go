@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"testing"
@@ -208,10 +209,19 @@ func await(t *testing.T, what string, c <-chan struct{}) {
 // drain reads a watch until its text is over.
 func (f *fixture) drain(w *stream.Watch) string {
 	f.t.Helper()
+	return f.drainUntil(w, "\x00") // Which no stream has.
+}
+
+// drainUntil returns what a watch says up to its end, or to a write that brings a text.
+func (f *fixture) drainUntil(w *stream.Watch, text string) string {
+	f.t.Helper()
 	var all []byte
 	for {
 		for b := w.Take(); b != nil; b = w.Take() {
 			all = append(all, b...)
+		}
+		if bytes.Contains(all, []byte(text)) {
+			return string(all)
 		}
 		more, over := w.Wait()
 		if over {
