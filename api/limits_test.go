@@ -107,6 +107,29 @@ func TestR63_BodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// TestR63_ClientThatTakesNoAnswerIsNotWaitedFor asks for more than a connection buffers, and reads nothing for minutes.
+func TestR63_ClientThatTakesNoAnswerIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client, conn := net.Pipe()
+		listener := pipeListener{make(chan net.Conn, 1)}
+		listener.conns <- conn
+		server := &http.Server{Handler: stalledServer(t), ReadHeaderTimeout: time.Second}
+		served := make(chan struct{})
+		go func() { defer close(served); _ = server.Serve(listener) }()
+		if _, err := io.WriteString(client, "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(5 * time.Minute)
+		if rest, err := io.ReadAll(client); err != nil || len(rest) > 0 {
+			t.Errorf("%d bytes were kept for it, %v", len(rest), err)
+		}
+		_ = client.Close()
+		close(listener.conns)
+		<-served
+	})
+}
+
 // deadlines notes the read deadlines that are set on a connection.
 type deadlines struct {
 	*httptest.ResponseRecorder

@@ -36,7 +36,9 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
-	if exchange, err = s.Chat.WaitFor(r.Context(), owner(actor), exchange); err != nil {
+	exchange, err = s.Chat.WaitFor(r.Context(), owner(actor), exchange)
+	moveWriteDeadline(w)
+	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, toExchange(exchange))

@@ -33,12 +33,14 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 	}
 }
 
-// How long a client may take to send a body, and how long a call may wait for the database. Streams, and calls that wait
-// for an answer, are limited in what they ask of the database only. The user pool has a queue for passwords of its own.
+// How long a client may take to send a body and to receive an answer, and how long a call may wait for the database. Streams,
+// and calls that wait for an answer, are limited in what they ask of the database only; streams have deadlines of their own
+// for what they write. The user pool has a queue for passwords of its own.
 const (
-	bodyTimeout = 30 * time.Second
-	callTimeout = 5 * time.Second
-	poolTimeout = 15 * time.Second
+	bodyTimeout   = 30 * time.Second
+	answerTimeout = 2 * time.Minute
+	callTimeout   = 5 * time.Second
+	poolTimeout   = 15 * time.Second
 )
 
 // withTimeLimit ends what a call waits for, so that it is answered while its client still listens.
@@ -64,6 +66,19 @@ func withBodyDeadline(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// withWriteDeadline drops clients that do not take their answer. Whoever takes the connection over, or writes for longer,
+// moves the deadline.
+func withWriteDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		moveWriteDeadline(w)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func moveWriteDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // Where it cannot be set, nothing can hang.
 }
 
 // timedBody is a body that is read under a deadline.

@@ -9,7 +9,7 @@ import (
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline)
+	r.Use(withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline, withWriteDeadline)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
