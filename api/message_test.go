@@ -289,8 +289,9 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	}
 	answered, deleted := begin(), begin()
 	first, second := watch(answered), watch(deleted)
-	if err := f.db.EndGeneration(t.Context(), chat.Outcome{
-		MessageID: answered.Answer.ID, Run: 1, ServerID: other, Content: "回答", Status: chat.StatusSuccess, FinishReason: chat.FinishStop,
+	if _, err := f.db.EndGeneration(t.Context(), chat.Outcome{
+		Owner: owner, ThreadID: answered.Answer.ThreadID, MessageID: answered.Answer.ID, Run: 1, ServerID: other, Content: "回答",
+		Status: chat.StatusSuccess, FinishReason: chat.FinishStop,
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -40,13 +40,16 @@ func (s *Service) tellBegun(g *generation, b Begun) {
 	close(g.told)
 }
 
-// tellEnded tells how an answer that was stored ended. It reads the records, at a time when nobody waits for it. What
-// cannot be read, the tabs find out when they look next.
-func (s *Service) tellEnded(ctx context.Context, owner Owner, answer Message) {
-	s.tellMessage(ctx, owner, answer.ID)
-	s.tellThread(ctx, owner, answer.ThreadID)
+// tellEnded tells how an answer ended, if that was stored.
+func (s *Service) tellEnded(owner Owner, ended Ended) {
+	if ended.Message.ID == uuid.Nil {
+		return
+	}
+	s.events.MessageChanged(owner, ended.Message)
+	s.events.ThreadChanged(owner, ended.Thread)
 }
 
+// tellMessage tells of a message that was changed. What cannot be read, the tabs find out when they look next.
 func (s *Service) tellMessage(ctx context.Context, owner Owner, id uuid.UUID) {
 	if s.events == (noEvents{}) {
 		return
@@ -55,16 +58,5 @@ func (s *Service) tellMessage(ctx context.Context, owner Owner, id uuid.UUID) {
 	defer cancel()
 	if message, err := s.store.FindMessage(ctx, owner, id); err == nil {
 		s.events.MessageChanged(owner, message)
-	}
-}
-
-func (s *Service) tellThread(ctx context.Context, owner Owner, id uuid.UUID) {
-	if s.events == (noEvents{}) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
-	defer cancel()
-	if thread, err := s.store.FindThread(ctx, owner, id); err == nil {
-		s.events.ThreadChanged(owner, thread)
 	}
 }

@@ -161,10 +161,10 @@ type picky struct {
 	ends atomic.Int32
 }
 
-func (s *picky) EndGeneration(ctx context.Context, o chat.Outcome) error {
+func (s *picky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	s.ends.Add(1)
 	if s.all || o.Status == chat.StatusSuccess {
-		return s.err
+		return chat.Ended{}, s.err
 	}
 	return s.Store.EndGeneration(ctx, o)
 }

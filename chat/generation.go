@@ -42,8 +42,9 @@ type generation struct {
 	cancel context.CancelCauseFunc
 
 	// These belong to the generation's goroutine.
-	length int  // Bytes of text.
-	cut    bool // The text has reached its limit.
+	length int   // Bytes of text.
+	cut    bool  // The text has reached its limit.
+	ended  Ended // Empty until its end is stored.
 }
 
 // The states of a generation.
@@ -196,7 +197,7 @@ func cutAtRune(text string, size int) string {
 // outcome says how the generation ended, from what the model returned and why its context ended.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
-		MessageID: g.answer.ID, Run: g.run, Content: g.text.Text(), Status: StatusSuccess,
+		Owner: g.owner, ThreadID: g.threadID, MessageID: g.answer.ID, Run: g.run, Content: g.text.Text(), Status: StatusSuccess,
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
@@ -225,12 +226,9 @@ func unknownFailure() *Failure {
 // has to be confirmed.
 func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
 	g.text.CloseText()
-	s.tellEnded(g.life, g.owner, g.answer)
+	s.tellEnded(g.owner, g.ended)
 	if !g.titled {
-		if title := s.title(ctx, g, o); title != "" {
-			g.text.PutTitle(title)
-			s.tellThread(g.life, g.owner, g.threadID)
-		}
+		s.title(ctx, g, o)
 	}
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure
@@ -241,9 +239,9 @@ func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
 // stoppedTitleTimeout bounds the making of a title for an answer that was stopped: its watches are to end within a second.
 const stoppedTitleTimeout = 700 * time.Millisecond
 
-// title gives the thread a title and stores it, unless its owner gave one meanwhile: one that the model makes of the
-// answer, or the question where there is no good answer. It returns "" if it gave none.
-func (s *Service) title(ctx context.Context, g *generation, o Outcome) string {
+// title gives the thread a title, stores it and tells of it, unless its owner gave one meanwhile: one that the model makes
+// of the answer, or the question where there is no good answer.
+func (s *Service) title(ctx context.Context, g *generation, o Outcome) {
 	title := ""
 	if o.Status == StatusSuccess && o.Content != "" {
 		title = s.makeTitle(ctx, g, o.Content)
@@ -252,18 +250,18 @@ func (s *Service) title(ctx context.Context, g *generation, o Outcome) string {
 		title = trimTitle(g.prompt.question)
 	}
 	if title == "" {
-		return ""
+		return
 	}
 	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
 	defer cancel()
-	given, err := s.store.TitleThread(ctx, g.owner, g.threadID, title)
+	thread, given, err := s.store.TitleThread(ctx, g.owner, g.threadID, title)
 	if err != nil {
 		s.log.WarnContext(ctx, "storing a title failed", "thread_id", g.threadID, "err", err)
 	}
-	if !given {
-		return ""
+	if given {
+		g.text.PutTitle(title)
+		s.events.ThreadChanged(g.owner, thread)
 	}
-	return title
 }
 
 // makeTitle has the model make a title. It returns "" if that fails.

@@ -24,7 +24,7 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 	pause := 50 * time.Millisecond
 	refused := 0
 	for {
-		err := s.endGeneration(ctx, o)
+		err := s.endGeneration(ctx, g, o)
 		if err == nil || errors.Is(err, ErrStaleRun) {
 			if err != nil {
 				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run", g.run)
@@ -51,10 +51,11 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause error) (Outcome, error) {
 	s.log.ErrorContext(ctx, "an answer cannot be stored", "message_id", g.answer.ID, "run", g.run, "err", cause)
 	failed := Outcome{
-		MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID, Status: StatusFailed, FinishReason: FinishError,
+		Owner: o.Owner, ThreadID: o.ThreadID, MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID,
+		Status: StatusFailed, FinishReason: FinishError,
 		Failure: &Failure{Code: string(fault.Internal), Detail: "回答を保存できませんでした。もう一度お試しください。", Retryable: true},
 	}
-	err := s.endGeneration(ctx, failed)
+	err := s.endGeneration(ctx, g, failed)
 	if err == nil || errors.Is(err, ErrStaleRun) {
 		return failed, err
 	}
@@ -62,10 +63,11 @@ func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause er
 	return failed, nil
 }
 
-func (s *Service) endGeneration(ctx context.Context, outcome Outcome) error {
+func (s *Service) endGeneration(ctx context.Context, g *generation, outcome Outcome) (err error) {
 	// A stopped generation is stored like any other, and one that ends while the Service stops gets a moment.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.root, func() { time.AfterFunc(lastMoment, cancel) })()
-	return s.store.EndGeneration(ctx, outcome)
+	g.ended, err = s.store.EndGeneration(ctx, outcome)
+	return err
 }

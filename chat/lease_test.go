@@ -55,12 +55,12 @@ func (s *heldUp) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (cha
 	return s.Store.Renew(ctx, id, held)
 }
 
-func (s *heldUp) EndGeneration(ctx context.Context, o chat.Outcome) error {
-	err := s.Store.EndGeneration(ctx, o)
+func (s *heldUp) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+	ended, err := s.Store.EndGeneration(ctx, o)
 	if err == nil {
 		s.ends.Add(1)
 	}
-	return err
+	return ended, err
 }
 
 // hold holds the server up, and returns when its heartbeat is.

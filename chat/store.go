@@ -57,6 +57,8 @@ type Begun struct {
 
 // Outcome is how a generation ended.
 type Outcome struct {
+	Owner        Owner
+	ThreadID     uuid.UUID
 	MessageID    uuid.UUID
 	Run          int
 	ServerID     uuid.UUID
@@ -69,6 +71,12 @@ type Outcome struct {
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
+}
+
+// Ended is what EndGeneration answers: the records as they are then.
+type Ended struct {
+	Thread  Thread
+	Message Message
 }
 
 // Held names a run of a generation.
@@ -119,8 +127,8 @@ type Store interface {
 	// RenameThread gives a thread a title. It stays where it is in the list.
 	RenameThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (Thread, error)
 
-	// TitleThread gives a thread a title if it has none, and reports whether it did.
-	TitleThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (bool, error)
+	// TitleThread gives a thread a title if it has none, and reports whether it did. The thread is as it is then.
+	TitleThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (thread Thread, given bool, err error)
 
 	// TouchThread moves a thread to the top of the list.
 	TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
@@ -147,7 +155,7 @@ type Store interface {
 	// gone, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no error: the
 	// first try may have been stored although it was reported as failed. fault.Invalid says that this outcome can never be
 	// stored.
-	EndGeneration(ctx context.Context, outcome Outcome) error
+	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
 
 	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)

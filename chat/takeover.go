@@ -181,12 +181,12 @@ func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
 
 // condemn ends an answer that has been begun too often.
 func (s *Service) condemn(ctx context.Context, j Job) error {
-	err := s.store.EndGeneration(ctx, Outcome{
-		MessageID: j.Answer.ID, Run: j.Run, ServerID: s.serverID, Status: StatusFailed, FinishReason: FinishError,
+	ended, err := s.store.EndGeneration(ctx, Outcome{
+		Owner: j.Owner, ThreadID: j.ThreadID, MessageID: j.Answer.ID, Run: j.Run, ServerID: s.serverID, Status: StatusFailed, FinishReason: FinishError,
 		Failure: unknownFailure(),
 	})
 	if err == nil {
-		s.tellEnded(ctx, j.Owner, j.Answer)
+		s.tellEnded(j.Owner, ended)
 	}
 	return err
 }

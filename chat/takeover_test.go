@@ -201,15 +201,15 @@ type flaky struct {
 
 var errFlaky = errors.New("the connection was lost")
 
-func (s *flaky) EndGeneration(ctx context.Context, o chat.Outcome) error {
+func (s *flaky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	if s.ends.Add(-1) >= 0 {
-		return errFlaky
+		return chat.Ended{}, errFlaky
 	}
-	err := s.Store.EndGeneration(ctx, o)
+	ended, err := s.Store.EndGeneration(ctx, o)
 	if err == nil && s.acks.Add(-1) >= 0 {
-		return errFlaky
+		return chat.Ended{}, errFlaky
 	}
-	return err
+	return ended, err
 }
 
 func (s *flaky) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {

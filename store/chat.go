@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
@@ -111,6 +112,14 @@ func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) 
 	return thread, err
 }
 
+// queueThread adds the query for a thread to a batch. found is empty afterwards if there is none.
+func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat.Thread) {
+	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(func(rows pgx.Rows) (err error) {
+		*found, err = pgx.CollectRows(rows, pgx.RowToStructByName[chat.Thread])
+		return err
+	})
+}
+
 // RenameThread implements chat.Store.
 func (db *DB) RenameThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (chat.Thread, error) {
 	return db.changeThread(ctx, owner, id, `
@@ -143,24 +152,27 @@ func (db *DB) changeThread(ctx context.Context, owner chat.Owner, id uuid.UUID, 
 }
 
 // TitleThread implements chat.Store.
-func (db *DB) TitleThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (bool, error) {
+func (db *DB) TitleThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (chat.Thread, bool, error) {
+	var threads []chat.Thread
 	given := false
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`
 			UPDATE threads
 			SET title = $4, updated_at = clock_timestamp()
 			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title = ''`,
-			owner.OrganizationID, owner.UserID, id, title)
-		if err != nil {
-			return err
-		}
-		if given = tag.RowsAffected() > 0; given {
+			owner.OrganizationID, owner.UserID, id, title).Exec(func(tag pgconn.CommandTag) error {
+			given = tag.RowsAffected() > 0
 			return nil
-		}
-		_, err = findThread(ctx, tx, owner, id)
-		return err
+		})
+		queueThread(batch, owner, id, &threads)
 	})
-	return given && err == nil, err
+	if err == nil && len(threads) == 0 {
+		err = chat.ErrNoThread
+	}
+	if err != nil {
+		return chat.Thread{}, false, err
+	}
+	return threads[0], given, nil
 }
 
 // DeleteThread implements chat.Store. Foreign keys take everything in the thread along.

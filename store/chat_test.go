@@ -129,10 +129,10 @@ func TestTitles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a, b := f.thread(t, f.ann), f.thread(t, f.ann)
-	if given, err := f.TitleThread(t.Context(), f.ann, a.ID, "自動の題"); err != nil || !given {
+	if _, given, err := f.TitleThread(t.Context(), f.ann, a.ID, "自動の題"); err != nil || !given {
 		t.Errorf("TitleThread = %v, %v", given, err)
 	}
-	if given, err := f.TitleThread(t.Context(), f.ann, a.ID, "二度目"); err != nil || given {
+	if _, given, err := f.TitleThread(t.Context(), f.ann, a.ID, "二度目"); err != nil || given {
 		t.Errorf("TitleThread again = %v, %v", given, err)
 	}
 	renamed, err := f.RenameThread(t.Context(), f.ann, a.ID, "人の題")
@@ -169,7 +169,7 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 		calls := map[string]func() error{
 			"FindThread":   func() error { _, err := f.FindThread(ctx, tt.owner, tt.thread); return err },
 			"RenameThread": func() error { _, err := f.RenameThread(ctx, tt.owner, tt.thread, "x"); return err },
-			"TitleThread":  func() error { _, err := f.TitleThread(ctx, tt.owner, tt.thread, "x"); return err },
+			"TitleThread":  func() error { _, _, err := f.TitleThread(ctx, tt.owner, tt.thread, "x"); return err },
 			"TouchThread":  func() error { _, err := f.TouchThread(ctx, tt.owner, tt.thread); return err },
 			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
 			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, 0, 10); return err },
@@ -227,7 +227,7 @@ func TestDeleteThreadTakesEverythingAlong(t *testing.T) {
 	if err != nil || !slices.Equal(running, []uuid.UUID{begun.Answer.ID}) {
 		t.Errorf("DeleteThread = %v, %v", running, err)
 	}
-	if err := f.EndGeneration(t.Context(), outcome(begun, server, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
+	if err := f.end(t, outcome(f.ann, begun, server, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
 		t.Errorf("the end of what was deleted: %v", err)
 	}
 	_, err = f.FindThread(t.Context(), f.ann, thread.ID)
@@ -309,7 +309,7 @@ func TestFeedback(t *testing.T) {
 	good := chat.Feedback{Rating: chat.RatingGood, Comment: "助かりました"}
 	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, good), fault.Conflict)
 	wantCode(t, f.GiveFeedback(t.Context(), f.ann, begun.Question.ID, good), fault.NotFound)
-	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "答え")))
+	must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
 	for _, want := range []chat.Feedback{good, {Rating: chat.RatingBad}} {
 		must(t, f.GiveFeedback(t.Context(), f.ann, begun.Answer.ID, want))
 		got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)

@@ -9,17 +9,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
 
 // BeginGeneration implements chat.Store. A person waits for it before the first word, so that it makes as few round trips
-// as it can: begin, look, write, commit.
+// as it can: begin and look, write and commit.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var begun chat.Begun
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		known, err := lockForBegin(ctx, tx, b)
+	err := db.openTx(ctx, func(conn *pgxpool.Conn) error {
+		known, err := lockForBegin(ctx, conn, b)
 		if err != nil {
 			return err
 		}
@@ -27,7 +28,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 			begun = chat.Begun{Exchange: *known, Existing: true}
 			return nil
 		}
-		begun, err = insertExchange(ctx, tx, b)
+		begun, err = insertExchange(ctx, conn, b)
 		return err
 	})
 	if violates(err, "generations_user_id_request_id_key") {
@@ -37,14 +38,15 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	return begun, err
 }
 
-// lockForBegin locks the thread and returns what the request has begun before, or nil. If an answer is being written in
+// lockForBegin begins the transaction, locks the thread and returns what the request has begun before, or nil. If an answer is being written in
 // the thread, the error is ErrThreadBusy. The statements travel together; each sees what was committed before the lock was
 // given.
-func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange, error) {
+func lockForBegin(ctx context.Context, conn *pgxpool.Conn, b chat.Begin) (*chat.Exchange, error) {
 	var one int
 	var request *requestRow
 	busy := false
 	batch := &pgx.Batch{}
+	batch.Queue("begin")
 	batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&one)
 		if isNoRows(err) {
@@ -57,11 +59,11 @@ func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange,
 		SELECT EXISTS (SELECT FROM generations
 		               WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL)`,
 		b.Owner.OrganizationID, b.ThreadID).QueryRow(func(row pgx.Row) error { return row.Scan(&busy) })
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, err
 	}
 	if request != nil {
-		exchange, err := request.exchange(ctx, tx, b.Owner, b.RequestHash)
+		exchange, err := request.exchange(ctx, conn, b.Owner, b.RequestHash)
 		if exchange != nil || err != nil {
 			return exchange, err
 		}
@@ -73,8 +75,8 @@ func lockForBegin(ctx context.Context, tx pgx.Tx, b chat.Begin) (*chat.Exchange,
 }
 
 // insertExchange adds the question, or none if an answer is asked again, the pending answer and its generation, and
-// touches the thread, and reads what has become of it, in one round trip. The thread is locked.
-func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Begun, error) {
+// touches the thread, reads what has become of it, and commits, in one round trip. The thread is locked.
+func insertExchange(ctx context.Context, conn *pgxpool.Conn, b chat.Begin) (chat.Begun, error) {
 	questionID := b.QuestionID
 	batch := &pgx.Batch{}
 	if b.Regenerate == nil {
@@ -84,7 +86,7 @@ func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Begun, e
 			b.QuestionID, b.Owner.OrganizationID, b.ThreadID, b.Content, b.Prompt)
 	} else {
 		var err error
-		if questionID, err = questionOfLast(ctx, tx, b); err != nil {
+		if questionID, err = questionOfLast(ctx, conn, b); err != nil {
 			return chat.Begun{}, err
 		}
 	}
@@ -123,15 +125,16 @@ func insertExchange(ctx context.Context, tx pgx.Tx, b chat.Begin) (chat.Begun, e
 		begun.Exchange, err = toExchange(list)
 		return err
 	})
-	err := tx.SendBatch(ctx, batch).Close()
+	batch.Queue("commit")
+	err := conn.SendBatch(ctx, batch).Close()
 	return begun, err
 }
 
 // questionOfLast returns what the answer to be asked again answers, or ErrNotLast if it is not the thread's last message.
-func questionOfLast(ctx context.Context, tx pgx.Tx, b chat.Begin) (uuid.UUID, error) {
+func questionOfLast(ctx context.Context, conn *pgxpool.Conn, b chat.Begin) (uuid.UUID, error) {
 	var last uuid.UUID
 	var question *uuid.UUID // Nil for a question, which no answer follows.
-	err := tx.QueryRow(ctx, `
+	err := conn.QueryRow(ctx, `
 		SELECT id, question_id FROM messages
 		WHERE thread_id = $2 AND organization_id = $1 AND replaced_by IS NULL
 		ORDER BY seq DESC
@@ -146,12 +149,12 @@ func questionOfLast(ctx context.Context, tx pgx.Tx, b chat.Begin) (uuid.UUID, er
 }
 
 // EndGeneration implements chat.Store. What the columns do not take, they will not take the next time.
-func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) error {
-	err := db.endGeneration(ctx, o)
+func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+	ended, err := db.endGeneration(ctx, o)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && fault.CodeOf(err) == fault.Internal && isRefusal(pg.Code) {
-		return fault.Wrap(err, fault.Invalid, "回答を保存できませんでした。")
+		return chat.Ended{}, fault.Wrap(err, fault.Invalid, "回答を保存できませんでした。")
 	}
-	return err
+	return ended, err
 }
 
 // isRefusal reports whether a code says that the data will never do: 22 data exceptions, 23 violated constraints, 54
@@ -161,64 +164,63 @@ func isRefusal(code string) bool {
 }
 
 // endGeneration is EndGeneration. The condition on run and server is checked again when the row is written: a
-// server that was only slow cannot overwrite what its successor does.
-func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
+// server that was only slow cannot overwrite what its successor does. If this very run of this server has ended before,
+// nothing is written and all is well: the first try was stored, and only its acknowledgement was lost.
+func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
+	var (
+		over     bool
+		threads  []chat.Thread
+		messages []messageRow
+	)
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`
 			UPDATE threads
 			SET updated_at = clock_timestamp()
 			WHERE id = (SELECT g.thread_id FROM generations g
 			            WHERE g.message_id = $1 AND g.run = $2 AND g.server_id = $3 AND g.ended_at IS NULL)`,
 			o.MessageID, o.Run, o.ServerID)
-		if err != nil {
-			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return checkEnded(ctx, tx, o)
-		}
-		tag, err = tx.Exec(ctx, `
-			UPDATE generations
-			SET ended_at = now()
-			WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NULL`,
-			o.MessageID, o.Run, o.ServerID)
-		if err != nil {
-			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return checkEnded(ctx, tx, o)
-		}
-		return completeMessage(ctx, tx, o)
+		queueOutcome(batch, o)
+		batch.Queue(`
+			SELECT EXISTS (SELECT FROM generations
+			               WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NOT NULL)`,
+			o.MessageID, o.Run, o.ServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&over) })
+		queueThread(batch, o.Owner, o.ThreadID, &threads)
+		batch.Queue(selectMessage+whereMessage, o.Owner.OrganizationID, o.Owner.UserID, o.MessageID).
+			Query(func(rows pgx.Rows) (err error) {
+				messages, err = pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
+				return err
+			})
 	})
-}
-
-// checkEnded returns nil if this very run of this server has ended before: the first try was stored, and only its
-// acknowledgement was lost.
-func checkEnded(ctx context.Context, tx pgx.Tx, o chat.Outcome) error {
-	var ended bool
-	err := tx.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM generations
-		               WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NOT NULL)`,
-		o.MessageID, o.Run, o.ServerID).Scan(&ended)
-	if err == nil && !ended {
-		return chat.ErrStaleRun
+	switch {
+	case err != nil:
+		return chat.Ended{}, err
+	case !over || len(threads) == 0 || len(messages) == 0:
+		return chat.Ended{}, chat.ErrStaleRun
 	}
-	return err
+	return chat.Ended{Thread: threads[0], Message: messages[0].message()}, nil
 }
 
-func completeMessage(ctx context.Context, tx pgx.Tx, o chat.Outcome) error {
+// queueOutcome has the generation end and the message completed, if the run is the server's own.
+func queueOutcome(batch *pgx.Batch, o chat.Outcome) {
 	failure := chat.Failure{}
 	if o.Failure != nil {
 		failure = *o.Failure
 	}
-	_, err := tx.Exec(ctx, `
-		UPDATE messages
+	batch.Queue(`
+		WITH ended AS (
+		    UPDATE generations
+		    SET ended_at = now()
+		    WHERE message_id = $1 AND run = $13 AND server_id = $14 AND ended_at IS NULL
+		    RETURNING message_id
+		)
+		UPDATE messages m
 		SET content = $2, status = $3, finish_reason = $4, error_code = $5, error_detail = $6, error_retryable = $7,
 		    model = $8, input_tokens = $9, output_tokens = $10, citations = $11, steps = $12, completed_at = clock_timestamp()
-		WHERE id = $1`,
+		FROM ended
+		WHERE m.id = ended.message_id`,
 		o.MessageID, storable(o.Content), o.Status, o.FinishReason, storable(failure.Code), storable(failure.Detail),
 		failure.Retryable, storable(o.Model), storableCount(o.InputTokens), storableCount(o.OutputTokens),
-		orEmpty(o.Citations), orEmpty(o.Steps))
-	return err
+		orEmpty(o.Citations), orEmpty(o.Steps), o.Run, o.ServerID)
 }
 
 // storableCount returns a count that the column takes: providers report what they like, and an answer that cannot be

@@ -28,11 +28,18 @@ func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
 }
 
 // outcome returns a successful end of what was begun.
-func outcome(b chat.Begun, serverID uuid.UUID, content string) chat.Outcome {
+func outcome(owner chat.Owner, b chat.Begun, serverID uuid.UUID, content string) chat.Outcome {
 	return chat.Outcome{
-		MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID, Content: content, Status: chat.StatusSuccess,
+		Owner: owner, ThreadID: b.Answer.ThreadID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID, Content: content, Status: chat.StatusSuccess,
 		FinishReason: chat.FinishStop, Model: "model-1", InputTokens: 12, OutputTokens: 34,
 	}
+}
+
+// end ends a generation.
+func (f *fixture) end(t *testing.T, o chat.Outcome) error {
+	t.Helper()
+	_, err := f.EndGeneration(t.Context(), o)
+	return err
 }
 
 // exchange asks and answers.
@@ -42,7 +49,7 @@ func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uu
 	b.Content = ask
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
-	must(t, f.EndGeneration(t.Context(), outcome(begun, serverID, answer)))
+	must(t, f.end(t, outcome(owner, begun, serverID, answer)))
 	return begun
 }
 
@@ -68,10 +75,10 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 		t.Errorf("thread while it runs: %+v, %v", got, err)
 	}
 
-	end := outcome(begun, server, "答えの「本文」\r\nです\ufeff")
+	end := outcome(f.ann, begun, server, "答えの「本文」\r\nです\ufeff")
 	end.Citations = []chat.Citation{{Index: 1, ChunkEmbeddingID: newID(), DataSourceID: newID(), Filename: "規程.pdf", Page: 3, Score: 0.5, Quote: "引用"}}
 	end.Steps = []chat.Step{{Kind: "retrieval", Status: chat.StatusSuccess, Detail: "2件"}}
-	must(t, f.EndGeneration(t.Context(), end))
+	must(t, f.end(t, end))
 	a, err = f.FindMessage(t.Context(), f.ann, a.ID)
 	if err != nil || a.Content != end.Content || a.Status != end.Status || a.FinishReason != end.FinishReason || a.Failure != nil ||
 		a.Model != end.Model || a.InputTokens != 12 || a.OutputTokens != 34 || a.CompletedAt == nil ||
@@ -85,7 +92,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	// The same end again, because its acknowledgement was lost: nothing changes.
 	first := end.Content
 	end.Content = "別の文章"
-	must(t, f.EndGeneration(t.Context(), end))
+	must(t, f.end(t, end))
 	if a, err = f.FindMessage(t.Context(), f.ann, a.ID); err != nil || a.Content != first {
 		t.Errorf("after a second end: %+v, %v", a, err)
 	}
@@ -98,9 +105,9 @@ func TestAbsurdUsageIsStored(t *testing.T) {
 	server := newID()
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
 	must(t, err)
-	o := outcome(begun, server, "回答")
+	o := outcome(f.ann, begun, server, "回答")
 	o.InputTokens, o.OutputTokens = -1, math.MaxInt
-	must(t, f.EndGeneration(t.Context(), o))
+	must(t, f.end(t, o))
 	stored, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 	must(t, err)
 	if stored.Content != "回答" || stored.InputTokens != 0 || stored.OutputTokens != math.MaxInt32 {
@@ -114,10 +121,10 @@ func TestFailureIsKeptWithItsText(t *testing.T) {
 	thread, server := f.thread(t, f.ann), newID()
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
 	must(t, err)
-	end := outcome(begun, server, "途中まで\x00\xff")
+	end := outcome(f.ann, begun, server, "途中まで\x00\xff")
 	end.Status, end.FinishReason = chat.StatusFailed, chat.FinishError
 	end.Failure = &chat.Failure{Code: "unavailable", Detail: "モデルが\x00応答しません。", Retryable: true}
-	must(t, f.EndGeneration(t.Context(), end))
+	must(t, f.end(t, end))
 	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 	want := chat.Failure{Code: "unavailable", Detail: "モデルが\x1a応答しません。", Retryable: true}
 	// NUL, which PostgreSQL does not know, becomes another character of one byte.
@@ -173,7 +180,7 @@ func TestRequests(t *testing.T) {
 	}
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
-	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "答え")))
+	must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
 	got, err := look(f.ann, b.RequestHash)
 	if err != nil || got.Known == nil || got.Known.Question.ID != begun.Question.ID || got.Known.Answer.Content != "答え" {
 		t.Errorf("after: %+v, %v", got, err)
@@ -260,7 +267,7 @@ func TestOneGenerationAtATimeInAThread(t *testing.T) {
 	if begun.Load() != 1 || busy.Load() != 19 {
 		t.Fatalf("%d begun, %d busy", begun.Load(), busy.Load())
 	}
-	must(t, f.EndGeneration(t.Context(), outcome(*winner.Load(), server, "答え")))
+	must(t, f.end(t, outcome(f.ann, *winner.Load(), server, "答え")))
 	_, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
 	must(t, err)
 }
@@ -291,7 +298,7 @@ func TestRegenerate(t *testing.T) {
 	if err != nil || begun.Question.ID != second.Question.ID || begun.Answer.ID != b.AnswerID {
 		t.Fatalf("BeginGeneration = %+v, %v", begun, err)
 	}
-	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "答1改")))
+	must(t, f.end(t, outcome(f.ann, begun, server, "答1改")))
 	list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 10)
 	must(t, err)
 	var got []string
@@ -327,7 +334,7 @@ func TestRequestStop(t *testing.T) {
 			t.Errorf("RequestStop = %v, %v", running, err)
 		}
 	}
-	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "ここまで")))
+	must(t, f.end(t, outcome(f.ann, begun, server, "ここまで")))
 	for _, id := range []uuid.UUID{begun.Answer.ID, begun.Question.ID} {
 		if running, err := f.RequestStop(t.Context(), f.ann, id); err != nil || running {
 			t.Errorf("RequestStop of what is complete = %v, %v", running, err)
@@ -347,7 +354,7 @@ func TestR33_OneEndForOneGeneration(t *testing.T) {
 		seen := make(chan string, 4)
 		for i := range 4 {
 			wg.Go(func() {
-				if err := f.EndGeneration(t.Context(), outcome(begun, server, strconv.Itoa(i))); err != nil {
+				if err := f.end(t, outcome(f.ann, begun, server, strconv.Itoa(i))); err != nil {
 					t.Errorf("EndGeneration: %v", err)
 				}
 				m, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)

@@ -98,8 +98,11 @@ func (db *DB) FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (
 	return message, translate(err)
 }
 
+// whereMessage follows selectMessage for one message, the third parameter.
+const whereMessage = ` WHERE m.id = $3 AND m.organization_id = $1`
+
 func findMessage(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
-	list, err := queryMessages(ctx, q, owner, ` WHERE m.id = $3 AND m.organization_id = $1`, id)
+	list, err := queryMessages(ctx, q, owner, whereMessage, id)
 	if err == nil && len(list) == 0 {
 		return chat.Message{}, chat.ErrNoMessage
 	}
@@ -163,10 +166,7 @@ func (db *DB) Look(
 	var history []messageRow
 	batch := &pgx.Batch{}
 	queueRequest(batch, owner, requestID, &request)
-	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, threadID).Query(func(rows pgx.Rows) (err error) {
-		threads, err = pgx.CollectRows(rows, pgx.RowToStructByName[chat.Thread])
-		return err
-	})
+	queueThread(batch, owner, threadID, &threads)
 	batch.Queue(selectMessage+whereHistory, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
 		Query(func(rows pgx.Rows) (err error) {
 			history, err = pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])

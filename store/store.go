@@ -131,8 +131,37 @@ func (db *DB) Ping(ctx context.Context) error { return translate(db.pool.Ping(ct
 // tx runs fn in a transaction, which is committed if fn returns nil. fn may run several times: when the database ends a
 // deadlock, or the connection turned out to be dead before anything was sent. Its error is translated to a fault.
 func (db *DB) tx(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	return repeat(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, fn) })
+}
+
+// batch is tx for statements that do not wait for each other: they are one transaction and one round trip. An error of
+// what reads an answer comes too late to undo anything.
+func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
+	return repeat(ctx, func() error {
+		batch := &pgx.Batch{}
+		queue(batch)
+		return db.pool.SendBatch(ctx, batch).Close()
+	})
+}
+
+// openTx is tx without round trips of its own: fn has the statement begin travel with its first ones, and commit with its
+// last. What it leaves open is rolled back.
+func (db *DB) openTx(ctx context.Context, fn func(conn *pgxpool.Conn) error) error {
+	return repeat(ctx, func() error {
+		return db.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+			err := fn(conn)
+			if conn.Conn().PgConn().TxStatus() != 'I' {
+				_, _ = conn.Exec(ctx, "rollback") // If that fails too, the pool drops the connection.
+			}
+			return err
+		})
+	})
+}
+
+// repeat runs a transaction until it neither deadlocks nor meets a dead connection.
+func repeat(ctx context.Context, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
-		err := pgx.BeginFunc(ctx, db.pool, fn)
+		err := transaction()
 		if attempt < maxAttempts && mayRepeat(err) && ctx.Err() == nil {
 			continue
 		}

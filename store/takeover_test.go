@@ -66,17 +66,17 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	}
 
 	// The server was only slow. Its run is over, whatever it has to say.
-	if err := f.EndGeneration(t.Context(), outcome(begun, dead, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
+	if err := f.end(t, outcome(f.ann, begun, dead, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
 		t.Errorf("the end of run 1: %v", err)
 	}
-	late := outcome(begun, dead, "遅い")
+	late := outcome(f.ann, begun, dead, "遅い")
 	late.Run = 2
-	if err := f.EndGeneration(t.Context(), late); !errors.Is(err, chat.ErrStaleRun) {
+	if err := f.end(t, late); !errors.Is(err, chat.ErrStaleRun) {
 		t.Errorf("run 2 by the wrong server: %v", err)
 	}
-	late = outcome(begun, alive, "新しい")
+	late = outcome(f.ann, begun, alive, "新しい")
 	late.Run = 2
-	must(t, f.EndGeneration(t.Context(), late))
+	must(t, f.end(t, late))
 	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 	if err != nil || got.Content != "新しい" || got.Run != 2 {
 		t.Errorf("stored: %+v, %v", got, err)
@@ -221,7 +221,7 @@ func TestEndRacesTakeOver(t *testing.T) {
 		var wg sync.WaitGroup
 		var endErr, takeErr error
 		var jobs []chat.Job
-		wg.Go(func() { endErr = f.EndGeneration(t.Context(), outcome(begun, slow, "遅い")) })
+		wg.Go(func() { endErr = f.end(t, outcome(f.ann, begun, slow, "遅い")) })
 		wg.Go(func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100) })
 		wg.Wait()
 		must(t, takeErr)
@@ -248,7 +248,7 @@ func TestRenewTellsWhatIsLostAndWhatIsToStop(t *testing.T) {
 	own, stopped, ended, deleted, foreign := begin(), begin(), begin(), begin(), begin()
 	_, err := f.RequestStop(t.Context(), f.ann, stopped.Answer.ID)
 	must(t, err)
-	must(t, f.EndGeneration(t.Context(), outcome(ended, server, "済み")))
+	must(t, f.end(t, outcome(f.ann, ended, server, "済み")))
 	_, err = f.DeleteThread(t.Context(), f.ann, deleted.Answer.ThreadID)
 	must(t, err)
 	f.exec(t, `UPDATE generations SET server_id = $2, run = 2 WHERE message_id = $1`, foreign.Answer.ID, other)
@@ -338,8 +338,8 @@ func TestEndsThatCanNeverBeStoredSaySo(t *testing.T) {
 	if begun.Thread.ID != begun.Answer.ThreadID || !begun.Thread.Running || begun.Thread.SkillName == "" {
 		t.Errorf("its thread: %+v", begun.Thread)
 	}
-	o := outcome(begun, server, "回答")
+	o := outcome(f.ann, begun, server, "回答")
 	o.FinishReason = "unheard of"
-	wantCode(t, f.EndGeneration(t.Context(), o), fault.Invalid)
-	must(t, f.EndGeneration(t.Context(), outcome(begun, server, "回答")))
+	wantCode(t, f.end(t, o), fault.Invalid)
+	must(t, f.end(t, outcome(f.ann, begun, server, "回答")))
 }

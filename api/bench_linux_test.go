@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -42,9 +43,12 @@ func BenchmarkQuestion(b *testing.B) {
 			defer q.stop()
 			q.ask(b, titled) // Connections and statements are there afterwards.
 			b.ReportAllocs()
+			q.cpu, q.waits = 0, 0
 			for b.Loop() {
 				q.ask(b, titled)
 			}
+			b.ReportMetric(float64(q.cpu.Microseconds())/float64(b.N), "cpu-µs/op")
+			b.ReportMetric(float64(q.waits)/float64(b.N), "waits/op")
 		})
 	}
 }
@@ -58,6 +62,8 @@ type questions struct {
 	token   string
 	ready   [][]byte // Requests.
 	buf     [32 << 10]byte
+	cpu     time.Duration // Of this process, while it is asked; PostgreSQL's is not.
+	waits   int64         // How often a thread of it had nothing to do.
 	stop    func()
 }
 
@@ -139,6 +145,12 @@ func (q *questions) ask(b *testing.B, titled bool) {
 	}
 	request := q.ready[0]
 	q.ready = q.ready[1:]
+	before := usage(b)
+	defer func() {
+		after := usage(b)
+		q.cpu += time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+		q.waits += after.Nvcsw - before.Nvcsw
+	}()
 	conn, err := net.Dial("tcp", q.server.Listener.Addr().String()) //nolint:noctx // Of a benchmark.
 	if err != nil {
 		b.Fatal(err)
@@ -160,6 +172,13 @@ func (q *questions) ask(b *testing.B, titled bool) {
 	if got := q.buf[:n]; !bytes.HasSuffix(got, []byte("[DONE]\n\n")) || bytes.Count(got, []byte("紡ぐ")) < 300 {
 		b.Fatalf("%.300s", got)
 	}
+}
+
+func usage(b *testing.B) (u syscall.Rusage) {
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u
 }
 
 // prepare makes requests, each in a thread of its own.
