@@ -1,5 +1,10 @@
 import { expect, test } from './support/test'
 
+/** What a page is given to tell the test. */
+interface Notes {
+  noteAlert(text: string): Promise<void>
+}
+
 test.describe('when something breaks', () => {
   test('R20: a server killed in mid-answer answers as a whole once it is back', async ({
     chat,
@@ -33,6 +38,91 @@ test.describe('when something breaks', () => {
     ])
     expect(messages.at(-1)?.content).toBe(second.text)
     expect(model.asked(question)).toBe(2)
+  })
+
+  test('R20: the reader is told quietly that an answer waits, and that it is written anew', async ({
+    chat,
+    page,
+    model,
+    server,
+    question,
+  }) => {
+    const second = { text: '二度目の答えです。'.repeat(40), tokens_per_second: 400 }
+    model.script(question, { text: '一度目の答えです。'.repeat(40), tokens_per_second: 400 }, second)
+    const first = model.pause(question, 60)
+    const again = model.pause(question, 30)
+    const line = (text: string) => chat.answer.getByText(text)
+    const height = () => chat.answer.evaluate((answer) => answer.closest('ol')?.offsetHeight)
+    await chat.open()
+    await chat.ask(question)
+    await first.reached
+    await expect(chat.answer).toContainText('一度目の答えです。')
+    await expect(page.getByRole('status').filter({ hasText: '回答を書いています' })).toHaveCount(1)
+    const before = await height()
+    await expect(line('回答の続きを待っています')).toBeVisible()
+    await expect(page.getByRole('status').filter({ hasText: '回答の続きを待っています' })).toHaveCount(1)
+    expect(await height()).toBe(before)
+
+    await server.kill()
+    await server.resume()
+    await again.reached
+    await expect(line('回答が途切れたため、最初から書き直しています')).toBeVisible()
+    await expect(line('回答の続きを待っています')).toBeHidden()
+    await expect(chat.answer).not.toContainText('一度目')
+    first.release()
+    again.release()
+    await chat.finished()
+    await expect(line('回答が途切れたため')).toHaveCount(0)
+    expect(await chat.copied()).toBe(second.text)
+  })
+
+  test('R21: a server that is stopped in order finishes its answer; what is asked meanwhile waits for the next', async ({
+    chat,
+    page,
+    model,
+    server,
+    account,
+    question,
+  }) => {
+    const answer = { chars: 500, seed: 9, tokens_per_second: 200 }
+    const next = `${question}そのあとの質問です。`
+    model.script(question, answer)
+    model.script(next, { text: '新しいサーバーの答えです。' })
+    const middle = model.pause(question, 80)
+    const alerts: string[] = []
+    await page.exposeFunction('noteAlert', (text: string) => alerts.push(text))
+    await page.addInitScript(() => {
+      const look = () => {
+        for (const alert of document.querySelectorAll('[role="alert"]'))
+          if (alert.textContent) void (window as unknown as Notes).noteAlert(alert.textContent)
+      }
+      new MutationObserver(look).observe(document, { childList: true, subtree: true, characterData: true })
+    })
+    await chat.open()
+    await chat.ask(question)
+    await middle.reached
+    const stopped = server.drain()
+    await expect.poll(() => server.ready()).toBe(false)
+    middle.release()
+    await stopped
+    await chat.finished()
+    expect(await chat.copied()).toBe(await model.text(answer))
+
+    await chat.ask(next)
+    await server.resume()
+    await chat.finished()
+    await expect(chat.answer).toContainText('新しいサーバーの答えです。')
+    await page.reload()
+    await chat.finished()
+    const stored = await account.messages(await chat.threadId())
+    expect(stored.map(({ content }) => content)).toEqual([
+      question,
+      await model.text(answer),
+      next,
+      '新しいサーバーの答えです。',
+    ])
+    expect([model.asked(next), model.asked(question)]).toEqual([1, 2])
+    expect(alerts).toEqual([])
   })
 
   test('a failing provider leaves the partial text, the reason, and another try', async ({

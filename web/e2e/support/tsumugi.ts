@@ -1,7 +1,9 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Child } from './child'
 import type { Model } from './model'
 import { tsumugi } from './paths'
@@ -62,6 +64,40 @@ export class Tsumugi {
     await this.#child.says(/Ctrl-C/)
     const ready = await fetch(`${this.url}/readyz`)
     if (!ready.ok) throw new Error(`not ready: ${ready.status}\n${this.#child.output}`)
+  }
+
+  /** Whether it takes requests, as a load balancer asks. */
+  async ready(): Promise<boolean> {
+    return fetch(`${this.url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  }
+
+  /** Tells it to stop, and waits until it has finished what it was at. */
+  async drain(): Promise<void> {
+    await this.#child?.end('SIGTERM')
+    this.#child = null
+  }
+
+  /** Runs a statement in its database, past the server. */
+  async sql(statement: string): Promise<void> {
+    const cluster = join(this.#folder, 'data', 'postgres', 'cluster')
+    const socket = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[4] ?? ''
+    const args = [
+      '-h',
+      socket,
+      '-U',
+      'tsumugi',
+      '-d',
+      'tsumugi',
+      '-v',
+      'ON_ERROR_STOP=1',
+      '-q',
+      '-c',
+      statement,
+    ]
+    await promisify(execFile)('psql', args)
   }
 
   /** Ends it as a crash would. */

@@ -1,19 +1,38 @@
+import { atom, useAtomValue } from 'jotai'
 import { useEffect, useRef, useState } from 'react'
+import type { AnswerView } from '@/lib/stream'
 import { texts } from './texts'
 import type { Turn } from './turns'
 import { isWriting } from './turns'
+import { type Delay, useDelay } from './Waiting'
 
-/** Tells screen readers that an answer is being written, and reads it once when it is finished; no token in between. */
+const noView = atom<AnswerView | null>(null)
+
+/**
+ * Tells screen readers that an answer is being written, each kind of delay once, and the answer when it is finished; no
+ * token in between.
+ */
 export function Announcer({ turn }: { turn: Turn | undefined }) {
   const [said, setSaid] = useState('')
   const writing = isWriting(turn)
   const before = useRef(false)
+  const delay = useDelay(useAtomValue<AnswerView | null>(turn?.live?.viewAtom ?? noView))
+  const delays = useRef(new Set<Delay>())
 
   useEffect(() => {
-    if (writing && !before.current) setSaid(texts.status.writing)
+    if (writing && !before.current) {
+      delays.current.clear()
+      setSaid(texts.status.writing)
+    }
     if (!writing && before.current && turn?.message.role === 'assistant') setSaid(outcome(turn))
     before.current = writing
   }, [writing, turn])
+
+  useEffect(() => {
+    if (delay === null || delays.current.has(delay)) return
+    delays.current.add(delay)
+    setSaid(texts.delay[delay])
+  }, [delay])
 
   return (
     <div className="visually-hidden" role="status" aria-live="polite" aria-atomic="true">

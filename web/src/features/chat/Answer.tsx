@@ -1,6 +1,6 @@
 import { atom, useAtomValue } from 'jotai'
-import { CircleAlert, CircleStop, RotateCcw, Unplug } from 'lucide-react'
-import { memo, useEffect, useMemo, useState } from 'react'
+import { CircleAlert, CircleStop, RotateCcw } from 'lucide-react'
+import { memo, useEffect, useMemo } from 'react'
 import { Button } from '@/components/Button'
 import { ThreadLine } from '@/components/ThreadLine'
 import type { Message } from '@/lib/api'
@@ -15,6 +15,7 @@ import { Sources, sourceId } from './Sources'
 import { Steps } from './Steps'
 import { texts } from './texts'
 import { isRunning, type Turn, toSource } from './turns'
+import { Waiting } from './Waiting'
 
 interface AnswerProps {
   readonly turn: Turn
@@ -60,9 +61,9 @@ export const Answer = memo(function Answer({ turn, conversation, last, settled }
       <div className={styles.body}>
         <Steps steps={view?.steps ?? message.steps} writing={writing} />
         <AnswerText live={live} stored={message.content} citations={citations} onCite={cite} />
-        {view && <Waiting view={view} />}
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
         <Sources turnKey={turn.key} sources={sources} />
+        {view && <Waiting view={view} />}
         {!writing && <Ending message={message} last={last} conversation={conversation} />}
         {!writing && !isRunning(message) && (
           <Actions message={message} conversation={conversation} last={last} busy={successor !== null} />
@@ -93,41 +94,6 @@ function AnswerText({
   return (
     <Markdown text={live ? text : stored} growing={live !== null} citations={citations} onCite={onCite} />
   )
-}
-
-/** What there is to say before the first word, and when the line is down. */
-function Waiting({ view }: { view: AnswerView }) {
-  // While it tries again it is as much down as while it waits for that.
-  const down = useDelayed(
-    view.line === 'waiting' || (view.line === 'connecting' && view.messageId !== null),
-    3000,
-  )
-  if (down) {
-    return (
-      <p className={styles.quiet} role="status">
-        <Unplug size={14} aria-hidden />
-        {texts.status.reconnecting}
-      </p>
-    )
-  }
-  if (view.busyUntil !== null && view.messageId === null) {
-    return <p className={styles.quiet}>{texts.status.queued}</p>
-  }
-  if (view.hasText || view.steps.some((step) => step.status === 'running')) return null
-  return <p className={styles.quiet}>{texts.status.preparing}</p>
-}
-
-function useDelayed(on: boolean, ms: number): boolean {
-  const [late, setLate] = useState(false)
-  useEffect(() => {
-    if (!on) {
-      setLate(false)
-      return
-    }
-    const timer = setTimeout(() => setLate(true), ms)
-    return () => clearTimeout(timer)
-  }, [on, ms])
-  return on && late
 }
 
 /** Why an answer is not whole, and what can be done about it. */

@@ -34,6 +34,8 @@ const blankView: AnswerView = {
   threadId: 't',
   run: 0,
   hasText: false,
+  rewriting: false,
+  stalled: false,
   steps: [],
   sources: [],
   title: null,

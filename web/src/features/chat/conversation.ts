@@ -8,7 +8,13 @@ import {
   type Thread,
 } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
-import type { AnswerStreams, AnswerView, LiveAnswer, StreamFailure } from '@/lib/stream'
+import {
+  type AnswerStreams,
+  type AnswerView,
+  awaitedAnswer,
+  type LiveAnswer,
+  type StreamFailure,
+} from '@/lib/stream'
 import { texts } from './texts'
 import { aheadTurns, endedMessage, isRunning, isWriting, mergeNewest, prependOlder, type Turn } from './turns'
 
@@ -135,7 +141,7 @@ export class Conversation {
     }
     // The place of the answer stands while the thread is being made; its stream begins as soon as there is one.
     this.#threadRequest ??= this.deps.newId()
-    const waiting = this.#ahead(question, requestId, '', waitingAnswer(requestId))
+    const waiting = this.#ahead(question, requestId, '', awaitedAnswer(requestId))
     this.#set({ turns: waiting })
     try {
       const made = await this.deps.api.createThread({
@@ -483,23 +489,4 @@ function sameOutcome(message: Message, told: LiveMessage): boolean {
 function confirmed(turn: Turn, id: string): Turn {
   const status = turn.message.role === 'assistant' ? 'running' : turn.message.status
   return { ...turn, pending: false, message: { ...turn.message, id, status } }
-}
-
-/** Stands for an answer whose thread is still being made. */
-function waitingAnswer(key: string): LiveAnswer {
-  const view: AnswerView = {
-    messageId: null,
-    userMessageId: null,
-    threadId: null,
-    run: 0,
-    hasText: false,
-    steps: [],
-    sources: [],
-    title: null,
-    outcome: null,
-    line: 'connecting',
-    busyUntil: null,
-    ending: null,
-  }
-  return { key, textAtom: atom(''), viewAtom: atom(view) }
 }

@@ -51,13 +51,18 @@ export const texts = {
     queued: '送信を待っています',
     writing: '回答を書いています',
     rewriting: '回答を書き直しています',
-    reconnecting: '接続が切れました。つなぎ直しています',
     stopped: '停止しました',
     length: '長さの上限に達したため、途中で終わりました。',
     failed: '回答を最後まで作成できませんでした。',
     again: 'もう一度',
     finished: (text: string) => `回答です。${text}`,
     failedNotice: (reason: string) => `回答を作成できませんでした。${reason}`,
+  },
+
+  delay: {
+    reconnecting: '接続が切れました。つなぎ直しています',
+    stalled: '回答の続きを待っています',
+    rewriting: '回答が途切れたため、最初から書き直しています',
   },
 
   steps: {

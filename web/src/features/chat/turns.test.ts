@@ -22,6 +22,8 @@ const view: AnswerView = {
   threadId: 't',
   run: 1,
   hasText: true,
+  rewriting: false,
+  stalled: false,
   steps: [],
   sources: [],
   title: null,

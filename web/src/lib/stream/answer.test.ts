@@ -47,6 +47,22 @@ describe('receive', () => {
     })
   })
 
+  it('knows that it is written anew when a later run takes the place of text that was there, until its end', () => {
+    const first = feed([event.start(1), event.delta(1, 3, '一')]).answer
+    expect(first.rewriting).toBe(false)
+    const second = feed([event.start(2), event.reset(2), event.delta(2, 3, '二')], first).answer
+    expect(second).toMatchObject({ text: '二', rewriting: true })
+    expect(feed([event.start(3), event.reset(3)], second).answer).toMatchObject({ text: '', rewriting: true })
+    // So it is when the earlier text was given up before the later run was heard of.
+    const lost = feed([event.delta(1, 9, '三')], first).answer
+    expect(feed([event.start(2), event.delta(2, 3, '二')], lost).answer).toMatchObject({ rewriting: true })
+    // The same run told again, and a run that nobody has seen anything of, are no news.
+    expect(feed([event.start(1), event.reset(1)], first).answer.rewriting).toBe(false)
+    expect(feed([event.start(1), event.delta(1, 3, '一')], lost).answer.rewriting).toBe(false)
+    const unseen = feed([event.start(2), event.delta(2, 3, '二')], feed([event.start(1)]).answer).answer
+    expect(unseen).toMatchObject({ text: '二', rewriting: false })
+  })
+
   it('asks anew and keeps the text when a delta leaves a hole', () => {
     const { answer, verdict } = feed([event.start(1), event.delta(1, 3, 'あ'), event.delta(1, 9, 'う')])
     expect(verdict).toBe('resync')

@@ -38,6 +38,8 @@ export interface Answer {
   readonly done: boolean
   /** The text is no longer trusted: ask without a cursor, and forget it at the next `start`. */
   readonly restart: boolean
+  /** Text of an earlier run was shown and has been given up: the answer is being written anew. */
+  readonly rewriting: boolean
 }
 
 /** What the connection has to do after a frame. */
@@ -61,6 +63,7 @@ export const emptyAnswer: Answer = {
   outcome: null,
   done: false,
   restart: false,
+  rewriting: false,
 }
 
 /** The `Last-Event-ID` to ask with, or null to ask for everything. */
@@ -86,7 +89,7 @@ export function receive(answer: Answer, frame: Frame): Received {
     case 'start':
       return keep(started(answer, part))
     case 'reset':
-      return keep({ ...answer, ...blank, run: part.run })
+      return keep({ ...answer, ...blank, run: part.run, rewriting: rewrites(answer, part.run) })
     case 'delta':
       return grown(answer, frame.id, part.delta)
     case 'step':
@@ -128,7 +131,8 @@ function resync(answer: Answer): Received {
 }
 
 function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): Answer {
-  const base = answer.restart ? { ...answer, ...blank, run: 0 } : answer
+  const rewriting = rewrites(answer, part.run ?? 0)
+  const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : answer
   return {
     ...base,
     messageId: part.messageId,
@@ -155,6 +159,11 @@ function grown(answer: Answer, id: string, delta: string): Received {
     text: answer.text + delta,
     bytes: cursor.offset,
   })
+}
+
+/** Whether text that was shown gives way to that of a later run, now or before. */
+function rewrites(answer: Answer, run: number): boolean {
+  return answer.rewriting || (answer.bytes > 0 && run > answer.run)
 }
 
 type EndPart = Extract<AnswerPart, { type: 'finish' | 'abort' | 'error' }>

@@ -12,6 +12,7 @@ export { browserFrames, type FrameSource } from './frames'
 export {
   AnswerStreams,
   type AnswerView,
+  awaitedAnswer,
   type LiveAnswer,
   type RegistryDeps,
   type StreamObserver,

@@ -115,6 +115,43 @@ describe('AnswerStreams', () => {
     expect(streams.find('r1')).toBe(live)
   })
 
+  it('says when the text has come to a halt, until it goes on or ends', async () => {
+    const { fetch, write } = liveServer()
+    const { streams, paint, view } = setup(fetch)
+    const live = streams.send('r1', {})
+    const wait = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms)
+      paint()
+    }
+    await wait(0)
+    await write(0, event.start(1))
+    await wait(10_000)
+    expect(view(live).stalled).toBe(false)
+    await write(0, event.delta(1, 3, 'あ'))
+    paint()
+    await wait(3900)
+    await write(0, event.delta(1, 6, 'い'))
+    paint()
+    await wait(3900)
+    expect(view(live).stalled).toBe(false)
+    // What adds nothing to the text is no sign of its going on.
+    await write(0, event.step('success'))
+    await wait(200)
+    expect(view(live)).toMatchObject({ stalled: true, line: 'open' })
+    await write(0, event.delta(1, 9, 'う'))
+    paint()
+    expect(view(live).stalled).toBe(false)
+    await wait(4100)
+    expect(view(live).stalled).toBe(true)
+    await write(0, event.reset(2))
+    paint()
+    expect(view(live)).toMatchObject({ stalled: false, rewriting: true, hasText: false })
+    await write(0, event.delta(2, 3, 'え'), event.finish(2, 3), event.done())
+    await wait(10_000)
+    expect(view(live)).toMatchObject({ stalled: false, ending: { kind: 'done' } })
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('asks nothing twice, and asks again when told to after a failure', async () => {
     const { fetch, calls } = fakeFetch(() => new Response('{"code":"thread_busy"}', { status: 409 }))
     const { streams, view } = setup(fetch)

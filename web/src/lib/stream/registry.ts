@@ -20,6 +20,10 @@ export interface AnswerView {
   readonly threadId: string | null
   readonly run: number
   readonly hasText: boolean
+  /** Its text was begun anew by a later run, in place of one that was shown. */
+  readonly rewriting: boolean
+  /** There is text, and for a while no more has come. */
+  readonly stalled: boolean
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
   readonly title: string | null
@@ -62,6 +66,8 @@ export interface RegistryDeps {
 
 /** A tab nobody has looked at for so long lets go of its connections; cursors bring all back. */
 const hiddenMs = 60_000
+/** An answer that is being written and brings no text for so long is said to keep its reader waiting. */
+const stallMs = 4000
 /** Answers that are over stay until their stored messages have surely replaced them. */
 const maxEnded = 32
 
@@ -80,6 +86,9 @@ interface Entry {
   slot: Release | null
   /** Stands for the wait for a slot. */
   claim: AbortController | null
+  /** Runs out when no text has come for a while. */
+  patience: ReturnType<typeof setTimeout> | undefined
+  stalled: boolean
   watchers: number
   watchedAt: number
   announced: boolean
@@ -179,7 +188,7 @@ export class AnswerStreams {
 
   #add(key: string, send: Entry['send'], answer: Answer): Entry {
     const text = atom('')
-    const view = atom(viewOf(answer, 'closed', null, null))
+    const view = atom(viewOf(answer))
     const entry: Entry = {
       live: { key, textAtom: text, viewAtom: view },
       text,
@@ -193,6 +202,8 @@ export class AnswerStreams {
       connection: null,
       slot: null,
       claim: null,
+      patience: undefined,
+      stalled: false,
       watchers: 0,
       watchedAt: ++this.#clock,
       announced: send === null,
@@ -205,6 +216,7 @@ export class AnswerStreams {
     if (entry.connection !== null || entry.claim !== null || entry.ending !== null) return
     const claim = new AbortController()
     entry.claim = claim
+    this.#expect(entry)
     void this.#slotFor(entry, claim.signal).then((slot) => {
       if (entry.claim !== claim) {
         slot?.()
@@ -293,12 +305,13 @@ export class AnswerStreams {
       this.deps.observer.onStart?.(entry.live, this.#view(entry))
     }
     entry.committer.schedule()
-    if (titled) this.deps.observer.onTitle?.(entry.live, viewOf(answer, entry.line, null, null))
+    if (titled) this.deps.observer.onTitle?.(entry.live, viewOf(answer, entry))
   }
 
   #onEnd(entry: Entry, ending: Ending): void {
     if (ending.kind === 'closed') return
     this.#disconnect(entry)
+    clearTimeout(entry.patience)
     if (ending.kind === 'taken') {
       if (entry.watchers > 0) this.#connect(entry)
       return
@@ -311,10 +324,23 @@ export class AnswerStreams {
 
   #commit(entry: Entry): void {
     const { store } = this.deps
-    const view = viewOf(entry.answer, entry.line, entry.busyUntil, entry.ending)
+    const { text, restart } = entry.answer
+    if (text !== store.get(entry.text)) this.#expect(entry)
+    const view = viewOf(entry.answer, entry)
     // A text that has to start over stays on the screen until its successor is there.
-    if (!entry.answer.restart) store.set(entry.text, entry.answer.text)
+    if (!restart) store.set(entry.text, text)
     if (!sameView(view, store.get(entry.view))) store.set(entry.view, view)
+  }
+
+  /** Waits for more text, from now on. */
+  #expect(entry: Entry): void {
+    clearTimeout(entry.patience)
+    entry.stalled = false
+    if (entry.ending !== null) return
+    entry.patience = setTimeout(() => {
+      entry.stalled = true
+      entry.committer.schedule()
+    }, stallMs)
   }
 
   #view(entry: Entry): AnswerView {
@@ -342,6 +368,7 @@ export class AnswerStreams {
 
   #forget(entry: Entry): void {
     entry.committer.stop()
+    clearTimeout(entry.patience)
     this.#disconnect(entry)
     this.#entries.delete(entry.live.key)
     if (entry.answer.messageId !== null) this.#keys.delete(entry.answer.messageId)
@@ -382,19 +409,22 @@ function requestFor(entry: Entry): StreamRequest {
   return { kind: 'attach', url: `/v1/message/${encodeURIComponent(messageId ?? '')}/stream` }
 }
 
-function viewOf(
-  answer: Answer,
-  line: ConnectionState,
-  busyUntil: number | null,
-  ending: Ending | null,
-): AnswerView {
-  const { messageId, userMessageId, threadId, run, steps, sources, title, outcome } = answer
+/** What is known of a stream beside the answer itself. */
+type Progress = Pick<Entry, 'line' | 'busyUntil' | 'ending' | 'stalled'>
+
+const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, stalled: false }
+
+function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress = beginning): AnswerView {
+  const { messageId, userMessageId, threadId, run, steps, sources, title, outcome, rewriting } = answer
+  const hasText = answer.bytes > 0
   return {
     messageId,
     userMessageId,
     threadId,
     run,
-    hasText: answer.bytes > 0,
+    hasText,
+    rewriting,
+    stalled: stalled && hasText,
     steps,
     sources,
     title,
@@ -403,6 +433,11 @@ function viewOf(
     busyUntil,
     ending,
   }
+}
+
+/** Stands for an answer that has no stream yet. */
+export function awaitedAnswer(key: string): LiveAnswer {
+  return { key, textAtom: atom(''), viewAtom: atom(viewOf(emptyAnswer)) }
 }
 
 function sameView(a: AnswerView, b: AnswerView): boolean {
