@@ -122,6 +122,48 @@ func TestR47_R48_TokensThatDoNotHold(t *testing.T) {
 	}
 }
 
+// TestVerifiedTokensAreNotTrustedForLong holds that what is remembered of a token ends with it, and soon after its key.
+func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
+	t.Parallel()
+	s := newSigner(t)
+	looked, retired := 0, false
+	v := identity.NewPoolVerifier(issuer, clientID, func(context.Context) jwt.Keyfunc {
+		return func(*jwt.Token) (any, error) {
+			if looked++; retired {
+				return nil, errors.New("unknown key")
+			}
+			return &s.own.PublicKey, nil
+		}
+	}, func() time.Time { return s.now })
+	holds := func(token string) {
+		t.Helper()
+		if _, err := v.VerifyIDToken(t.Context(), token); err != nil {
+			t.Error(err)
+		}
+	}
+	short := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { c["exp"] = s.now.Add(30 * time.Second).Unix() })
+	long := s.token(t, jwt.SigningMethodRS256, s.own, nil)
+	for range 3 {
+		holds(short)
+		holds(long)
+	}
+	if looked != 2 {
+		t.Errorf("two tokens were looked into %d times", looked)
+	}
+	if _, err := v.VerifyIDToken(t.Context(), long[:len(long)-4]+"AAAA"); fault.CodeOf(err) != fault.Unauthenticated {
+		t.Errorf("another signature: %v", err)
+	}
+	s.now, retired = s.now.Add(30*time.Second), true
+	holds(long) // The key has retired just now.
+	if _, err := v.VerifyIDToken(t.Context(), short); fault.CodeOf(err) != fault.Unauthenticated {
+		t.Errorf("run out: %v", err)
+	}
+	s.now = s.now.Add(30 * time.Second)
+	if _, err := v.VerifyIDToken(t.Context(), long); fault.CodeOf(err) != fault.Unauthenticated {
+		t.Errorf("of a retired key: %v", err)
+	}
+}
+
 func FuzzR47_Tokens(f *testing.F) {
 	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.")
 	f.Add("a.b.c")
