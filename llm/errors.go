@@ -96,14 +96,19 @@ type statusError struct {
 	body       []byte        // The beginning of the body.
 }
 
-// Error implements error. The body is quoted and bounded, since it comes from outside and ends in the log.
+// Error implements error. It ends in the log: what a provider says of the request may quote it, and is left out, what it
+// says of the key, the model or the account is not.
 func (e *statusError) Error() string {
-	const shown = 500
-	body := e.body
-	if len(body) > shown {
-		body = body[:shown]
+	const shown = 300
+	said := parseProviderError(e.body)
+	if said == nil {
+		said = &providerError{}
 	}
-	return fmt.Sprintf("status %d: %q", e.status, body)
+	switch e.status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
+		return fmt.Sprintf("status %d: %v: %.*q", e.status, said, shown, said.message)
+	}
+	return fmt.Sprintf("status %d: %v", e.status, said)
 }
 
 // mentions says whether the provider's complaint contains a text, case ignored.
@@ -157,9 +162,9 @@ type providerError struct {
 	code    string
 }
 
-// Error implements error.
+// Error implements error. The message is left out, since it may quote the question.
 func (e *providerError) Error() string {
-	return fmt.Sprintf("provider error %q (type %q, code %q)", e.message, e.kind, e.code)
+	return fmt.Sprintf("provider error of type %q, code %q", e.kind, e.code)
 }
 
 // parseProviderError reads the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama) or {"message": "…"}
