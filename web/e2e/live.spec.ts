@@ -1,4 +1,5 @@
 import type { Locator, Page, WebSocket } from '@playwright/test'
+import { hold } from './support/hold'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
@@ -22,6 +23,26 @@ function watchLines(pages: readonly Page[]): () => number {
   return () =>
     lines.filter(({ page, line }) => line.url().endsWith('/v1/live') && !line.isClosed() && !page.isClosed())
       .length
+}
+
+/** Hides a tab or shows it again. The tests' browser takes all of its tabs for visible, so this is played to the page. */
+async function hide(page: Page, hidden: boolean): Promise<void> {
+  await page.evaluate(
+    (state) => {
+      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => state })
+      document.dispatchEvent(new Event('visibilitychange'))
+    },
+    hidden ? 'hidden' : 'visible',
+  )
+}
+
+/** How many answer streams a page has left before their end. */
+function streamsClosed(page: Page): () => number {
+  let closed = 0
+  page.on('requestfailed', (request) => {
+    if (request.url().endsWith('/stream')) closed++
+  })
+  return () => closed
 }
 
 test.describe('two devices', () => {
@@ -145,6 +166,24 @@ test.describe('two devices', () => {
     await expect(other.getByRole('region', { name: 'お知らせ' })).toHaveCount(0)
   })
 
+  test('show a notice as soon as it is published', async ({ page, device, server }) => {
+    const title = `点検のお知らせ ${crypto.randomUUID().slice(0, 8)}`
+    const tabs = [page, await device()]
+    for (const tab of tabs) {
+      await openSkills(tab)
+      await expect(tab.getByRole('button', { name: /^お知らせ($|、未読)/ })).toBeVisible()
+    }
+    await server.sql(
+      `insert into notifications (id, title, body, level) values (gen_random_uuid(), '${title}', '本文です。', 'info')`,
+    )
+    for (const tab of tabs) {
+      await expect(tab.getByRole('button', { name: /^お知らせ、未読/ })).toBeVisible()
+      await tab.getByRole('button', { name: /^お知らせ、未読/ }).click()
+      await expect(tab.getByRole('heading', { name: title }).first()).toBeVisible()
+    }
+    await server.sql(`delete from notifications where title = '${title}'`)
+  })
+
   test('leave an open thread that the other has deleted, and keep what was being typed', async ({
     chat,
     device,
@@ -240,6 +279,59 @@ test.describe('the tabs of a browser', () => {
       expect(model.asked(questions[i] ?? '')).toBe(1)
     }
   })
+})
+
+test('a hidden tab makes room for one that is looked at, and has its whole answer when it is looked at again', async ({
+  chat,
+  context,
+  account,
+  model,
+  question,
+}) => {
+  test.slow()
+  await account.reset()
+  const places = [chat]
+  for (let i = 1; i < 5; i++) places.push(chat.in(await context.newPage()))
+  const asks = places.map((place, i) => {
+    const text = `${question}${'①②③④⑤'[i]}`
+    const answer = { chars: 500, seed: i, tokens_per_second: 300 }
+    model.script(text, answer)
+    return { place, text, answer, middle: model.pause(text, 80) }
+  })
+  const [first, ...others] = asks
+  const last = asks.at(-1)
+  if (first === undefined || last === undefined) throw new Error('there are no tabs')
+  const given = streamsClosed(first.place.page)
+  // Four tabs hold the four slots of the browser.
+  for (const { place, text, middle } of asks.slice(0, 4)) {
+    await place.open()
+    await place.ask(text)
+    await middle.reached
+    await expect.poll(() => place.shown()).toBeGreaterThan(50)
+  }
+  await hide(first.place.page, true)
+  await last.place.open()
+  await last.place.ask(last.text)
+  await last.middle.reached
+  await expect.poll(() => last.place.shown()).toBeGreaterThan(50)
+  expect(given()).toBe(1)
+
+  // It waits for a slot when it is looked at again, and goes on where it was. The stored answer must not come to its help.
+  const records = await hold(first.place.page, /\/v1\/message\?.*limit=2(&|$)/)
+  await hide(first.place.page, false)
+  await expect(first.place.answer).toHaveAttribute('aria-busy', 'true')
+  expect(await first.place.shown()).toBeGreaterThan(50)
+  const resumed = first.place.page.waitForResponse((response) =>
+    /\/message\/[^/]+\/stream$/.test(response.url()),
+  )
+  for (const { middle } of others) middle.release()
+  for (const { place } of others) await place.finished()
+  await resumed
+  first.middle.release()
+  await first.place.finished()
+  expect(await first.place.copied()).toBe(await model.text(first.answer))
+  records.release()
+  expect(model.asked(first.text)).toBe(1)
 })
 
 test.describe('a server that has too much to do', () => {
