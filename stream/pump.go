@@ -40,7 +40,7 @@ type client struct {
 	lead   uint8       // How much earlier than others it gets its heartbeats, of 256.
 }
 
-// ending is why a stream ends: nil for the text's end.
+// ending is why a stream ends, as Delivery.Done is told.
 type ending struct{ err error }
 
 // clock returns a time by the server's clock, which nobody sets.
@@ -108,7 +108,7 @@ func (c *client) send(b *burst) (rest [][]byte) {
 		n := b.gather(c)
 		if n == 0 {
 			if c.watch.exhausted() {
-				c.end(nil)
+				c.end(c.watch.outcome())
 			}
 			return nil
 		}
@@ -161,7 +161,7 @@ func (c *client) drain(rest [][]byte) {
 			continue
 		}
 		if c.ending.Load() == nil && c.watch.exhausted() {
-			c.end(nil)
+			c.end(c.watch.outcome())
 		}
 		if c.ending.Load() != nil {
 			c.settle()

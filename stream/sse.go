@@ -86,8 +86,8 @@ type Delivery struct {
 	Until time.Time // The stream ends then at the latest; zero for never.
 	Begun bool      // Begin was called before.
 
-	// Done is called once when the stream is over: with nil after the text's end, else with ErrGone, ErrSlow, ErrDraining or
-	// context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
+	// Done is called once when the stream is over: with nil after the text's end, else with ErrAbandoned, ErrGone, ErrSlow,
+	// ErrDraining or context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
 	Done func(error)
 }
 
@@ -121,7 +121,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 // finish counts and tells the end of a stream.
 func (s *Server) finish(done func(error), err error) {
 	switch {
-	case err == nil, errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.Is(err, ErrAbandoned), errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining), errors.Is(err, context.DeadlineExceeded):
 	default:
 		err = fmt.Errorf("%w: %w", ErrGone, err)
 	}
@@ -138,6 +138,8 @@ func (s *Server) takesOver(r *http.Request) bool {
 var (
 	ErrSlow = errors.New("stream: the client is too slow") // It did not take what it was sent in time.
 	ErrGone = errors.New("stream: the client is gone")
+
+	ErrAbandoned = errors.New("stream: the text is written anew, or elsewhere")
 )
 
 // Begin writes the head of the response. Hold or Serve follow and flush it with the first they have.
@@ -165,7 +167,7 @@ func (s *Server) appendRetry(dst []byte) []byte {
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
 }
 
-// Send sends what a watch has to say until its text is over (nil), the context ends (its error), the server drains
+// Send sends what a watch has to say until its text is over (nil, or ErrAbandoned), the context ends (its error), the server drains
 // (ErrDraining) or the client is gone or too slow (an error). A client that did not receive [DONE] comes back.
 func (s *Server) Send(ctx context.Context, w http.ResponseWriter, watch *Watch) error {
 	return s.send(ctx, w, watch, time.Time{})
@@ -186,7 +188,7 @@ func (s *Server) send(ctx context.Context, w http.ResponseWriter, watch *Watch, 
 		}
 		more, over := watch.Wait()
 		if over {
-			return nil
+			return watch.outcome()
 		}
 		select {
 		case <-more:

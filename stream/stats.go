@@ -27,6 +27,7 @@ type Stats struct {
 // Ends counts the streams that are over, by reason.
 type Ends struct {
 	Done    uint64 // The text was over.
+	Moved   uint64 // The text is written anew, or elsewhere.
 	Gone    uint64 // The client left.
 	Slow    uint64 // The client did not take a write in time.
 	Expired uint64 // Its time was up.
@@ -50,7 +51,7 @@ const lagBuckets = 14
 // sendCounters is what Stats reads. Writers add to a tally of their own and hand that in.
 type sendCounters struct {
 	opened, resumes, resets, writes, bytes, heartbeats, drains atomic.Uint64
-	done, gone, slow, expired, drained                         atomic.Uint64
+	done, moved, gone, slow, expired, drained                  atomic.Uint64
 	lag                                                        [lagBuckets]atomic.Uint64
 	lagSum                                                     atomic.Int64
 }
@@ -117,6 +118,8 @@ func (c *sendCounters) over(err error) {
 	switch {
 	case err == nil:
 		c.done.Add(1)
+	case errors.Is(err, ErrAbandoned):
+		c.moved.Add(1)
 	case errors.Is(err, ErrSlow):
 		c.slow.Add(1)
 	case errors.Is(err, ErrDraining):
@@ -135,7 +138,7 @@ func (s *Server) Stats() Stats {
 		Opened: c.opened.Load(), Resumes: c.resumes.Load(), Resets: c.resets.Load(), Writes: c.writes.Load(),
 		Bytes: c.bytes.Load(), Heartbeats: c.heartbeats.Load(), Drains: c.drains.Load(),
 		Ends: Ends{
-			Done: c.done.Load(), Gone: c.gone.Load(), Slow: c.slow.Load(), Expired: c.expired.Load(), Drained: c.drained.Load(),
+			Done: c.done.Load(), Moved: c.moved.Load(), Gone: c.gone.Load(), Slow: c.slow.Load(), Expired: c.expired.Load(), Drained: c.drained.Load(),
 		},
 		Lag: make([]Lag, lagBuckets), LagSum: time.Duration(c.lagSum.Load()),
 	}

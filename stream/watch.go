@@ -156,3 +156,14 @@ func (w *Watch) exhausted() bool {
 	// ended first: what the log has then is all that there will be.
 	return w.text.ended.Load() && w.pending == nil && w.at.next.Load() == nil && w.pos == int(w.at.n.Load())
 }
+
+// outcome says how a watch ended that is over: nil after the text's end, else ErrAbandoned.
+func (w *Watch) outcome() error {
+	t := w.text
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.end == nil {
+		return ErrAbandoned
+	}
+	return nil
+}

@@ -23,7 +23,7 @@ func senderSeries() []series[stream.Stats] {
 	}
 	ended := func(reason string, value func(stream.Ends) uint64) series[stream.Stats] {
 		return series[stream.Stats]{
-			"tsumugi_streams_ended_total", "Streams that are over, by reason: done (the answer is complete), gone (the client left), " +
+			"tsumugi_streams_ended_total", "Streams that are over, by reason: done (the answer is complete), moved (it is written anew, or elsewhere), gone (the client left), " +
 				"slow (it did not take what it was sent), expired (its token), drained (the server asked it to come back elsewhere).",
 			counter,
 			[]string{"reason", reason},
@@ -44,6 +44,7 @@ func senderSeries() []series[stream.Stats] {
 		total("tsumugi_stream_heartbeats_total", "Heartbeats that were written to clients.", func(s stream.Stats) uint64 { return s.Heartbeats }),
 		total("tsumugi_stream_drains_total", "Times that a client did not take at once what it was sent.", func(s stream.Stats) uint64 { return s.Drains }),
 		ended("done", func(e stream.Ends) uint64 { return e.Done }),
+		ended("moved", func(e stream.Ends) uint64 { return e.Moved }),
 		ended("gone", func(e stream.Ends) uint64 { return e.Gone }),
 		ended("slow", func(e stream.Ends) uint64 { return e.Slow }),
 		ended("expired", func(e stream.Ends) uint64 { return e.Expired }),
