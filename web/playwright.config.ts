@@ -9,8 +9,8 @@ export default defineConfig({
   // Each worker runs a server of its own; the files of tests share them out.
   workers: 2,
   forbidOnly: true,
-  timeout: 45_000,
-  expect: { timeout: 15_000 },
+  timeout: 90_000,
+  expect: { timeout: 20_000 },
   reporter: 'list',
   use: {
     locale: 'ja-JP',

@@ -58,6 +58,7 @@ export default defineConfig({
   test: {
     environment: 'happy-dom',
     include: ['src/**/*.test.{ts,tsx}'],
+    setupFiles: ['src/testSetup.ts'],
     restoreMocks: true,
     // A busy machine must not fail a test that only computes for long.
     testTimeout: 30_000,
