@@ -12,7 +12,7 @@ const noView = atom<AnswerView | null>(null)
 export function Busy({ turn }: { turn: Turn | undefined }) {
   const live = turn?.successor ?? turn?.live
   const view = useAtomValue<AnswerView | null>(live?.viewAtom ?? noView)
-  // An answer that has begun waits in silence.
+  // An answer that has begun says at its own end that it waits.
   if (view?.busyUntil == null || view.messageId !== null) return null
   return <Countdown key={view.busyUntil} until={view.busyUntil} />
 }

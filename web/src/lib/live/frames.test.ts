@@ -9,7 +9,7 @@ describe('a live frame', () => {
     { type: 'thread', thread },
     { type: 'thread', id: 't', deleted: true },
     { type: 'message', message: { id: 'm', thread_id: 't', status: 'running' } },
-    { type: 'notification', notification: { id: 'n', title: '題' } },
+    { type: 'notification', notification: { id: 'n', title: '題', published_at: '2026-03-01T00:00:00Z' } },
     { type: 'notification', read: ['n'] },
     { type: 'data_source', data_source: { id: 'd' } },
   ])('is taken as it is: %o', (frame) => {
@@ -25,6 +25,7 @@ describe('a live frame', () => {
     '{"type":"message","message":{"id":"m"}}',
     '{"type":"notification","read":[1]}',
     '{"type":"notification"}',
+    '{"type":"notification","notification":{"id":"n","title":"題"}}',
     '{"type":"later","later":{"id":"x"}}',
     '{"type":"__proto__"}',
     '{"type":',

@@ -48,12 +48,17 @@ function isFrame(frame: Fields): boolean {
     case 'message':
       return hasId(frame.message) && isText(frame.message.thread_id) && isText(frame.message.status)
     case 'notification':
-      return Array.isArray(frame.read) ? frame.read.every(isText) : hasId(frame.notification)
+      return Array.isArray(frame.read) ? frame.read.every(isText) : isNotice(frame.notification)
     case 'data_source':
       return hasId(frame.data_source)
     default:
       return false
   }
+}
+
+/** Whether the bell can show it. */
+function isNotice(value: unknown): boolean {
+  return hasId(value) && isText(value.title) && isText(value.published_at)
 }
 
 function isFields(value: unknown): value is Fields {

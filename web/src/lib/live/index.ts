@@ -6,7 +6,7 @@ import { api } from '../api'
 import { browserLocks, newTabId } from '../locks'
 import { session } from '../session'
 import { browserWake } from '../stream/wake'
-import { expiryOf, readToken } from '../token'
+import { expiryOf, readToken, subjectOf } from '../token'
 import { type Channel, Live } from './live'
 import { LiveSocket, type Socket } from './socket'
 
@@ -34,7 +34,8 @@ export const live = new Live({
   channel:
     typeof BroadcastChannel === 'undefined'
       ? null
-      : () => new BroadcastChannel('tsumugi-live') as unknown as Channel,
+      : (name) => new BroadcastChannel(name) as unknown as Channel,
+  user: () => subjectOf(readToken()?.idToken ?? ''),
   wake: browserWake,
   visible: () => document.visibilityState === 'visible',
   random: Math.random,

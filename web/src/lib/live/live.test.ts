@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Locks, PageLocks } from '../locks'
 import type { LiveFrame } from './frames'
-import { Live, type LiveDeps, type TabNews } from './live'
+import { type Channel, Live, type LiveDeps, type TabNews } from './live'
 import type { SocketListener } from './socket'
 import { fakeChannels, fakeWake } from './testing'
 
 /** A browser with tabs; the test is the server. */
 function browser(change: Partial<LiveDeps> = {}) {
   const locks: Locks = new PageLocks()
-  const channels = fakeChannels<TabNews>()
+  const channels = new Map<string, ReturnType<typeof fakeChannels<TabNews>>>()
   const lines: { listener: SocketListener; ready: boolean; stopped: boolean; wakes: string[] }[] = []
   let count = 0
-  const open = () => {
+  const open = (user = 'somebody') => {
     const { wake, fire } = fakeWake()
     const seen: string[] = []
     let visible = true
-    let channel: ReturnType<typeof channels> | undefined
+    let channel: Channel | undefined
     const live = new Live({
       connect: (listener) => {
         const line = { listener, ready: false, stopped: false, wakes: [] as string[] }
@@ -31,10 +31,13 @@ function browser(change: Partial<LiveDeps> = {}) {
         }
       },
       locks,
-      channel: () => {
-        channel = channels()
+      channel: (name) => {
+        const ends = channels.get(name) ?? fakeChannels<TabNews>()
+        channels.set(name, ends)
+        channel = ends()
         return channel
       },
+      user: () => user,
       wake,
       visible: () => visible,
       random: () => 0,
@@ -195,6 +198,38 @@ describe('the tabs of a browser', () => {
     expect(tabs.map((tab) => tab.seen())).toEqual([['missed'], ['thread t', 'missed']])
     for (const tab of tabs) tab.stop()
     expect(leading()).toHaveLength(0)
+  })
+
+  it('of two people share nothing', async () => {
+    const { open, leading } = browser()
+    const tabs = [open('a'), open('b'), open('b')]
+    await settle()
+    expect(leading()).toHaveLength(2)
+    leading()[0]?.listener.onFrame(deleted('t'))
+    await settle()
+    expect(tabs.map((tab) => tab.seen())).toEqual([['thread t'], [], []])
+  })
+
+  it('have a line of their own where the browser refuses them its locks, and do not ask for ever', async () => {
+    const request = vi.fn(() => Promise.reject(new DOMException('not here', 'SecurityError')))
+    const { open, leading } = browser({ locks: { request } })
+    const tab = open()
+    open()
+    await settle()
+    expect(leading()).toHaveLength(2)
+    expect(request).toHaveBeenCalledTimes(2)
+    tab.stop()
+    expect(leading()).toHaveLength(1)
+  })
+
+  it('pass over what a newer version of the app tells them', async () => {
+    const { open, tell } = browser()
+    const tabs = [open(), open()]
+    await settle()
+    expect(() => tell({ type: 'later', later: {} } as never)).not.toThrow()
+    tell(deleted('t'))
+    await settle()
+    for (const tab of tabs) expect(tab.seen()).toEqual(['thread t'])
   })
 
   it('read anew on return while there is no line', async () => {

@@ -23,7 +23,9 @@ export interface LiveDeps {
   readonly connect: (listener: SocketListener) => Pick<LiveSocket, 'ready' | 'wake' | 'stop'>
   /** Null where the browser has none; then every tab has a line of its own. */
   readonly locks: Locks | null
-  readonly channel: (() => Channel) | null
+  readonly channel: ((name: string) => Channel) | null
+  /** Who is signed in: tabs of two people, as while one signs out and another in, share nothing. */
+  readonly user: () => string
   readonly wake: WakeSource
   readonly visible: () => boolean
   readonly random: () => number
@@ -32,7 +34,6 @@ export interface LiveDeps {
 
 type Listeners = { readonly [Type in LiveType]: Set<(event: LiveEvents[Type]) => void> }
 
-const lockName = 'tsumugi-live'
 /** A tab that leads and says nothing for so long is frozen: a tab that is looked at takes its place. */
 const silenceMs = 5000
 /** Refetching is gathered, and spread over the tabs of a browser. */
@@ -86,7 +87,9 @@ export class Live {
   }
 
   #tell<Type extends LiveType>(event: { readonly type: Type } & LiveEvents[Type]): void {
-    for (const listener of this.#listeners[event.type]) listener(event)
+    // A tab that leads may run a newer version of the app, which knows more types.
+    const listeners: Listeners[Type] | undefined = this.#listeners[event.type]
+    for (const listener of listeners ?? []) listener(event)
   }
 }
 
@@ -98,6 +101,8 @@ interface TabListener {
 /** This tab among those of the browser, from start to stop. */
 class Tab {
   readonly #channel: Channel | null
+  /** The name of the lock that the leading tab holds, and of the channel on which it passes on what it hears. */
+  readonly #name: string
   readonly #unsubscribe: () => void
   #line: Pick<LiveSocket, 'ready' | 'wake' | 'stop'> | null = null
   /** Whether the server speaks, to this tab or to the one that leads. */
@@ -115,7 +120,8 @@ class Tab {
     private readonly listener: TabListener,
   ) {
     const { locks, channel } = deps
-    this.#channel = locks === null ? null : (channel?.() ?? null)
+    this.#name = `tsumugi-live-${deps.user()}`
+    this.#channel = locks === null ? null : (channel?.(this.#name) ?? null)
     this.#unsubscribe = deps.wake((reason) => this.#wake(reason === 'restored'))
     if (locks === null || this.#channel === null) {
       this.#lead()
@@ -144,17 +150,19 @@ class Tab {
     // A request that steals does not wait, and takes no signal.
     const how = options.steal ? options : { signal: candidacy.signal }
     locks
-      .request(lockName, how, () => {
+      .request(this.#name, how, () => {
         if (this.#stopped || candidacy.signal.aborted) return Promise.resolve()
         return new Promise<void>((resolve) => {
           this.#resign = resolve
           this.#lead()
         })
       })
-      .catch(() => {
+      .catch((cause) => {
         if (this.#stopped || candidacy.signal.aborted) return
         this.#follow()
-        this.#stand(locks, {})
+        if (cause instanceof DOMException && cause.name === 'AbortError') this.#stand(locks, {})
+        // Not stolen, but refused by the browser: a line of one's own, as where there are no locks.
+        else this.#lead()
       })
   }
 
