@@ -31,6 +31,7 @@ type Hub struct {
 
 	mu        sync.Mutex
 	stopped   bool                 // Guarded by mu. No relay or mirror is begun.
+	deaf      func()               // Guarded by mu. Ends the hearing of what other servers follow.
 	texts     map[string]*Text     // Guarded by mu.
 	interests map[string]*interest // Guarded by mu. Messages that somebody follows, or wants to.
 }
@@ -48,16 +49,27 @@ func NewHub(cfg HubConfig) *Hub {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	root, cancel := context.WithCancel(context.Background())
-	return &Hub{
-		cfg: cfg, root: root, cancel: cancel, stopping: make(chan struct{}),
+	h := &Hub{
+		cfg: cfg, root: root, cancel: cancel, stopping: make(chan struct{}), deaf: func() {},
 		texts: make(map[string]*Text), interests: make(map[string]*interest),
 	}
+	if cfg.Transport != nil {
+		deaf, err := cfg.Transport.Subscribe(h.hear, h.hurryAll)
+		if err == nil {
+			h.deaf = deaf
+		} else {
+			cfg.Logger.Error("it is not heard what other servers follow; they are told late", "err", err)
+		}
+	}
+	return h
 }
 
 // Stop ends the following of other servers' texts, and waits until other servers have been told of the texts that are
 // over here, or until the context ends. Whoever writes texts is stopped before.
 func (h *Hub) Stop(ctx context.Context) {
 	h.mu.Lock()
+	deaf := h.deaf
+	h.deaf = func() {}
 	var mirrors []*Text
 	if !h.stopped {
 		h.stopped = true
@@ -81,6 +93,7 @@ func (h *Hub) Stop(ctx context.Context) {
 	}
 	h.cancel()
 	<-done
+	deaf()
 }
 
 // Open returns a new text that is written here, makes it known, and has other servers told of it. A text of an earlier run
@@ -99,6 +112,7 @@ func (h *Hub) Open(head Head) *Text {
 	}
 	h.know(t)
 	if h.cfg.Transport != nil && !h.stopped {
+		t.followed = make(chan struct{})
 		h.work.Add(1)
 		go h.relay(t)
 	}

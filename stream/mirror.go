@@ -99,10 +99,16 @@ func (h *Hub) apply(m *mirror, entry []byte) error {
 }
 
 // mirrored returns the text that an update belongs to: that of the newest run, which is begun if this is the run's first.
-// It returns nil if there is none.
+// It returns nil if there is none. Who writes a run hears that it is followed.
 func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	var earlier *Text
-	defer func() { abandon(earlier) }()
+	begun := false
+	defer func() {
+		abandon(earlier)
+		if begun {
+			h.cfg.Transport.Publish(topicFollowed, []byte(m.messageID))
+		}
+	}()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if i := h.interests[m.messageID]; i == nil || i.mirror != m || u.Run < m.run {
@@ -114,7 +120,7 @@ func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	}
 	if m.text == nil && u.Head != nil {
 		m.text = NewText(*u.Head)
-		m.text.mirrored = true
+		m.text.mirrored, begun = true, true
 	}
 	return m.text
 }

@@ -36,7 +36,7 @@ func TestR30_AHoleIsSeenAndMended(t *testing.T) {
 		text := writer.Open(firstRun)
 		for range 5 {
 			text.AppendText("糸を")
-			synctest.Wait()
+			time.Sleep(time.Second)
 		}
 		text.Finish(done)
 		c := readAll(t, reader)
@@ -54,7 +54,7 @@ func TestMirrorWithoutAStartHasNoText(t *testing.T) {
 		text := hubs[0].Open(firstRun)
 		for _, piece := range []string{"はじめ", "なか"} {
 			text.AppendText(piece)
-			synctest.Wait()
+			time.Sleep(time.Second)
 		}
 		network.Forget(firstRun.MessageID, 1)
 		text.AppendText("おわり")

@@ -12,7 +12,14 @@ const (
 	relayPatience = time.Minute     // A text that is over, and that the transport does not take, is given up after so long.
 	firstPause    = 50 * time.Millisecond
 	longestPause  = 2 * time.Second
+
+	// gatherTime is how long a text that nobody follows on another server gathers between entries. The first who does sees
+	// what is kept, and has what has gathered sent at once.
+	gatherTime = 500 * time.Millisecond
 )
+
+// topicFollowed is the topic of events that name a message whose text is followed on another server.
+const topicFollowed = "followed"
 
 // relay tells other servers of a text that is written here: it is one more reader of the text, and the publisher does not
 // wait for it. What has gathered while an entry was on its way makes up the next one. It is a goroutine of the hub.
@@ -43,6 +50,7 @@ func (h *Hub) relay(t *Text) {
 		case err == nil:
 			h.counters.sent.Add(1)
 			told, pause = next, backoff{}
+			h.gather(t)
 			continue
 		case errors.Is(err, ErrStale):
 			h.counters.stale.Add(1)
@@ -62,6 +70,48 @@ func (h *Hub) relay(t *Text) {
 		if !pause.wait(h.root) {
 			return
 		}
+	}
+}
+
+// gather waits while nobody needs to hear of a text at once: an entry costs more than all else that is done for a token.
+func (h *Hub) gather(t *Text) {
+	timer := time.NewTimer(gatherTime)
+	defer timer.Stop()
+	select {
+	case <-t.followed:
+	case <-timer.C:
+	case <-h.stopping:
+	}
+}
+
+// hear takes an event of another server's.
+func (h *Hub) hear(topic string, event []byte) {
+	if topic != topicFollowed {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hurry(h.texts[string(event)])
+}
+
+// hurryAll is called when it may not have been heard what is followed.
+func (h *Hub) hurryAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.texts {
+		h.hurry(t)
+	}
+}
+
+// hurry has a text told at once from now on, if it is written here. It belongs to holders of mu.
+func (h *Hub) hurry(t *Text) {
+	if t == nil || t.followed == nil {
+		return
+	}
+	select {
+	case <-t.followed:
+	default:
+		close(t.followed)
 	}
 }
 

@@ -117,6 +117,43 @@ func TestR30_PublisherNeverWaitsForTheLink(t *testing.T) {
 	})
 }
 
+// TestWhatIsFollowedNowhereElseGathers: an entry costs its writer more than a token does otherwise.
+func TestWhatIsFollowedNowhereElseGathers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		network, _, hubs := joined(t, 2)
+		text := hubs[0].Open(firstRun)
+		write := func(tokens int) (entries int) {
+			before := network.Entries(firstRun.MessageID)
+			for range tokens {
+				text.AppendText("糸")
+				time.Sleep(20 * time.Millisecond)
+			}
+			return network.Entries(firstRun.MessageID) - before
+		}
+		if n := write(100); n > 5 { // In two seconds.
+			t.Errorf("%d entries of 100 tokens that nobody follows", n)
+		}
+		interest := hubs[1].Join(firstRun.MessageID)
+		defer interest.Leave()
+		interest.Mirror()
+		synctest.Wait()
+		if mirror := interest.Text(); mirror == nil || mirror.Text() != text.Text() {
+			t.Error("who begins to follow has not what has gathered")
+		}
+		if n := write(100); n != 100 {
+			t.Errorf("%d entries of 100 tokens that are followed", n)
+		}
+		// The writer of the next run hears of it too.
+		text = hubs[0].Open(stream.Head{MessageID: firstRun.MessageID, Run: 2})
+		text.AppendText("糸")
+		synctest.Wait()
+		if n := write(100); n != 100 {
+			t.Errorf("%d entries of 100 tokens of the next run", n)
+		}
+	})
+}
+
 func TestStaleRunIsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +167,7 @@ func TestStaleRunIsDropped(t *testing.T) {
 		kept := network.Entries(firstRun.MessageID)
 		w := first.Watch("")
 		first.AppendText("続き")
-		synctest.Wait()
+		time.Sleep(time.Second) // It gathers, since nobody follows it elsewhere.
 		drain(w)
 		if _, over := w.Wait(); !over || hubs[0].Find(firstRun.MessageID) != nil || hubs[0].Stats().StaleRuns != 1 {
 			t.Errorf("over %v, %+v", over, hubs[0].Stats())

@@ -17,7 +17,8 @@ const maxPart = 32 << 10
 // publishes (AppendText, PutStep, … Finish); any number may watch.
 type Text struct {
 	head     Head
-	mirrored bool // Another server writes it. Set before it is known to anybody.
+	mirrored bool          // Another server writes it. Set before it is known to anybody.
+	followed chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
 
 	mu        sync.Mutex
 	text      []byte      // Guarded by mu. Only appended to: a slice of it stays valid.
