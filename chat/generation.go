@@ -59,8 +59,7 @@ const (
 // generation survives.
 func (s *Service) launch(ctx context.Context, j job) (*generation, error) {
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
-	life, span := s.tracer.Start(life, "chat.generation", trace.WithNewRoot(), trace.WithLinks(trace.LinkFromContext(ctx)),
-		trace.WithAttributes(attributes(j.threadID, j.answer.ID, j.run)...))
+	life, span := s.tracer.Start(life, "chat.generation", trace.WithAttributes(attributes(j.threadID, j.answer.ID, j.run)...))
 	own, cancel := context.WithCancelCause(life)
 	g := &generation{job: j, life: life, span: span, stored: make(chan bool, 1), told: make(chan struct{}), cancel: cancel}
 	s.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 )
@@ -330,5 +334,55 @@ func TestBusyAddressIsNamed(t *testing.T) {
 	}
 	if got := fmt.Sprint(err); strings.Contains(got, "panic") {
 		t.Error(got)
+	}
+}
+
+// TestAQuestionIsOneTrace has a collector of traces: the call, storing the question, the answer and the stream that carried
+// it belong together, and none of it quotes what was said.
+func TestAQuestionIsOneTrace(t *testing.T) {
+	t.Parallel()
+	spans := make(chan *tracepb.Span, 1000)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var request collectorpb.ExportTraceServiceRequest
+		if err != nil || proto.Unmarshal(body, &request) != nil || bytes.Contains(body, []byte("社外秘")) {
+			t.Errorf("got %q", body)
+		}
+		for _, resource := range request.GetResourceSpans() {
+			for _, scope := range resource.GetScopeSpans() {
+				for _, span := range scope.GetSpans() {
+					spans <- span
+				}
+			}
+		}
+	}))
+	defer collector.Close()
+	p := start(t, filepath.Join(t.TempDir(), "data"), "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
+	token := p.signIn(t, "user@demo.example")
+	thread := p.thread(t, token)
+	if status := p.json(t, "POST", "/v1/message/stream", token, map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "社外秘の質問"}, nil); status != http.StatusOK {
+		t.Fatalf("got %d", status)
+	}
+	if err := p.end(t, os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	close(spans) // What is left was sent before the program ended.
+	traces, events := make(map[string]string), ""
+	for span := range spans {
+		traces[span.GetName()] = string(span.GetTraceId())
+		for _, event := range span.GetEvents() {
+			events += event.GetName() + " "
+		}
+	}
+	whole := traces["POST /v1/message/stream"]
+	for _, name := range []string{"POST /v1/message/stream", "chat.send", "chat.generation", "stream"} {
+		if whole == "" || traces[name] != whole {
+			t.Errorf("%s is no part of the question's trace", name)
+		}
+	}
+	for _, name := range []string{"first token", "last token", "stored"} {
+		if !strings.Contains(events, name) {
+			t.Errorf("the trace does not tell of %q, but of %s", name, events)
+		}
 	}
 }
