@@ -16,6 +16,7 @@ export default defineConfig({
       'micromark-extension-gfm-footnote': source('lib/markdown/footnotes.ts'),
       'mdast-util-gfm-footnote': source('lib/markdown/footnotes.ts'),
       'mdast-util-to-markdown': source('lib/markdown/unparsed.ts'),
+      'markdown-table': source('lib/markdown/unparsed.ts'),
       '@ungap/structured-clone': source('lib/markdown/clone.ts'),
     },
   },

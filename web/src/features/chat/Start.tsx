@@ -1,13 +1,16 @@
 import { ArrowUpRight } from 'lucide-react'
+import { lazy, Suspense } from 'react'
 import { SkillIcon } from '@/components/SkillIcon'
 import { ThreadLine } from '@/components/ThreadLine'
 import type { Skill } from '@/lib/api'
 import { store } from '@/lib/store'
 import type { Conversation, Question } from './conversation'
 import { draftAtom, draftKey } from './drafts'
-import { SkillForm } from './SkillForm'
 import styles from './Start.module.css'
 import { texts } from './texts'
+
+/** Most skills have none. The loader of those that do waits for it. */
+const SkillForm = lazy(async () => ({ default: (await import('./SkillForm')).SkillForm }))
 
 /** The beginning of a thread: what the skill is for, and its suggestions or its form. */
 export function Start({
@@ -32,7 +35,11 @@ export function Start({
         <p className={styles.description}>{skill.description}</p>
       </header>
       {form && blocked && <p className={styles.blocked}>{skill.unavailable_reason}</p>}
-      {form && <SkillForm skill={skill} conversation={conversation} disabled={blocked} onAsk={onAsk} />}
+      {form && (
+        <Suspense>
+          <SkillForm skill={skill} conversation={conversation} disabled={blocked} onAsk={onAsk} />
+        </Suspense>
+      )}
       {!form && !blocked && skill.suggestions.length > 0 && (
         <section aria-label={texts.suggestions}>
           <ul className={styles.suggestions}>

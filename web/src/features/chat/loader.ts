@@ -21,7 +21,10 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
   // Without it answers are shown plain at first: worth starting early, not worth failing for.
   const renderer = preloadMarkdown().catch(() => {})
   const skill = queryClient.fetchQuery(skillQuery(skillId))
-  if (threadId === undefined) return { skill: await skill, conversation: null }
+  if (threadId === undefined) {
+    if ((await skill).form_type === 'form') await import('./SkillForm')
+    return { skill: await skill, conversation: null }
+  }
 
   const known = findConversation(threadId)
   if (known?.shown) {
