@@ -14,64 +14,30 @@ var _ chat.Store = (*DB)(nil)
 
 // Locks are always taken in the order thread, generation, message: nobody waits in a circle.
 
-// CreateThread implements chat.Store.
+// CreateThread implements chat.Store. The skill is looked at only if the request has made none before: a repeated request
+// finds its thread even if the skill has been retired since.
 func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Thread, error) {
-	var thread chat.Thread
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		id, err := insertThread(ctx, tx, owner, t)
-		if err != nil {
-			return err
-		}
-		thread, err = findThread(ctx, tx, owner, id)
-		return err
+	var threads []chat.Thread
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`
+			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title)
+			SELECT $1, $2, $3, s.id, $5, $6
+			FROM skills s
+			WHERE s.id = $4 AND (s.organization_id IS NULL OR s.organization_id = $2) AND s.retired_at IS NULL
+			ON CONFLICT (user_id, request_id) DO NOTHING`,
+			t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title)
+		batch.Queue(selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
+			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collectThreads(&threads))
 	})
-	return thread, err
-}
-
-// insertThread returns the id of the new thread, or of the one that the same request made before. The skill is looked at
-// only if there is none: a repeated request finds its thread even if the skill has been retired since.
-func insertThread(ctx context.Context, tx pgx.Tx, owner chat.Owner, t chat.NewThread) (uuid.UUID, error) {
-	if id, err := threadOfRequest(ctx, tx, owner, t); err != nil || id != uuid.Nil {
-		return id, err
-	}
-	tag, err := tx.Exec(ctx, `
-		INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title)
-		SELECT $1, $2, $3, s.id, $5, $6
-		FROM skills s
-		WHERE s.id = $4 AND (s.organization_id IS NULL OR s.organization_id = $2) AND s.retired_at IS NULL
-		ON CONFLICT (user_id, request_id) DO NOTHING`,
-		t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	if tag.RowsAffected() > 0 {
-		return t.ID, nil
-	}
-	// The same request at the same time, or no such skill.
-	id, err := threadOfRequest(ctx, tx, owner, t)
-	if err == nil && id == uuid.Nil {
-		err = noSkill(nil)
-	}
-	return id, err
-}
-
-// threadOfRequest returns the id of the thread that a request made before, uuid.Nil for none.
-func threadOfRequest(ctx context.Context, tx pgx.Tx, owner chat.Owner, t chat.NewThread) (uuid.UUID, error) {
-	if t.RequestID == nil {
-		return uuid.Nil, nil
-	}
-	var id, skillID uuid.UUID
-	err := tx.QueryRow(ctx, `
-		SELECT id, skill_id FROM threads
-		WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`,
-		owner.OrganizationID, owner.UserID, *t.RequestID).Scan(&id, &skillID)
 	switch {
-	case isNoRows(err):
-		return uuid.Nil, nil
-	case err == nil && skillID != t.SkillID:
-		return uuid.Nil, chat.ErrRequestConflict
+	case err != nil:
+		return chat.Thread{}, err
+	case len(threads) == 0:
+		return chat.Thread{}, noSkill(nil)
+	case threads[0].SkillID != t.SkillID:
+		return chat.Thread{}, chat.ErrRequestConflict
 	}
-	return id, err
+	return threads[0], nil
 }
 
 // ListThreads implements chat.Store.
@@ -95,14 +61,17 @@ func (db *DB) FindThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (c
 	return thread, translate(err)
 }
 
-// findThreadSQL reads one thread. Its parameters are organization, user and thread.
-const findThreadSQL = `
+// selectThread begins every query for single threads. Its first two parameters are the owner's organization and user.
+const selectThread = `
 	SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
 	       t.touched_at,
 	       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id
-	WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2`
+	WHERE t.organization_id = $1 AND t.user_id = $2`
+
+// findThreadSQL reads one thread, the third parameter.
+const findThreadSQL = selectThread + ` AND t.id = $3`
 
 func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
 	thread, err := queryRow[chat.Thread](ctx, q, findThreadSQL, owner.OrganizationID, owner.UserID, id)
@@ -114,10 +83,14 @@ func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) 
 
 // queueThread adds the query for a thread to a batch. found is empty afterwards if there is none.
 func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat.Thread) {
-	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collectThreads(found))
+}
+
+func collectThreads(found *[]chat.Thread) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
 		*found, err = pgx.CollectRows(rows, pgx.RowToStructByName[chat.Thread])
 		return err
-	})
+	}
 }
 
 // RenameThread implements chat.Store.
