@@ -395,6 +395,7 @@ export class Conversation {
   }
 
   #lose(question: Question, requestId: string, cause: Error): void {
+    this.#questions.delete(requestId)
     const retry = () => {
       this.deps.events.onQuestionRetried(this, question)
       void this.ask(question, requestId)
