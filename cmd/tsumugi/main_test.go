@@ -366,7 +366,8 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 	if err := p.end(t, os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	close(spans) // What is left was sent before the program ended.
+	collector.Close() // What is left was sent before the program ended; this waits for what is being taken in.
+	close(spans)
 	traces, events := make(map[string]string), ""
 	for span := range spans {
 		traces[span.GetName()] = string(span.GetTraceId())
