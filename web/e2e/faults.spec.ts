@@ -76,7 +76,7 @@ test.describe('when something breaks', () => {
     expect(await chat.copied()).toBe(second.text)
   })
 
-  test('R21: a server that is stopped in order finishes its answer; what is asked meanwhile waits for the next', async ({
+  test('R18: a server that is stopped in order finishes its answer; what is asked meanwhile waits for the next', async ({
     chat,
     page,
     model,
