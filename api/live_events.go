@@ -31,17 +31,17 @@ func topicOfOrganization(id uuid.UUID) string { return "org/" + id.String() }
 
 // ThreadChanged implements chat.Events.
 func (e *LiveEvents) ThreadChanged(owner chat.Owner, thread chat.Thread) {
-	e.feed.Publish(topicOfUser(owner.UserID), encodeEvent(LiveThread{Type: "thread", Thread: toThread(thread)}))
+	e.tell(owner.UserID, func() any { return LiveThread{Type: "thread", Thread: toThread(thread)} })
 }
 
 // ThreadDeleted implements chat.Events.
 func (e *LiveEvents) ThreadDeleted(owner chat.Owner, threadID uuid.UUID) {
-	e.feed.Publish(topicOfUser(owner.UserID), encodeEvent(LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true}))
+	e.tell(owner.UserID, func() any { return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true} })
 }
 
 // MessageChanged implements chat.Events.
 func (e *LiveEvents) MessageChanged(owner chat.Owner, message chat.Message) {
-	e.feed.Publish(topicOfUser(owner.UserID), encodeEvent(LiveMessageChanged{Type: "message", Message: toLiveMessage(message)}))
+	e.tell(owner.UserID, func() any { return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)} })
 }
 
 // NotificationPublished implements org.Events. Every server learns of the notice from the database.
@@ -58,7 +58,14 @@ func (e *LiveEvents) NotificationsMissed() { e.feed.Missed() }
 
 // NotificationsRead implements org.Events.
 func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
-	e.feed.Publish(topicOfUser(userID), encodeEvent(LiveNotificationsRead{Type: "notification", Read: ids}))
+	e.tell(userID, func() any { return LiveNotificationsRead{Type: "notification", Read: ids} })
+}
+
+// tell publishes an event to a person, if they are there.
+func (e *LiveEvents) tell(userID uuid.UUID, event func() any) {
+	if topic := topicOfUser(userID); e.feed.Wanted(topic) {
+		e.feed.Publish(topic, encodeEvent(event()))
+	}
 }
 
 // encodeEvent returns an event as it is sent. Its records have a JSON form.

@@ -42,6 +42,16 @@ func (f *Feed) Close() {
 	}
 }
 
+// Wanted reports whether somebody may receive the events of a topic. Where nobody does, they need not be made.
+func (f *Feed) Wanted(topic string) bool {
+	if f.transport != nil {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.topics[topic]) > 0
+}
+
 // Publish tells every subscriber of a topic of an event. It never waits. The event must not be changed afterwards.
 func (f *Feed) Publish(topic string, event []byte) {
 	f.deliver(topic, event)
