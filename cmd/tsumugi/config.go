@@ -163,7 +163,10 @@ func (c *config) links() api.Links {
 // modelConnected says whether a provider is configured. Without one the offline engine answers.
 func (c *config) modelConnected() bool { return c.OpenAIAPIKey != "" || c.OpenAIBaseURL != "" }
 
-func (c *config) databaseDir() string { return filepath.Join(c.Data, "postgres") }
+// databaseFolder is where the database of our own lies in the data folder.
+const databaseFolder = "postgres"
+
+func (c *config) databaseDir() string { return filepath.Join(c.Data, databaseFolder) }
 
 func (c *config) logger(w io.Writer) *slog.Logger {
 	if c.Log == "json" {

@@ -30,9 +30,10 @@ func main() {
 
 // commands are what the program can do.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Start the server: the app, the API and everything they need."`
-	Migrate migrateCommand `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve        serveCommand        `cmd:"" help:"Start the server: the app, the API and everything they need."`
+	Migrate      migrateCommand      `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
+	Notification notificationCommand `cmd:"" help:"Notices to people."`
+	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
 // version is set by the build.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -24,6 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
 // child makes the test binary run the program: its arguments are the program's.
@@ -63,7 +65,7 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 	if err := run(t.Context(), []string{"--help"}, nil, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, command := range []string{"serve", "migrate", "version"} {
+	for _, command := range []string{"serve", "migrate", "notification", "version"} {
 		if !strings.Contains(out.String(), command) {
 			t.Errorf("the help lacks %s", command)
 		}
@@ -384,6 +386,36 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 	for _, name := range []string{"first token", "last token", "stored"} {
 		if !strings.Contains(events, name) {
 			t.Errorf("the trace does not tell of %q, but of %s", name, events)
+		}
+	}
+}
+
+// TestNoticesArePublishedByCommand publishes notices to the running program from beside it.
+func TestNoticesArePublishedByCommand(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	args := []string{"notification", "publish", "--data", data, "--title", "定期メンテナンス", "--body", "22時から", "--level", "maintenance", "--url", "https://example.com/notice"}
+	if err := run(t.Context(), args, nil, io.Discard, io.Discard); !errors.Is(err, postgres.ErrNotRunning) || !strings.Contains(err.Error(), "TSUMUGI_DATA") {
+		t.Errorf("without a server: %v", err)
+	}
+	p := start(t, data)
+	var id bytes.Buffer
+	if err := run(t.Context(), args, nil, &id, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Items []struct{ ID, Title, Body, URL, Level string }
+	}
+	p.json(t, "GET", "/v1/notification", p.signIn(t, "user@demo.example"), nil, &list)
+	if len(list.Items) == 0 || list.Items[0].ID != strings.TrimSpace(id.String()) || list.Items[0].Title != "定期メンテナンス" || list.Items[0].Level != "maintenance" {
+		t.Errorf("%s was published, there are %+v", id.String(), list.Items)
+	}
+	for wrong, extra := range map[string][]string{
+		"--title": {"--title", strings.Repeat("長", 201)}, "--url": {"--url", "javascript:alert(1)"}, "--level": {"--level", "loud"},
+		"--organization": {"--organization", "x"}, "組織": {"--organization", uuid.NewString()},
+	} {
+		if err := run(t.Context(), append(args[:len(args):len(args)], extra...), nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%v: %v", extra, err)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"sync"
 	"time"
@@ -178,8 +177,7 @@ func (s *Server) DSN() string { return s.DatabaseDSN(database) }
 
 // DatabaseDSN returns the connection string of another database on the same server.
 func (s *Server) DatabaseDSN(name string) string {
-	q := url.Values{"host": {s.socketDir}, "port": {port}, "user": {database}, "sslmode": {"disable"}}
-	return (&url.URL{Scheme: "postgres", Path: "/" + name, RawQuery: q.Encode()}).String()
+	return connection(s.socketDir, name)
 }
 
 // DataDir returns the folder in use. It differs from the configured one where that could not be reached.

@@ -173,15 +173,12 @@ test.describe('two devices', () => {
       await openSkills(tab)
       await expect(tab.getByRole('button', { name: /^お知らせ($|、未読)/ })).toBeVisible()
     }
-    await server.sql(
-      `insert into notifications (id, title, body, level) values (gen_random_uuid(), '${title}', '本文です。', 'info')`,
-    )
+    await server.publish(title, '本文です。')
     for (const tab of tabs) {
       await expect(tab.getByRole('button', { name: /^お知らせ、未読/ })).toBeVisible()
       await tab.getByRole('button', { name: /^お知らせ、未読/ }).click()
       await expect(tab.getByRole('heading', { name: title }).first()).toBeVisible()
     }
-    await server.sql(`delete from notifications where title = '${title}'`)
   })
 
   test('leave an open thread that the other has deleted, and keep what was being typed', async ({

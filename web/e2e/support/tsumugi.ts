@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -80,24 +80,19 @@ export class Tsumugi {
     this.#child = null
   }
 
-  /** Runs a statement in its database, past the server. */
-  async sql(statement: string): Promise<void> {
-    const cluster = join(this.#folder, 'data', 'postgres', 'cluster')
-    const socket = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[4] ?? ''
-    const args = [
-      '-h',
-      socket,
-      '-U',
-      'tsumugi',
-      '-d',
-      'tsumugi',
-      '-v',
-      'ON_ERROR_STOP=1',
-      '-q',
-      '-c',
-      statement,
-    ]
-    await promisify(execFile)('psql', args)
+  /** Publishes a notice as its operator does. */
+  async publish(title: string, body: string): Promise<void> {
+    const data = join(this.#folder, 'data')
+    await promisify(execFile)(tsumugi, [
+      'notification',
+      'publish',
+      '--data',
+      data,
+      '--title',
+      title,
+      '--body',
+      body,
+    ])
   }
 
   /** Ends it as a crash would. */
