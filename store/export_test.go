@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // EncodeUUIDs is encodeUUIDs.
@@ -20,4 +21,21 @@ func Translate(err error) error { return translate(err) }
 func Setting(ctx context.Context, db *DB, name string) (value string, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)
 	return value, err
+}
+
+// Occupy takes every connection of the pool, as a server under load does, until release is called.
+func (db *DB) Occupy(ctx context.Context) (release func(), err error) {
+	var taken []*pgxpool.Conn
+	for range db.pool.Config().MaxConns {
+		conn, err := db.pool.Acquire(ctx)
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, conn)
+	}
+	return func() {
+		for _, conn := range taken {
+			conn.Release()
+		}
+	}, nil
 }

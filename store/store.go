@@ -39,6 +39,10 @@ var sessionSettings = map[string]string{
 // DB is the database. It is safe for concurrent use.
 type DB struct {
 	pool *pgxpool.Pool
+
+	// vital is a connection for what must not wait behind calls: the lease, and whether the database answers. A server that
+	// has much to do is not to be taken for a dead one.
+	vital *pgxpool.Pool
 }
 
 // Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for one
@@ -73,7 +77,14 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("the database cannot be reached: %w", err)
 	}
-	return &DB{pool: pool}, nil
+	cfg = cfg.Copy()
+	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = 1, 0, 0
+	vital, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("the database: %w", err)
+	}
+	return &DB{pool: pool, vital: vital}, nil
 }
 
 // hasPoolSize reports whether the connection string itself sets the size of the pool.
@@ -123,10 +134,13 @@ func isStarting(err error) bool {
 }
 
 // Close closes all connections. It waits for those in use.
-func (db *DB) Close() { db.pool.Close() }
+func (db *DB) Close() {
+	db.pool.Close()
+	db.vital.Close()
+}
 
 // Ping reports whether the database answers. A failure has the code fault.Unavailable.
-func (db *DB) Ping(ctx context.Context) error { return translate(db.pool.Ping(ctx)) }
+func (db *DB) Ping(ctx context.Context) error { return translate(db.vital.Ping(ctx)) }
 
 // tx runs fn in a transaction, which is committed if fn returns nil. fn may run several times: when the database ends a
 // deadlock, or the connection turned out to be dead before anything was sent. Its error is translated to a fault.

@@ -47,7 +47,7 @@ func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, held []chat.Held) (
 			return err
 		})
 	}
-	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+	if err := db.vital.SendBatch(ctx, batch).Close(); err != nil {
 		return chat.Renewal{}, translate(err)
 	}
 	return renewal, nil
@@ -75,7 +75,7 @@ func (db *DB) EndedRuns(ctx context.Context, runs []chat.Held, ago time.Duration
 
 // RemoveServer implements chat.Store.
 func (db *DB) RemoveServer(ctx context.Context, serverID uuid.UUID) error {
-	_, err := db.pool.Exec(ctx, `DELETE FROM servers WHERE id = $1`, serverID)
+	_, err := db.vital.Exec(ctx, `DELETE FROM servers WHERE id = $1`, serverID)
 	return translate(err)
 }
 

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -288,6 +289,28 @@ func TestRenewTellsWhatIsLostAndWhatIsToStop(t *testing.T) {
 
 // TestR20_RenewalRacesTakeOver has a server that is silent for longer than its lease renew while another one takes over:
 // what is taken is lost with that very renewal, with a row of its own or without.
+// TestLeaseIsRenewedWhileEveryConnectionIsTaken has as many calls under way as there are connections: a server is not taken
+// for dead because it has much to do.
+func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	release, err := f.Occupy(t.Context())
+	must(t, err)
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := f.Renew(ctx, server, nil); err != nil {
+		t.Errorf("renewing: %v", err)
+	}
+	if err := f.RemoveServer(ctx, server); err != nil {
+		t.Errorf("leaving: %v", err)
+	}
+	if err := f.Ping(ctx); err != nil {
+		t.Errorf("a busy server is not ready: %v", err)
+	}
+}
+
 func TestR20_RenewalRacesTakeOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
