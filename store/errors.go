@@ -47,6 +47,9 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Canceled, "処理は取り消されました。")
 	case hasCode(err, codeDiskFull):
 		return fault.Wrap(err, fault.Unavailable, "サーバーの保存容量に空きがないため、保存できません。管理者にお知らせください。")
+	case errors.Is(err, context.DeadlineExceeded) && !connecting(err):
+		// It waited for a connection of the pool, or for other calls' locks.
+		return fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。しばらくしてからもう一度お試しください。")
 	case isUnavailable(err):
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):
@@ -55,6 +58,12 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Invalid, "保存できない文字が含まれています。")
 	}
 	return fmt.Errorf("store: %w", err)
+}
+
+// connecting reports whether it is the way to the database that failed.
+func connecting(err error) bool {
+	_, failed := errors.AsType[*pgconn.ConnectError](err)
+	return failed
 }
 
 // isUnavailable reports whether the database, or the way to it, is the trouble: trying again later may help.
@@ -68,7 +77,7 @@ func isUnavailable(err error) bool {
 		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "53") ||
 			strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "58")
 	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+	if connecting(err) {
 		return true
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {

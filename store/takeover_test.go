@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -308,6 +309,11 @@ func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	}
 	if err := f.Ping(ctx); err != nil {
 		t.Errorf("a busy server is not ready: %v", err)
+	}
+	over, end := context.WithTimeout(ctx, time.Millisecond)
+	defer end()
+	if _, err := f.ListThreads(over, f.ann, 0, 1); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), "混み合って") {
+		t.Errorf("a call that finds no connection: %v", err)
 	}
 }
 
