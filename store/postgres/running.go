@@ -22,7 +22,7 @@ func Running(dataDir string) (dsn string, err error) {
 	}
 	// Its lines: process id, data directory, start time, port, socket folder, …
 	// https://www.postgresql.org/docs/current/storage-file-layout.html
-	pid, err := os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid"))
+	pid, err := os.ReadFile(filepath.Join(dataDir, "cluster", "postmaster.pid")) //nolint:gosec // The note is our own.
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%w %s", ErrNotRunning, dataDir)
 	}
