@@ -88,10 +88,12 @@ test.describe('the thread list', () => {
       await list.getByRole('link').last().scrollIntoViewIfNeeded()
       await expect(list.getByRole('link')).toHaveCount(count)
     }
-    // The live line has the first page read once more when it comes up: something may have happened meanwhile.
-    const first = '?offset=0&limit=20'
-    expect(pages.filter((search) => search !== first)).toEqual(['?offset=20&limit=20', '?offset=40&limit=20'])
-    expect(pages[0]).toBe(first)
+    // The live line has what is there read once more when it comes up: something may have happened meanwhile.
+    expect(pages.filter((search) => !search.startsWith('?offset=0&'))).toEqual([
+      '?offset=20&limit=20',
+      '?offset=40&limit=20',
+    ])
+    expect(pages[0]).toBe('?offset=0&limit=20')
     await expect(list.getByRole('link').last()).toHaveText('1番目のスレッド')
     await account.reset()
   })
