@@ -16,6 +16,12 @@ async function choose(page: Page, title: string, action: string): Promise<void> 
   await page.getByRole('menuitem', { name: action }).click()
 }
 
+/** Waits until the server tells a page what happens. To be called before the page is opened. */
+async function listens(page: Page): Promise<void> {
+  const line = await page.waitForEvent('websocket', (socket) => socket.url().endsWith('/v1/live'))
+  await line.waitForEvent('framereceived', ({ payload }) => payload.toString().includes('"ready"'))
+}
+
 /** How many live lines these pages have open. */
 function watchLines(pages: readonly Page[]): () => number {
   const lines: { page: Page; line: WebSocket }[] = []
@@ -108,8 +114,10 @@ test.describe('two devices', () => {
     await account.reset()
     const thread = await account.newThread('汎用チャット', '秋の研修')
     model.script(question, { text: 'この答えは途中で終わります。', fail: 'error', fail_after: 5 })
+    const listening = listens(page)
     await openSkills(page)
     await expect(entry(page, '秋の研修')).toBeVisible()
+    await listening // An answer that ends before is told to nobody.
     await account.ask(thread.id, question)
     await expect(
       page.getByRole('alert').filter({ hasText: '『秋の研修』の回答を作成できませんでした。' }),
