@@ -27,6 +27,30 @@ func (e AuthKind) Valid() bool {
 	}
 }
 
+// Defines values for ContractStatus.
+const (
+	ContractStatusActive    ContractStatus = "active"
+	ContractStatusEnded     ContractStatus = "ended"
+	ContractStatusSuspended ContractStatus = "suspended"
+	ContractStatusTrial     ContractStatus = "trial"
+)
+
+// Valid indicates whether the value is a known member of the ContractStatus enum.
+func (e ContractStatus) Valid() bool {
+	switch e {
+	case ContractStatusActive:
+		return true
+	case ContractStatusEnded:
+		return true
+	case ContractStatusSuspended:
+		return true
+	case ContractStatusTrial:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FeedbackRating.
 const (
 	FeedbackRatingBad  FeedbackRating = "bad"
@@ -105,24 +129,72 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for InvitationResult.
+const (
+	InvitationResultAlreadyMember InvitationResult = "already_member"
+	InvitationResultFailed        InvitationResult = "failed"
+	InvitationResultInvited       InvitationResult = "invited"
+	InvitationResultNoSeat        InvitationResult = "no_seat"
+	InvitationResultUnavailable   InvitationResult = "unavailable"
+)
+
+// Valid indicates whether the value is a known member of the InvitationResult enum.
+func (e InvitationResult) Valid() bool {
+	switch e {
+	case InvitationResultAlreadyMember:
+		return true
+	case InvitationResultFailed:
+		return true
+	case InvitationResultInvited:
+		return true
+	case InvitationResultNoSeat:
+		return true
+	case InvitationResultUnavailable:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for JobStatus.
 const (
-	Failed  JobStatus = "failed"
-	Pending JobStatus = "pending"
-	Running JobStatus = "running"
-	Success JobStatus = "success"
+	JobStatusFailed  JobStatus = "failed"
+	JobStatusPending JobStatus = "pending"
+	JobStatusRunning JobStatus = "running"
+	JobStatusSuccess JobStatus = "success"
 )
 
 // Valid indicates whether the value is a known member of the JobStatus enum.
 func (e JobStatus) Valid() bool {
 	switch e {
-	case Failed:
+	case JobStatusFailed:
 		return true
-	case Pending:
+	case JobStatusPending:
 		return true
-	case Running:
+	case JobStatusRunning:
 		return true
-	case Success:
+	case JobStatusSuccess:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MemberFilter.
+const (
+	MemberFilterActive   MemberFilter = "active"
+	MemberFilterInactive MemberFilter = "inactive"
+	MemberFilterInvited  MemberFilter = "invited"
+)
+
+// Valid indicates whether the value is a known member of the MemberFilter enum.
+func (e MemberFilter) Valid() bool {
+	switch e {
+	case MemberFilterActive:
+		return true
+	case MemberFilterInactive:
+		return true
+	case MemberFilterInvited:
 		return true
 	default:
 		return false
@@ -155,22 +227,22 @@ func (e MessageFinishReason) Valid() bool {
 
 // Defines values for MessageRole.
 const (
-	Assistant MessageRole = "assistant"
-	Function  MessageRole = "function"
-	System    MessageRole = "system"
-	User      MessageRole = "user"
+	MessageRoleAssistant MessageRole = "assistant"
+	MessageRoleFunction  MessageRole = "function"
+	MessageRoleSystem    MessageRole = "system"
+	MessageRoleUser      MessageRole = "user"
 )
 
 // Valid indicates whether the value is a known member of the MessageRole enum.
 func (e MessageRole) Valid() bool {
 	switch e {
-	case Assistant:
+	case MessageRoleAssistant:
 		return true
-	case Function:
+	case MessageRoleFunction:
 		return true
-	case System:
+	case MessageRoleSystem:
 		return true
-	case User:
+	case MessageRoleUser:
 		return true
 	default:
 		return false
@@ -299,16 +371,16 @@ func (e StepKind) Valid() bool {
 
 // Defines values for UserState.
 const (
-	Active   UserState = "active"
-	Inactive UserState = "inactive"
+	UserStateActive   UserState = "active"
+	UserStateInactive UserState = "inactive"
 )
 
 // Valid indicates whether the value is a known member of the UserState enum.
 func (e UserState) Valid() bool {
 	switch e {
-	case Active:
+	case UserStateActive:
 		return true
-	case Inactive:
+	case UserStateInactive:
 		return true
 	default:
 		return false
@@ -326,13 +398,54 @@ type AppConfig struct {
 	TagManagerID   string `json:"tag_manager_id,omitempty,omitzero"`
 }
 
+// AuditDetail defines model for AuditDetail.
+type AuditDetail struct {
+	After  string `json:"after,omitempty,omitzero"`
+	Before string `json:"before,omitempty,omitzero"`
+
+	// Field Example: role
+	Field string `json:"field"`
+}
+
+// AuditEvent defines model for AuditEvent.
+type AuditEvent struct {
+	// Action Example: member.edit
+	Action     string             `json:"action"`
+	ActorEmail string             `json:"actor_email,omitempty,omitzero"`
+	ActorID    openapi_types.UUID `json:"actor_id,omitempty,omitzero"`
+	ActorKind  string             `json:"actor_kind"`
+	ActorName  string             `json:"actor_name,omitempty,omitzero"`
+
+	// Address Where from.
+	Address   string             `json:"address,omitempty,omitzero"`
+	At        time.Time          `json:"at"`
+	Details   []AuditDetail      `json:"details"`
+	ID        openapi_types.UUID `json:"id"`
+	RequestID string             `json:"request_id,omitempty,omitzero"`
+	TargetID  string             `json:"target_id,omitempty,omitzero"`
+
+	// TargetKind Example: user
+	TargetKind string `json:"target_kind"`
+
+	// TargetLabel What a person knows it by, such as an address.
+	TargetLabel string `json:"target_label"`
+}
+
+// AuditEventList defines model for AuditEventList.
+type AuditEventList struct {
+	Items []AuditEvent `json:"items"`
+	Total int          `json:"total"`
+}
+
 // AuthKind defines model for AuthKind.
 type AuthKind string
 
 // AuthType defines model for AuthType.
 type AuthType struct {
 	AuthType AuthKind `json:"auth_type"`
-	ClientID string   `json:"client_id"`
+
+	// ClientID The app's, at the identity provider for passwords.
+	ClientID string `json:"client_id"`
 
 	// Endpoint Where the browser speaks to the identity provider.
 	Endpoint       string             `json:"endpoint"`
@@ -370,6 +483,25 @@ type Citation struct {
 	Score            float32            `json:"score"`
 }
 
+// Contract defines model for Contract.
+type Contract struct {
+	// EndsOn The last day. Absent where there is none.
+	EndsOn openapi_types.Date `json:"ends_on,omitempty,omitzero"`
+
+	// Plan Example: スタンダード
+	Plan     string             `json:"plan"`
+	Seats    Seats              `json:"seats"`
+	StartsOn openapi_types.Date `json:"starts_on"`
+	Status   ContractStatus     `json:"status"`
+	Tokens   TokenAllowance     `json:"tokens"`
+
+	// Usage The last 30 days, oldest first, days without usage included.
+	Usage []DayUsage `json:"usage"`
+}
+
+// ContractStatus defines model for ContractStatus.
+type ContractStatus string
+
 // DataSource defines model for DataSource.
 type DataSource struct {
 	ChunkCount int                `json:"chunk_count"`
@@ -382,6 +514,16 @@ type DataSource struct {
 	Sha256     string             `json:"sha256"`
 	Size       int64              `json:"size"`
 	Status     JobStatus          `json:"status"`
+}
+
+// DayUsage defines model for DayUsage.
+type DayUsage struct {
+	Date        openapi_types.Date `json:"date"`
+	InputTokens int64              `json:"input_tokens"`
+
+	// Messages Answers.
+	Messages     int64 `json:"messages"`
+	OutputTokens int64 `json:"output_tokens"`
 }
 
 // Exchange defines model for Exchange.
@@ -462,6 +604,23 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// Invitation defines model for Invitation.
+type Invitation struct {
+	Email string `json:"email"`
+
+	// Result `unavailable`: the address cannot be invited. `failed`: the mail or the account failed; try again.
+	Result InvitationResult `json:"result"`
+	User   User             `json:"user,omitempty,omitzero"`
+}
+
+// InvitationList defines model for InvitationList.
+type InvitationList struct {
+	Items []Invitation `json:"items"`
+}
+
+// InvitationResult `unavailable`: the address cannot be invited. `failed`: the mail or the account failed; try again.
+type InvitationResult string
 
 // JobStatus defines model for JobStatus.
 type JobStatus string
@@ -555,6 +714,29 @@ type Me struct {
 	State        UserState          `json:"state"`
 }
 
+// MemberFilter defines model for MemberFilter.
+type MemberFilter string
+
+// MemberUsage defines model for MemberUsage.
+type MemberUsage struct {
+	Email       string `json:"email,omitempty,omitzero"`
+	InputTokens int64  `json:"input_tokens"`
+
+	// Messages Answers.
+	Messages     int64  `json:"messages"`
+	Name         string `json:"name,omitempty,omitzero"`
+	OutputTokens int64  `json:"output_tokens"`
+
+	// UserID Absent for members that were removed.
+	UserID openapi_types.UUID `json:"user_id,omitempty,omitzero"`
+}
+
+// MemberUsageList defines model for MemberUsageList.
+type MemberUsageList struct {
+	Items []MemberUsage `json:"items"`
+	Total int           `json:"total"`
+}
+
 // Message defines model for Message.
 type Message struct {
 	Citations   []Citation `json:"citations"`
@@ -613,6 +795,13 @@ type MessageRequest struct {
 	ThreadID      string            `json:"thread_id"`
 }
 
+// NewMember defines model for NewMember.
+type NewMember struct {
+	Email string `json:"email"`
+	Name  string `json:"name"`
+	Role  Role   `json:"role"`
+}
+
 // Notification defines model for Notification.
 type Notification struct {
 	Body        string             `json:"body"`
@@ -668,8 +857,115 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
+// RefreshTokenRequest defines model for RefreshTokenRequest.
+type RefreshTokenRequest struct {
+	ClientID     string `json:"client_id"`
+	RefreshToken string `json:"refresh_token"`
+}
+
+// RefreshedTokens defines model for RefreshedTokens.
+type RefreshedTokens struct {
+	AccessToken string `json:"access_token"`
+
+	// ExpiresIn Seconds.
+	//
+	// Example: 3600
+	ExpiresIn int    `json:"expires_in"`
+	IDToken   string `json:"id_token"`
+
+	// TokenType Example: Bearer
+	TokenType string `json:"token_type"`
+}
+
 // Role defines model for Role.
 type Role string
+
+// SAMLAttribute defines model for SAMLAttribute.
+type SAMLAttribute struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// SAMLCertificate defines model for SAMLCertificate.
+type SAMLCertificate struct {
+	// FingerprintSha256 Example: AB:CD:…
+	FingerprintSha256 string    `json:"fingerprint_sha256"`
+	NotAfter          time.Time `json:"not_after"`
+	Subject           string    `json:"subject"`
+}
+
+// SAMLConfig defines model for SAMLConfig.
+type SAMLConfig struct {
+	// AllowedEmailDomains The organization's mail domains, from which email_domains are chosen.
+	AllowedEmailDomains []string `json:"allowed_email_domains"`
+
+	// EmailAttribute Attribute with the address. Empty means that the NameID is the address.
+	EmailAttribute  string            `json:"email_attribute"`
+	EmailDomains    []string          `json:"email_domains"`
+	Enabled         bool              `json:"enabled"`
+	IdpCertificates []SAMLCertificate `json:"idp_certificates"`
+
+	// IdpEntityID Empty before it is set.
+	IdpEntityID string `json:"idp_entity_id"`
+	IdpSsoURL   string `json:"idp_sso_url"`
+
+	// NameAttribute Attribute with the person's name. Empty means that the address stands for it.
+	NameAttribute string `json:"name_attribute"`
+	SpAcsURL      string `json:"sp_acs_url"`
+	SpEntityID    string `json:"sp_entity_id"`
+	SpMetadataURL string `json:"sp_metadata_url"`
+
+	// UpdatedAt Absent before it is set.
+	UpdatedAt time.Time `json:"updated_at,omitempty,omitzero"`
+}
+
+// SAMLConfigPutRequest defines model for SAMLConfigPutRequest.
+type SAMLConfigPutRequest struct {
+	EmailAttribute string   `json:"email_attribute,omitempty,omitzero"`
+	EmailDomains   []string `json:"email_domains,omitempty,omitzero"`
+
+	// IdpCertificates X.509, PEM or Base64.
+	IdpCertificates []string `json:"idp_certificates,omitempty,omitzero"`
+	IdpEntityID     string   `json:"idp_entity_id,omitempty,omitzero"`
+	IdpMetadataXML  string   `json:"idp_metadata_xml,omitempty,omitzero"`
+	IdpSsoURL       string   `json:"idp_sso_url,omitempty,omitzero"`
+	NameAttribute   string   `json:"name_attribute,omitempty,omitzero"`
+}
+
+// SAMLResponseForm defines model for SAMLResponseForm.
+type SAMLResponseForm struct {
+	RelayState   string `json:"RelayState,omitempty,omitzero"`
+	SAMLResponse string `json:"SAMLResponse"`
+}
+
+// SAMLTest defines model for SAMLTest.
+type SAMLTest struct {
+	Attributes []SAMLAttribute `json:"attributes,omitempty,omitzero"`
+	Email      string          `json:"email,omitempty,omitzero"`
+
+	// Error What is wrong, for a person.
+	Error  string             `json:"error,omitempty,omitzero"`
+	ID     openapi_types.UUID `json:"id"`
+	Name   string             `json:"name,omitempty,omitzero"`
+	NameID string             `json:"name_id,omitempty,omitzero"`
+	Status string             `json:"status"`
+}
+
+// SAMLTestStart defines model for SAMLTestStart.
+type SAMLTestStart struct {
+	ID openapi_types.UUID `json:"id"`
+
+	// URL Where the browser goes. It holds for 10 minutes.
+	URL string `json:"url"`
+}
+
+// Seats defines model for Seats.
+type Seats struct {
+	Limit int `json:"limit"`
+
+	// Used Active members, invited ones included.
+	Used int `json:"used"`
+}
 
 // SignOut defines model for SignOut.
 type SignOut struct {
@@ -756,10 +1052,79 @@ type ThreadSkill struct {
 	Name     string             `json:"name"`
 }
 
+// TokenAllowance defines model for TokenAllowance.
+type TokenAllowance struct {
+	// Limit A month.
+	Limit    int64              `json:"limit"`
+	ResetsOn openapi_types.Date `json:"resets_on"`
+
+	// Used This month.
+	Used int64 `json:"used"`
+}
+
+// TokenRecord What the app keeps of a session.
+type TokenRecord struct {
+	AccessToken string   `json:"access_token"`
+	AuthType    AuthKind `json:"auth_type"`
+	ClientID    string   `json:"client_id"`
+
+	// ExpiresIn Seconds.
+	//
+	// Example: 3600
+	ExpiresIn int    `json:"expires_in"`
+	IDToken   string `json:"id_token"`
+
+	// Next Path of the app to go to, where the sign-in began with one.
+	Next         string `json:"next,omitempty,omitzero"`
+	RefreshToken string `json:"refresh_token"`
+
+	// TokenType Example: Bearer
+	TokenType string `json:"token_type"`
+}
+
 // Usage defines model for Usage.
 type Usage struct {
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
+}
+
+// User defines model for User.
+type User struct {
+	AuthType  AuthKind           `json:"auth_type"`
+	Email     string             `json:"email"`
+	ID        openapi_types.UUID `json:"id"`
+	InvitedAt time.Time          `json:"invited_at,omitempty,omitzero"`
+
+	// LastSignedInAt Absent for somebody who has never signed in.
+	LastSignedInAt time.Time `json:"last_signed_in_at,omitempty,omitzero"`
+	Name           string    `json:"name"`
+	Role           Role      `json:"role"`
+	State          UserState `json:"state"`
+}
+
+// UserEditRequest defines model for UserEditRequest.
+type UserEditRequest struct {
+	Name  string    `json:"name,omitempty,omitzero"`
+	Role  Role      `json:"role,omitempty,omitzero"`
+	State UserState `json:"state,omitempty,omitzero"`
+}
+
+// UserInviteRequest defines model for UserInviteRequest.
+type UserInviteRequest struct {
+	Users []NewMember `json:"users"`
+}
+
+// UserInviteResendRequest defines model for UserInviteResendRequest.
+type UserInviteResendRequest struct {
+	UserID string `json:"user_id"`
+}
+
+// UserList defines model for UserList.
+type UserList struct {
+	Items []User `json:"items"`
+
+	// Total How many match.
+	Total int `json:"total"`
 }
 
 // UserState defines model for UserState.
@@ -780,14 +1145,54 @@ type MessageID = openapi_types.UUID
 // Offset defines model for Offset.
 type Offset = int
 
+// OrganizationID defines model for OrganizationId.
+type OrganizationID = openapi_types.UUID
+
+// OrganizationIDQuery defines model for OrganizationIdQuery.
+type OrganizationIDQuery = openapi_types.UUID
+
 // SkillID defines model for SkillId.
 type SkillID = openapi_types.UUID
+
+// TestID defines model for TestId.
+type TestID = openapi_types.UUID
 
 // ThreadID defines model for ThreadId.
 type ThreadID = openapi_types.UUID
 
+// UserID defines model for UserId.
+type UserID = openapi_types.UUID
+
+// ListAuditEventsParams defines parameters for ListAuditEvents.
+type ListAuditEventsParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+	Action string `form:"action,omitempty" json:"action,omitempty,omitzero"`
+
+	// Q Part of the name or address of who did it, or of what it was done to.
+	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
+
+	// From Not before this time.
+	From time.Time `form:"from,omitempty" json:"from,omitempty,omitzero"`
+
+	// To Before this time.
+	To time.Time `form:"to,omitempty" json:"to,omitempty,omitzero"`
+}
+
 // ListCategoriesParams defines parameters for ListCategories.
 type ListCategoriesParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListMemberUsageParams defines parameters for ListMemberUsage.
+type ListMemberUsageParams struct {
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -851,6 +1256,22 @@ type ListNotificationsParams struct {
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// AuthorizeParams defines parameters for Authorize.
+type AuthorizeParams struct {
+	OrganizationID OrganizationIDQuery `form:"organization_id" json:"organization_id"`
+
+	// Next Path of the app to go to after signing in. Anything but a path of this server is ignored.
+	Next string `form:"next,omitempty" json:"next,omitempty,omitzero"`
+}
+
+// Oauth2CallbackParams defines parameters for Oauth2Callback.
+type Oauth2CallbackParams struct {
+	OrganizationID   OrganizationIDQuery `form:"organization_id" json:"organization_id"`
+	Code             string              `form:"code,omitempty" json:"code,omitempty,omitzero"`
+	Error            string              `form:"error,omitempty" json:"error,omitempty,omitzero"`
+	ErrorDescription string              `form:"error_description,omitempty" json:"error_description,omitempty,omitzero"`
+}
+
 // ListSkillsParams defines parameters for ListSkills.
 type ListSkillsParams struct {
 	// Offset How many items to pass over.
@@ -871,6 +1292,26 @@ type ListThreadsParams struct {
 
 // CreateThreadParams defines parameters for CreateThread.
 type CreateThreadParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// ListUsersParams defines parameters for ListUsers.
+type ListUsersParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Q Part of a name or an address.
+	Q     string       `form:"q,omitempty" json:"q,omitempty,omitzero"`
+	Role  Role         `form:"role,omitempty" json:"role,omitempty,omitzero"`
+	State MemberFilter `form:"state,omitempty" json:"state,omitempty,omitzero"`
+}
+
+// InviteUsersParams defines parameters for InviteUsers.
+type InviteUsersParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
@@ -899,8 +1340,26 @@ type GiveFeedbackJSONRequestBody = FeedbackRequest
 // ReadNotificationsJSONRequestBody defines body for ReadNotifications for application/json ContentType.
 type ReadNotificationsJSONRequestBody = NotificationReadRequest
 
+// RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
+type RefreshTokenJSONRequestBody = RefreshTokenRequest
+
+// PutSAMLConfigJSONRequestBody defines body for PutSAMLConfig for application/json ContentType.
+type PutSAMLConfigJSONRequestBody = SAMLConfigPutRequest
+
+// SamlAssertionConsumerFormdataRequestBody defines body for SamlAssertionConsumer for application/x-www-form-urlencoded ContentType.
+type SamlAssertionConsumerFormdataRequestBody = SAMLResponseForm
+
 // CreateThreadJSONRequestBody defines body for CreateThread for application/json ContentType.
 type CreateThreadJSONRequestBody = ThreadCreateRequest
 
 // EditThreadJSONRequestBody defines body for EditThread for application/json ContentType.
 type EditThreadJSONRequestBody = ThreadEditRequest
+
+// InviteUsersJSONRequestBody defines body for InviteUsers for application/json ContentType.
+type InviteUsersJSONRequestBody = UserInviteRequest
+
+// ResendInvitationJSONRequestBody defines body for ResendInvitation for application/json ContentType.
+type ResendInvitationJSONRequestBody = UserInviteResendRequest
+
+// EditUserJSONRequestBody defines body for EditUser for application/json ContentType.
+type EditUserJSONRequestBody = UserEditRequest

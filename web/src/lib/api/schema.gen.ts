@@ -45,6 +45,114 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/refresh_token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew a federated session
+         * @description Exchanges the refresh token of a session that began with single sign-on for new id and access tokens. Sessions with
+         *     a password are renewed at the identity provider. A refresh token that does not hold any more is answered 401.
+         */
+        post: operations["refreshToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oauth2/authorize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begin single sign-on
+         * @description Redirects the browser to the organization's identity provider with a signed SAML AuthnRequest, and binds the
+         *     sign-in to this browser by a cookie. Where it cannot begin, it redirects to `/oauth2/callback` with `error` and
+         *     `error_description`.
+         */
+        get: operations["authorize"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oauth2/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Exchange a one-time code for tokens
+         * @description The code comes from the redirect to `/oauth2/callback`. It holds for 60 seconds, once, in the browser that began.
+         */
+        get: operations["oauth2Callback"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saml/{organization_id}/metadata": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * SAML metadata of the service provider
+         * @description To be given to the organization's identity provider. Its URL is the entity id.
+         */
+        get: operations["samlMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saml/{organization_id}/acs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * SAML assertion consumer
+         * @description Takes the identity provider's signed response (HTTP-POST binding, at most 256 KiB), provisions or finds the user, and
+         *     redirects to `/oauth2/callback` with a one-time code, or with `error` and `error_description`.
+         */
+        post: operations["samlAssertionConsumer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me": {
         parameters: {
             query?: never;
@@ -170,6 +278,261 @@ export interface paths {
          * @description Ids that do not exist are passed over. Repeating it changes nothing.
          */
         put: operations["readNotifications"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/contract": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's contract
+         * @description For the organization's administrators. Days and months are those of Japan.
+         */
+        get: operations["getContract"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/contract/usage/member": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage of the last 30 days by member, most tokens first
+         * @description For the organization's administrators. Members that were removed since are counted together.
+         */
+        get: operations["listMemberUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's members, by name
+         * @description For the organization's administrators.
+         */
+        get: operations["listUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/invite": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Invite people
+         * @description For the organization's administrators; only a super-admin invites administrators. Each address is answered for
+         *     itself. The call made again with the same `Idempotency-Key` answers the same and sends nothing twice.
+         */
+        post: operations["inviteUsers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/invite/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an invitation again
+         * @description For members who have never signed in. The earlier temporary password does not hold any more.
+         */
+        post: operations["resendInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a member's name, role or state
+         * @description For the organization's administrators; only a super-admin grants or takes administrators' roles and edits
+         *     administrators. It holds from the member's next request on, and ends their open streams. Nobody changes their own
+         *     role or state, and the last active super-admin stays one (409).
+         */
+        put: operations["editUser"];
+        post?: never;
+        /**
+         * Remove a member with their threads
+         * @description For the organization's administrators; only a super-admin removes administrators.
+         */
+        delete: operations["removeUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saml-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's single sign-on
+         * @description For the organization's administrators.
+         */
+        get: operations["getSAMLConfig"];
+        /**
+         * Set the organization's single sign-on
+         * @description For super-admins. Takes the identity provider's metadata as XML, or its fields one by one, not both. What is left
+         *     out of the request keeps its value.
+         */
+        put: operations["putSAMLConfig"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saml-config/on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let members sign in by single sign-on
+         * @description For super-admins. Members but super-admins can no longer sign in with a password, at once. It is refused (409) while
+         *     the configuration is incomplete, or when no active super-admin could sign in with a password.
+         */
+        put: operations["turnSAMLOn"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saml-config/off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let members sign in with passwords
+         * @description For super-admins. Sessions that began with single sign-on go on until they end.
+         */
+        put: operations["turnSAMLOff"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saml-config/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try single sign-on
+         * @description For super-admins, whether it is switched on or not. The browser goes to the URL, signs in at the identity provider and
+         *     comes back to `/admin/saml?test=<id>`; nobody is signed in by it.
+         */
+        post: operations["testSAML"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/saml-config/test/{test_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                test_id: components["parameters"]["TestId"];
+            };
+            cookie?: never;
+        };
+        /** What came of a trial */
+        get: operations["getSAMLTest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What administrators did, newest first
+         * @description For the organization's administrators.
+         */
+        get: operations["listAuditEvents"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -587,6 +950,7 @@ export interface components {
         };
         AuthType: {
             auth_type: components["schemas"]["AuthKind"];
+            /** @description The app's, at the identity provider for passwords. */
             client_id: string;
             /** Format: uuid */
             organization_id: string;
@@ -612,6 +976,261 @@ export interface components {
             state: components["schemas"]["UserState"];
             auth_type: components["schemas"]["AuthKind"];
             organization: components["schemas"]["Organization"];
+        };
+        RefreshTokenRequest: {
+            client_id: string;
+            refresh_token: string;
+        };
+        RefreshedTokens: {
+            id_token: string;
+            access_token: string;
+            /**
+             * @description Seconds.
+             * @example 3600
+             */
+            expires_in: number;
+            /** @example Bearer */
+            token_type: string;
+        };
+        /** @description What the app keeps of a session. */
+        TokenRecord: {
+            auth_type: components["schemas"]["AuthKind"];
+            client_id: string;
+            refresh_token: string;
+            id_token: string;
+            access_token: string;
+            /**
+             * @description Seconds.
+             * @example 3600
+             */
+            expires_in: number;
+            /** @example Bearer */
+            token_type: string;
+            /** @description Path of the app to go to, where the sign-in began with one. */
+            next?: string;
+        };
+        SAMLResponseForm: {
+            SAMLResponse: string;
+            RelayState?: string;
+        };
+        Contract: {
+            /** @example スタンダード */
+            plan: string;
+            status: components["schemas"]["ContractStatus"];
+            /** Format: date */
+            starts_on: string;
+            /**
+             * Format: date
+             * @description The last day. Absent where there is none.
+             */
+            ends_on?: string;
+            seats: components["schemas"]["Seats"];
+            tokens: components["schemas"]["TokenAllowance"];
+            /** @description The last 30 days, oldest first, days without usage included. */
+            usage: components["schemas"]["DayUsage"][];
+        };
+        /** @enum {string} */
+        ContractStatus: "active" | "trial" | "suspended" | "ended";
+        Seats: {
+            limit: number;
+            /** @description Active members, invited ones included. */
+            used: number;
+        };
+        TokenAllowance: {
+            /**
+             * Format: int64
+             * @description A month.
+             */
+            limit: number;
+            /**
+             * Format: int64
+             * @description This month.
+             */
+            used: number;
+            /** Format: date */
+            resets_on: string;
+        };
+        DayUsage: {
+            /** Format: date */
+            date: string;
+            /**
+             * Format: int64
+             * @description Answers.
+             */
+            messages: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+        };
+        MemberUsage: {
+            /**
+             * Format: uuid
+             * @description Absent for members that were removed.
+             */
+            user_id?: string;
+            name?: string;
+            email?: string;
+            /**
+             * Format: int64
+             * @description Answers.
+             */
+            messages: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+        };
+        MemberUsageList: {
+            items: components["schemas"]["MemberUsage"][];
+            total: number;
+        };
+        /** @enum {string} */
+        MemberFilter: "active" | "invited" | "inactive";
+        User: {
+            /** Format: uuid */
+            id: string;
+            name: string;
+            email: string;
+            role: components["schemas"]["Role"];
+            state: components["schemas"]["UserState"];
+            auth_type: components["schemas"]["AuthKind"];
+            /** Format: date-time */
+            invited_at?: string;
+            /**
+             * Format: date-time
+             * @description Absent for somebody who has never signed in.
+             */
+            last_signed_in_at?: string;
+        };
+        UserList: {
+            items: components["schemas"]["User"][];
+            /** @description How many match. */
+            total: number;
+        };
+        UserEditRequest: {
+            name?: string;
+            role?: components["schemas"]["Role"];
+            state?: components["schemas"]["UserState"];
+        };
+        UserInviteRequest: {
+            users: components["schemas"]["NewMember"][];
+        };
+        NewMember: {
+            email: string;
+            name: string;
+            role: components["schemas"]["Role"];
+        };
+        InvitationList: {
+            items: components["schemas"]["Invitation"][];
+        };
+        Invitation: {
+            email: string;
+            result: components["schemas"]["InvitationResult"];
+            user?: components["schemas"]["User"];
+        };
+        /**
+         * @description `unavailable`: the address cannot be invited. `failed`: the mail or the account failed; try again.
+         * @enum {string}
+         */
+        InvitationResult: "invited" | "already_member" | "no_seat" | "unavailable" | "failed";
+        UserInviteResendRequest: {
+            /** Format: uuid */
+            user_id: string;
+        };
+        SAMLCertificate: {
+            subject: string;
+            /** @example AB:CD:… */
+            fingerprint_sha256: string;
+            /** Format: date-time */
+            not_after: string;
+        };
+        SAMLConfig: {
+            enabled: boolean;
+            sp_entity_id: string;
+            sp_acs_url: string;
+            sp_metadata_url: string;
+            /** @description Empty before it is set. */
+            idp_entity_id: string;
+            idp_sso_url: string;
+            idp_certificates: components["schemas"]["SAMLCertificate"][];
+            /** @description Attribute with the address. Empty means that the NameID is the address. */
+            email_attribute: string;
+            /** @description Attribute with the person's name. Empty means that the address stands for it. */
+            name_attribute: string;
+            email_domains: string[];
+            /** @description The organization's mail domains, from which email_domains are chosen. */
+            allowed_email_domains: string[];
+            /**
+             * Format: date-time
+             * @description Absent before it is set.
+             */
+            updated_at?: string;
+        };
+        SAMLConfigPutRequest: {
+            idp_metadata_xml?: string;
+            idp_entity_id?: string;
+            idp_sso_url?: string;
+            /** @description X.509, PEM or Base64. */
+            idp_certificates?: string[];
+            email_attribute?: string;
+            name_attribute?: string;
+            email_domains?: string[];
+        };
+        SAMLTestStart: {
+            /** Format: uuid */
+            id: string;
+            /** @description Where the browser goes. It holds for 10 minutes. */
+            url: string;
+        };
+        SAMLTest: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            status: "pending" | "success" | "failed";
+            /** @description What is wrong, for a person. */
+            error?: string;
+            name_id?: string;
+            email?: string;
+            name?: string;
+            attributes?: components["schemas"]["SAMLAttribute"][];
+        };
+        SAMLAttribute: {
+            name: string;
+            values: string[];
+        };
+        AuditEvent: {
+            /** Format: uuid */
+            id: string;
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            actor_kind: "user" | "operator" | "system";
+            /** Format: uuid */
+            actor_id?: string;
+            actor_name?: string;
+            actor_email?: string;
+            /** @example member.edit */
+            action: string;
+            /** @example user */
+            target_kind: string;
+            target_id?: string;
+            /** @description What a person knows it by, such as an address. */
+            target_label: string;
+            details: components["schemas"]["AuditDetail"][];
+            /** @description Where from. */
+            address?: string;
+            request_id?: string;
+        };
+        AuditDetail: {
+            /** @example role */
+            field: string;
+            before?: string;
+            after?: string;
+        };
+        AuditEventList: {
+            items: components["schemas"]["AuditEvent"][];
+            total: number;
         };
         Category: {
             /** Format: uuid */
@@ -962,6 +1581,10 @@ export interface components {
         ThreadId: string;
         /** @description The id of the answer. */
         MessageId: string;
+        OrganizationIdQuery: string;
+        OrganizationId: string;
+        UserId: string;
+        TestId: string;
         /** @description The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning. */
         LastEventId: string;
         /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
@@ -1015,6 +1638,128 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SignOut"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    refreshToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefreshTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description New tokens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefreshedTokens"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    authorize: {
+        parameters: {
+            query: {
+                organization_id: components["parameters"]["OrganizationIdQuery"];
+                /** @description Path of the app to go to after signing in. Anything but a path of this server is ignored. */
+                next?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the identity provider */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    oauth2Callback: {
+        parameters: {
+            query: {
+                organization_id: components["parameters"]["OrganizationIdQuery"];
+                code?: string;
+                error?: string;
+                error_description?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tokens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenRecord"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    samlMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/samlmetadata+xml": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    samlAssertionConsumer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                organization_id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": components["schemas"]["SAMLResponseForm"];
+            };
+        };
+        responses: {
+            /** @description To the app */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
@@ -1232,6 +1977,347 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getContract: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contract */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contract"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMemberUsage: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage by member */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberUsageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listUsers: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description Part of a name or an address. */
+                q?: string;
+                role?: components["schemas"]["Role"];
+                state?: components["schemas"]["MemberFilter"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Members */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    inviteUsers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserInviteRequest"];
+            };
+        };
+        responses: {
+            /** @description What became of each invitation, in the order of the request */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resendInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserInviteResendRequest"];
+            };
+        };
+        responses: {
+            /** @description It is sent */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    editUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserEditRequest"];
+            };
+        };
+        responses: {
+            /** @description The member */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    removeUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSAMLConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SAMLConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putSAMLConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SAMLConfigPutRequest"];
+            };
+        };
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SAMLConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    turnSAMLOn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SAMLConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    turnSAMLOff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SAMLConfig"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    testSAML: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trial */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SAMLTestStart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSAMLTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                test_id: components["parameters"]["TestId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trial */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SAMLTest"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+                action?: string;
+                /** @description Part of the name or address of who did it, or of what it was done to. */
+                q?: string;
+                /** @description Not before this time. */
+                from?: string;
+                /** @description Before this time. */
+                to?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEventList"];
+                };
             };
             default: components["responses"]["Problem"];
         };
