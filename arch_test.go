@@ -17,12 +17,12 @@ const module = "github.com/tsumugi-ai/tsumugi"
 
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
-	"fault", "migrations", "stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
+	"fault", "migrations", "mail", "stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"llm", "llm/offline", "llm/llmtest",
-	"identity", "identity/pool",
+	"identity", "identity/pool", "identity/directory", "identity/saml",
 	"org", "skill", "chat",
 	"store/postgres", "store", "store/storetest",
-	"telemetry", "api", "web", "cmd/fakemodel", "cmd/client", "cmd/bench", "cmd/loadgen", "cluster", "cmd/cluster", "systemtest", "cmd/tsumugi",
+	"telemetry", "api", "web", "cmd/fakemodel", "cmd/fakeidp", "cmd/client", "cmd/bench", "cmd/loadgen", "cluster", "cmd/cluster", "systemtest", "cmd/tsumugi",
 }
 
 // bans are imports that the order alone would allow, each with its reason. from and to are prefixes of import paths.

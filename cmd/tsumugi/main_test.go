@@ -75,18 +75,22 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 func TestWrongSettingsAreNamed(t *testing.T) {
 	t.Parallel()
 	for setting, environ := range map[string][]string{
-		"TSUMUGI_LISTEN":         {"TSUMUGI_LISTEN=8080"},
-		"TSUMUGI_PUBLIC_URL":     {"TSUMUGI_PUBLIC_URL=tsumugi.example"},
-		"DATABASE_URL":           {"DATABASE_URL=mysql://localhost/x"},
-		"OPENAI_BASE_URL":        {"OPENAI_BASE_URL=localhost:11434"},
-		"NATS_URL":               {"NATS_URL=http://127.0.0.1:4222", "DATABASE_URL=postgres://localhost/x"},
-		"TSUMUGI_MAX_STREAMS":    {"TSUMUGI_MAX_STREAMS=0"},
-		"TSUMUGI_LEASE":          {"TSUMUGI_LEASE=100ms"},
-		"TSUMUGI_LINK_HELP":      {"TSUMUGI_LINK_HELP=javascript:alert(1)"},
-		"TSUMUGI_TAG_MANAGER_ID": {"TSUMUGI_TAG_MANAGER_ID=GTM-<script>"},
-		"TSUMUGI_LOG":            {"TSUMUGI_LOG=xml"},
-		"TSUMUGI_DEMO":           {"TSUMUGI_DEMO=perhaps"},
-		"TSUMUGI_LISTNE":         {"TSUMUGI_LISTNE=127.0.0.1:0"},
+		"TSUMUGI_LISTEN":              {"TSUMUGI_LISTEN=8080"},
+		"TSUMUGI_PUBLIC_URL":          {"TSUMUGI_PUBLIC_URL=tsumugi.example"},
+		"DATABASE_URL":                {"DATABASE_URL=mysql://localhost/x"},
+		"OPENAI_BASE_URL":             {"OPENAI_BASE_URL=localhost:11434"},
+		"NATS_URL":                    {"NATS_URL=http://127.0.0.1:4222", "DATABASE_URL=postgres://localhost/x"},
+		"TSUMUGI_MAX_STREAMS":         {"TSUMUGI_MAX_STREAMS=0"},
+		"TSUMUGI_LEASE":               {"TSUMUGI_LEASE=100ms"},
+		"COGNITO_CLIENT_ID":           {"COGNITO_USER_POOL_ID=ap-northeast-1_AbCdEf123"},
+		"COGNITO_REGION":              {"COGNITO_USER_POOL_ID=us-east-1_AbCdEf123", "COGNITO_CLIENT_ID=abc"},
+		"TSUMUGI_TRUSTED_PROXIES":     {"TSUMUGI_TRUSTED_PROXIES=10.0.0.1/99"},
+		"TSUMUGI_MESSAGES_PER_MINUTE": {"TSUMUGI_MESSAGES_PER_MINUTE=-1"},
+		"TSUMUGI_LINK_HELP":           {"TSUMUGI_LINK_HELP=javascript:alert(1)"},
+		"TSUMUGI_TAG_MANAGER_ID":      {"TSUMUGI_TAG_MANAGER_ID=GTM-<script>"},
+		"TSUMUGI_LOG":                 {"TSUMUGI_LOG=xml"},
+		"TSUMUGI_DEMO":                {"TSUMUGI_DEMO=perhaps"},
+		"TSUMUGI_LISTNE":              {"TSUMUGI_LISTNE=127.0.0.1:0"},
 	} {
 		err := run(t.Context(), []string{"serve"}, environ, io.Discard, io.Discard)
 		name := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(setting, "TSUMUGI_"), "_", "-"))
