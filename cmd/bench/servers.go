@@ -53,7 +53,7 @@ func (p *product) start(ctx context.Context, b *bench) error {
 	began := time.Now()
 	if p.server, err = startProcess(ctx, b.dir, "tsumugi", append(limits,
 		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench", "DATABASE_URL=",
-		"TSUMUGI_PUBLIC_URL=", "TSUMUGI_DEMO=true", "TSUMUGI_MESSAGES_PER_MINUTE=0", "OPENAI_FALLBACK_MODEL=", "HTTP_PROXY=", "http_proxy=",
+		"TSUMUGI_PUBLIC_URL=", "TSUMUGI_DEMO=true", "OPENAI_FALLBACK_MODEL=", "HTTP_PROXY=", "http_proxy=",
 	), b.tsumugi, "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(b.dir, "data")); err != nil {
 		return err
 	}
@@ -109,9 +109,12 @@ func hostOf(url string) string {
 func raisedLimits(ctx context.Context, program string) ([]string, error) {
 	help, err := exec.CommandContext(ctx, program, "serve", "--help").Output()
 	var settings []string
-	for _, name := range []string{"TSUMUGI_MAX_STREAMS_PER_USER", "TSUMUGI_MAX_GENERATIONS_PER_USER", "TSUMUGI_MAX_GENERATIONS"} {
+	for _, setting := range []string{
+		"TSUMUGI_MAX_STREAMS_PER_USER=20000", "TSUMUGI_MAX_GENERATIONS_PER_USER=20000", "TSUMUGI_MAX_GENERATIONS=20000", "TSUMUGI_MESSAGES_PER_MINUTE=0",
+	} {
+		name, _, _ := strings.Cut(setting, "=")
 		if bytes.Contains(help, []byte("$"+name)) {
-			settings = append(settings, name+"=20000")
+			settings = append(settings, setting)
 		}
 	}
 	return settings, err
