@@ -46,7 +46,7 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if clientID != p.cfg.ClientID || secret != "" {
+	if !p.hasClient(clientID) || secret != "" {
 		return nil, &refusal{kind: "UnauthorizedException", message: "Invalid client."}
 	}
 	if strings.Count(token, ".") == 2 { // An id or access token: they end by themselves.

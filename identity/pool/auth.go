@@ -99,7 +99,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	}
 	switch user.Status {
 	case StatusConfirmed:
-		result, err := p.signIn(ctx, user)
+		result, err := p.signIn(ctx, user, p.cfg.ClientID)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (p *Pool) refreshFlow(ctx context.Context, params map[string]string) (any, 
 	if token == "" {
 		return nil, missingParameter(paramRefresh)
 	}
-	result, err := p.refresh(ctx, token)
+	result, err := p.refresh(ctx, token, p.cfg.ClientID)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.signIn(ctx, user)
+	result, err := p.signIn(ctx, user, p.cfg.ClientID)
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,18 @@ import (
 
 // Config is what New takes. Zero durations and hash settings are replaced by the defaults.
 type Config struct {
-	PoolID   string           // Region, underscore and letters or digits: ap-northeast-1_Tsumugi00.
-	ClientID string           // The app client that the browser names: letters and digits.
-	Issuer   string           // The claim iss, a URL that ends with /PoolID. The JWKS is at Issuer + /.well-known/jwks.json.
-	Clock    func() time.Time // Default time.Now.
-	Logger   *slog.Logger     // Default: nothing is logged.
-	Hash     HashConfig
+	PoolID string // Region, underscore and letters or digits: ap-northeast-1_Tsumugi00.
+	Issuer string // The claim iss, a URL that ends with /PoolID. The JWKS is at Issuer + /.well-known/jwks.json.
+
+	// The app clients, letters and digits. Sessions of the one are never the other's.
+	ClientID          string // That of passwords, which the browser names. Empty: nobody signs in with one.
+	FederatedClientID string // That of the users of other identity providers, for this process alone. Empty: there are none.
+
+	Admin  Credentials      // Whose signature administrative calls need. Zero: nobody may make any.
+	Mailer Mailer           // Nil: nothing is sent, and whoever needs it is told so.
+	Clock  func() time.Time // Default time.Now.
+	Logger *slog.Logger     // Default: nothing is logged.
+	Hash   HashConfig
 
 	TokenLifetime     time.Duration // Of id and access tokens. Default 1 h.
 	RefreshLifetime   time.Duration // From signing in. Default 30 days.
@@ -63,8 +69,16 @@ func (c Config) validate() error {
 	if !ok || region == "" || id == "" || strings.ContainsFunc(region, not(isRegion)) || strings.ContainsFunc(id, not(isAlphanumeric)) {
 		return errors.New("pool: the pool id is not of the form ap-northeast-1_AbCdEf123")
 	}
-	if c.ClientID == "" || len(c.ClientID) > maxClientID || strings.ContainsFunc(c.ClientID, not(isClientID)) {
-		return errors.New("pool: the client id may only have letters, digits, _ and +, at most 128 of them")
+	if c.ClientID == c.FederatedClientID {
+		return errors.New("pool: there is no client, or one id for both")
+	}
+	for _, id := range []string{c.ClientID, c.FederatedClientID} {
+		if len(id) > maxClientID || strings.ContainsFunc(id, not(isClientID)) {
+			return errors.New("pool: a client id may only have letters, digits, _ and +, at most 128 of them")
+		}
+	}
+	if (c.Admin.AccessKeyID == "") != (c.Admin.SecretAccessKey == "") {
+		return errors.New("pool: the administrator's credentials have one part only")
 	}
 	issuer, err := url.Parse(c.Issuer)
 	if err != nil || issuer.Host == "" || !strings.HasSuffix(issuer.Path, "/"+c.PoolID) || issuer.RawQuery != "" {
@@ -109,6 +123,11 @@ func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
 		"RevokeToken":            p.revokeToken,
 	}
 	return p, nil
+}
+
+// hasClient reports whether the pool has that app client.
+func (p *Pool) hasClient(id string) bool {
+	return id != "" && (id == p.cfg.ClientID || id == p.cfg.FederatedClientID)
 }
 
 // now returns the time as finely as the database keeps it.

@@ -16,6 +16,7 @@ const (
 	StatusConfirmed           Status = "CONFIRMED"             // Signs in with a password of their own.
 	StatusForceChangePassword Status = "FORCE_CHANGE_PASSWORD" // Has a temporary password, good for choosing one.
 	StatusResetRequired       Status = "RESET_REQUIRED"        // An administrator asked for a new password.
+	StatusExternalProvider    Status = "EXTERNAL_PROVIDER"     // Signs in by another identity provider, and has no password.
 )
 
 // User is a person in the pool.

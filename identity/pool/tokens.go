@@ -27,12 +27,12 @@ type authenticationResult struct {
 	TokenType    string
 }
 
-// signIn begins a grant for a user who has just proved themself, and issues its tokens.
-func (p *Pool) signIn(ctx context.Context, user User) (authenticationResult, error) {
+// signIn begins a grant of a client for a user who has just proved themself, and issues its tokens.
+func (p *Pool) signIn(ctx context.Context, user User, clientID string) (authenticationResult, error) {
 	now := p.now()
 	refresh, hash := newSecret()
 	grant := Grant{
-		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: p.cfg.ClientID, EventID: uuid.New(),
+		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
 		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime),
 	}
 	err := p.store.CreateGrant(ctx, grant, user.Version)
@@ -111,7 +111,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	var claims accessClaims
 	_, err := parser.ParseWithClaims(token, &claims, p.Keyfunc(ctx))
 	expired := errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenInvalidIssuer)
-	if err != nil && !expired || claims.TokenUse != "access" || claims.ClientID != p.cfg.ClientID {
+	if err != nil && !expired || claims.TokenUse != "access" || !p.hasClient(claims.ClientID) {
 		return GrantUser{}, invalid
 	}
 	if expired {
@@ -135,8 +135,8 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	return held, nil
 }
 
-// refresh issues tokens of a grant that holds, in exchange for its refresh token, which stays the same.
-func (p *Pool) refresh(ctx context.Context, token string) (authenticationResult, error) {
+// refresh issues tokens of a client's grant that holds, in exchange for its refresh token, which stays the same.
+func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticationResult, error) {
 	now := p.now()
 	held, err := p.store.GrantByToken(ctx, hashSecret(token))
 	switch {
@@ -144,7 +144,7 @@ func (p *Pool) refresh(ctx context.Context, token string) (authenticationResult,
 		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
 	case err != nil:
 		return authenticationResult{}, err
-	case held.Grant.ClientID != p.cfg.ClientID:
+	case held.Grant.ClientID != clientID:
 		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
 	case held.Grant.RevokedAt != nil:
 		return authenticationResult{}, notAuthorized("Refresh Token has been revoked")

@@ -62,11 +62,8 @@ func isEmail(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(
 // refused with the code fault.Conflict, bad input with fault.Invalid.
 func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) {
 	email, name := NormalizeEmail(user.Email), strings.TrimSpace(user.Name)
-	if !validEmail(email) {
-		return uuid.Nil, fault.InvalidField("email", "メールアドレスの形式が正しくありません。")
-	}
-	if !validName(name) {
-		return uuid.Nil, fault.InvalidField("name", "名前は1〜%d文字で入力してください。", maxName)
+	if err := checkPerson(email, name); err != nil {
+		return uuid.Nil, err
 	}
 	for _, group := range user.Groups {
 		if group == "" || len(group) > maxGroup || strings.ContainsFunc(group, not(unicode.IsPrint)) {
@@ -87,6 +84,17 @@ func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) 
 		Status: password.Status, PasswordHash: password.Hash, TemporaryUntil: password.TemporaryUntil,
 		CreatedAt: now, UpdatedAt: now,
 	})
+}
+
+// checkPerson refuses a normalized address and a trimmed name that cannot be a user's.
+func checkPerson(email, name string) error {
+	if !validEmail(email) {
+		return fault.InvalidField("email", "メールアドレスの形式が正しくありません。")
+	}
+	if !validName(name) {
+		return fault.InvalidField("name", "名前は1〜%d文字で入力してください。", maxName)
+	}
+	return nil
 }
 
 // validName reports whether a trimmed name can be a user's.
