@@ -1,7 +1,5 @@
-import createClient from 'openapi-fetch'
-import { session } from '../session'
-import { ApiError, asApiError, assertRequired } from './errors'
-import type { paths } from './schema.gen'
+import { assertRequired } from './errors'
+import { open, signed, take } from './http'
 import type {
   AppConfig,
   AuthTypeAnswer,
@@ -18,38 +16,10 @@ import type {
   Thread,
 } from './types'
 
-const signed = createClient<paths>({ baseUrl: '/', fetch: (request) => session.fetch(request) })
-const open = createClient<paths>({ baseUrl: '/', fetch: (request) => fetch(request) })
-
 /** A page of a list: how many items to pass over and how many to answer at most. */
 export interface Page {
   offset: number
   limit: number
-}
-
-interface Answer<T> {
-  data?: T
-  response: Response
-}
-
-async function take<T>(call: Promise<Answer<T>>): Promise<T> {
-  let answer: Answer<T>
-  try {
-    answer = await call
-  } catch (cause) {
-    throw asApiError(cause)
-  }
-  if (!answer.response.ok) throw await problemOf(answer)
-  return answer.data as T
-}
-
-// openapi-fetch has read the body already and put it into `error`; the response's own body is spent.
-async function problemOf(answer: Answer<unknown> & { error?: unknown }): Promise<ApiError> {
-  const { error, response } = answer
-  if (error !== null && typeof error === 'object') {
-    return new ApiError(response.status, { request_id: response.headers.get('X-Request-Id') ?? '', ...error })
-  }
-  return new ApiError(response.status, { request_id: response.headers.get('X-Request-Id') ?? '' })
 }
 
 /** How the owner of an address signs in. */

@@ -1,0 +1,123 @@
+import type { Page } from './client'
+import { assertRequired } from './errors'
+import { signed, take } from './http'
+import type {
+  AuditEvent,
+  Contract,
+  Invitation,
+  Member,
+  MemberFilter,
+  MemberUsage,
+  NewMember,
+  Role,
+  SamlConfig,
+  SamlConfigPutRequest,
+  SamlTest,
+  UserEditRequest,
+} from './types'
+
+/** A page of a list that tells how long it is. */
+export interface Counted<T> {
+  items: T[]
+  /** How many there are in all. */
+  total: number
+}
+
+/** The organization's contract, with what is used of it. */
+export async function getContract(signal?: AbortSignal): Promise<Contract> {
+  return take(signed.GET('/v1/contract', { signal: signal ?? null }))
+}
+
+/** Usage of the last 30 days by member, most tokens first. */
+export async function listMemberUsage(page: Page, signal?: AbortSignal): Promise<Counted<MemberUsage>> {
+  return take(signed.GET('/v1/contract/usage/member', { params: { query: page }, signal: signal ?? null }))
+}
+
+/** Which members are listed. What is left out does not matter. */
+export interface MemberQuery {
+  /** Part of a name or an address. */
+  q?: string
+  role?: Role
+  state?: MemberFilter
+}
+
+/** The organization's members, by name. */
+export async function listMembers(query: MemberQuery & Page, signal?: AbortSignal): Promise<Counted<Member>> {
+  return take(signed.GET('/v1/user', { params: { query }, signal: signal ?? null }))
+}
+
+/**
+ * Invites at most a hundred people, and answers what became of each, in their order. Made again with the same key it
+ * answers the same and sends nothing twice.
+ */
+export async function inviteMembers(users: NewMember[], key: string): Promise<Invitation[]> {
+  assertRequired('inviteMembers', 'userInviteRequest', users)
+  const params = { header: { 'Idempotency-Key': key } }
+  return (await take(signed.POST('/v1/user/invite', { params, body: { users } }))).items
+}
+
+/** Sends an invitation again; what the earlier one said does not hold any more. */
+export async function resendInvitation(userId: string): Promise<void> {
+  assertRequired('resendInvitation', 'userInviteResendRequest', userId)
+  await take(signed.POST('/v1/user/invite/resend', { body: { user_id: userId } }))
+}
+
+/** Changes a member's name, role or state. */
+export async function editMember(userId: string, request: UserEditRequest): Promise<Member> {
+  assertRequired('editMember', 'userId', userId)
+  const params = { path: { user_id: userId } }
+  return take(signed.PUT('/v1/user/{user_id}', { params, body: request }))
+}
+
+/** Removes a member with all that is theirs. */
+export async function removeMember(userId: string): Promise<void> {
+  assertRequired('removeMember', 'userId', userId)
+  await take(signed.DELETE('/v1/user/{user_id}', { params: { path: { user_id: userId } } }))
+}
+
+/** The organization's single sign-on. */
+export async function getSamlConfig(signal?: AbortSignal): Promise<SamlConfig> {
+  return take(signed.GET('/v1/saml-config', { signal: signal ?? null }))
+}
+
+/** Sets the organization's single sign-on; what is left out keeps its value. */
+export async function putSamlConfig(request: SamlConfigPutRequest): Promise<SamlConfig> {
+  assertRequired('putSamlConfig', 'samlConfigPutRequest', request)
+  return take(signed.PUT('/v1/saml-config', { body: request }))
+}
+
+/** Switches single sign-on on or off for the members. */
+export async function switchSaml(on: boolean): Promise<SamlConfig> {
+  return take(on ? signed.PUT('/v1/saml-config/on') : signed.PUT('/v1/saml-config/off'))
+}
+
+/** Begins a trial of single sign-on; answers where the browser has to go. */
+export async function startSamlTest(): Promise<{ id: string; url: string }> {
+  return take(signed.POST('/v1/saml-config/test'))
+}
+
+/** What came of a trial. */
+export async function getSamlTest(testId: string, signal?: AbortSignal): Promise<SamlTest> {
+  assertRequired('getSamlTest', 'testId', testId)
+  const params = { path: { test_id: testId } }
+  return take(signed.GET('/v1/saml-config/test/{test_id}', { params, signal: signal ?? null }))
+}
+
+/** Which events of the audit log are listed. */
+export interface AuditQuery {
+  action?: string
+  /** Part of the name or address of who did it, or of what it was done to. */
+  q?: string
+  /** Not before this time. */
+  from?: string
+  /** Before this time. */
+  to?: string
+}
+
+/** What administrators did, newest first. */
+export async function listAuditEvents(
+  query: AuditQuery & Page,
+  signal?: AbortSignal,
+): Promise<Counted<AuditEvent>> {
+  return take(signed.GET('/v1/audit', { params: { query }, signal: signal ?? null }))
+}

@@ -1,0 +1,36 @@
+import createClient from 'openapi-fetch'
+import { session } from '../session'
+import { ApiError, asApiError } from './errors'
+import type { paths } from './schema.gen'
+
+/** Calls as the signed-in user. */
+export const signed = createClient<paths>({ baseUrl: '/', fetch: (request) => session.fetch(request) })
+
+/** Calls that anybody may make. */
+export const open = createClient<paths>({ baseUrl: '/', fetch: (request) => fetch(request) })
+
+interface Answer<T> {
+  data?: T
+  response: Response
+}
+
+/** The body of a call's answer; a problem is thrown as an {@link ApiError}. */
+export async function take<T>(call: Promise<Answer<T>>): Promise<T> {
+  let answer: Answer<T>
+  try {
+    answer = await call
+  } catch (cause) {
+    throw asApiError(cause)
+  }
+  if (!answer.response.ok) throw await problemOf(answer)
+  return answer.data as T
+}
+
+// openapi-fetch has read the body already and put it into `error`; the response's own body is spent.
+async function problemOf(answer: Answer<unknown> & { error?: unknown }): Promise<ApiError> {
+  const { error, response } = answer
+  if (error !== null && typeof error === 'object') {
+    return new ApiError(response.status, { request_id: response.headers.get('X-Request-Id') ?? '', ...error })
+  }
+  return new ApiError(response.status, { request_id: response.headers.get('X-Request-Id') ?? '' })
+}
