@@ -1,0 +1,126 @@
+package mail
+
+import (
+	_ "embed" // The forms of the letters.
+	"fmt"
+	htmltemplate "html/template"
+	"net/url"
+	"strings"
+	texttemplate "text/template"
+	"time"
+)
+
+//go:embed letter.txt
+var textForm string
+
+//go:embed letter.html
+var htmlForm string
+
+// letter is what a mail says, before it is text or HTML. Its words are in Japanese.
+type letter struct {
+	Email   string
+	Name    string // Whom it is for. "" is possible.
+	Subject string
+	Intro   []string // Paragraphs.
+	Facts   []fact
+	Button  string // What the link is called.
+	Link    string
+	Notes   []string // Paragraphs after the link.
+	Home    string   // The app.
+}
+
+// fact is something to copy, such as a code.
+type fact struct{ Label, Value string }
+
+const (
+	whatItIs    = "Tsumugi（紡）は、文書の作成や要約、調べものをお手伝いする、組織のための AI アシスタントです。"
+	noReply     = "このメールは送信専用です。ご返信いただいてもお答えできません。"
+	notExpected = "このメールにお心当たりがない場合は、お手数ですが破棄してください。"
+)
+
+func (m *Mailer) invitation(i Invitation) letter {
+	return letter{
+		Email: i.Email, Name: clean(i.Name), Subject: "【Tsumugi】ご招待のお知らせ",
+		Intro: []string{
+			"組織の管理者から、Tsumugi（紡）に招待されました。",
+			whatItIs,
+			"次のリンクを開き、メールアドレスと仮パスワードでサインインしてください。続いて、ご自身のパスワードを設定していただきます。",
+		},
+		Facts:  []fact{{"メールアドレス", i.Email}, {"仮パスワード", visible(i.TemporaryPassword)}},
+		Button: "サインインする", Link: m.link("/login", url.Values{"email": {i.Email}}),
+		Notes: []string{
+			"仮パスワードの有効期間は" + period(i.ValidFor) + "です。過ぎた場合は、管理者に招待メールの再送をご依頼ください。",
+			notExpected + "サインインしないかぎり、ご利用は始まりません。",
+		},
+		Home: m.link("/", nil),
+	}
+}
+
+func (m *Mailer) ssoInvitation(email, name string) letter {
+	return letter{
+		Email: email, Name: clean(name), Subject: "【Tsumugi】ご招待のお知らせ",
+		Intro: []string{
+			"組織の管理者から、Tsumugi（紡）に招待されました。",
+			whatItIs,
+			"次のリンクを開き、組織のアカウント（シングルサインオン）でサインインしてください。Tsumugi 用のパスワードは必要ありません。",
+		},
+		Facts:  []fact{{"メールアドレス", email}},
+		Button: "サインインする", Link: m.link("/login", url.Values{"email": {email}}),
+		Notes: []string{
+			"このリンクに有効期限はありません。サインインできない場合は、組織の管理者にお問い合わせください。",
+			notExpected + "サインインしないかぎり、ご利用は始まりません。",
+		},
+		Home: m.link("/", nil),
+	}
+}
+
+func (m *Mailer) resetCode(c ResetCode) letter {
+	return letter{
+		Email: c.Email, Name: clean(c.Name), Subject: "【Tsumugi】パスワード再設定の確認コード",
+		Intro: []string{
+			"Tsumugi（紡）のパスワードを再設定するための確認コードをお送りします。",
+			"次のリンクを開くと、確認コードが入力された画面で、新しいパスワードを設定できます。画面が開いたままの場合は、確認コードを入力してください。",
+		},
+		Facts:  []fact{{"確認コード", visible(c.Code)}},
+		Button: "パスワードを再設定する", Link: m.link("/reset/password", url.Values{"email": {c.Email}, "code": {c.Code}}),
+		Notes: []string{
+			"確認コードの有効期間は" + period(c.ValidFor) + "です。過ぎた場合は、もう一度はじめからお手続きください。",
+			"確認コードとリンクは、ほかの方に知らせないでください。",
+			notExpected + "パスワードは変更されません。",
+		},
+		Home: m.link("/", nil),
+	}
+}
+
+// render returns the letter as plain text and as HTML.
+func (l letter) render() (text, html string, err error) {
+	textTemplate, err := texttemplate.New("text").Parse(textForm)
+	if err != nil {
+		return "", "", err
+	}
+	htmlTemplate, err := htmltemplate.New("html").Parse(htmlForm)
+	if err != nil {
+		return "", "", err
+	}
+	var t, h strings.Builder
+	data := map[string]any{"Letter": l, "NoReply": noReply}
+	if err := textTemplate.Execute(&t, data); err != nil {
+		return "", "", err
+	}
+	if err := htmlTemplate.Execute(&h, data); err != nil {
+		return "", "", err
+	}
+	return strings.ReplaceAll(t.String(), "\n", "\r\n"), h.String(), nil
+}
+
+// period says how long something holds, in the largest unit that leaves no rest.
+func period(d time.Duration) string {
+	switch minutes := int64(d / time.Minute); {
+	case minutes >= 24*60 && minutes%(24*60) == 0:
+		return fmt.Sprintf("%d日間", minutes/(24*60))
+	case minutes >= 60 && minutes%60 == 0:
+		return fmt.Sprintf("%d時間", minutes/60)
+	default:
+		return fmt.Sprintf("%d分間", minutes)
+	}
+}
