@@ -81,7 +81,7 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	user := held.User
 	err = p.checkPassword(ctx, attemptsKey(&user, ""), user.PasswordHash, previous)
 	if errors.Is(err, errLocked) {
-		return nil, &refusal{kind: "LimitExceededException", message: "Attempt limit exceeded, please try after some time."}
+		return nil, attemptLimit()
 	}
 	if err != nil {
 		return nil, err

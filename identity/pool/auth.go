@@ -51,6 +51,9 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
+	if p.hasClient(clientID) && clientID != p.cfg.ClientID { // Its users come by another way, and renew by it.
+		return nil, invalidParameter("%s is not enabled for the client.", flow)
+	}
 	if err := p.checkClient(clientID, params); err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	}
 }
 
-// checkClient refuses clients that the pool does not have, and proofs of a client's secret: its one client has none.
+// checkClient refuses clients but that of passwords, and proofs of a client's secret: it has none.
 func (p *Pool) checkClient(clientID string, params map[string]string) error {
 	if clientID != p.cfg.ClientID {
 		return &refusal{kind: "ResourceNotFoundException", message: "User pool client " + clientID + " does not exist."}

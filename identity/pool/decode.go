@@ -15,6 +15,8 @@ const (
 	maxClientID = 128
 	minSession  = 20
 	maxSession  = 2048
+	maxUsername = 128
+	maxPoolID   = 55
 )
 
 // input is a request's JSON object. Members that an operation does not know are ignored, as AWS does, and those that it
@@ -99,6 +101,32 @@ func (in *input) texts(name string) map[string]string {
 	return values
 }
 
+// attributes returns a member that is a list of attributes. One that is missing is an empty list.
+func (in *input) attributes(name string, required bool) []attribute {
+	raw := in.members[name]
+	if isNull(raw) {
+		if required {
+			in.violate(name, "null", rule{}, "Member must not be null")
+		}
+		return nil
+	}
+	var entries []map[string]json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil {
+		in.malform("Unexpected field type")
+		return nil
+	}
+	list := make([]attribute, len(entries))
+	for i, entry := range entries {
+		key, ok := in.string(entry["Name"])
+		if !ok || key == "" {
+			in.violate(fmt.Sprintf("%s.%d.member.name", name, i+1), "null", rule{}, "Member must not be null")
+		}
+		list[i].Name = key
+		list[i].Value, _ = in.string(entry["Value"])
+	}
+	return list
+}
+
 // string reads a JSON string. ok is false if there is none; any other type makes the input malformed.
 func (in *input) string(raw json.RawMessage) (value string, ok bool) {
 	if isNull(raw) {
@@ -164,6 +192,10 @@ func tokenRule() rule {
 	return rule{required: true, chars: isToken, pattern: `[A-Za-z0-9-_=.]+`, secret: true}
 }
 
+func usernameRule() rule {
+	return rule{required: true, min: 1, max: maxUsername, chars: isUsername, pattern: `[\p{L}\p{M}\p{S}\p{N}\p{P}]+`}
+}
+
 func sessionRule() rule { return rule{min: minSession, max: maxSession, secret: true} }
 
 // not returns the negation of a predicate.
@@ -176,5 +208,11 @@ func isAlphanumeric(r rune) bool {
 func isRegion(r rune) bool { return isAlphanumeric(r) || r == '-' }
 
 func isClientID(r rune) bool { return isAlphanumeric(r) || r == '_' || r == '+' }
+
+func isUsername(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.S, unicode.N, unicode.P)
+}
+
+func isNotSpace(r rune) bool { return !unicode.IsSpace(r) }
 
 func isToken(r rune) bool { return isAlphanumeric(r) || strings.ContainsRune("-_=.", r) }

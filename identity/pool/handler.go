@@ -22,13 +22,6 @@ const (
 	maxHeader    = 512 // Of a header of ours: proxies refuse answers whose headers do not fit into their buffers.
 )
 
-// operation answers one of the protocol's calls with what becomes the JSON of the answer. Its error is a refusal, or a
-// fault that is not shown.
-type operation func(ctx context.Context, in *input) (any, error)
-
-// empty is the answer of operations that have nothing to say: {}.
-type empty struct{}
-
 // Handler returns the pool's HTTP side, to be mounted anywhere: a POST is a call of the user pool protocol, and a GET of
 // a path that ends with /<pool id>/.well-known/jwks.json answers the public keys.
 //
@@ -55,9 +48,9 @@ func (p *Pool) serve(w http.ResponseWriter, r *http.Request) {
 // call finds the operation that a request names and runs it.
 func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, isTarget := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
-	run := p.operations[name]
+	op, known := p.operations[name]
 	// The media type keeps foreign pages out: a browser does not send it, nor the target, without asking first.
-	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType || !isTarget || run == nil {
+	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType || !isTarget || !known {
 		return nil, unknownOperation(http.StatusBadRequest)
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -70,11 +63,16 @@ func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Canceled, "the request's body ended early")
 	}
+	if op.signed {
+		if err := p.authorize(r, body); err != nil {
+			return nil, err
+		}
+	}
 	in, err := parseInput(body)
 	if err != nil {
 		return nil, err
 	}
-	return run(r.Context(), in)
+	return op.run(r.Context(), in)
 }
 
 // respond writes an answer, or what an error becomes in the protocol.
@@ -97,6 +95,10 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 			Type    string `json:"__type"`
 			Message string `json:"message"`
 		}{refused.kind, refused.message}
+	}
+	if _, bodiless := answer.(nothing); bodiless {
+		w.WriteHeader(status)
+		return
 	}
 	body, err := json.Marshal(answer)
 	if err != nil { // Cannot be: answers are structs of texts and numbers.

@@ -72,6 +72,22 @@ func (l limited) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
 	return tell(ctx, func(ctx context.Context) error { return l.store.DeletePoolUser(ctx, sub) })
 }
 
+func (l limited) UpdatePoolUser(ctx context.Context, sub uuid.UUID, change UserChange, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.UpdatePoolUser(ctx, sub, change, at) })
+}
+
+func (l limited) SavePoolCode(ctx context.Context, code Code, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.SavePoolCode(ctx, code, at) })
+}
+
+func (l limited) TryPoolCode(ctx context.Context, key []byte, at time.Time) (Code, error) {
+	return ask(ctx, func(ctx context.Context) (Code, error) { return l.store.TryPoolCode(ctx, key, at) })
+}
+
+func (l limited) UsePoolCode(ctx context.Context, code Code, password Password, at time.Time) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.UsePoolCode(ctx, code, password, at) })
+}
+
 func (l limited) PoolAttempts(ctx context.Context, key []byte) (Attempts, error) {
 	return ask(ctx, func(ctx context.Context) (Attempts, error) { return l.store.PoolAttempts(ctx, key) })
 }

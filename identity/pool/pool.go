@@ -36,6 +36,7 @@ type Config struct {
 
 	TokenLifetime     time.Duration // Of id and access tokens. Default 1 h.
 	RefreshLifetime   time.Duration // From signing in. Default 30 days.
+	CodeLifetime      time.Duration // Of a code for a forgotten password. Default 1 h.
 	ChallengeLifetime time.Duration // Of a challenge's session. Default 3 min.
 	TemporaryLifetime time.Duration // Of a temporary password. Default 7 days.
 }
@@ -54,6 +55,7 @@ func (c Config) withDefaults() Config {
 	}{
 		{&c.TokenLifetime, time.Hour},
 		{&c.RefreshLifetime, 30 * 24 * time.Hour},
+		{&c.CodeLifetime, time.Hour},
 		{&c.ChallengeLifetime, 3 * time.Minute},
 		{&c.TemporaryLifetime, 7 * 24 * time.Hour},
 	} {
@@ -88,18 +90,19 @@ func (c Config) validate() error {
 	if c.TokenLifetime < time.Second || c.TokenLifetime%time.Second != 0 {
 		return errors.New("pool: the lifetime of tokens is not a number of seconds")
 	}
-	if c.RefreshLifetime <= 0 || c.ChallengeLifetime <= 0 || c.TemporaryLifetime <= 0 {
+	if c.RefreshLifetime <= 0 || c.CodeLifetime <= 0 || c.ChallengeLifetime <= 0 || c.TemporaryLifetime <= 0 {
 		return errors.New("pool: a lifetime is negative")
 	}
 	return c.Hash.validate()
 }
 
-// Pool is the user pool. It is safe for concurrent use and has nothing to stop.
+// Pool is the user pool. It is safe for concurrent use. Stop ends it.
 type Pool struct {
 	cfg        Config
 	store      Store
 	hasher     *hasher
 	keys       *keyring
+	outbox     *outbox
 	operations map[string]operation // By the name in X-Amz-Target.
 }
 
@@ -114,14 +117,8 @@ func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
 	if err := p.keys.open(ctx); err != nil {
 		return nil, err
 	}
-	p.operations = map[string]operation{
-		"ChangePassword":         p.changePassword,
-		"GetUser":                p.getUser,
-		"GlobalSignOut":          p.globalSignOut,
-		"InitiateAuth":           p.initiateAuth,
-		"RespondToAuthChallenge": p.respondToAuthChallenge,
-		"RevokeToken":            p.revokeToken,
-	}
+	p.outbox = newOutbox(ctx)
+	p.operations = p.table()
 	return p, nil
 }
 

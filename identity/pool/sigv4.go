@@ -1,6 +1,17 @@
 package pool
 
-import "crypto/rand"
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Credentials are an access key, as AWS calls what requests are signed with.
 type Credentials struct {
@@ -11,4 +22,206 @@ type Credentials struct {
 // NewCredentials returns random credentials, for a process that calls its own pool.
 func NewCredentials() Credentials {
 	return Credentials{AccessKeyID: "TSMG" + rand.Text()[:16], SecretAccessKey: rand.Text() + rand.Text()}
+}
+
+// Parts of Signature Version 4. See
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+const (
+	sigAlgorithm  = "AWS4-HMAC-SHA256"
+	sigService    = "cognito-idp"
+	sigTerminator = "aws4_request"
+	sigTime       = "20060102T150405Z"
+	sigDay        = 8 // Characters of a time that are its day.
+	maxSkew       = 5 * time.Minute
+	maxSigned     = 64 // Headers.
+)
+
+// signature is what the header Authorization of a signed request says.
+type signature struct {
+	keyID, day, region, service, terminator string
+	headers                                 []string // The names of those that are signed.
+	mac                                     []byte
+}
+
+// authorize refuses a request that is not signed, for this pool and just now, with the credentials of the administrator.
+// The refusals are those of AWS, in the order in which it looks.
+func (p *Pool) authorize(r *http.Request, body []byte) error {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 || !strings.HasPrefix(values[0], sigAlgorithm) {
+		return &refusal{kind: "MissingAuthenticationTokenException", message: "Missing Authentication Token"}
+	}
+	at := r.Header.Get("X-Amz-Date")
+	if len(values) > 1 || at == "" {
+		return incompleteSignature("Authorization header requires existence of an 'X-Amz-Date' header, and of one 'Authorization' header.")
+	}
+	sig, err := parseSignature(values[0])
+	if err != nil {
+		return err
+	}
+	if err := p.checkScope(sig, at); err != nil {
+		return err
+	}
+	known := subtle.ConstantTimeCompare([]byte(sig.keyID), []byte(p.cfg.Admin.AccessKeyID)) == 1
+	if !known || p.cfg.Admin.SecretAccessKey == "" {
+		return &refusal{kind: "UnrecognizedClientException", message: "The security token included in the request is invalid."}
+	}
+	if err := checkSigned(sig.headers, r.Header); err != nil {
+		return err
+	}
+	if !hmac.Equal(sig.mac, sig.compute(p.cfg.Admin.SecretAccessKey, at, canonicalRequest(r, sig.headers, body))) {
+		return invalidSignature("The request signature we calculated does not match the signature you provided. Check your AWS Secret " +
+			"Access Key and signing method. Consult the service documentation for details.")
+	}
+	return p.checkSkew(at)
+}
+
+func incompleteSignature(message string) *refusal {
+	return &refusal{kind: "IncompleteSignatureException", message: message}
+}
+
+func invalidSignature(message string) *refusal {
+	return &refusal{kind: "InvalidSignatureException", message: message}
+}
+
+// parseSignature reads the header Authorization. What is wrong with it is said without repeating it.
+func parseSignature(header string) (signature, error) {
+	rest, ok := strings.CutPrefix(header, sigAlgorithm+" ")
+	if !ok {
+		return signature{}, incompleteSignature("Authorization header requires 'Credential', 'SignedHeaders' and 'Signature' parameters.")
+	}
+	params := map[string]string{}
+	for part := range strings.SplitSeq(rest, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if _, twice := params[name]; twice {
+			return signature{}, incompleteSignature("Authorization header has a parameter twice.")
+		}
+		params[name] = value
+	}
+	for _, name := range []string{"Credential", "SignedHeaders", "Signature"} {
+		if params[name] == "" {
+			return signature{}, incompleteSignature("Authorization header requires '" + name + "' parameter.")
+		}
+	}
+	credential := strings.Split(params["Credential"], "/")
+	if len(credential) != 5 {
+		return signature{}, incompleteSignature("Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term.")
+	}
+	headers := strings.Split(params["SignedHeaders"], ";")
+	mac, err := hex.DecodeString(params["Signature"])
+	if err != nil || len(mac) != sha256.Size || len(headers) > maxSigned {
+		return signature{}, incompleteSignature("Authorization header has a parameter that is not of its form.")
+	}
+	return signature{
+		keyID: credential[0], day: credential[1], region: credential[2], service: credential[3], terminator: credential[4],
+		headers: headers, mac: mac,
+	}, nil
+}
+
+// checkScope refuses a signature that is for something else.
+func (p *Pool) checkScope(sig signature, at string) error {
+	region, _, _ := strings.Cut(p.cfg.PoolID, "_")
+	switch {
+	case sig.region != region:
+		return invalidSignature("Credential should be scoped to a valid region.")
+	case sig.service != sigService:
+		return invalidSignature("Credential should be scoped to correct service: '" + sigService + "'.")
+	case sig.terminator != sigTerminator:
+		return invalidSignature("Credential should be scoped with a valid terminator: '" + sigTerminator + "'.")
+	case len(at) != len(sigTime) || sig.day != at[:sigDay]:
+		return invalidSignature("Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP.")
+	}
+	return nil
+}
+
+// checkSigned refuses a signature that leaves something open that says what the request is.
+func checkSigned(signed []string, header http.Header) error {
+	for _, name := range []string{"host", "content-type"} {
+		if !slices.Contains(signed, name) {
+			return invalidSignature("'" + name + "' must be a 'SignedHeader' in the AWS Authorization.")
+		}
+	}
+	for name := range header {
+		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") && !slices.Contains(signed, name) {
+			return invalidSignature("'" + name + "' must be a 'SignedHeader' in the AWS Authorization.")
+		}
+	}
+	return nil
+}
+
+// checkSkew refuses a time that is too far from now, so that a request that was overheard is soon worth nothing.
+func (p *Pool) checkSkew(at string) error {
+	signed, err := time.Parse(sigTime, at)
+	now := p.now()
+	limit := func(sign string, d time.Duration) string {
+		return now.Add(d).Format(sigTime) + " (" + now.Format(sigTime) + " " + sign + " 5 min.)"
+	}
+	switch {
+	case err != nil:
+		return incompleteSignature("Date must be in ISO-8601 'basic format'.")
+	case signed.Before(now.Add(-maxSkew)):
+		return invalidSignature("Signature expired: " + at + " is now earlier than " + limit("-", -maxSkew))
+	case signed.After(now.Add(maxSkew)):
+		return invalidSignature("Signature not yet current: " + at + " is still later than " + limit("+", maxSkew))
+	}
+	return nil
+}
+
+// canonicalRequest returns the text that a request's signature is over. The protocol has no queries.
+func canonicalRequest(r *http.Request, signed []string, body []byte) string {
+	var b strings.Builder
+	b.WriteString(r.Method + "\n" + escapePath(r.URL.EscapedPath()) + "\n" + r.URL.RawQuery + "\n")
+	for _, name := range signed {
+		b.WriteString(name + ":" + canonicalValue(r, name) + "\n")
+	}
+	sum := sha256.Sum256(body)
+	b.WriteString("\n" + strings.Join(signed, ";") + "\n" + hex.EncodeToString(sum[:]))
+	return b.String()
+}
+
+// canonicalValue returns a header's values without spaces that do not count. Two headers are kept beside the others.
+func canonicalValue(r *http.Request, name string) string {
+	values := r.Header.Values(name)
+	switch {
+	case name == "host":
+		values = []string{r.Host}
+	case name == "content-length" && len(values) == 0:
+		values = []string{strconv.FormatInt(r.ContentLength, 10)}
+	}
+	trimmed := make([]string, len(values))
+	for i, value := range values {
+		trimmed[i] = strings.Join(strings.Fields(value), " ")
+	}
+	return strings.Join(trimmed, ",")
+}
+
+// escapePath returns a path, escaped already, as every service but S3 has it: escaped once more.
+func escapePath(path string) string {
+	if path == "" {
+		return "/"
+	}
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		if isAlphanumeric(rune(c)) || strings.IndexByte("-._~/", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.WriteString("%" + strings.ToUpper(hex.EncodeToString([]byte{c})))
+		}
+	}
+	return b.String()
+}
+
+// compute returns the signature that a canonical request ought to have.
+func (s signature) compute(secret, at, request string) []byte {
+	mac := func(key []byte, text string) []byte {
+		h := hmac.New(sha256.New, key)
+		h.Write([]byte(text)) // Never fails.
+		return h.Sum(nil)
+	}
+	key := []byte("AWS4" + secret)
+	scope := []string{s.day, s.region, s.service, s.terminator}
+	for _, part := range scope {
+		key = mac(key, part)
+	}
+	sum := sha256.Sum256([]byte(request))
+	return mac(key, strings.Join([]string{sigAlgorithm, at, strings.Join(scope, "/"), hex.EncodeToString(sum[:])}, "\n"))
 }

@@ -79,6 +79,23 @@ type Attempts struct {
 	ForgottenAt time.Time // When the count starts afresh.
 }
 
+// Code stands for a forgotten password. There is one for a name that is nobody's too, which nobody was sent.
+type Code struct {
+	Key       []byte     // Whose it is, as for attempts: 32 bytes.
+	Sub       *uuid.UUID // Nil: nobody's.
+	Version   int64      // The user's, when the code was made.
+	Hash      string     // In the PHC string format.
+	Tries     int        // How often it was looked at.
+	ExpiresAt time.Time
+}
+
+// UserChange is what UpdatePoolUser sets. Nil leaves what is there.
+type UserChange struct {
+	Email         *string // Normalized.
+	EmailVerified *bool
+	Name          *string
+}
+
 // Key is a signing key of the pool.
 type Key struct {
 	ID         string // The header kid: the RFC 7638 thumbprint.
@@ -125,6 +142,24 @@ type Store interface {
 	// DeletePoolUser removes a user with everything that they hold. If there is no such user, the error has the code
 	// fault.NotFound.
 	DeletePoolUser(ctx context.Context, sub uuid.UUID) error
+
+	// UpdatePoolUser changes what a user is called and where they are reached. Another address ends challenges, and codes
+	// that were sent to the old one. If it is taken, the error has the code fault.Conflict; if there is no such user,
+	// fault.NotFound.
+	UpdatePoolUser(ctx context.Context, sub uuid.UUID, change UserChange, at time.Time) error
+
+	// SavePoolCode keeps a code in place of the one that had the same key. If its user does not exist, the error has the
+	// code fault.NotFound.
+	SavePoolCode(ctx context.Context, code Code, at time.Time) error
+
+	// TryPoolCode counts one more look at the code that is kept under a key and returns it. If there is none, or it has run
+	// out, the error has the code fault.NotFound.
+	TryPoolCode(ctx context.Context, key []byte, at time.Time) (Code, error)
+
+	// UsePoolCode uses a code up and sets its user's password, which ends all their sessions; their address counts as
+	// verified. If the code was used, replaced or has run out, or its user's proof has changed since it was made, the error
+	// has the code fault.Conflict and nothing happened.
+	UsePoolCode(ctx context.Context, code Code, password Password, at time.Time) error
 
 	// PoolAttempts returns the attempts that are counted under a key.
 	PoolAttempts(ctx context.Context, key []byte) (Attempts, error)

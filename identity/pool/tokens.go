@@ -124,7 +124,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	held, err := p.store.GrantByID(ctx, id)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound: // Its user was deleted.
-		return GrantUser{}, &refusal{kind: "UserNotFoundException", message: "User does not exist."}
+		return GrantUser{}, noUser()
 	case err != nil:
 		return GrantUser{}, err
 	case held.Grant.RevokedAt != nil:
