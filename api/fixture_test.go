@@ -117,7 +117,7 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	notices := org.NewService(f.db, f.events, log)
+	notices := org.NewService(f.db, nil, f.events, log)
 	notices.Start()
 	people := identity.NewService(f.db, verifier{}, log)
 	f.live = api.NewLive(feed, people, log, live)

@@ -1,4 +1,5 @@
-// Package org owns organizations and the notices to their members. It imports fault; it knows no technology.
+// Package org owns organizations: their members and who may change them, contracts and what is used of them, the audit log,
+// and the notices to members. It imports fault and identity; it knows no technology.
 package org
 
 import (
@@ -26,6 +27,15 @@ const (
 	LevelMaintenance Level = "maintenance"
 )
 
+// Audience says which members a notice is for.
+type Audience string
+
+// The audiences.
+const (
+	AudienceAll    Audience = "all"
+	AudienceAdmins Audience = "admins" // An organization's administrators.
+)
+
 // Notification is a notice to the members of one organization, or of all.
 type Notification struct {
 	ID             uuid.UUID
@@ -34,6 +44,7 @@ type Notification struct {
 	Body           string
 	URL            string // "" for none.
 	Level          Level
+	Audience       Audience // "" is AudienceAll.
 	PublishedAt    time.Time
 
 	// Read holds for the user on whose behalf the notice was read.
@@ -48,8 +59,8 @@ type Store interface {
 	// CountUsers returns how many users all organizations have together.
 	CountUsers(ctx context.Context) (int, error)
 
-	// ListNotifications returns the notices for the organization that are published by now, newest first, then by id
-	// descending, with Read set for the user.
+	// ListNotifications returns the notices for the user of the organization that are published by now, newest first, then by
+	// id descending, with Read set for the user. Those for administrators are for the user if they are one.
 	ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error)
 
 	// ReadNotifications marks notices as read by the user. Ids that do not exist or are another organization's are
@@ -69,6 +80,59 @@ type Store interface {
 	// WatchNotifications tells the watcher of each notice that is added, by whomever, until the context ends. It calls the
 	// watcher from one goroutine.
 	WatchNotifications(ctx context.Context, watcher Watcher)
+
+	// ListMembers returns the organization's members that the query chooses, by name, and how many it chooses on all pages.
+	ListMembers(ctx context.Context, organizationID uuid.UUID, query MemberQuery) ([]Member, int, error)
+
+	// FindMember returns one of the organization's members, or ErrNoMember.
+	FindMember(ctx context.Context, organizationID, userID uuid.UUID) (Member, error)
+
+	// FindMemberByEmail returns the member with an address (lower case), of whatever organization, or ErrNoMember.
+	FindMemberByEmail(ctx context.Context, email string) (Member, error)
+
+	// ChangeMember lets decide say what becomes of a member, does and logs it, and notes what the identity provider has to be
+	// told. The organization is locked meanwhile. It returns the member as they are then, or were. Errors: ErrNoMember, and
+	// those of decide, which may be called several times.
+	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by Doer, decide func(Roster) (MemberChange, error)) (Member, error)
+
+	// BeginInvite adds a member for each invitee who can be one, with their seat, and logs it. The organization is locked
+	// meanwhile. Errors: ErrNoOrganization for an organization that is not there, fault.RequestConflict, and those of Check.
+	BeginInvite(ctx context.Context, call Inviting) (Begun, error)
+
+	// FinishInvite stores what the identity provider calls an invited member. For one who was removed meanwhile the error is
+	// ErrNoMember, and the account is left to be removed.
+	FinishInvite(ctx context.Context, userID uuid.UUID, subject string) error
+
+	// AbandonInvite removes a member whose invitation failed, and logs it.
+	AbandonInvite(ctx context.Context, member Member, by Doer) error
+
+	// EndInvite stores what a call is answered when it is repeated.
+	EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []Invitation) error
+
+	// ForgetInvites removes calls that are older.
+	ForgetInvites(ctx context.Context, age time.Duration) error
+
+	// MarkInvited notes that a member was invited again, and logs it.
+	MarkInvited(ctx context.Context, member Member, by Doer) error
+
+	// ClaimAccountChanges returns changes that are due, of one user or of all, and keeps others from them for a time.
+	ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]AccountChange, error)
+
+	// FinishAccountChange notes that the provider was told. What has changed meanwhile is due at once.
+	FinishAccountChange(ctx context.Context, change AccountChange) error
+
+	// PutOffAccountChange makes a change due later.
+	PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error
+
+	// ContractView returns an organization's contract with what is used of it, or ErrNoOrganization.
+	ContractView(ctx context.Context, organizationID uuid.UUID) (ContractView, error)
+
+	// UsageByMember returns what an organization's members used in the last UsageDays days, most tokens first, and how many
+	// rows there are on all pages. Removed members are one row.
+	UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]MemberUsage, int, error)
+
+	// ListEvents returns entries of the audit log, newest first, and how many there are on all pages.
+	ListEvents(ctx context.Context, query AuditQuery) ([]Event, int, error)
 }
 
 // Watcher is told of notices as they are added.

@@ -8,31 +8,38 @@ import (
 	"github.com/google/uuid"
 )
 
-// Service gives members their notices. It is safe for concurrent use.
+// Service gives members their notices, and administrators their members. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	events Events
-	log    *slog.Logger
+	store    Store
+	accounts Accounts
+	events   Events
+	log      *slog.Logger
 
 	stop     context.CancelFunc // Set by Start.
 	watching sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service. Where events is nil, nobody is told. Nothing runs before Start.
-func NewService(store Store, events Events, log *slog.Logger) *Service {
+// NewService returns a Service. Where accounts is nil, nobody can be invited; where events is nil, nobody is told. Nothing
+// runs before Start.
+func NewService(store Store, accounts Accounts, events Events, log *slog.Logger) *Service {
+	if accounts == nil {
+		accounts = noAccounts{}
+	}
 	if events == nil {
 		events = noEvents{}
 	}
-	return &Service{store: store, events: events, log: log}
+	return &Service{store: store, accounts: accounts, events: events, log: log}
 }
 
-// Start begins to tell of notices when they are published. It is called once; Stop must be called.
+// Start begins to tell of notices when they are published, and the identity provider of what it could not be told before.
+// It is called once; Stop must be called.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	w := &watch{store: s.store, events: s.events, log: s.log, news: make(chan news)}
 	s.watching.Go(func() { w.listen(ctx) })
 	s.watching.Go(func() { w.run(ctx) })
+	s.watching.Go(func() { s.sweep(ctx) })
 }
 
 // Stop ends what Start began, and waits for it.

@@ -103,6 +103,12 @@ func (b *board) ReadNotifications(_ context.Context, _, _ uuid.UUID, ids []uuid.
 	return nil
 }
 
+func (b *board) ClaimAccountChanges(context.Context, *uuid.UUID, time.Duration, int) ([]org.AccountChange, error) {
+	return nil, nil
+}
+
+func (b *board) ForgetInvites(context.Context, time.Duration) error { return nil }
+
 // screen notes what is told.
 type screen struct {
 	mu   sync.Mutex // Guards the rest.
@@ -134,7 +140,7 @@ func TestNoticesAreToldWhenTheirTimeHasCome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, s := newBoard(), &screen{}
-		service := org.NewService(b, s, slog.New(slog.DiscardHandler))
+		service := org.NewService(b, nil, s, slog.New(slog.DiscardHandler))
 		began := time.Now()
 		before := b.put(began.Add(time.Hour)) // Before the server begins to listen.
 		service.Start()
@@ -182,7 +188,7 @@ func TestNoticesForLaterAreReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, s := newBoard(), &screen{}
-		service := org.NewService(b, s, slog.New(slog.DiscardHandler))
+		service := org.NewService(b, nil, s, slog.New(slog.DiscardHandler))
 		later := b.put(time.Now().Add(time.Hour))
 		b.setDown(true)
 		service.Start()
@@ -201,7 +207,7 @@ func TestNoticesForLaterAreReadAgain(t *testing.T) {
 func TestReadNoticesAreTold(t *testing.T) {
 	t.Parallel()
 	s := &screen{}
-	service := org.NewService(newBoard(), s, slog.New(slog.DiscardHandler))
+	service := org.NewService(newBoard(), nil, s, slog.New(slog.DiscardHandler))
 	user, notice := uuid.New(), uuid.New()
 	if err := service.MarkRead(t.Context(), uuid.New(), user, []uuid.UUID{notice}); err != nil {
 		t.Fatal(err)

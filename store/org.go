@@ -56,14 +56,22 @@ func (db *DB) CountUsers(ctx context.Context) (int, error) {
 	return n, translate(err)
 }
 
+// visibleNotifications are the published notices n for the organization $1 and its user $2.
+const visibleNotifications = `
+		(n.organization_id IS NULL OR n.organization_id = $1) AND n.published_at <= now()
+		AND (n.audience = 'all'
+		     OR EXISTS (SELECT FROM users u
+		                WHERE u.id = $2 AND u.organization_id = $1
+		                  AND u.role IN ('organization-admin', 'organization-super-admin')))`
+
 // ListNotifications implements org.Store.
 func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]org.Notification, error) {
 	list, err := queryRows[org.Notification](ctx, db.pool, `
-		SELECT n.id, n.organization_id, n.title, n.body, n.url, n.level, n.published_at,
+		SELECT n.id, n.organization_id, n.title, n.body, n.url, n.level, n.audience, n.published_at,
 		       EXISTS (SELECT FROM notification_reads r
 		               WHERE r.notification_id = n.id AND r.user_id = $2 AND r.organization_id = $1) AS read
 		FROM notifications n
-		WHERE (n.organization_id IS NULL OR n.organization_id = $1) AND n.published_at <= now()
+		WHERE `+visibleNotifications+`
 		ORDER BY n.published_at DESC, n.id DESC
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
@@ -77,7 +85,7 @@ func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid
 		INSERT INTO notification_reads (organization_id, user_id, notification_id)
 		SELECT $1, $2, n.id
 		FROM notifications n
-		WHERE n.id = ANY ($3) AND (n.organization_id IS NULL OR n.organization_id = $1) AND n.published_at <= now()
+		WHERE n.id = ANY ($3) AND `+visibleNotifications+`
 		ORDER BY n.id
 		ON CONFLICT (user_id, notification_id) DO NOTHING`,
 		organizationID, userID, orEmpty(ids))
@@ -87,14 +95,14 @@ func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid
 // PublishNotification implements org.Store. Without a time it is published now. An organization that does not exist
 // gives fault.NotFound.
 func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error {
-	var at any = n.PublishedAt
-	if n.PublishedAt.IsZero() {
-		at = nil
-	}
-	_, err := db.pool.Exec(ctx, `
-		INSERT INTO notifications (id, organization_id, title, body, url, level, published_at)
-		VALUES ($1, $2, $3, $4, $5, $6, coalesce($7, now()))`,
-		n.ID, n.OrganizationID, n.Title, n.Body, n.URL, n.Level, at)
+	return insertNotification(ctx, db.pool, n)
+}
+
+func insertNotification(ctx context.Context, e executor, n org.Notification) error {
+	_, err := e.Exec(ctx, `
+		INSERT INTO notifications (id, organization_id, title, body, url, level, audience, published_at)
+		VALUES ($1, $2, $3, $4, $5, $6, coalesce(nullif($7, ''), 'all'), coalesce($8, now()))`,
+		n.ID, n.OrganizationID, n.Title, n.Body, n.URL, n.Level, n.Audience, orNull(n.PublishedAt))
 	switch {
 	case hasCode(err, codeForeignKey):
 		return fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
@@ -109,7 +117,7 @@ func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error
 // FindNotification implements org.Store.
 func (db *DB) FindNotification(ctx context.Context, id uuid.UUID) (org.Notification, error) {
 	n, err := queryRow[org.Notification](ctx, db.pool, `
-		SELECT n.id, n.organization_id, n.title, n.body, n.url, n.level, n.published_at, false AS read
+		SELECT n.id, n.organization_id, n.title, n.body, n.url, n.level, n.audience, n.published_at, false AS read
 		FROM notifications n
 		WHERE n.id = $1`, id)
 	return n, translate(err)

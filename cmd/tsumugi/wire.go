@@ -67,7 +67,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}
 	people := identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log)
 	events := api.NewLiveEvents(s.feed)
-	s.notices = org.NewService(db, events, log.With("part", "org"))
+	s.notices = org.NewService(db, nil, events, log.With("part", "org"))
 	s.live = api.NewLive(s.feed, people, log.With("part", "live"), api.LiveConfig{PublicURL: c.publicURL(address)})
 	s.telemetry.WatchLive(s.live.Open)
 	skills := skill.NewService(db, skill.Config{})

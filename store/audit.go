@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// audit adds an entry to the audit log, in the transaction of what it tells of.
+func audit(ctx context.Context, e executor, event org.Event) error {
+	var address *netip.Addr
+	if event.By.Address.IsValid() {
+		plain := event.By.Address.Unmap().WithZone("")
+		address = &plain
+	}
+	_, err := e.Exec(ctx, `
+		INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
+		                          target_id, target_label, details, address, request_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		newID(), event.OrganizationID, event.By.Kind, event.By.ID, storable(event.By.Name), storable(event.By.Email),
+		event.Action, event.TargetKind, event.TargetID, storable(event.TargetLabel), orEmpty(event.Details), address,
+		storable(event.By.RequestID))
+	return err
+}
+
+// RecordEvent adds an entry to the audit log that tells of something outside the database.
+func (db *DB) RecordEvent(ctx context.Context, event org.Event) error {
+	return translate(audit(ctx, db.pool, event))
+}
+
+// memberEvent returns an entry about a member.
+func memberEvent(by org.Doer, action org.Action, m org.Member, details ...org.Change) org.Event {
+	return org.Event{
+		OrganizationID: &m.OrganizationID, By: by, Action: action, TargetKind: org.TargetUser, TargetID: m.ID.String(),
+		TargetLabel: m.Email, Details: details,
+	}
+}
+
+// eventRow is an entry of the audit log as it is read, with how many there are.
+type eventRow struct {
+	ID             uuid.UUID
+	OrganizationID *uuid.UUID
+	At             time.Time
+	ActorKind      org.ActorKind
+	ActorID        *uuid.UUID
+	ActorName      string
+	ActorEmail     string
+	Action         org.Action
+	TargetKind     string
+	TargetID       string
+	TargetLabel    string
+	Details        []org.Change
+	Address        *netip.Addr
+	RequestID      string
+}
+
+func (r eventRow) event() org.Event {
+	e := org.Event{
+		ID: r.ID, At: r.At, OrganizationID: r.OrganizationID, Action: r.Action, TargetKind: r.TargetKind, TargetID: r.TargetID,
+		TargetLabel: r.TargetLabel, Details: r.Details,
+		By: org.Doer{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID},
+	}
+	if r.Address != nil {
+		e.By.Address = *r.Address
+	}
+	return e
+}
+
+// whereEvents chooses entries. Its parameters are the organization, the action, what is searched for, and two times; NULL
+// or ” chooses all.
+const whereEvents = `
+	WHERE ($1::uuid IS NULL OR organization_id = $1) AND ($2 = '' OR action = $2)
+	  AND ($3 = '' OR position($3 IN lower(normalize(actor_name || ' ' || actor_email || ' ' || target_label, NFKC))) > 0)
+	  AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
+
+// ListEvents implements org.Store.
+func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, int, error) {
+	args := []any{q.OrganizationID, q.Action, searched(q.Search), orNull(q.From), orNull(q.To)}
+	var rows []eventRow
+	var total int
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT count(*) FROM audit_events`+whereEvents, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(`
+		SELECT id, organization_id, at, actor_kind, actor_id, actor_name, actor_email, action, target_kind, target_id,
+		       target_label, details, address, request_id
+		FROM audit_events`+whereEvents+`
+		ORDER BY at DESC, id DESC
+		OFFSET $6 LIMIT $7`, append(args, q.Offset, q.Limit)...).Query(collect(&rows))
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, 0, translate(err)
+	}
+	events := make([]org.Event, len(rows))
+	for i, r := range rows {
+		events[i] = r.event()
+	}
+	return events, total, nil
+}
+
+// collect has the rows of a query in a batch read into a slice, by column name.
+func collect[T any](into *[]T) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+		return err
+	}
+}
+
+// orNull makes the zero time NULL.
+func orNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,299 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// japanToday is the day in Japan, by the database's clock.
+const japanToday = `(now() AT TIME ZONE 'Asia/Tokyo')::date`
+
+// thisMonth is the first day of Japan's month.
+const thisMonth = `date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date`
+
+// lockOrganization keeps others from changing an organization's members and contract until the transaction ends. Whoever
+// only refers to it, as every new row of its members does, does not wait.
+func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
+	var one int
+	err := tx.QueryRow(ctx, `SELECT 1 FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id).Scan(&one)
+	if isNoRows(err) {
+		return org.ErrNoOrganization
+	}
+	return err
+}
+
+// freeSeats returns how many more active members an organization may have. It must be locked.
+func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (free int, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT c.seats - (SELECT count(*) FROM users u WHERE u.organization_id = $1 AND u.state = 'active')
+		FROM contracts c
+		WHERE c.organization_id = $1`, organizationID).Scan(&free)
+	return free, err
+}
+
+// takeSeat refuses with org.ErrNoSeat where an organization has no seat for another active member. It locks the
+// organization, so that the seat stays free until the transaction ends.
+func takeSeat(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) error {
+	if err := lockOrganization(ctx, tx, organizationID); err != nil {
+		return err
+	}
+	free, err := freeSeats(ctx, tx, organizationID)
+	if err == nil && free <= 0 {
+		err = org.ErrNoSeat
+	}
+	return err
+}
+
+// contractRow is a contract with what is used of it.
+type contractRow struct {
+	Plan       string
+	Status     org.ContractStatus
+	Seats      int
+	Tokens     int64
+	StartsOn   time.Time
+	EndsOn     *time.Time
+	SeatsUsed  int
+	TokensUsed int64
+	ResetsOn   time.Time
+}
+
+func (r contractRow) contract() org.Contract {
+	return org.Contract{Plan: r.Plan, Status: r.Status, Seats: r.Seats, Tokens: r.Tokens, StartsOn: r.StartsOn, EndsOn: r.EndsOn}
+}
+
+// selectContract begins every query for contracts.
+const selectContract = `
+	SELECT c.plan, c.status, c.seats, c.tokens, c.starts_on, c.ends_on,
+	       (SELECT count(*) FROM users u WHERE u.organization_id = c.organization_id AND u.state = 'active') AS seats_used,
+	       (SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
+	        WHERE d.organization_id = c.organization_id AND d.date >= ` + thisMonth + `) AS tokens_used,
+	       (` + thisMonth + ` + interval '1 month')::date AS resets_on
+	FROM contracts c`
+
+// dayRow is what an organization used on a day.
+type dayRow struct {
+	Date         time.Time
+	Messages     int64
+	InputTokens  int64
+	OutputTokens int64
+}
+
+// ContractView implements org.Store.
+func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.ContractView, error) {
+	var contracts []contractRow
+	var days []dayRow
+	batch := &pgx.Batch{}
+	batch.Queue(selectContract+` WHERE c.organization_id = $1`, organizationID).Query(collect(&contracts))
+	batch.Queue(`
+		SELECT t.date::date AS date, coalesce(sum(d.messages), 0)::bigint AS messages,
+		       coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
+		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens
+		FROM generate_series(`+japanToday+` - ($2::int - 1), `+japanToday+`, interval '1 day') AS t (date)
+		LEFT JOIN usage_daily d ON d.organization_id = $1 AND d.date = t.date::date
+		GROUP BY t.date
+		ORDER BY t.date`, organizationID, org.UsageDays).Query(collect(&days))
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return org.ContractView{}, translate(err)
+	}
+	if len(contracts) == 0 {
+		return org.ContractView{}, org.ErrNoOrganization
+	}
+	c := contracts[0]
+	view := org.ContractView{
+		Contract: c.contract(), SeatsUsed: c.SeatsUsed, TokensUsed: c.TokensUsed, ResetsOn: c.ResetsOn,
+		Usage: make([]org.DayUsage, len(days)),
+	}
+	for i, d := range days {
+		view.Usage[i] = org.DayUsage{Date: d.Date, Usage: org.Usage{
+			Messages: d.Messages, InputTokens: d.InputTokens, OutputTokens: d.OutputTokens,
+		}}
+	}
+	return view, nil
+}
+
+// memberUsageRow is what a member used, or all removed ones together.
+type memberUsageRow struct {
+	UserID       *uuid.UUID
+	Name         string
+	Email        string
+	Messages     int64
+	InputTokens  int64
+	OutputTokens int64
+	Total        int
+}
+
+// UsageByMember implements org.Store.
+func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.MemberUsage, int, error) {
+	rows, err := queryRows[memberUsageRow](ctx, db.pool, `
+		WITH used AS (
+		    SELECT u.id AS user_id, coalesce(u.name, '') AS name, coalesce(u.email, '') AS email,
+		           sum(d.messages)::bigint AS messages, sum(d.input_tokens)::bigint AS input_tokens,
+		           sum(d.output_tokens)::bigint AS output_tokens
+		    FROM usage_daily d
+		    LEFT JOIN users u ON u.id = d.user_id AND u.organization_id = d.organization_id
+		    WHERE d.organization_id = $1 AND d.date > `+japanToday+` - $2::int
+		    GROUP BY u.id
+		)
+		SELECT used.*, (SELECT count(*) FROM used) AS total
+		FROM used
+		ORDER BY input_tokens + output_tokens DESC, messages DESC, user_id
+		OFFSET $3 LIMIT $4`, organizationID, org.UsageDays, offset, limit)
+	if err != nil {
+		return nil, 0, translate(err)
+	}
+	list, total := make([]org.MemberUsage, len(rows)), 0
+	for i, r := range rows {
+		total = r.Total
+		list[i] = org.MemberUsage{UserID: r.UserID, Name: r.Name, Email: r.Email, Usage: org.Usage{
+			Messages: r.Messages, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+		}}
+	}
+	return list, total, nil
+}
+
+// OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. What the edit leaves out is
+// as every new contract has it. Errors: those of CreateOrganization and SetContract.
+func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org.ContractEdit, by org.Doer) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := insertOrganization(ctx, tx, o); err != nil {
+			return err
+		}
+		contract, _, err := editContract(ctx, tx, o.ID, edit)
+		if err != nil {
+			return err
+		}
+		details := []org.Change{{Field: "name", After: o.Name}, {Field: "auth_type", After: o.AuthType}}
+		for _, domain := range o.MailDomains {
+			details = append(details, org.Change{Field: "mail_domain", After: domain})
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &o.ID, By: by, Action: org.ActionOrganization, TargetKind: org.TargetOrganization,
+			TargetID: o.ID.String(), TargetLabel: o.Name, Details: append(details, contractChanges(org.Contract{}, contract)...),
+		})
+	})
+}
+
+// SetContract changes an organization's contract on behalf of an operator, logs it, and returns it. Errors: org.ErrNoOrganization,
+// and fault.Invalid for what no contract has.
+func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit org.ContractEdit, by org.Doer) (org.Contract, error) {
+	var after org.Contract
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, organizationID); err != nil {
+			return err
+		}
+		var before org.Contract
+		var err error
+		if after, before, err = editContract(ctx, tx, organizationID, edit); err != nil {
+			return err
+		}
+		changes := contractChanges(before, after)
+		if len(changes) == 0 {
+			return nil
+		}
+		var name string
+		if err := tx.QueryRow(ctx, `SELECT name FROM organizations WHERE id = $1`, organizationID).Scan(&name); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &organizationID, By: by, Action: org.ActionContract, TargetKind: org.TargetContract,
+			TargetID: organizationID.String(), TargetLabel: name, Details: changes,
+		})
+	})
+	return after, err
+}
+
+func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e org.ContractEdit) (after, before org.Contract, err error) {
+	const query = selectContract + ` WHERE c.organization_id = $1`
+	row, err := queryRow[contractRow](ctx, tx, query, organizationID)
+	if err != nil {
+		return after, before, err
+	}
+	before = row.contract()
+	_, err = tx.Exec(ctx, `
+		UPDATE contracts
+		SET plan = coalesce($2, plan), status = coalesce($3, status), seats = coalesce($4, seats),
+		    tokens = coalesce($5, tokens), starts_on = coalesce($6, starts_on),
+		    ends_on = CASE WHEN $8 THEN NULL ELSE coalesce($7, ends_on) END, updated_at = now()
+		WHERE organization_id = $1`,
+		organizationID, e.Plan, e.Status, e.Seats, e.Tokens, e.StartsOn, e.EndsOn, e.Open)
+	if hasCode(err, codeCheck) {
+		return after, before, fault.Wrap(err, fault.Invalid, "契約の内容が正しくありません。")
+	}
+	if err != nil {
+		return after, before, err
+	}
+	row, err = queryRow[contractRow](ctx, tx, query, organizationID)
+	return row.contract(), before, err
+}
+
+// contractChanges tells two contracts apart.
+func contractChanges(before, after org.Contract) (changes []org.Change) {
+	note := func(field, before, after string) {
+		if before != after {
+			changes = append(changes, org.Change{Field: field, Before: before, After: after})
+		}
+	}
+	number := func(n int64) string {
+		if n == 0 && before.Plan == "" {
+			return "" // There was no contract.
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	day := func(t *time.Time) string {
+		if t == nil || t.IsZero() {
+			return ""
+		}
+		return t.Format(time.DateOnly)
+	}
+	note("plan", before.Plan, after.Plan)
+	note("status", string(before.Status), string(after.Status))
+	note("seats", number(int64(before.Seats)), strconv.Itoa(after.Seats))
+	note("tokens", number(before.Tokens), strconv.FormatInt(after.Tokens, 10))
+	note("starts_on", day(&before.StartsOn), day(&after.StartsOn))
+	note("ends_on", day(before.EndsOn), day(after.EndsOn))
+	return changes
+}
+
+// OrganizationSummary is an organization as operators list it.
+type OrganizationSummary struct {
+	org.Organization
+	org.Contract
+	SeatsUsed  int
+	TokensUsed int64 // This month.
+}
+
+// ListOrganizations returns all organizations, by name.
+func (db *DB) ListOrganizations(ctx context.Context) ([]OrganizationSummary, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT o.id, o.name, o.auth_type, o.mail_domains, c.*
+		FROM organizations o
+		CROSS JOIN LATERAL (`+selectContract+` WHERE c.organization_id = o.id) c
+		ORDER BY o.name, o.id`)
+	if err != nil {
+		return nil, translate(err)
+	}
+	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s OrganizationSummary, err error) {
+		c := &s.Contract
+		var resets time.Time
+		err = r.Scan(&s.ID, &s.Name, &s.AuthType, &s.MailDomains, &c.Plan, &c.Status, &c.Seats, &c.Tokens, &c.StartsOn, &c.EndsOn,
+			&s.SeatsUsed, &s.TokensUsed, &resets)
+		return s, err
+	})
+	return list, translate(err)
+}
+
+// FindOrganization returns an organization, or org.ErrNoOrganization.
+func (db *DB) FindOrganization(ctx context.Context, id uuid.UUID) (org.Organization, error) {
+	o, err := queryRow[org.Organization](ctx, db.pool, `SELECT id, name, auth_type, mail_domains FROM organizations WHERE id = $1`, id)
+	if isNoRows(err) {
+		return o, org.ErrNoOrganization
+	}
+	return o, translate(err)
+}

@@ -1,0 +1,293 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// BeginInvite implements org.Store.
+func (db *DB) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, error) {
+	var begun org.Begun
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		begun = org.Begun{}
+		if err := lockOrganization(ctx, tx, call.OrganizationID); err != nil {
+			return err
+		}
+		if err := checkInviter(ctx, tx, call); err != nil {
+			return err
+		}
+		earlier, err := claimInvite(ctx, tx, call)
+		switch {
+		case err != nil:
+			return err
+		case earlier != nil && !bytes.Equal(earlier.RequestHash, call.RequestHash[:]):
+			return org.ErrRequestConflict
+		case earlier != nil && earlier.Results != nil:
+			begun.Invitations, err = answered(ctx, tx, call, earlier.Results)
+			return err
+		case earlier != nil && earlier.Busy:
+			begun.Busy = true
+			return nil
+		}
+		if begun.Invitations, err = reserve(ctx, tx, call); err != nil {
+			return err
+		}
+		begun.Leftovers, err = leftovers(ctx, tx, call)
+		return err
+	})
+	return begun, err
+}
+
+// checkInviter asks whether whoever invites may, as they are now.
+func checkInviter(ctx context.Context, tx pgx.Tx, call org.Inviting) error {
+	var actor *org.Member
+	if call.By.ID != nil {
+		var err error
+		if actor, err = findActor(ctx, tx, call.OrganizationID, *call.By.ID); err != nil {
+			return err
+		}
+	}
+	return call.Check(actor)
+}
+
+// inviteRow is a call that invites, as it was begun before.
+type inviteRow struct {
+	RequestHash []byte
+	Results     []org.Invitation // Nil: there are none yet.
+	Busy        bool
+}
+
+// claimInvite makes a call this caller's, unless somebody is at it or it is over, and returns what it was before. It is nil
+// for a new one. The organization is locked: nobody else claims meanwhile.
+func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow, error) {
+	tag, err := tx.Exec(ctx, `
+		INSERT INTO invite_requests (organization_id, request_id, request_hash, claimed_until)
+		VALUES ($1, $2, $3, now() + $4::interval)
+		ON CONFLICT DO NOTHING`, call.OrganizationID, call.RequestID, call.RequestHash[:], call.Claim)
+	if err != nil || tag.RowsAffected() > 0 {
+		return nil, err
+	}
+	row, err := queryRow[inviteRow](ctx, tx, `
+		SELECT request_hash, results, claimed_until > now() AS busy FROM invite_requests
+		WHERE organization_id = $1 AND request_id = $2`, call.OrganizationID, call.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE invite_requests
+		SET claimed_until = now() + $3::interval
+		WHERE organization_id = $1 AND request_id = $2 AND claimed_until <= now()`,
+		call.OrganizationID, call.RequestID, call.Claim)
+	return &row, err
+}
+
+// answered returns what a call was answered, with those who are members by it.
+func answered(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.Invitation) ([]org.Invitation, error) {
+	members, err := queryRows[org.Member](ctx, tx, selectMember+`
+		WHERE u.organization_id = $1 AND u.invite_request_id = $2`, call.OrganizationID, call.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range results {
+		for j := range members {
+			if results[i].Result == org.Invited && members[j].Email == results[i].Email {
+				results[i].Member = &members[j]
+			}
+		}
+	}
+	return results, nil
+}
+
+// knownRow is a member who has one of the invited addresses.
+type knownRow struct {
+	org.Member
+	Mine    bool // Invited by this very call.
+	Pending bool // And not at the identity provider yet.
+}
+
+// reserve gives each invitee a row and a seat, or a result.
+func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitation, error) {
+	known, err := knownMembers(ctx, tx, call)
+	if err != nil {
+		return nil, err
+	}
+	free, err := freeSeats(ctx, tx, call.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	var organization identity.AuthType
+	err = tx.QueryRow(ctx, `SELECT auth_type FROM organizations WHERE id = $1`, call.OrganizationID).Scan(&organization)
+	if err != nil {
+		return nil, err
+	}
+	invitations := make([]org.Invitation, len(call.Invitees))
+	for i, invitee := range call.Invitees {
+		invitation := org.Invitation{Email: invitee.Email}
+		row, found := known[invitee.Email]
+		switch {
+		case found && row.OrganizationID != call.OrganizationID:
+			invitation.Result = org.InviteUnavailable
+		case found && row.Mine && row.Pending:
+			invitation.Member = &row.Member // An earlier try of this call ended halfway.
+		case found && row.Mine:
+			invitation.Result, invitation.Member = org.Invited, &row.Member
+		case found:
+			invitation.Result = org.AlreadyMember
+		case free <= 0:
+			invitation.Result = org.NoSeat
+		default:
+			if invitation.Member, err = addInvited(ctx, tx, call, invitee, organization); err != nil {
+				return nil, err
+			}
+			if free--; invitation.Member == nil {
+				free++
+				invitation.Result = org.InviteUnavailable // Another organization was faster.
+			}
+		}
+		invitations[i] = invitation
+	}
+	return invitations, nil
+}
+
+// knownMembers returns who has one of the invited addresses, and takes over what an earlier try of the call has left.
+func knownMembers(ctx context.Context, tx pgx.Tx, call org.Inviting) (map[string]knownRow, error) {
+	rows, err := queryRows[knownRow](ctx, tx, `
+		SELECT m.*, m.subject = '' AS pending,
+		       EXISTS (SELECT FROM users i
+		               WHERE i.id = m.id AND i.organization_id = $2 AND i.invite_request_id = $3) AS mine
+		FROM (`+selectMember+` WHERE u.email = ANY ($1)) m`, addresses(call), call.OrganizationID, call.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]knownRow, len(rows))
+	for _, row := range rows {
+		known[row.Email] = row
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE account_changes a
+		SET due_at = now() + $3::interval
+		FROM users u
+		WHERE u.id = a.user_id AND a.invite AND u.organization_id = $1 AND u.invite_request_id = $2`,
+		call.OrganizationID, call.RequestID, call.Claim)
+	return known, err
+}
+
+func addresses(call org.Inviting) []string {
+	list := make([]string, len(call.Invitees))
+	for i, invitee := range call.Invitees {
+		list[i] = invitee.Email
+	}
+	return list
+}
+
+// addInvited adds a member whom the identity provider does not know yet. It returns nil if somebody has the address.
+func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee, organization identity.AuthType) (*org.Member, error) {
+	id := newID()
+	m := org.Member{
+		ID: id, OrganizationID: call.OrganizationID, Email: i.Email, Name: i.Name, Role: i.Role, State: identity.StateActive,
+		AuthType: org.AuthTypeOf(organization, i.Role),
+	}
+	err := tx.QueryRow(ctx, `
+		INSERT INTO users (id, organization_id, subject, email, name, role, auth_type, invited_at, invite_request_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, now(), $8)
+		ON CONFLICT (email) DO NOTHING
+		RETURNING invited_at`,
+		id, call.OrganizationID, noSubject+id.String(), i.Email, i.Name, i.Role, m.AuthType, call.RequestID).Scan(&m.InvitedAt)
+	if isNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO account_changes (user_id, organization_id, subject, email, invite, due_at)
+		VALUES ($1, $2, '', $3, true, now() + $4::interval)`, id, call.OrganizationID, i.Email, call.Claim)
+	if err != nil {
+		return nil, err
+	}
+	return &m, audit(ctx, tx, memberEvent(call.By, call.Action, m,
+		org.Change{Field: "name", After: m.Name}, org.Change{Field: "role", After: string(m.Role)}))
+}
+
+// leftovers returns removed members with one of the invited addresses whose accounts are still to be removed.
+func leftovers(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]uuid.UUID, error) {
+	rows, err := tx.Query(ctx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`, addresses(call))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+// FinishInvite implements org.Store.
+func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string) error {
+	gone := false
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE users SET subject = $2 WHERE id = $1`, userID, subject)
+		if hasCode(err, codeUnique) {
+			return fault.Wrap(err, fault.Conflict, "このアカウントは別のメンバーのものです。")
+		}
+		if err != nil {
+			return err
+		}
+		gone = tag.RowsAffected() == 0
+		_, err = tx.Exec(ctx, `
+			UPDATE account_changes
+			SET subject = $2, invite = false, attempts = 0, due_at = now()
+			WHERE user_id = $1`, userID, subject)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1 AND NOT (name OR state OR remove)`, userID)
+		return err
+	})
+	if err == nil && gone {
+		err = org.ErrNoMember
+	}
+	return err
+}
+
+// AbandonInvite implements org.Store.
+func (db *DB) AbandonInvite(ctx context.Context, m org.Member, by org.Doer) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1`, m.ID); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `DELETE FROM users WHERE id = $1 AND starts_with(subject, '`+noSubject+`')`, m.ID)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		return audit(ctx, tx, memberEvent(by, org.ActionInvite, m, org.Change{Field: "result", After: string(org.InviteFailed)}))
+	})
+}
+
+// EndInvite implements org.Store.
+func (db *DB) EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []org.Invitation) error {
+	_, err := db.pool.Exec(ctx, `
+		UPDATE invite_requests SET results = $3 WHERE organization_id = $1 AND request_id = $2`,
+		organizationID, requestID, results)
+	return translate(err)
+}
+
+// ForgetInvites implements org.Store.
+func (db *DB) ForgetInvites(ctx context.Context, age time.Duration) error {
+	_, err := db.pool.Exec(ctx, `DELETE FROM invite_requests WHERE created_at < now() - $1::interval`, age)
+	return translate(err)
+}
+
+// MarkInvited implements org.Store.
+func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `UPDATE users SET invited_at = now() WHERE id = $1`, m.ID); err != nil {
+			return err
+		}
+		return audit(ctx, tx, memberEvent(by, org.ActionResend, m))
+	})
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// A member whom the identity provider does not know yet has a subject that none of its people has.
+const noSubject = "invite:"
+
+// selectMember begins every query for members.
+const selectMember = `
+	SELECT u.id, u.organization_id, CASE WHEN starts_with(u.subject, '` + noSubject + `') THEN '' ELSE u.subject END AS subject,
+	       u.email, u.name, u.role, u.state, u.auth_type, u.invited_at, u.last_signed_in_at
+	FROM users u`
+
+// whereMembers chooses members. Its parameters are the organization, what is searched for, the role and the state; ”
+// chooses all.
+const whereMembers = `
+	WHERE u.organization_id = $1
+	  AND ($2 = '' OR position($2 IN lower(normalize(u.name, NFKC))) > 0 OR position($2 IN u.email) > 0)
+	  AND ($3 = '' OR u.role = $3)
+	  AND ($4 = '' OR $4 = CASE WHEN u.state = 'inactive' THEN 'inactive'
+	                            WHEN u.invited_at IS NOT NULL AND u.last_signed_in_at IS NULL THEN 'invited'
+	                            ELSE 'active' END)`
+
+// ListMembers implements org.Store.
+func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery) ([]org.Member, int, error) {
+	args := []any{organizationID, searched(q.Search), q.Role, q.State}
+	var members []org.Member
+	var total int
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT count(*) FROM users u`+whereMembers, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(selectMember+whereMembers+`
+		ORDER BY u.name, u.id
+		OFFSET $5 LIMIT $6`, append(args, q.Offset, q.Limit)...).Query(collect(&members))
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, 0, translate(err)
+	}
+	return members, total, nil
+}
+
+// FindMember implements org.Store.
+func (db *DB) FindMember(ctx context.Context, organizationID, userID uuid.UUID) (org.Member, error) {
+	m, err := findMember(ctx, db.pool, `WHERE u.id = $1 AND u.organization_id = $2`, userID, organizationID)
+	return m, translate(err)
+}
+
+// FindMemberByEmail implements org.Store.
+func (db *DB) FindMemberByEmail(ctx context.Context, email string) (org.Member, error) {
+	m, err := findMember(ctx, db.pool, `WHERE u.email = $1`, email)
+	return m, translate(err)
+}
+
+func findMember(ctx context.Context, q querier, where string, args ...any) (org.Member, error) {
+	m, err := queryRow[org.Member](ctx, q, selectMember+" "+where, args...)
+	if isNoRows(err) {
+		return m, org.ErrNoMember
+	}
+	return m, err
+}
+
+// ChangeMember implements org.Store.
+func (db *DB) ChangeMember(
+	ctx context.Context, organizationID, userID uuid.UUID, by org.Doer, decide func(org.Roster) (org.MemberChange, error),
+) (org.Member, error) {
+	var member org.Member
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		roster, err := lockRoster(ctx, tx, organizationID, userID, by.ID)
+		if err != nil {
+			return err
+		}
+		member = roster.Member
+		change, err := decide(roster)
+		if err != nil || len(change.Details) == 0 {
+			return err
+		}
+		if change.Remove {
+			_, err = tx.Exec(ctx, `DELETE FROM users WHERE id = $1`, userID)
+		} else {
+			_, err = tx.Exec(ctx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
+				userID, change.Name, change.Role, change.State)
+		}
+		if err != nil {
+			return err
+		}
+		if err := noteChange(ctx, tx, member, change); err != nil {
+			return err
+		}
+		if err := audit(ctx, tx, memberEvent(by, change.Action, member, change.Details...)); err != nil {
+			return err
+		}
+		if !change.Remove {
+			member.Name, member.Role, member.State = change.Name, change.Role, change.State
+		}
+		return nil
+	})
+	return member, err
+}
+
+// lockRoster locks an organization and reads what the rules look at. The statements come after the lock: they see what was
+// committed before it was given.
+func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID) (r org.Roster, err error) {
+	if err := lockOrganization(ctx, tx, organizationID); err != nil {
+		return r, err
+	}
+	if r.Member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2 FOR UPDATE`, userID, organizationID); err != nil {
+		return r, err
+	}
+	if actorID != nil {
+		if r.Actor, err = findActor(ctx, tx, organizationID, *actorID); err != nil {
+			return r, err
+		}
+	}
+	if r.FreeSeats, err = freeSeats(ctx, tx, organizationID); err != nil {
+		return r, err
+	}
+	err = tx.QueryRow(ctx, `
+		SELECT count(*) FROM users
+		WHERE organization_id = $1 AND role = $2 AND state = $3`,
+		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive).Scan(&r.ActiveSupers)
+	return r, err
+}
+
+// findActor returns who does something, as they are now. It is nil for somebody who is no member any more.
+func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*org.Member, error) {
+	actor, err := findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2`, id, organizationID)
+	switch {
+	case errors.Is(err, org.ErrNoMember):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &actor, nil
+}
+
+// noteChange leaves what the identity provider has to be told of a change.
+func noteChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange) error {
+	name, state := !c.Remove && c.Name != m.Name, !c.Remove && c.State != m.State
+	if !name && !state && !c.Remove {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, name, state, remove, due_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, now())
+		ON CONFLICT (user_id) DO UPDATE
+		SET name = a.name OR excluded.name, state = a.state OR excluded.state, remove = a.remove OR excluded.remove,
+		    version = a.version + 1`,
+		m.ID, m.OrganizationID, m.Subject, m.Email, name, state, c.Remove)
+	return err
+}
+
+// searched returns what a person types as it is looked for: case and width do not matter.
+func searched(text string) string { return strings.ToLower(norm.NFKC.String(strings.TrimSpace(text))) }
+
+// changeRow is an account change as it is claimed.
+type changeRow struct {
+	UserID   uuid.UUID
+	Subject  string
+	Invite   bool
+	Name     bool
+	State    bool
+	Remove   bool
+	Version  int64
+	Attempts int
+	Reused   bool
+}
+
+// ClaimAccountChanges implements org.Store.
+func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]org.AccountChange, error) {
+	var changes []org.AccountChange
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		rows, err := queryRows[changeRow](ctx, tx, `
+			WITH due AS (
+			    SELECT user_id FROM account_changes
+			    WHERE due_at <= now() AND ($1::uuid IS NULL OR user_id = $1)
+			    ORDER BY due_at
+			    LIMIT $3
+			    FOR UPDATE SKIP LOCKED
+			)
+			UPDATE account_changes a
+			SET due_at = now() + $2::interval, attempts = a.attempts + 1
+			FROM due
+			WHERE a.user_id = due.user_id
+			RETURNING a.user_id, a.subject, a.invite, a.name, a.state, a.remove, a.version, a.attempts,
+			          EXISTS (SELECT FROM users u WHERE u.subject = a.subject AND u.id <> a.user_id) AS reused`,
+			userID, claim, limit)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		changes, err = withMembers(ctx, tx, rows)
+		return err
+	})
+	return changes, err
+}
+
+// withMembers adds to changes how the members are now.
+func withMembers(ctx context.Context, tx pgx.Tx, rows []changeRow) ([]org.AccountChange, error) {
+	ids := make([]uuid.UUID, len(rows))
+	for i, r := range rows {
+		ids[i] = r.UserID
+	}
+	members, err := queryRows[org.Member](ctx, tx, selectMember+` WHERE u.id = ANY ($1)`, ids)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[uuid.UUID]*org.Member, len(members))
+	for i := range members {
+		byID[members[i].ID] = &members[i]
+	}
+	changes := make([]org.AccountChange, len(rows))
+	for i, r := range rows {
+		changes[i] = org.AccountChange{
+			UserID: r.UserID, Subject: r.Subject, Invite: r.Invite, Name: r.Name, State: r.State, Remove: r.Remove,
+			Version: r.Version, Attempts: r.Attempts, Member: byID[r.UserID], Reused: r.Reused,
+		}
+	}
+	return changes, nil
+}
+
+// FinishAccountChange implements org.Store.
+func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) error {
+	return db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`DELETE FROM account_changes WHERE user_id = $1 AND version = $2`, c.UserID, c.Version)
+		batch.Queue(`UPDATE account_changes SET due_at = now(), attempts = 0 WHERE user_id = $1`, c.UserID)
+	})
+}
+
+// PutOffAccountChange implements org.Store.
+func (db *DB) PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error {
+	_, err := db.pool.Exec(ctx, `UPDATE account_changes SET due_at = now() + $2::interval WHERE user_id = $1`, userID, pause)
+	return translate(err)
+}
