@@ -88,9 +88,11 @@ func newQuestions(b *testing.B) *questions {
 	if err := errors.Join(q.db.CreateOrganization(ctx, o), q.db.CreateUser(ctx, u)); err != nil {
 		b.Fatal(err)
 	}
-	people := identity.NewService(q.db, identity.NewPoolVerifier("issuer", "client", func(context.Context) jwt.Keyfunc {
-		return func(*jwt.Token) (any, error) { return &key.PublicKey, nil }
-	}, time.Now), log)
+	people := identity.NewService(q.db, identity.NewPoolVerifier(time.Now, identity.Issuer{
+		URL: "issuer", ClientID: "client", AuthType: identity.AuthCognito, Key: func(context.Context) jwt.Keyfunc {
+			return func(*jwt.Token) (any, error) { return &key.PublicKey, nil }
+		},
+	}), log)
 	q.token, err = jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
 		"sub": "alice", "iss": "issuer", "aud": "client", "token_use": "id", "exp": time.Now().Add(time.Hour).Unix(),
 		"email": u.Email, "name": u.Name, "cognito:username": uuid.NewString(), "event_id": uuid.NewString(),

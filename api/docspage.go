@@ -41,6 +41,7 @@ type (
 		Public                                 bool
 		Parameters                             []docItem
 		Body                                   *docType
+		BodyMedia                              string
 		Responses                              []docResponse
 	}
 	docGroup struct {
@@ -97,8 +98,10 @@ func docOperations(doc *openapi3.T, tag string) []docOperation {
 				Public: op.Security != nil, Parameters: docParameters(append(slices.Clone(item.Parameters), op.Parameters...)),
 			}
 			if op.RequestBody != nil {
-				t := typeOf(op.RequestBody.Value.Content.Get("application/json").Schema)
-				d.Body = &t
+				for media, content := range op.RequestBody.Value.Content { // One of one kind.
+					t := typeOf(content.Schema)
+					d.Body, d.BodyMedia = &t, media
+				}
 			}
 			d.Responses = docResponses(op.Responses)
 			out = append(out, d)

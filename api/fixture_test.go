@@ -56,7 +56,7 @@ func (verifier) VerifyIDToken(_ context.Context, token string) (identity.Claims,
 	if short {
 		lifetime = 100 * time.Millisecond
 	}
-	return identity.Claims{Subject: subject, ExpiresAt: time.Now().Add(lifetime)}, nil
+	return identity.Claims{Subject: subject, AuthType: identity.AuthCognito, ExpiresAt: time.Now().Add(lifetime)}, nil
 }
 
 // fixture is a running server with two members of one organization and a member of another one.

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/api"
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
@@ -23,9 +25,9 @@ import (
 // stalled is a database that does not answer any more.
 type stalled struct{ identity.Store }
 
-func (stalled) UserBySubject(ctx context.Context, _ string) (identity.User, error) {
+func (stalled) UserBySubject(ctx context.Context, _ string, _ uuid.UUID) (identity.Standing, error) {
 	<-ctx.Done()
-	return identity.User{}, fault.Wrap(ctx.Err(), fault.Unavailable, "データベースに接続できません。")
+	return identity.Standing{}, fault.Wrap(ctx.Err(), fault.Unavailable, "データベースに接続できません。")
 }
 
 // stalledServer is a server whose database is stalled.

@@ -85,7 +85,7 @@ func TestEventsReachEveryTabOfTheirPersonInOrder(t *testing.T) {
 			event, frame := tab.next()
 			seen[i] = append(seen[i], frame)
 			renamed = renamed || event.Thread != nil && event.Thread.ID == thread.ID && event.Thread.Title == "新しい名前"
-			ended = ended || event.Message != nil && event.Message.ID == exchange.Answer.ID && event.Message.Status == api.Success &&
+			ended = ended || event.Message != nil && event.Message.ID == exchange.Answer.ID && event.Message.Status == api.JobStatusSuccess &&
 				event.Message.QuestionID == exchange.Question.ID && event.Message.FinishReason == api.Stop
 			deleted = event.Deleted && event.ID == thread.ID
 			if bytes.Contains(frame, []byte("ひみつ")) && event.Message != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
@@ -151,7 +152,7 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	defer cancel()
 	actor, err := s.live.identity.Authenticate(ctx, token)
 	switch {
-	case fault.CodeOf(err) == fault.Unauthenticated:
+	case statuses[fault.CodeOf(err)] == http.StatusUnauthorized:
 		return &closing{codeUnauthenticated, fault.DetailOf(err)}
 	case err != nil:
 		s.live.log.WarnContext(ctx, "looking at a live socket's token failed", "err", err)

@@ -28,17 +28,17 @@ import (
 // members is a store in which everybody is a member, but "nobody", and which does not answer for "stalled".
 type members struct{ identity.Store }
 
-func (members) UserBySubject(ctx context.Context, subject string) (identity.User, error) {
+func (members) UserBySubject(ctx context.Context, subject string, session uuid.UUID) (identity.Standing, error) {
 	switch subject {
 	case "nobody":
-		return identity.User{}, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。")
+		return identity.Standing{}, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。")
 	case "stalled":
-		return stalled{}.UserBySubject(ctx, subject)
+		return stalled{}.UserBySubject(ctx, subject, session)
 	}
-	return identity.User{
+	return identity.Standing{User: identity.User{
 		ID: uuid.NewSHA1(uuid.Nil, []byte(subject)), OrganizationID: uuid.NewSHA1(uuid.Nil, []byte("org")),
 		State: identity.StateActive,
-	}, nil
+	}}, nil
 }
 
 // userTopic is the topic of a member of members.

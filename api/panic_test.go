@@ -20,8 +20,8 @@ import (
 // oneUser is a database that knows one active user, by whatever name.
 type oneUser struct{ identity.Store }
 
-func (oneUser) UserBySubject(context.Context, string) (identity.User, error) {
-	return identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}, nil
+func (oneUser) UserBySubject(context.Context, string, uuid.UUID) (identity.Standing, error) {
+	return identity.Standing{User: identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}}, nil
 }
 
 // TestR16_PanicGivesTheAdmissionBack has no chat service, which every stream panics for.

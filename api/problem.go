@@ -13,12 +13,14 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
 )
 
 // statuses gives each code its HTTP status. A code that does not stand here is internal.
 var statuses = map[fault.Code]int{
 	fault.Invalid:          http.StatusBadRequest,
 	fault.Unauthenticated:  http.StatusUnauthorized,
+	identity.SSORequired:   http.StatusUnauthorized,
 	fault.Forbidden:        http.StatusForbidden,
 	fault.NotFound:         http.StatusNotFound,
 	fault.Conflict:         http.StatusConflict,

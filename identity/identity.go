@@ -5,6 +5,7 @@ package identity
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,11 +72,27 @@ type Provider struct {
 	AuthType       AuthType
 }
 
+// Standing is what counts of a user, besides the token, when a request comes.
+type Standing struct {
+	User
+	OrganizationAuthType AuthType // How the organization wants its members to sign in.
+	SessionRevoked       bool     // The session was ended before its time.
+}
+
 // Store is what the Service needs of a database.
 type Store interface {
-	// UserBySubject returns the user whom the identity provider calls subject, whatever the state. If there is none, the
-	// error has the code fault.NotFound.
-	UserBySubject(ctx context.Context, subject string) (User, error)
+	// UserBySubject returns the user whom the identity provider calls subject, whatever the state, and whether the session
+	// was revoked. A session that the store does not know, because another provider keeps it, was not. If there is no such
+	// user, the error has the code fault.NotFound.
+	UserBySubject(ctx context.Context, subject string, session uuid.UUID) (Standing, error)
+
+	// Outdated returns those of some users who are no longer there or active, or who had a session revoked within a time:
+	// what they have open may be more than they may see.
+	Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
+
+	// WatchUsers tells the watcher of each user whose role, state, sessions or way to sign in have changed, by whomever,
+	// until the context ends. It calls the watcher from one goroutine.
+	WatchUsers(ctx context.Context, watcher Watcher)
 
 	// CreateUser adds a user. If the address or the subject is taken, the error has the code fault.Conflict.
 	CreateUser(ctx context.Context, user NewUser) error
@@ -89,9 +106,29 @@ type Store interface {
 	ProviderByMailDomain(ctx context.Context, domain string) (Provider, error)
 }
 
+// Watcher is told of users as they change.
+type Watcher struct {
+	Listening func()                 // From now on each one is told. Called again after an interruption: some may be missing.
+	Changed   func(userID uuid.UUID) // Or removed.
+	Lost      func(err error)        // An interruption begins.
+}
+
+// Events ends what people have open and may no longer see. Its methods are called from one goroutine and never block.
+type Events interface {
+	// PersonChanged is told on every server of a user whose role, state, sessions or way to sign in have changed, or who was
+	// removed. Whatever they have open ends; if they are still allowed to, they come back.
+	PersonChanged(userID uuid.UUID)
+
+	// Present returns who has anything open on this server.
+	Present() []uuid.UUID
+}
+
 // Claims are what a verified token says.
 type Claims struct {
 	Subject   string
+	Session   uuid.UUID // The claim origin_jti: one sign-in on one device. Nil where the provider names none.
+	AuthType  AuthType  // How the session began.
+	AuthTime  time.Time // When. Zero where the provider does not say.
 	ExpiresAt time.Time
 }
 
@@ -101,16 +138,29 @@ type Verifier interface {
 	VerifyIDToken(ctx context.Context, token string) (Claims, error)
 }
 
-// The two refusals whose texts are part of the contract: clients compare them.
+// SSORequired is the code for a session by password in an organization that wants single sign-on.
+const SSORequired fault.Code = "sso_required"
+
+// Refusals. The texts of the first two are part of the contract: clients compare them.
 var (
-	ErrExpired = fault.Errorf(fault.Unauthenticated, "jwt expired")
-	ErrNoUser  = fault.Errorf(fault.Unauthenticated, "Not authenticated: no user found")
+	ErrExpired     = fault.Errorf(fault.Unauthenticated, "jwt expired")
+	ErrNoUser      = fault.Errorf(fault.Unauthenticated, "Not authenticated: no user found")
+	ErrSSORequired = fault.Errorf(SSORequired, "この組織ではシングルサインオンでサインインしてください。")
 )
 
-// Actor is the user on whose behalf something is done, and how long the token that proves it holds.
+// Actor is the user on whose behalf something is done, by which session, from where, and how long the token that proves it
+// holds.
 type Actor struct {
 	User
+	AuthType  AuthType // How the session began. User.AuthType is the member's own.
+	Session   uuid.UUID
 	ExpiresAt time.Time
+
+	// Of the request, for the audit log. Set by package api.
+	Address   netip.Addr // Zero where it is unknown.
+	RequestID string
+
+	asOf time.Time // The store was asked no earlier than this.
 }
 
 type actorKey struct{}

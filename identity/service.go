@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
@@ -14,29 +16,67 @@ type Service struct {
 	store    Store
 	verifier Verifier
 	log      *slog.Logger
+	changes  changes
+
+	stop     context.CancelFunc // Set by Start.
+	watching sync.WaitGroup     // The goroutine of Start.
 }
 
-// NewService returns a Service.
+// NewService returns a Service. Nothing runs before Start.
 func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
 	return &Service{store: store, verifier: verifier, log: log}
 }
 
+// Start begins to tell of users who change. It is called once, at most; then Stop must be called.
+func (s *Service) Start(events Events) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	w := &watch{store: s.store, events: events, changes: &s.changes, log: s.log}
+	s.watching.Go(func() { w.run(ctx) })
+}
+
+// Stop ends what Start began, and waits for it.
+func (s *Service) Stop() {
+	s.stop()
+	s.watching.Wait()
+}
+
 // Authenticate returns the actor that an id token proves. What the token says of a person counts for nothing but the
-// name: role and state are read from the store each time, so that a change holds at once. Errors: ErrExpired; ErrNoUser
-// for a person who is no member, or inactive; else the code fault.Unauthenticated.
+// name: role, state and session are read from the store each time, so that a change holds at once. Errors: ErrExpired, also
+// for a session that was revoked; ErrNoUser for a person who is no member, or inactive; ErrSSORequired; else the code
+// fault.Unauthenticated.
 func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
 		return Actor{}, err
 	}
-	user, err := s.store.UserBySubject(ctx, claims.Subject)
-	if fault.CodeOf(err) == fault.NotFound || (err == nil && user.State != StateActive) {
+	asOf := time.Now()
+	found, err := s.store.UserBySubject(ctx, claims.Subject, claims.Session)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
 		return Actor{}, ErrNoUser
-	}
-	if err != nil {
+	case err != nil:
 		return Actor{}, err
+	case found.State != StateActive:
+		return Actor{}, ErrNoUser
+	case found.SessionRevoked:
+		return Actor{}, ErrExpired
+	case found.OrganizationAuthType == AuthFederated && claims.AuthType == AuthCognito && found.Role != RoleOrganizationSuperAdmin:
+		return Actor{}, ErrSSORequired
 	}
-	return Actor{User: user, ExpiresAt: claims.ExpiresAt}, nil
+	return Actor{
+		User: found.User, AuthType: claims.AuthType, Session: claims.Session, ExpiresAt: claims.ExpiresAt, asOf: asOf,
+	}, nil
+}
+
+// Recheck refuses an actor who has changed since Authenticate returned it, with ErrExpired: asked for again, it is another
+// one, or none. It is to be called once whatever the actor opens can be found by Events, so that no change is missed
+// between the two. It asks no store.
+func (s *Service) Recheck(actor Actor) error {
+	if s.changes.since(actor.ID, actor.asOf) {
+		return ErrExpired
+	}
+	return nil
 }
 
 // SignedIn notes that the actor has begun to use the app. A failure is logged only: it must keep nobody out.

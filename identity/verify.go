@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
@@ -19,18 +21,33 @@ const maxToken = 8 << 10
 // is asked about every minute.
 const (
 	verifiedFor = time.Minute
-	maxVerified = 4096 // Some 100 bytes each.
+	maxVerified = 4096 // Some 200 bytes each.
 )
 
-// PoolVerifier checks the id tokens of a user pool, embedded or AWS's. See
+// Issuer is who issues tokens for one client of a user pool.
+type Issuer struct {
+	URL      string // The claim iss.
+	ClientID string // The claim aud.
+	AuthType AuthType
+
+	// Key finds the public key that a token's header names. It must not take keys from the header itself. Where keys cannot
+	// be read at present its error has the code fault.Unavailable.
+	Key func(context.Context) jwt.Keyfunc
+}
+
+// PoolVerifier checks the id tokens of user pools, embedded or AWS's. See
 // https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-tokens-verifying-a-jwt.html
 type PoolVerifier struct {
-	parser *jwt.Parser
-	key    func(context.Context) jwt.Keyfunc
-	now    func() time.Time
+	issuers []issuer
+	now     func() time.Time
 
 	mu       sync.Mutex
 	verified map[[sha256.Size]byte]verified // Guarded by mu. By the token's hash.
+}
+
+type issuer struct {
+	Issuer
+	parser *jwt.Parser
 }
 
 // verified is what a token that holds says.
@@ -39,19 +56,25 @@ type verified struct {
 	until  time.Time // Then it is looked into again.
 }
 
-// NewPoolVerifier returns a verifier of tokens of one issuer for one client. key finds the public key that a token's
-// header names; it must not take keys from the header itself.
-func NewPoolVerifier(issuer, clientID string, key func(context.Context) jwt.Keyfunc, now func() time.Time) *PoolVerifier {
-	return &PoolVerifier{key: key, now: now, verified: make(map[[sha256.Size]byte]verified), parser: jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(issuer), jwt.WithAudience(clientID),
-		jwt.WithExpirationRequired(), jwt.WithTimeFunc(now),
-	)}
+// NewPoolVerifier returns a verifier of the tokens of some issuers, no two of them with the same URL and client. now tells
+// the time.
+func NewPoolVerifier(now func() time.Time, issuers ...Issuer) *PoolVerifier {
+	v := &PoolVerifier{now: now, verified: make(map[[sha256.Size]byte]verified)}
+	for _, i := range issuers {
+		v.issuers = append(v.issuers, issuer{i, jwt.NewParser(
+			jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(i.URL), jwt.WithAudience(i.ClientID),
+			jwt.WithExpirationRequired(), jwt.WithTimeFunc(now),
+		)})
+	}
+	return v
 }
 
 // idClaims are the claims of an id token that matter.
 type idClaims struct {
 	jwt.RegisteredClaims
-	TokenUse string `json:"token_use"`
+	TokenUse  string           `json:"token_use"`
+	OriginJTI string           `json:"origin_jti"`
+	AuthTime  *jwt.NumericDate `json:"auth_time"`
 }
 
 var errNotIDToken = errors.New("identity: not an id token")
@@ -64,7 +87,7 @@ func (c *idClaims) Validate() error {
 	return nil
 }
 
-// VerifyIDToken implements Verifier.
+// VerifyIDToken implements Verifier. Where the keys of an issuer cannot be read the error has the code fault.Unavailable.
 func (v *PoolVerifier) VerifyIDToken(ctx context.Context, token string) (Claims, error) {
 	if len(token) > maxToken {
 		return Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
@@ -73,18 +96,52 @@ func (v *PoolVerifier) VerifyIDToken(ctx context.Context, token string) (Claims,
 	if claims, known := v.recall(hash); known {
 		return claims, nil
 	}
+	claimed, err := v.claimed(token)
+	if err != nil {
+		return Claims{}, fault.Wrap(err, fault.Unauthenticated, "Not authenticated")
+	}
 	var claims idClaims
-	_, err := v.parser.ParseWithClaims(token, &claims, v.key(ctx))
+	_, err = claimed.parser.ParseWithClaims(token, &claims, claimed.Key(ctx))
 	switch {
 	case err == nil:
-		found := Claims{Subject: claims.Subject, ExpiresAt: claims.ExpiresAt.Time}
+		found := claims.of(claimed.AuthType)
 		v.remember(hash, found)
 		return found, nil
 	case onlyExpired(err):
 		return Claims{}, ErrExpired
+	case fault.CodeOf(err) == fault.Unavailable:
+		return Claims{}, err
 	default:
 		return Claims{}, fault.Wrap(err, fault.Unauthenticated, "Not authenticated")
 	}
+}
+
+var errNoIssuer = errors.New("identity: a token of nobody we know")
+
+// claimed returns whose token it says it is. Nothing of it is verified: with that issuer alone it is to be.
+func (v *PoolVerifier) claimed(token string) (issuer, error) {
+	var claims idClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil {
+		return issuer{}, err
+	}
+	for _, i := range v.issuers {
+		if i.URL == claims.Issuer && slices.Contains(claims.Audience, i.ClientID) {
+			return i, nil
+		}
+	}
+	return issuer{}, errNoIssuer
+}
+
+// of returns the claims of a token that holds. A session that is no UUID is none of ours.
+func (c *idClaims) of(how AuthType) Claims {
+	found := Claims{Subject: c.Subject, AuthType: how, ExpiresAt: c.ExpiresAt.Time}
+	if session, err := uuid.Parse(c.OriginJTI); err == nil {
+		found.Session = session
+	}
+	if c.AuthTime != nil {
+		found.AuthTime = c.AuthTime.Time
+	}
+	return found
 }
 
 // recall returns what a token says that was found to hold a short time ago: a browser shows the same one for an hour, and

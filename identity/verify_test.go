@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -43,16 +42,21 @@ func newSigner(t *testing.T) *signer {
 	return &signer{own: own, other: other, now: time.Date(2026, 3, 4, 14, 5, 0, 0, time.UTC)}
 }
 
-// verifier knows the pool's key by the name "k1" and no other.
+// verifier knows the pool and its client for passwords.
 func (s *signer) verifier() *identity.PoolVerifier {
-	return identity.NewPoolVerifier(issuer, clientID, func(context.Context) jwt.Keyfunc {
+	return identity.NewPoolVerifier(func() time.Time { return s.now }, s.issuer(clientID, identity.AuthCognito))
+}
+
+// issuer knows the pool's key by the name "k1" and no other.
+func (s *signer) issuer(client string, how identity.AuthType) identity.Issuer {
+	return identity.Issuer{URL: issuer, ClientID: client, AuthType: how, Key: func(context.Context) jwt.Keyfunc {
 		return func(token *jwt.Token) (any, error) {
 			if token.Header["kid"] != "k1" {
 				return nil, errors.New("unknown key")
 			}
 			return &s.own.PublicKey, nil
 		}
-	}, func() time.Time { return s.now })
+	}}
 }
 
 // token returns a good id token after change has spoilt it.
@@ -127,14 +131,16 @@ func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)
 	looked, retired := 0, false
-	v := identity.NewPoolVerifier(issuer, clientID, func(context.Context) jwt.Keyfunc {
+	pool := s.issuer(clientID, identity.AuthCognito)
+	pool.Key = func(context.Context) jwt.Keyfunc {
 		return func(*jwt.Token) (any, error) {
 			if looked++; retired {
 				return nil, errors.New("unknown key")
 			}
 			return &s.own.PublicKey, nil
 		}
-	}, func() time.Time { return s.now })
+	}
+	v := identity.NewPoolVerifier(func() time.Time { return s.now }, pool)
 	holds := func(token string) {
 		t.Helper()
 		if _, err := v.VerifyIDToken(t.Context(), token); err != nil {
@@ -167,45 +173,14 @@ func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
 func FuzzR47_Tokens(f *testing.F) {
 	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.")
 	f.Add("a.b.c")
-	v := identity.NewPoolVerifier(issuer, clientID, func(context.Context) jwt.Keyfunc {
+	v := identity.NewPoolVerifier(time.Now, identity.Issuer{URL: issuer, ClientID: clientID, Key: func(context.Context) jwt.Keyfunc {
 		return func(*jwt.Token) (any, error) { return nil, errors.New("no key") }
-	}, time.Now)
+	}})
 	f.Fuzz(func(t *testing.T, token string) {
 		if _, err := v.VerifyIDToken(t.Context(), token); fault.CodeOf(err) != fault.Unauthenticated {
 			t.Errorf("%q: %v", token, err)
 		}
 	})
-}
-
-// members is a store with one member.
-type members struct {
-	identity.Store
-	user identity.User
-	err  error
-}
-
-func (m members) UserBySubject(context.Context, string) (identity.User, error) { return m.user, m.err }
-
-func TestAuthenticate(t *testing.T) {
-	t.Parallel()
-	s := newSigner(t)
-	token := s.token(t, jwt.SigningMethodRS256, s.own, nil)
-	down := fault.Errorf(fault.Unavailable, "データベースに接続できません。")
-	active := identity.User{ID: uuid.New(), State: identity.StateActive}
-	for name, c := range map[string]struct {
-		store members
-		want  error
-	}{
-		"active":   {store: members{user: active}},
-		"inactive": {store: members{user: identity.User{State: identity.StateInactive}}, want: identity.ErrNoUser},
-		"unknown":  {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
-		"database": {store: members{err: down}, want: down},
-	} {
-		actor, err := identity.NewService(c.store, s.verifier(), slog.New(slog.DiscardHandler)).Authenticate(t.Context(), token)
-		if !errors.Is(err, c.want) || (err == nil && actor.ID != active.ID) {
-			t.Errorf("%s: %+v, %v", name, actor, err)
-		}
-	}
 }
 
 func TestActorTravelsInTheContext(t *testing.T) {

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
@@ -12,16 +14,33 @@ import (
 var _ identity.Store = (*DB)(nil)
 
 // UserBySubject implements identity.Store. It looks through all organizations: it is what tells the organization.
-func (db *DB) UserBySubject(ctx context.Context, subject string) (identity.User, error) {
-	user, err := queryRow[identity.User](ctx, db.pool, `
-		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name, u.role, u.state, u.auth_type
+func (db *DB) UserBySubject(ctx context.Context, subject string, session uuid.UUID) (identity.Standing, error) {
+	found, err := queryRow[identity.Standing](ctx, db.pool, `
+		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
+		    o.auth_type AS organization_auth_type, g.revoked_at IS NOT NULL AS session_revoked
 		FROM users u
 		JOIN organizations o ON o.id = u.organization_id
-		WHERE u.subject = $1`, subject)
+		LEFT JOIN pool_grants g ON g.id = $2
+		WHERE u.subject = $1`, subject, session)
 	if isNoRows(err) {
-		return identity.User{}, fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
+		return identity.Standing{}, fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
 	}
-	return user, translate(err)
+	return found, translate(err)
+}
+
+// Outdated implements identity.Store. It looks through all organizations: a server has streams of members of many.
+func (db *DB) Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT p.id
+		FROM unnest($1::uuid[]) AS p(id)
+		LEFT JOIN users u ON u.id = p.id
+		WHERE u.state IS DISTINCT FROM 'active' OR u.subject IN (
+		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)`, userIDs, within)
+	if err != nil {
+		return nil, translate(err)
+	}
+	outdated, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return outdated, translate(err)
 }
 
 // CreateUser implements identity.Store.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
 
@@ -90,17 +91,27 @@ func within(ctx context.Context, do func(context.Context) error) error {
 	return do(ctx)
 }
 
-// notificationChannel is what the trigger on notifications writes to: the id of each one that is added.
-const notificationChannel = "tsumugi_notification"
+// The channels, and what their triggers write to them.
+const (
+	notificationChannel = "tsumugi_notification" // The id of each notification that is added.
+	userChannel         = "tsumugi_user"         // The id of each user who changed, or whose session was revoked.
+)
 
 // WatchNotifications implements org.Store.
 func (db *DB) WatchNotifications(ctx context.Context, w org.Watcher) {
-	db.listen(ctx, notificationChannel, listener{
-		began: w.Listening, lost: w.Lost,
-		notified: func(payload string) {
-			if id, err := uuid.Parse(payload); err == nil { // Anybody with the database may write to the channel.
-				w.Added(id)
-			}
-		},
-	})
+	db.listen(ctx, notificationChannel, listener{began: w.Listening, notified: withID(w.Added), lost: w.Lost})
+}
+
+// WatchUsers implements identity.Store.
+func (db *DB) WatchUsers(ctx context.Context, w identity.Watcher) {
+	db.listen(ctx, userChannel, listener{began: w.Listening, notified: withID(w.Changed), lost: w.Lost})
+}
+
+// withID reads the id that a notification is. Anybody with the database may write to a channel: others are passed over.
+func withID(tell func(uuid.UUID)) func(payload string) {
+	return func(payload string) {
+		if id, err := uuid.Parse(payload); err == nil {
+			tell(id)
+		}
+	}
 }

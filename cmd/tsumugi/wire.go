@@ -65,7 +65,9 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err := skill.Seed(ctx, db); err != nil {
 		return nil, err
 	}
-	people := identity.NewService(db, identity.NewPoolVerifier(issuer, clientID, users.Keyfunc, time.Now), log)
+	people := identity.NewService(db, identity.NewPoolVerifier(time.Now, identity.Issuer{
+		URL: issuer, ClientID: clientID, AuthType: identity.AuthCognito, Key: users.Keyfunc,
+	}), log)
 	events := api.NewLiveEvents(s.feed)
 	s.notices = org.NewService(db, nil, events, log.With("part", "org"))
 	s.live = api.NewLive(s.feed, people, log.With("part", "live"), api.LiveConfig{PublicURL: c.publicURL(address)})

@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+)
+
+// session signs a member in who is a user of the pool too, and returns what proves it.
+func (f *fixture) session(t *testing.T, name string) pool.Grant {
+	t.Helper()
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	sub := uuid.NewSHA1(uuid.Nil, []byte(name))
+	f.exec(t, `UPDATE users SET subject = $2 WHERE email = $1`, name+"@example.com", sub.String())
+	f.exec(t, `
+		INSERT INTO pool_users (sub, email, name, status, created_at, updated_at)
+		VALUES ($1, $2, $3, 'CONFIRMED', $4, $4) ON CONFLICT DO NOTHING`, sub, name+"@example.com", name, now)
+	grant := pool.Grant{
+		ID: uuid.New(), TokenHash: digest(name), Sub: sub, ClientID: "client", EventID: uuid.New(), AuthTime: now,
+		ExpiresAt: now.Add(24 * time.Hour),
+	}
+	must(t, f.CreateGrant(t.Context(), grant, 1))
+	return grant
+}
+
+func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	grant := f.session(t, "ann")
+	revoked := func(session uuid.UUID) bool {
+		t.Helper()
+		found, err := f.UserBySubject(t.Context(), grant.Sub.String(), session)
+		must(t, err)
+		if found.ID != f.ann.UserID {
+			t.Errorf("found %+v", found)
+		}
+		return found.SessionRevoked
+	}
+	if revoked(grant.ID) {
+		t.Error("it is revoked from the start")
+	}
+	must(t, f.RevokeGrant(t.Context(), grant.ID, time.Now()))
+	if !revoked(grant.ID) {
+		t.Error("it is not revoked")
+	}
+	if revoked(uuid.New()) || revoked(uuid.Nil) {
+		t.Error("a session of another provider is revoked")
+	}
+}
+
+func TestR45_ChangedUsersAreTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	grant := f.session(t, "ann")
+	told := make(chan uuid.UUID, 16)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.WatchUsers(ctx, identity.Watcher{
+			Listening: func() { told <- uuid.Nil },
+			Changed:   func(id uuid.UUID) { told <- id },
+			Lost:      func(error) { told <- uuid.Max },
+		})
+	}()
+	t.Cleanup(func() { stop(); <-done })
+	wantTold(t, told, uuid.Nil)
+
+	f.exec(t, `SELECT pg_notify('tsumugi_user', 'no id')`)
+	must(t, f.RevokeGrant(t.Context(), grant.ID, time.Now()))
+	wantTold(t, told, f.ann.UserID)
+	must(t, f.RevokeGrant(t.Context(), grant.ID, time.Now())) // It is: nothing changes.
+	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	f.exec(t, `SELECT pg_notify('tsumugi_user', $1)`, f.bob.UserID)
+	wantTold(t, told, f.bob.UserID)
+}
+
+func TestR45_OutdatedUsers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	now := time.Now()
+	must(t, f.RevokeGrant(t.Context(), f.session(t, "ann").ID, now))
+	must(t, f.RevokeGrant(t.Context(), f.session(t, "mallory").ID, now.Add(-time.Hour)))
+	inactive, gone := f.user(t, f.b, "inactive").UserID, newID()
+	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, inactive)
+	for _, c := range []struct {
+		within time.Duration
+		want   []uuid.UUID
+	}{
+		{10 * time.Minute, []uuid.UUID{f.ann.UserID, inactive, gone}},
+		{2 * time.Hour, []uuid.UUID{f.ann.UserID, f.mallory.UserID, inactive, gone}},
+	} {
+		got, err := f.Outdated(t.Context(), []uuid.UUID{f.ann.UserID, f.bob.UserID, f.mallory.UserID, inactive, gone}, c.within)
+		must(t, err)
+		byText := func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
+		slices.SortFunc(got, byText)
+		slices.SortFunc(c.want, byText)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("within %v: %v, want %v", c.within, got, c.want)
+		}
+	}
+}
