@@ -22,14 +22,14 @@ const endJitter = time.Minute
 
 func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	// Before the question is taken: who is turned away has asked nothing.
-	release, err := s.admit(actor)
+	admission, err := s.admit(actor)
 	if err != nil {
 		return err
 	}
 	asked := false
 	defer func() {
 		if !asked {
-			release()
+			admission.Release()
 		}
 	}()
 	exchange, err := s.ask(w, r, actor)
@@ -38,7 +38,7 @@ func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor ide
 	}
 	asked = true
 	return s.follow(w, r, following{
-		actor: actor, messageID: exchange.Answer.ID, release: release,
+		actor: actor, messageID: exchange.Answer.ID, admission: admission,
 		attach: func(ctx context.Context) (chat.Attachment, error) {
 			return s.Chat.Follow(ctx, owner(actor), exchange.Answer)
 		},
@@ -50,12 +50,12 @@ func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
-	release, err := s.admit(actor)
+	admission, err := s.admit(actor)
 	if err != nil {
 		return err
 	}
 	return s.follow(w, r, following{
-		actor: actor, messageID: id, release: release, watching: true,
+		actor: actor, messageID: id, admission: admission, watching: true,
 		attach: func(ctx context.Context) (chat.Attachment, error) { return s.Chat.Attach(ctx, owner(actor), id) },
 	})
 }
@@ -64,8 +64,8 @@ func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor ide
 type following struct {
 	actor     identity.Actor
 	messageID uuid.UUID
-	release   func() // Gives the client's admission back. It may be called more than once.
-	watching  bool   // It did not ask: 204 tells it that it has all.
+	admission *stream.Admission
+	watching  bool // It did not ask: 204 tells it that it has all.
 	attach    func(ctx context.Context) (chat.Attachment, error)
 }
 
@@ -80,7 +80,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 	defer func() { // What is served ends later. Everything else ends here, a panic included.
 		if !served {
 			leave()
-			f.release()
+			f.admission.Release()
 		}
 	}()
 	for begun := false; ; {
@@ -101,19 +101,19 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		}
 		if found.Text != nil {
 			// What is called at the end, perhaps in an hour, keeps nothing of the request but these.
-			leave, release, end := found.Leave, f.release, s.streamEnd(r.Context(), f.messageID)
+			leave, admission, end := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID)
 			s.Stream.Serve(w, r, stream.Delivery{
-				Watch: found.Text.Watch(cursor), Until: until, Begun: begun,
+				Watch: found.Text.Watch(cursor), Admission: admission, Until: until, Begun: begun,
 				Done: func(err error) {
 					leave()
-					release()
+					admission.Release()
 					end(err)
 				},
 			})
 			served = true
 			return nil
 		}
-		if err = s.hold(ctx, w, r, found, begun); err != nil {
+		if err = s.hold(ctx, w, r, f.admission, found, begun); err != nil {
 			if r.Context().Err() == nil {
 				s.streamEnd(r.Context(), f.messageID)(err)
 			}
@@ -124,8 +124,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 }
 
 // admit lets the actor begin a stream.
-func (s *Server) admit(actor identity.Actor) (release func(), err error) {
-	release, err = s.Stream.Admit(actor.ID.String())
+func (s *Server) admit(actor identity.Actor) (*stream.Admission, error) {
+	admission, err := s.Stream.Admit(actor.ID.String())
 	switch {
 	case errors.Is(err, stream.ErrTooMany):
 		return nil, fault.Wrap(err, fault.RateLimited, "同時に開ける回答の数が上限に達しています。使っていないタブを閉じてから、もう一度お試しください。")
@@ -134,11 +134,13 @@ func (s *Server) admit(actor identity.Actor) (release func(), err error) {
 	case errors.Is(err, stream.ErrFull):
 		return nil, fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。少し待ってから、もう一度お試しください。")
 	}
-	return release, err
+	return admission, err
 }
 
 // hold keeps the client connected until it is worth attaching again.
-func (s *Server) hold(ctx context.Context, w http.ResponseWriter, r *http.Request, found chat.Attachment, begun bool) error {
+func (s *Server) hold(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, admission *stream.Admission, found chat.Attachment, begun bool,
+) error {
 	if !begun {
 		if err := s.Stream.Begin(w, r); err != nil {
 			return err
@@ -146,7 +148,7 @@ func (s *Server) hold(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	}
 	held, release := context.WithTimeout(ctx, found.Patience)
 	defer release()
-	err := s.Stream.Hold(held, w, found.Opened)
+	err := s.Stream.Hold(held, w, admission, found.Opened)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil
 	}

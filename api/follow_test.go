@@ -33,11 +33,11 @@ func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 	admit := func(person string, n int) (releases []func()) {
 		t.Helper()
 		for range n {
-			release, err := f.streams.Admit(person)
+			admission, err := f.streams.Admit(person)
 			if err != nil {
 				t.Fatal(err)
 			}
-			releases = append(releases, release)
+			releases = append(releases, admission.Release)
 		}
 		return releases
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,11 +26,11 @@ func TestAdmitCountsExactly(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 200 {
 		all.Go(func() {
-			release, err := s.Admit([]string{"a", "b"}[i%2])
+			admission, err := s.Admit([]string{"a", "b"}[i%2])
 			switch {
 			case err == nil:
 				admitted[i%2].Add(1)
-				releases <- release
+				releases <- admission.Release
 			case errors.Is(err, stream.ErrFull):
 				full.Add(1)
 			case errors.Is(err, stream.ErrTooMany):
@@ -62,12 +64,12 @@ func TestR31_DeadClientsMakeRoom(t *testing.T) {
 	text := newText(1)
 	s := stream.NewServer(stream.Config{Fast: true, MaxStreamsPerPerson: 1})
 	server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
-		release, err := s.Admit("person")
+		admission, err := s.Admit("person")
 		if err != nil {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) { release() }})
+		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
 	})
 	conn, _ := ask(t, server, "")
 	resp, err := server.Client().Get(server.URL)
@@ -99,24 +101,24 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 		handler := func(s *stream.Server) http.HandlerFunc {
 			var n atomic.Int32
 			return func(w http.ResponseWriter, r *http.Request) {
-				release, err := s.Admit("person")
+				admission, err := s.Admit("person")
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				done := func(err error) {
-					if release(); !errors.Is(err, stream.ErrDraining) {
+					if admission.Release(); !errors.Is(err, stream.ErrDraining) {
 						t.Errorf("got %v", err)
 					}
 				}
 				if n.Add(1)%10 > 0 {
-					s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: done})
+					s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: done})
 					return
 				}
 				if err := s.Begin(w, r); err != nil {
 					t.Error(err)
 				}
-				done(s.Hold(r.Context(), w, nil))
+				done(s.Hold(r.Context(), w, admission, nil))
 			}
 		}
 		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(s *stream.Server, ask func() io.Reader) {
@@ -152,6 +154,92 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 				t.Errorf("got %+v", st)
 			}
 		})
+	})
+}
+
+// TestR45_StreamsOfOnePersonEnd has a person's streams ended while they are sent, held, and not begun, and another's go on.
+func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		s := stream.NewServer(cfg)
+		ended := map[string]chan error{"a": make(chan error, 10), "b": make(chan error, 10)}
+		admitted, begin := make(chan struct{}), make(chan struct{})
+		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+			person := r.Header.Get("Person")
+			admission, err := s.Admit(person)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			done := func(err error) {
+				admission.Release()
+				ended[person] <- err
+			}
+			switch r.URL.Path {
+			case "/held":
+				if err := s.Begin(w, r); err != nil {
+					t.Error(err)
+				}
+				done(s.Hold(r.Context(), w, admission, nil))
+				return
+			case "/late":
+				admitted <- struct{}{}
+				<-begin
+			}
+			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: done})
+		})
+		bodies := make(chan string, 10)
+		var readers sync.WaitGroup
+		open := func(person, path string) {
+			readers.Go(func() {
+				r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+				r.Header.Set("Person", person)
+				resp, err := server.Client().Do(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer resp.Body.Close()
+				bodies <- string(readBody(t, resp.Body))
+			})
+		}
+		open("a", "/late")
+		<-admitted
+		for _, path := range []string{"/", "/", "/held"} {
+			open("a", path)
+			open("b", path)
+		}
+		for st := s.Stats(); st.OpenFast+st.OpenHTTP < 6; st = s.Stats() {
+			runtime.Gosched()
+		}
+		s.End("a")
+		close(begin)
+		for range 4 {
+			if err := <-ended["a"]; !errors.Is(err, stream.ErrEnded) {
+				t.Errorf("got %v", err)
+			}
+			if body := <-bodies; strings.Contains(body, "[DONE]") {
+				t.Errorf("ended with %q", body)
+			}
+		}
+		if people := s.People(); !slices.Equal(people, []string{"b"}) {
+			t.Errorf("%v have streams", people)
+		}
+		open("a", "/") // Whoever may still come is served.
+		for st := s.Stats(); st.OpenFast+st.OpenHTTP < 4; st = s.Stats() {
+			runtime.Gosched()
+		}
+		text.Finish(done)
+		for _, person := range []string{"a", "b", "b"} {
+			if err := <-ended[person]; err != nil {
+				t.Errorf("%s: %v", person, err)
+			}
+		}
+		s.Close() // Ends the other's that is held.
+		readers.Wait()
+		if st := s.Stats(); st.Ends.Expired != 3 {
+			t.Errorf("got %+v", st.Ends)
+		}
 	})
 }
 

@@ -115,12 +115,11 @@ func BenchmarkReplay(b *testing.B) {
 		text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
 		text.AppendText(content)
 		text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
-		w := httptest.NewRecorder()
-		if err := server.Begin(w, httptest.NewRequest(http.MethodGet, "/", nil)); err != nil {
-			b.Fatal(err)
-		}
-		if err := server.Send(b.Context(), w, text.Watch("")); err != nil || w.Code != http.StatusOK {
-			b.Fatal(w.Code, err)
-		}
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+		server.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(err error) {
+			if err != nil || w.Code != http.StatusOK {
+				b.Error(w.Code, err)
+			}
+		}})
 	}
 }

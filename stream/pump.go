@@ -24,20 +24,21 @@ const (
 
 // client is a connection that was taken over, and what is sent to it. There are ten thousands of them.
 type client struct {
-	server *Server
-	conn   net.Conn
-	raw    syscall.RawConn        // Nil if the connection cannot be written to without waiting.
-	watch  *Watch                 // Belongs to whoever has claimed the client.
-	done   func(error)            // The same.
-	until  time.Duration          // By the server's clock; 0 for never.
-	last   atomic.Int64           // When something was sent last, by the server's clock.
-	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
-	shard  *shard
-	place  int32 // In the server's clients, guarded by its mu.
-	seat   int32 // In the shard's clients, guarded by its mu.
-	state  atomic.Uint32
-	beat   atomic.Bool // A heartbeat is due.
-	lead   uint8       // How much earlier than others it gets its heartbeats, of 256.
+	server    *Server
+	conn      net.Conn
+	admission *Admission             // Nil if it needs none.
+	raw       syscall.RawConn        // Nil if the connection cannot be written to without waiting.
+	watch     *Watch                 // Belongs to whoever has claimed the client.
+	done      func(error)            // The same.
+	until     time.Duration          // By the server's clock; 0 for never.
+	last      atomic.Int64           // When something was sent last, by the server's clock.
+	ending    atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
+	shard     *shard
+	place     int32 // In the server's clients, guarded by its mu.
+	seat      int32 // In the shard's clients, guarded by its mu.
+	state     atomic.Uint32
+	beat      atomic.Bool // A heartbeat is due.
+	lead      uint8       // How much earlier than others it gets its heartbeats, of 256.
 }
 
 // ending is why a stream ends, as Delivery.Done is told.
@@ -48,14 +49,16 @@ func (s *Server) clock(t time.Time) time.Duration { return t.Sub(s.began) }
 
 // take sends a delivery over a connection that is ours from now on.
 func (s *Server) take(conn net.Conn, d Delivery) {
-	c := &client{server: s, conn: conn, raw: rawConn(conn), watch: d.Watch, done: d.Done, lead: randomByte()}
+	c := &client{
+		server: s, conn: conn, admission: d.Admission, raw: rawConn(conn), watch: d.Watch, done: d.Done, lead: randomByte(),
+	}
 	c.state.Store(busy)
 	c.last.Store(int64(s.clock(time.Now())))
 	if !d.Until.IsZero() {
 		c.until = max(s.clock(d.Until), 1)
 	}
-	if !s.join(c) {
-		c.end(ErrDraining)
+	if err := s.join(c); err != nil {
+		c.end(err)
 	}
 	b := s.burst()
 	defer s.unburst(b)
@@ -134,8 +137,11 @@ func (c *client) end(err error) {
 	c.ending.CompareAndSwap(nil, &ending{err})
 }
 
-// cut ends the stream early: now, or as soon as whoever is writing has noticed. here is as with pump.
-func (c *client) cut(err error, here bool) {
+// cut implements ender.
+func (c *client) cut(err error) { c.cutOff(err, false) }
+
+// cutOff ends the stream early: now, or as soon as whoever is writing has noticed. here is as with pump.
+func (c *client) cutOff(err error, here bool) {
 	if !c.ending.CompareAndSwap(nil, &ending{err}) {
 		return
 	}
@@ -399,12 +405,12 @@ func (w *worker) run(quit <-chan struct{}) {
 	}
 }
 
-// join makes a client one of the text's crowd. It fails once the server is closed.
-func (s *Server) join(c *client) bool {
+// join makes a client one of the text's crowd. It fails if it is too late to begin.
+func (s *Server) join(c *client) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.hurry {
-		return false
+	if err := s.begin(c.admission, c); err != nil {
+		return err
 	}
 	text := c.watch.text
 	cr := s.crowds[text]
@@ -422,7 +428,7 @@ func (s *Server) join(c *client) bool {
 	} else if c.until != 0 && c.until < s.nextLook {
 		s.look()
 	}
-	return true
+	return nil
 }
 
 // start starts the goroutines that serve the clients. It belongs to holders of mu.
@@ -468,6 +474,7 @@ func (s *Server) remove(c *client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	leave(&s.clients, c, func(c *client) *int32 { return &c.place })
+	c.admission.pause()
 	cr := c.shard.crowd
 	cr.remove(c)
 	if cr.size == 0 {

@@ -48,7 +48,7 @@ func (s *Server) lookAtAll() time.Duration {
 	eachOf(&s.mu, &s.clients, func(c *client) {
 		switch {
 		case c.until != 0 && now >= c.until:
-			c.cut(context.DeadlineExceeded, false)
+			c.cut(context.DeadlineExceeded)
 			return
 		case c.until != 0:
 			next = min(next, c.until)
@@ -74,7 +74,7 @@ func (c *client) present(here bool) bool {
 	if discard(c.raw) {
 		return true
 	}
-	c.cut(ErrGone, here)
+	c.cutOff(ErrGone, here)
 	return false
 }
 

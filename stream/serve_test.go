@@ -291,7 +291,7 @@ func TestHeldStreamsAreTakenOver(t *testing.T) {
 			if err := s.Begin(w, r); err != nil {
 				t.Error(err)
 			}
-			if err := s.Hold(r.Context(), w, ready); err != nil {
+			if err := s.Hold(r.Context(), w, nil, ready); err != nil {
 				t.Error(err)
 			}
 			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, nil)})
@@ -586,12 +586,12 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 		text.AppendText("こんにちは")
 		s := stream.NewServer(cfg)
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
-			release, err := s.Admit("person")
+			admission, err := s.Admit("person")
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) { release() }})
+			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
 		})
 		goroutines, files := runtime.NumGoroutine(), openFiles(t)
 		for range streams / together {

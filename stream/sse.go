@@ -52,26 +52,26 @@ type Server struct {
 	pumps    sync.WaitGroup // Goroutines of the fast path.
 
 	mu       sync.Mutex
-	clients  []*client          // Guarded by mu. Streams of the fast path.
-	crowds   map[*Text]*crowd   // Guarded by mu. The same, by text.
-	calls    map[*call]struct{} // Guarded by mu. Streams of net/http.
-	admitted int                // Guarded by mu.
-	people   map[string]int     // Guarded by mu. Streams admitted, by person.
-	draining bool               // Guarded by mu. Nobody is admitted any more.
-	hurry    bool               // Guarded by mu. Nothing can be begun any more.
-	empty    chan struct{}      // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
-	quit     chan struct{}      // Guarded by mu. Ends the goroutines of the fast path; nil if there are none.
-	poke     chan struct{}      // Has the sweep look at once.
-	nextLook time.Duration      // Guarded by mu. When the sweep looks next, by the clock.
-	reaped   time.Time          // Guarded by mu. When reap looked last.
-	turn     int                // Guarded by mu. The worker that gets the next client.
+	clients  []*client             // Guarded by mu. Streams of the fast path.
+	crowds   map[*Text]*crowd      // Guarded by mu. The same, by text.
+	calls    map[*call]struct{}    // Guarded by mu. Streams of net/http.
+	admitted int                   // Guarded by mu.
+	people   map[string]admissions // Guarded by mu. By person.
+	draining bool                  // Guarded by mu. Nobody is admitted any more.
+	hurry    bool                  // Guarded by mu. Nothing can be begun any more.
+	empty    chan struct{}         // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
+	quit     chan struct{}         // Guarded by mu. Ends the goroutines of the fast path; nil if there are none.
+	poke     chan struct{}         // Has the sweep look at once.
+	nextLook time.Duration         // Guarded by mu. When the sweep looks next, by the clock.
+	reaped   time.Time             // Guarded by mu. When reap looked last.
+	turn     int                   // Guarded by mu. The worker that gets the next client.
 }
 
 // NewServer returns a server with the given settings.
 func NewServer(cfg Config) *Server {
 	s := &Server{
-		cfg: cfg.withDefaults(), began: time.Now(), crowds: make(map[*Text]*crowd), calls: make(map[*call]struct{}), people: make(map[string]int),
-		poke: make(chan struct{}, 1),
+		cfg: cfg.withDefaults(), began: time.Now(), crowds: make(map[*Text]*crowd), calls: make(map[*call]struct{}),
+		people: make(map[string]admissions), poke: make(chan struct{}, 1),
 	}
 	s.bursts.New = func() any { return newBurst() }
 	for range runtime.GOMAXPROCS(0) {
@@ -82,12 +82,13 @@ func NewServer(cfg Config) *Server {
 
 // Delivery is one client's stream.
 type Delivery struct {
-	Watch *Watch
-	Until time.Time // The stream ends then at the latest; zero for never.
-	Begun bool      // Begin was called before.
+	Watch     *Watch
+	Admission *Admission // Has End end the stream. Nil if nobody was admitted.
+	Until     time.Time  // The stream ends then at the latest; zero for never.
+	Begun     bool       // Begin was called before.
 
 	// Done is called once when the stream is over: with nil after the text's end, else with ErrAbandoned, ErrGone, ErrSlow,
-	// ErrDraining or context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
+	// ErrDraining, ErrEnded or context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
 	Done func(error)
 }
 
@@ -113,7 +114,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 		err = s.conn(w).write(s.appendRetry(nil))
 	}
 	if err == nil {
-		err = s.send(r.Context(), w, d.Watch, d.Until)
+		err = s.send(r.Context(), w, d)
 	}
 	s.finish(d.Done, err)
 }
@@ -121,7 +122,8 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 // finish counts and tells the end of a stream.
 func (s *Server) finish(done func(error), err error) {
 	switch {
-	case err == nil, errors.Is(err, ErrAbandoned), errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.Is(err, ErrAbandoned), errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining),
+		errors.Is(err, ErrEnded), errors.Is(err, context.DeadlineExceeded):
 	default:
 		err = fmt.Errorf("%w: %w", ErrGone, err)
 	}
@@ -139,6 +141,7 @@ var (
 	ErrSlow = errors.New("stream: the client is too slow") // It did not take what it was sent in time.
 	ErrGone = errors.New("stream: the client is gone")
 
+	ErrEnded     = errors.New("stream: the streams of this person were ended")
 	ErrAbandoned = errors.New("stream: the text is written anew, or elsewhere")
 )
 
@@ -167,32 +170,29 @@ func (s *Server) appendRetry(dst []byte) []byte {
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
 }
 
-// Send sends what a watch has to say until its text is over (nil, or ErrAbandoned), the context ends (its error), the server drains
-// (ErrDraining) or the client is gone or too slow (an error). A client that did not receive [DONE] comes back.
-func (s *Server) Send(ctx context.Context, w http.ResponseWriter, watch *Watch) error {
-	return s.send(ctx, w, watch, time.Time{})
-}
-
-func (s *Server) send(ctx context.Context, w http.ResponseWriter, watch *Watch, until time.Time) error {
-	call, err := s.enter()
+// send sends what a watch has to say until its text is over (nil, or ErrAbandoned), the context ends (its error), the stream
+// is ended early (ErrDraining, ErrEnded) or the client is gone or too slow (an error). A client that did not receive [DONE] comes
+// back.
+func (s *Server) send(ctx context.Context, w http.ResponseWriter, d Delivery) error {
+	call, err := s.enter(d.Admission)
 	if err != nil {
 		return err
 	}
 	defer s.leave(call)
 	c := s.conn(w)
-	c.timer(until)
+	c.timer(d.Until)
 	defer c.alarm.Stop()
 	for {
-		if err := c.forward(watch); err != nil {
+		if err := c.forward(d.Watch); err != nil {
 			return err
 		}
-		more, over := watch.Wait()
+		more, over := d.Watch.Wait()
 		if over {
-			return watch.outcome()
+			return d.Watch.outcome()
 		}
 		select {
 		case <-more:
-			c.since = watch.changed()
+			c.since = d.Watch.changed()
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-call.end:
@@ -206,9 +206,9 @@ func (s *Server) send(ctx context.Context, w http.ResponseWriter, watch *Watch, 
 }
 
 // Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil), the
-// context ends (its error) or the server drains (ErrDraining).
-func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, ready <-chan struct{}) error {
-	call, err := s.enter()
+// context ends (its error) or the stream is ended early (ErrDraining, ErrEnded). admission may be nil.
+func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Admission, ready <-chan struct{}) error {
+	call, err := s.enter(admission)
 	if err != nil {
 		return err
 	}

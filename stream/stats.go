@@ -30,7 +30,7 @@ type Ends struct {
 	Moved   uint64 // The text is written anew, or elsewhere.
 	Gone    uint64 // The client left.
 	Slow    uint64 // The client did not take a write in time.
-	Expired uint64 // Its time was up.
+	Expired uint64 // Its time was up, or End was called.
 	Drained uint64 // The server asked it to come back elsewhere.
 }
 
@@ -124,7 +124,7 @@ func (c *sendCounters) over(err error) {
 		c.slow.Add(1)
 	case errors.Is(err, ErrDraining):
 		c.drained.Add(1)
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, ErrEnded):
 		c.expired.Add(1)
 	default:
 		c.gone.Add(1)
