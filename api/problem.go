@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/saml"
 )
 
 // statuses gives each code its HTTP status. A code that does not stand here is internal.
@@ -34,6 +35,7 @@ var statuses = map[fault.Code]int{
 	fault.RateLimited:      http.StatusTooManyRequests,
 	fault.Unavailable:      http.StatusServiceUnavailable,
 	fault.Canceled:         http.StatusServiceUnavailable,
+	saml.CodeState:         http.StatusBadRequest,
 	codeMethod:             http.StatusMethodNotAllowed,
 	codeMediaType:          http.StatusUnsupportedMediaType,
 	codeUpgrade:            http.StatusUpgradeRequired,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/org"
 	"github.com/tsumugi-ai/tsumugi/skill"
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -35,6 +36,7 @@ type Config struct {
 // Services are the domains that the API serves.
 type Services struct {
 	Identity *identity.Service
+	SAML     *saml.Service
 	Org      *org.Service
 	Skill    *skill.Service
 	Chat     *chat.Service

@@ -921,7 +921,7 @@ type SAMLConfig struct {
 
 // SAMLConfigPutRequest defines model for SAMLConfigPutRequest.
 type SAMLConfigPutRequest struct {
-	EmailAttribute string   `json:"email_attribute,omitempty,omitzero"`
+	EmailAttribute *string  `json:"email_attribute,omitempty"`
 	EmailDomains   []string `json:"email_domains,omitempty,omitzero"`
 
 	// IdpCertificates X.509, PEM or Base64.
@@ -929,7 +929,7 @@ type SAMLConfigPutRequest struct {
 	IdpEntityID     string   `json:"idp_entity_id,omitempty,omitzero"`
 	IdpMetadataXML  string   `json:"idp_metadata_xml,omitempty,omitzero"`
 	IdpSsoURL       string   `json:"idp_sso_url,omitempty,omitzero"`
-	NameAttribute   string   `json:"name_attribute,omitempty,omitzero"`
+	NameAttribute   *string  `json:"name_attribute,omitempty"`
 }
 
 // SAMLResponseForm defines model for SAMLResponseForm.
@@ -1104,9 +1104,9 @@ type User struct {
 
 // UserEditRequest defines model for UserEditRequest.
 type UserEditRequest struct {
-	Name  string    `json:"name,omitempty,omitzero"`
-	Role  Role      `json:"role,omitempty,omitzero"`
-	State UserState `json:"state,omitempty,omitzero"`
+	Name  *string    `json:"name,omitempty"`
+	Role  *Role      `json:"role,omitempty"`
+	State *UserState `json:"state,omitempty"`
 }
 
 // UserInviteRequest defines model for UserInviteRequest.

@@ -1,0 +1,130 @@
+package saml
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crewjam/saml"
+)
+
+const (
+	maxCertificates = 10
+	minRSA          = 2048 // Bits.
+	minCurve        = 256  // Bits.
+)
+
+// Certificate is one of the identity provider's, for people to compare.
+type Certificate struct {
+	Subject     string
+	Fingerprint string // SHA-256, in hexadecimal pairs with colons between.
+	NotAfter    time.Time
+}
+
+// readCertificate reads a certificate in PEM, or its Base64 alone as metadata has it, and returns it in DER.
+func readCertificate(given string) ([]byte, error) {
+	given = strings.TrimSpace(given)
+	der := []byte(nil)
+	if block, rest := pem.Decode([]byte(given)); block != nil {
+		if block.Type != "CERTIFICATE" || len(bytes.TrimSpace(rest)) > 0 {
+			return nil, errors.New("it is not one certificate")
+		}
+		der = block.Bytes
+	} else {
+		var err error
+		if der, err = base64.StdEncoding.DecodeString(strings.Join(strings.Fields(given), "")); err != nil {
+			return nil, errors.New("it is neither PEM nor Base64")
+		}
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, errors.New("it is no certificate")
+	}
+	switch key := certificate.PublicKey.(type) {
+	case *rsa.PublicKey:
+		if key.N.BitLen() < minRSA {
+			return nil, errWeakKey
+		}
+	case *ecdsa.PublicKey:
+		if key.Params().BitSize < minCurve {
+			return nil, errWeakKey
+		}
+	default:
+		return nil, errWeakKey
+	}
+	return certificate.Raw, nil
+}
+
+var errWeakKey = errors.New("its key is too weak")
+
+// readCertificates reads certificates, each once.
+func readCertificates(given []string) ([][]byte, error) {
+	var list [][]byte
+	for _, one := range given {
+		der, err := readCertificate(one)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(list, func(known []byte) bool { return bytes.Equal(known, der) }) {
+			list = append(list, der)
+		}
+	}
+	if len(list) == 0 || len(list) > maxCertificates {
+		return nil, errors.New("there are none, or too many")
+	}
+	return list, nil
+}
+
+// parseCertificates parses what was stored.
+func parseCertificates(stored [][]byte) ([]*x509.Certificate, error) {
+	list := make([]*x509.Certificate, 0, len(stored))
+	for _, der := range stored {
+		certificate, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, fmt.Errorf("saml: a stored certificate: %w", err)
+		}
+		list = append(list, certificate)
+	}
+	return list, nil
+}
+
+func describeCertificate(c *x509.Certificate) Certificate {
+	sum := sha256.Sum256(c.Raw)
+	pairs := make([]string, len(sum))
+	for i, b := range sum {
+		pairs[i] = fmt.Sprintf("%02X", b)
+	}
+	return Certificate{Subject: c.Subject.String(), Fingerprint: strings.Join(pairs, ":"), NotAfter: c.NotAfter.UTC()}
+}
+
+// anyValid reports whether one of the certificates may be used at a time.
+func anyValid(certificates []*x509.Certificate, at time.Time) bool {
+	return slices.ContainsFunc(certificates, func(c *x509.Certificate) bool {
+		return !at.Before(c.NotBefore) && !at.After(c.NotAfter)
+	})
+}
+
+// crewjamMetadata returns the settings in the form that crewjam takes them.
+func crewjamMetadata(settings Settings) *saml.EntityDescriptor {
+	var keys []saml.KeyDescriptor
+	for _, der := range settings.Certificates {
+		keys = append(keys, saml.KeyDescriptor{Use: "signing", KeyInfo: saml.KeyInfo{X509Data: saml.X509Data{
+			X509Certificates: []saml.X509Certificate{{Data: base64.StdEncoding.EncodeToString(der)}},
+		}}})
+	}
+	return &saml.EntityDescriptor{
+		EntityID: settings.EntityID,
+		IDPSSODescriptors: []saml.IDPSSODescriptor{{
+			SSODescriptor: saml.SSODescriptor{RoleDescriptor: saml.RoleDescriptor{KeyDescriptors: keys}},
+		}},
+	}
+}

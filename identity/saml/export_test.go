@@ -1,0 +1,42 @@
+package saml
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ParseResponse is parseResponse.
+func ParseResponse(raw []byte) error {
+	_, _, err := parseResponse(raw)
+	return err
+}
+
+// Verify returns the NameID and the attributes of a response that holds.
+func (s *Service) Verify(settings Settings, requestID string, raw []byte) (nameID string, attributes []Attribute, err error) {
+	a, err := s.verify(settings, requestID, raw)
+	return a.nameID, a.attributes, err
+}
+
+// Decide is decide.
+func Decide(organizationID uuid.UUID, email string, subject uuid.UUID, found Candidates) (Decision, error) {
+	return decide(organizationID, person{email: email, name: "名前"}, subject, found)
+}
+
+// Person returns the address and the name that an assertion with these attributes gives.
+func Person(settings Settings, nameID string, attributes []Attribute) (email, name string, err error) {
+	who, err := assertion{nameID: nameID, attributes: attributes}.person(settings)
+	return who.email, who.name, err
+}
+
+// ReadMetadata is readMetadata.
+func ReadMetadata(text string) (entityID, ssoURL string, certificates []string, err error) {
+	m, err := readMetadata(text)
+	return m.entityID, m.ssoURL, m.certificates, err
+}
+
+// ValidSSOURL is validSSOURL.
+func ValidSSOURL(address string) bool { return validSSOURL(address) }
+
+// CodeLifetime is codeLifetime.
+const CodeLifetime time.Duration = codeLifetime

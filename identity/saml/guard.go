@@ -1,0 +1,271 @@
+package saml
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/beevik/etree"
+	xrv "github.com/mattermost/xml-roundtrip-validator"
+)
+
+// Bounds of a response, and of metadata.
+const (
+	maxResponse   = 256 << 10 // Bytes.
+	maxMetadata   = 256 << 10 // Bytes.
+	maxDepth      = 64
+	maxElements   = 4096
+	maxAttributes = 32 // Of an element, namespaces included.
+)
+
+const (
+	nsProtocol  = "urn:oasis:names:tc:SAML:2.0:protocol"
+	nsAssertion = "urn:oasis:names:tc:SAML:2.0:assertion"
+	nsMetadata  = "urn:oasis:names:tc:SAML:2.0:metadata"
+	nsSignature = "http://www.w3.org/2000/09/xmldsig#"
+
+	algEnveloped = nsSignature + "enveloped-signature"
+	algC14N      = "http://www.w3.org/2001/10/xml-exc-c14n#"
+)
+
+// signatureMethods and digestMethods are those that still hold: nothing with SHA-1.
+func signatureMethods() []string {
+	const more = "http://www.w3.org/2001/04/xmldsig-more#"
+	return []string{more + "rsa-sha256", more + "rsa-sha384", more + "rsa-sha512", more + "ecdsa-sha256", more + "ecdsa-sha384", more + "ecdsa-sha512"}
+}
+
+func digestMethods() []string {
+	return []string{"http://www.w3.org/2001/04/xmlenc#sha256", "http://www.w3.org/2001/04/xmldsig-more#sha384", "http://www.w3.org/2001/04/xmlenc#sha512"}
+}
+
+// parseResponse reads a response that has the one shape that the web browser SSO profile gives it: a Response with at most
+// one signature of its own, and in it one Assertion with at most one signature of its own. Whatever signature wrapping
+// needs is refused: other places for assertions and signatures, ids that are there twice, references to anything but the
+// signature's parent, further transforms. So is what parsers read differently: comments, processing instructions, CDATA,
+// DOCTYPE and entities.
+//
+// See Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security 2012).
+func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
+	if len(raw) > maxResponse {
+		return nil, nil, errors.New("it is too large")
+	}
+	// Well-formed XML has these characters nowhere else: not in attributes, and there is no CDATA.
+	if bytes.Contains(raw, []byte("<!")) {
+		return nil, nil, errors.New("it has a DOCTYPE, comment or CDATA")
+	}
+	if bytes.LastIndex(raw, []byte("<?")) > len("\uFEFF") {
+		return nil, nil, errors.New("it has a processing instruction")
+	}
+	root, err := parseXML(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	assertion, err = checkShape(root)
+	return root, assertion, err
+}
+
+// parseXML reads a document that is small, shallow and means the same to everyone who reads it.
+func parseXML(raw []byte) (*etree.Element, error) {
+	if err := scan(raw); err != nil {
+		return nil, err
+	}
+	if err := xrv.Validate(bytes.NewReader(raw)); err != nil {
+		return nil, errors.New("it does not survive being written again")
+	}
+	doc := etree.NewDocument()
+	if err := doc.ReadFromBytes(raw); err != nil || doc.Root() == nil {
+		return nil, errors.New("it is no XML")
+	}
+	return doc.Root(), nil
+}
+
+// scan reads a document token by token, keeps nothing, and gives up where it goes too far.
+func scan(raw []byte) error {
+	decoder := xml.NewDecoder(bytes.NewReader(raw))
+	depth, elements := 0, 0
+	for {
+		token, err := decoder.RawToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return errors.New("it is no XML")
+		}
+		switch t := token.(type) {
+		case xml.Directive:
+			return errors.New("it has a DOCTYPE")
+		case xml.EndElement:
+			depth--
+		case xml.StartElement:
+			depth++
+			elements++
+			if depth > maxDepth || elements > maxElements || len(t.Attr) > maxAttributes {
+				return errors.New("it is nested too deeply, or has too many parts")
+			}
+			for i, attr := range t.Attr {
+				if slices.ContainsFunc(t.Attr[:i], func(other xml.Attr) bool { return other.Name == attr.Name }) {
+					return errors.New("an attribute is there twice")
+				}
+			}
+		}
+	}
+	if depth != 0 || elements == 0 {
+		return errors.New("it is no XML")
+	}
+	return nil
+}
+
+// checkShape returns the one assertion of a response that has the shape that parseResponse tells of.
+func checkShape(response *etree.Element) (*etree.Element, error) {
+	if !is(response, nsProtocol, "Response") {
+		return nil, errors.New("it is no Response")
+	}
+	assertion, err := only(response, nsAssertion, "Assertion")
+	if err != nil {
+		if len(children(response, nsAssertion, "EncryptedAssertion")) > 0 {
+			return nil, errEncrypted
+		}
+		return nil, err
+	}
+	ids := make(map[string]bool)
+	var walk func(el *etree.Element) error
+	walk = func(el *etree.Element) error {
+		// By local name: whoever looks for these by local name alone must not find others.
+		switch parent := el.Parent(); el.Tag {
+		case "Response":
+			if el != response {
+				return errors.New("there is a Response within it")
+			}
+		case "Assertion":
+			if el != assertion {
+				return errors.New("there is a second Assertion")
+			}
+		case "Signature":
+			if parent != response && parent != assertion {
+				return errors.New("there is a Signature in a foreign place")
+			}
+			if err := checkSignature(el); err != nil {
+				return err
+			}
+		case "EncryptedAssertion", "EncryptedID", "EncryptedAttribute", "EncryptedData":
+			return errEncrypted
+		}
+		for _, attr := range el.Attr {
+			if strings.EqualFold(attr.Key, "id") {
+				if attr.Value == "" || ids[attr.Value] {
+					return errors.New("an id is empty or there twice")
+				}
+				ids[attr.Value] = true
+			}
+		}
+		for _, child := range el.ChildElements() {
+			if err := walk(child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(response); err != nil {
+		return nil, err
+	}
+	return assertion, nil
+}
+
+var errEncrypted = errors.New("it is encrypted")
+
+// checkSignature holds a signature to the form that SAML gives it (core, section 5.4): it is about its parent, all of it.
+func checkSignature(signature *etree.Element) error {
+	parent := signature.Parent()
+	if !is(signature, nsSignature, "Signature") || len(children(parent, nsSignature, "Signature")) != 1 {
+		return errors.New("a Signature is there twice")
+	}
+	for _, child := range signature.ChildElements() {
+		if child.Tag != "SignedInfo" && child.Tag != "SignatureValue" && child.Tag != "KeyInfo" {
+			return fmt.Errorf("a Signature has more than its parts")
+		}
+	}
+	info, err := only(signature, nsSignature, "SignedInfo")
+	if err != nil {
+		return err
+	}
+	reference, err := only(info, nsSignature, "Reference")
+	if err != nil {
+		return err
+	}
+	id := parent.SelectAttrValue("ID", "")
+	if len(info.ChildElements()) != 3 || id == "" || reference.SelectAttrValue("URI", "") != "#"+id {
+		return errors.New("a Signature is not about its parent")
+	}
+	for _, method := range []struct {
+		of      *etree.Element
+		tag     string
+		allowed []string
+	}{
+		{info, "CanonicalizationMethod", []string{algC14N}},
+		{info, "SignatureMethod", signatureMethods()},
+		{reference, "DigestMethod", digestMethods()},
+	} {
+		el, err := only(method.of, nsSignature, method.tag)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(method.allowed, el.SelectAttrValue("Algorithm", "")) {
+			return errWeak
+		}
+	}
+	return checkTransforms(reference)
+}
+
+var errWeak = errors.New("it is signed with a method that is not accepted")
+
+// checkTransforms allows what leaves everything but the signature itself signed.
+func checkTransforms(reference *etree.Element) error {
+	transforms, err := only(reference, nsSignature, "Transforms")
+	if err != nil {
+		return err
+	}
+	list := transforms.ChildElements()
+	if len(list) == 0 || len(list) > 2 || !is(list[0], nsSignature, "Transform") || list[0].SelectAttrValue("Algorithm", "") != algEnveloped {
+		return errors.New("a Signature has other transforms")
+	}
+	if len(list) == 2 && (!is(list[1], nsSignature, "Transform") || list[1].SelectAttrValue("Algorithm", "") != algC14N) {
+		return errors.New("a Signature has other transforms")
+	}
+	return nil
+}
+
+func is(el *etree.Element, namespace, tag string) bool {
+	return el.Tag == tag && el.NamespaceURI() == namespace
+}
+
+// children returns the elements of that name directly below another one.
+func children(el *etree.Element, namespace, tag string) (found []*etree.Element) {
+	for _, child := range el.ChildElements() {
+		if is(child, namespace, tag) {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// only returns the one element of that name directly below another one. Several of the local name are as bad as none.
+func only(el *etree.Element, namespace, tag string) (*etree.Element, error) {
+	var found *etree.Element
+	for _, child := range el.ChildElements() {
+		if child.Tag != tag {
+			continue
+		}
+		if found != nil || child.NamespaceURI() != namespace {
+			return nil, fmt.Errorf("there is more than one %s", tag)
+		}
+		found = child
+	}
+	if found == nil {
+		return nil, fmt.Errorf("there is no %s", tag)
+	}
+	return found, nil
+}

@@ -1,0 +1,179 @@
+// Package samltest is an identity provider for tests and try-outs: crewjam's samlidp, with users who are given, SHA-256
+// signatures and lasting NameIDs. It imports nothing of this module.
+package samltest
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/crewjam/saml"
+	"github.com/crewjam/saml/samlidp"
+	dsig "github.com/russellhaering/goxmldsig"
+	"golang.org/x/crypto/bcrypt"
+)
+
+// The attributes that hold a person's address and name.
+const (
+	EmailAttribute = "urn:oid:0.9.2342.19200300.100.1.3"
+	NameAttribute  = "urn:oid:2.5.4.3"
+)
+
+// User is a person whom the provider knows.
+type User struct {
+	Login    string // What is typed as user name.
+	Password string
+	NameID   string // Lasting. Default: the login.
+	Email    string
+	Name     string
+}
+
+// Config is what New takes.
+type Config struct {
+	URL   string // Where the provider is reached, without a slash at the end.
+	Users []User
+}
+
+// Provider is an identity provider. It knows no service provider at first. It is safe for concurrent use.
+type Provider struct {
+	server *samlidp.Server
+	users  map[string]User // By login.
+
+	Key         *rsa.PrivateKey
+	Certificate *x509.Certificate
+}
+
+// New returns a provider with a new key.
+func New(cfg Config) (*Provider, error) {
+	key, certificate, err := NewKey()
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	store := &samlidp.MemoryStore{}
+	server, err := samlidp.New(samlidp.Options{
+		URL: *base, Key: key, Certificate: certificate, Store: store, Logger: log.New(io.Discard, "", 0),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{server: server, users: make(map[string]User), Key: key, Certificate: certificate}
+	server.IDP.SignatureMethod = dsig.RSASHA256SignatureMethod // The default is SHA-1.
+	server.IDP.LoginURL = server.IDP.SSOURL                    // The default ends without an answer to the request.
+	server.IDP.SessionProvider = p
+	for _, user := range cfg.Users {
+		if user.Login == "" || user.Password == "" {
+			return nil, errors.New("samltest: a user needs a login and a password")
+		}
+		if user.NameID == "" {
+			user.NameID = user.Login
+		}
+		hash, err := bcrypt.GenerateFromPassword([]byte(user.Password), bcrypt.MinCost)
+		if err != nil {
+			return nil, err
+		}
+		if err := store.Put("/users/"+user.Login, samlidp.User{
+			Name: user.Login, HashedPassword: hash, Email: user.Email, CommonName: user.Name,
+		}); err != nil {
+			return nil, err
+		}
+		p.users[user.Login] = user
+	}
+	return p, nil
+}
+
+// NewKey returns a signing key with its certificate, valid for a day.
+func NewKey() (*rsa.PrivateKey, *x509.Certificate, error) {
+	now := time.Now()
+	return NewKeyValid(now.Add(-time.Hour), now.Add(24*time.Hour))
+}
+
+// NewKeyValid is NewKey with other dates.
+func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certificate, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(notBefore.UnixNano()), Subject: pkix.Name{CommonName: "samltest"}, NotBefore: notBefore, NotAfter: notAfter,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	certificate, err := x509.ParseCertificate(der)
+	return key, certificate, err
+}
+
+// GetSession implements saml.SessionProvider: samlidp's sessions, with our NameIDs.
+func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.IdpAuthnRequest) *saml.Session {
+	session := p.server.GetSession(w, r, req)
+	if session != nil {
+		session.NameID, session.NameIDFormat = p.users[session.UserName].NameID, string(saml.PersistentNameIDFormat)
+	}
+	return session
+}
+
+// ServeHTTP serves samlidp's paths: /metadata, /sso with its sign-in form, and more.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.server.ServeHTTP(w, r)
+}
+
+// EntityID returns the provider's name.
+func (p *Provider) EntityID() string { return p.server.IDP.MetadataURL.String() }
+
+// SSOURL returns where browsers are sent to sign in.
+func (p *Provider) SSOURL() string { return p.server.IDP.SSOURL.String() }
+
+// Metadata returns the provider's metadata.
+func (p *Provider) Metadata() ([]byte, error) {
+	return xml.MarshalIndent(p.server.IDP.Metadata(), "", "  ")
+}
+
+// AddService makes a service provider known, by its metadata.
+func (p *Provider) AddService(metadata []byte) error {
+	var entity saml.EntityDescriptor
+	if err := xml.Unmarshal(metadata, &entity); err != nil {
+		return fmt.Errorf("samltest: the service's metadata: %w", err)
+	}
+	request, err := http.NewRequest(http.MethodPut, "/services/"+url.PathEscape(entity.EntityID), strings.NewReader(string(metadata))) //nolint:noctx // It goes nowhere.
+	if err != nil {
+		return err
+	}
+	request.SetPathValue("id", entity.EntityID)
+	answer := &answer{header: make(http.Header), status: http.StatusOK}
+	p.server.HandlePutService(answer, request)
+	if answer.status >= http.StatusBadRequest {
+		return fmt.Errorf("samltest: the service's metadata was refused: %d", answer.status)
+	}
+	return nil
+}
+
+// answer is what a handler in this process answers.
+type answer struct {
+	header http.Header
+	status int
+}
+
+// Header implements http.ResponseWriter.
+func (a *answer) Header() http.Header { return a.header }
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) { a.status = status }

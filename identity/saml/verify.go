@@ -1,0 +1,396 @@
+package saml
+
+import (
+	"crypto/x509"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/beevik/etree"
+	"github.com/crewjam/saml"
+	dsig "github.com/russellhaering/goxmldsig"
+)
+
+// maxSkew is how far the clocks of the identity provider and this server may be apart. Crewjam's is the same; a response
+// must moreover be used within 90 s of being made.
+const maxSkew = 3 * time.Minute
+
+const (
+	maxAssertionID = 256 // Bytes.
+	maxNameID      = 256 // Characters (core, section 8.3.7).
+
+	bearer        = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
+	transient     = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
+	statusSuccess = "urn:oasis:names:tc:SAML:2.0:status:Success"
+)
+
+// assertion is what a verified assertion says.
+type assertion struct {
+	id           string
+	nameID       string
+	nameIDFormat string
+	notOnOrAfter time.Time
+	attributes   []Attribute
+}
+
+// rejection says why a response is not accepted. It holds nothing of the response.
+type rejection struct {
+	reason string // For the log.
+	advice string // For an administrator who tries the settings, in Japanese.
+}
+
+// Error implements error.
+func (r *rejection) Error() string { return "saml: " + r.reason }
+
+func reject(reason, advice string) *rejection { return &rejection{reason: reason, advice: advice} }
+
+const adviceForm = "応答の形式が正しくありません。"
+
+// expectation is what a response must be for.
+type expectation struct {
+	settings  Settings
+	audience  string // The service provider's entity id.
+	acs       string
+	requestID string
+	now       time.Time
+}
+
+// verify returns what a response asserts, or a rejection.
+func (s *Service) verify(settings Settings, requestID string, raw []byte) (assertion, error) {
+	want := expectation{
+		settings: settings, audience: s.entityID(settings.OrganizationID), acs: s.acsURL(settings.OrganizationID),
+		requestID: requestID, now: s.now(),
+	}
+	response, asserted, err := parseResponse(raw)
+	switch {
+	case errors.Is(err, errEncrypted):
+		return assertion{}, reject("the assertion is encrypted", "アサーションが暗号化されています。ID プロバイダーで暗号化をオフにしてください。")
+	case errors.Is(err, errWeak):
+		return assertion{}, reject("a weak signature method", "署名方式に対応していません。ID プロバイダーで RSA-SHA256 を選択してください。")
+	case err != nil:
+		// The status is worth telling even where there is no assertion.
+		if status := failedStatus(raw); status != nil {
+			return assertion{}, status
+		}
+		return assertion{}, reject("the response is malformed: "+err.Error(), adviceForm)
+	}
+	if err := want.checkResponse(response); err != nil {
+		return assertion{}, err
+	}
+	if err := want.checkAssertion(asserted); err != nil {
+		return assertion{}, err
+	}
+	signed, err := want.checkSignatures(raw)
+	if err != nil {
+		return assertion{}, err
+	}
+	return read(signed)
+}
+
+// failedStatus returns a rejection if a response says that the identity provider has signed nobody in.
+func failedStatus(raw []byte) error {
+	if len(raw) > maxResponse {
+		return nil
+	}
+	response, err := parseXML(raw)
+	if err != nil || !is(response, nsProtocol, "Response") {
+		return nil
+	}
+	return checkStatus(response)
+}
+
+func checkStatus(response *etree.Element) error {
+	status, err := only(response, nsProtocol, "Status")
+	if err != nil {
+		return reject("there is no status", adviceForm)
+	}
+	code, err := only(status, nsProtocol, "StatusCode")
+	if err != nil {
+		return reject("there is no status", adviceForm)
+	}
+	if code.SelectAttrValue("Value", "") != statusSuccess {
+		return errDenied
+	}
+	return nil
+}
+
+var errDenied = reject("the identity provider signed nobody in", "ID プロバイダーがサインインを許可しませんでした。アプリの割り当てなどを確認してください。")
+
+// checkResponse checks what a response says around its assertion.
+func (e *expectation) checkResponse(response *etree.Element) error {
+	if err := checkStatus(response); err != nil {
+		return err
+	}
+	if destination := response.SelectAttr("Destination"); destination != nil && destination.Value != e.acs {
+		return reject("another destination", "応答の宛先（Destination）が ACS URL と一致しません。")
+	}
+	if response.SelectAttrValue("InResponseTo", "") != e.requestID {
+		return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
+	}
+	if response.SelectAttrValue("Version", "") != "2.0" {
+		return reject("another version", adviceForm)
+	}
+	if err := e.checkIssueInstant(response); err != nil {
+		return err
+	}
+	if issuers := children(response, nsAssertion, "Issuer"); len(issuers) > 1 || len(issuers) == 1 && text(issuers[0]) != e.settings.EntityID {
+		return errIssuer
+	}
+	return nil
+}
+
+var errIssuer = reject("another issuer", "発行者（Issuer）が ID プロバイダーのエンティティ ID と一致しません。")
+
+// checkIssueInstant checks when a response or an assertion was made.
+func (e *expectation) checkIssueInstant(el *etree.Element) error {
+	at, ok := instant(el, "IssueInstant")
+	if !ok {
+		return reject("there is no time of issue", adviceForm)
+	}
+	if at.Add(saml.MaxIssueDelay).Before(e.now) || at.After(e.now.Add(maxSkew)) {
+		return errTime
+	}
+	return nil
+}
+
+var errTime = reject("it does not hold at this time", "応答の有効期間外です。ID プロバイダーとサーバーの時刻を確認してください。")
+
+// checkAssertion checks whom an assertion is for, and when. It is what the profile asks for (profiles, section 4.1.4.3),
+// crewjam's gaps included: without an audience, a confirmation or a condition crewjam is content, or panics.
+func (e *expectation) checkAssertion(a *etree.Element) error {
+	id := a.SelectAttrValue("ID", "")
+	if id == "" || len(id) > maxAssertionID || a.SelectAttrValue("Version", "") != "2.0" {
+		return reject("the assertion has no id or another version", adviceForm)
+	}
+	if err := e.checkIssueInstant(a); err != nil {
+		return err
+	}
+	issuer, err := only(a, nsAssertion, "Issuer")
+	if err != nil || text(issuer) != e.settings.EntityID {
+		return errIssuer
+	}
+	if err := e.checkSubject(a); err != nil {
+		return err
+	}
+	if err := e.checkConditions(a); err != nil {
+		return err
+	}
+	statements := children(a, nsAssertion, "AuthnStatement")
+	if len(statements) == 0 {
+		return reject("there is no AuthnStatement", adviceForm)
+	}
+	for _, statement := range statements {
+		if statement.SelectAttr("SessionNotOnOrAfter") == nil {
+			continue
+		}
+		if end, ok := instant(statement, "SessionNotOnOrAfter"); !ok || !e.now.Before(end.Add(maxSkew)) {
+			return errTime
+		}
+	}
+	return nil
+}
+
+func (e *expectation) checkSubject(a *etree.Element) error {
+	subject, err := only(a, nsAssertion, "Subject")
+	if err != nil {
+		return reject("there is no subject", adviceForm)
+	}
+	nameID, err := only(subject, nsAssertion, "NameID")
+	if err != nil || text(nameID) == "" || len([]rune(text(nameID))) > maxNameID {
+		return reject("there is no NameID", "NameID がありません。ID プロバイダーで NameID を設定してください。")
+	}
+	confirmations := children(subject, nsAssertion, "SubjectConfirmation")
+	if len(confirmations) == 0 {
+		return reject("there is no confirmation", adviceForm)
+	}
+	for _, confirmation := range confirmations { // All of them: crewjam looks at all, too.
+		data, err := only(confirmation, nsAssertion, "SubjectConfirmationData")
+		if err != nil || confirmation.SelectAttrValue("Method", "") != bearer {
+			return reject("another confirmation", adviceForm)
+		}
+		if data.SelectAttrValue("Recipient", "") != e.acs {
+			return reject("another recipient", "応答の受信者（Recipient）が ACS URL と一致しません。")
+		}
+		if data.SelectAttrValue("InResponseTo", "") != e.requestID {
+			return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
+		}
+		if end, ok := instant(data, "NotOnOrAfter"); !ok || !e.now.Before(end.Add(maxSkew)) {
+			return errTime
+		}
+	}
+	return nil
+}
+
+func (e *expectation) checkConditions(a *etree.Element) error {
+	conditions, err := only(a, nsAssertion, "Conditions")
+	if err != nil {
+		return reject("there are no conditions", adviceForm)
+	}
+	if begin, ok := instant(conditions, "NotBefore"); conditions.SelectAttr("NotBefore") != nil && (!ok || begin.After(e.now.Add(maxSkew))) {
+		return errTime
+	}
+	if end, ok := instant(conditions, "NotOnOrAfter"); !ok || !e.now.Before(end.Add(maxSkew)) {
+		return errTime
+	}
+	restrictions := children(conditions, nsAssertion, "AudienceRestriction")
+	if len(restrictions) == 0 {
+		return errAudience
+	}
+	for _, restriction := range restrictions { // Each must hold, by any of its audiences.
+		ours := false
+		for _, audience := range children(restriction, nsAssertion, "Audience") {
+			ours = ours || text(audience) == e.audience
+		}
+		if !ours {
+			return errAudience
+		}
+	}
+	return nil
+}
+
+var errAudience = reject("another audience", "対象（Audience）がサービスプロバイダーのエンティティ ID と一致しません。")
+
+// checkSignatures has crewjam check everything once more, with the signatures, and returns the assertion as it was signed.
+func (e *expectation) checkSignatures(raw []byte) (*etree.Element, error) {
+	acs, err := url.Parse(e.acs)
+	if err != nil {
+		return nil, err
+	}
+	checker := &signatureChecker{settings: e.settings, now: e.now}
+	provider := saml.ServiceProvider{
+		EntityID: e.audience, AcsURL: *acs, SignatureVerifier: checker,
+		IDPMetadata: crewjamMetadata(e.settings),
+		// Checked before, and better: crewjam sees one audience of each restriction.
+		ValidateAudienceRestriction: func(*saml.Assertion) error { return nil },
+	}
+	// Its error's text is empty of what the response says; the response that the error holds must not be logged.
+	if _, err := provider.ParseXMLResponse(raw, []string{e.requestID}, *acs); err != nil {
+		if checker.expired {
+			return nil, reject("the certificate is not valid at this time", "ID プロバイダーの証明書の有効期限が切れています。新しい証明書を登録してください。")
+		}
+		return nil, errSignature
+	}
+	if checker.signed == nil { // Cannot be: crewjam wants a signature.
+		return nil, errSignature
+	}
+	if is(checker.signed, nsAssertion, "Assertion") {
+		return checker.signed, nil
+	}
+	signed, err := only(checker.signed, nsAssertion, "Assertion")
+	if err != nil {
+		return nil, errSignature
+	}
+	return signed, nil
+}
+
+var errSignature = reject("the signature does not hold", "署名を確認できません。登録した証明書が ID プロバイダーの署名証明書と一致しているか確認してください。")
+
+// signatureChecker is crewjam's check of a signature, with two differences: the certificates are those of the settings and
+// never the one that the signature brings along, and what was signed is kept.
+type signatureChecker struct {
+	settings Settings
+	now      time.Time
+	signed   *etree.Element // What a signature that holds is about, as it was canonicalized.
+	expired  bool           // A certificate was not tried for its dates.
+}
+
+// VerifySignature implements saml.SignatureVerifier.
+func (c *signatureChecker) VerifySignature(_ *dsig.ValidationContext, el *etree.Element) error {
+	el = el.Copy()
+	for _, signature := range el.ChildElements() {
+		if signature.Tag != "Signature" {
+			continue
+		}
+		for _, info := range signature.ChildElements() {
+			if info.Tag == "KeyInfo" { // Not signed itself. Without it the one root is used.
+				signature.RemoveChild(info)
+			}
+		}
+	}
+	certificates, err := parseCertificates(c.settings.Certificates)
+	if err != nil {
+		return err
+	}
+	err = errSignature
+	for _, certificate := range certificates {
+		if c.now.Before(certificate.NotBefore) || c.now.After(certificate.NotAfter) {
+			c.expired = true
+			continue
+		}
+		context := dsig.NewDefaultValidationContext(&dsig.MemoryX509CertificateStore{Roots: []*x509.Certificate{certificate}})
+		context.IdAttribute = "ID"
+		signed, failed := context.Validate(el)
+		if failed == nil {
+			c.signed, c.expired = signed, false
+			return nil
+		}
+		err = failed
+	}
+	return err
+}
+
+// read returns what a verified assertion says.
+func read(signed *etree.Element) (assertion, error) {
+	subject, err := only(signed, nsAssertion, "Subject")
+	if err != nil {
+		return assertion{}, errSignature
+	}
+	nameID, err := only(subject, nsAssertion, "NameID")
+	if err != nil {
+		return assertion{}, errSignature
+	}
+	conditions, err := only(signed, nsAssertion, "Conditions")
+	if err != nil {
+		return assertion{}, errSignature
+	}
+	a := assertion{
+		id: signed.SelectAttrValue("ID", ""), nameID: text(nameID), nameIDFormat: nameID.SelectAttrValue("Format", ""),
+	}
+	a.notOnOrAfter, _ = instant(conditions, "NotOnOrAfter") // It was checked.
+	for _, statement := range children(signed, nsAssertion, "AttributeStatement") {
+		for _, attribute := range children(statement, nsAssertion, "Attribute") {
+			read := Attribute{Name: attribute.SelectAttrValue("Name", "")}
+			for _, value := range children(attribute, nsAssertion, "AttributeValue") {
+				read.Values = append(read.Values, text(value))
+			}
+			a.attributes = append(a.attributes, read)
+		}
+	}
+	return a, nil
+}
+
+// values returns all values of the attributes of a name.
+func (a assertion) values(name string) (values []string) {
+	for _, attribute := range a.attributes {
+		if attribute.Name == name {
+			values = append(values, attribute.Values...)
+		}
+	}
+	return values
+}
+
+// key returns what a person is known by in later assertions. A transient NameID is another one each time: then it is the
+// address, for which the identity provider vouches.
+func (a assertion) key(email string) string {
+	if a.nameIDFormat == transient {
+		return "email:" + email
+	}
+	return a.nameID
+}
+
+// text returns an element's text, all of it. Comments, where etree would end, are refused before.
+func text(el *etree.Element) string {
+	var b strings.Builder
+	for _, token := range el.Child {
+		if data, ok := token.(*etree.CharData); ok {
+			b.WriteString(data.Data)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func instant(el *etree.Element, attribute string) (time.Time, bool) {
+	at, err := time.Parse(time.RFC3339Nano, el.SelectAttrValue(attribute, ""))
+	return at, err == nil
+}

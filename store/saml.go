@@ -1,0 +1,344 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+var _ saml.Store = (*DB)(nil)
+
+// Rows that have run out are removed by those that add new ones, some at a time.
+const (
+	samlSweep     = 10
+	samlTestAfter = 24 * time.Hour
+)
+
+// SAMLKey implements saml.Store.
+func (db *DB) SAMLKey(ctx context.Context) (saml.Key, error) {
+	key, err := queryRow[saml.Key](ctx, db.pool, `SELECT private_key, certificate, created_at FROM saml_keys`)
+	return key, translate(err)
+}
+
+// AddFirstSAMLKey implements saml.Store.
+func (db *DB) AddFirstSAMLKey(ctx context.Context, key saml.Key) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO saml_keys (private_key, certificate, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+		key.PrivateKey, key.Certificate, key.CreatedAt)
+	return translate(err)
+}
+
+// SAMLSettings implements saml.Store.
+func (db *DB) SAMLSettings(ctx context.Context, organizationID uuid.UUID) (saml.Settings, error) {
+	return samlSettings(ctx, db.pool, organizationID)
+}
+
+func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (saml.Settings, error) {
+	settings, err := queryRow[saml.Settings](ctx, q, `
+		SELECT o.id AS organization_id, o.auth_type = $2 AS enabled, o.mail_domains, coalesce(c.entity_id, '') AS entity_id,
+		       coalesce(c.sso_url, '') AS sso_url, coalesce(c.certificates, '{}') AS certificates,
+		       coalesce(c.email_attribute, '') AS email_attribute, coalesce(c.name_attribute, '') AS name_attribute,
+		       coalesce(c.email_domains, '{}') AS email_domains, c.updated_at
+		FROM organizations o
+		LEFT JOIN saml_configs c ON c.organization_id = o.id
+		WHERE o.id = $1`, organizationID, identity.AuthFederated)
+	if isNoRows(err) {
+		return saml.Settings{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
+	}
+	return settings, translate(err)
+}
+
+// ChangeSAMLSettings implements saml.Store.
+func (db *DB) ChangeSAMLSettings(
+	ctx context.Context, actor identity.Actor, action saml.Action, change func(*saml.Settings, int) error,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
+			return err
+		}
+		before, err := samlSettings(ctx, tx, actor.OrganizationID)
+		if err != nil {
+			return err
+		}
+		passwordAdmins := 0
+		if err := tx.QueryRow(ctx, `
+			SELECT count(*) FROM users WHERE organization_id = $1 AND role = $2 AND state = $3 AND auth_type = $4`,
+			actor.OrganizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive, identity.AuthCognito).Scan(&passwordAdmins); err != nil {
+			return err
+		}
+		after := before
+		if err := change(&after, passwordAdmins); err != nil {
+			return err
+		}
+		if err := saveSAMLSettings(ctx, tx, after); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.Action(action), TargetKind: org.TargetSAML,
+			TargetID: actor.OrganizationID.String(), TargetLabel: after.EntityID, Details: samlChanges(before, after),
+		})
+	})
+}
+
+func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
+	authType := identity.AuthCognito
+	if s.Enabled {
+		authType = identity.AuthFederated
+	}
+	if _, err := tx.Exec(ctx, `UPDATE organizations SET auth_type = $2 WHERE id = $1 AND auth_type <> $2`, s.OrganizationID, authType); err != nil {
+		return err
+	}
+	if s.UpdatedAt == nil {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO saml_configs (organization_id, entity_id, sso_url, certificates, email_attribute, name_attribute,
+			email_domains, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (organization_id) DO UPDATE SET entity_id = $2, sso_url = $3, certificates = $4, email_attribute = $5,
+			name_attribute = $6, email_domains = $7, updated_at = $8`,
+		s.OrganizationID, s.EntityID, s.SSOURL, orEmpty(s.Certificates), s.EmailAttribute, s.NameAttribute,
+		orEmpty(s.EmailDomains), s.UpdatedAt)
+	return err
+}
+
+// samlChanges tells what was changed. Certificates are told by their number: their fingerprints are in the settings.
+func samlChanges(before, after saml.Settings) []org.Change {
+	certificates := func(s saml.Settings) string {
+		sum := sha256.New()
+		for _, der := range s.Certificates {
+			sum.Write(der)
+		}
+		return string(sum.Sum(nil))
+	}
+	var changes []org.Change
+	for _, field := range []org.Change{
+		{Field: "enabled", Before: strconv.FormatBool(before.Enabled), After: strconv.FormatBool(after.Enabled)},
+		{Field: "idp_entity_id", Before: before.EntityID, After: after.EntityID},
+		{Field: "idp_sso_url", Before: before.SSOURL, After: after.SSOURL},
+		{Field: "email_attribute", Before: before.EmailAttribute, After: after.EmailAttribute},
+		{Field: "name_attribute", Before: before.NameAttribute, After: after.NameAttribute},
+		{Field: "email_domains", Before: strings.Join(before.EmailDomains, ", "), After: strings.Join(after.EmailDomains, ", ")},
+	} {
+		if field.Before != field.After {
+			changes = append(changes, field)
+		}
+	}
+	if certificates(before) != certificates(after) {
+		changes = append(changes, org.Change{
+			Field: "idp_certificates", Before: strconv.Itoa(len(before.Certificates)), After: strconv.Itoa(len(after.Certificates)),
+		})
+	}
+	return changes
+}
+
+// CreateSAMLState implements saml.Store.
+func (db *DB) CreateSAMLState(ctx context.Context, state saml.State, at time.Time) error {
+	return db.batch(ctx, func(batch *pgx.Batch) {
+		batch.Queue(`
+			DELETE FROM saml_states WHERE hash IN (
+				SELECT hash FROM saml_states WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, at, samlSweep)
+		queueSAMLState(batch, state)
+	})
+}
+
+func queueSAMLState(batch *pgx.Batch, s saml.State) {
+	batch.Queue(`
+		INSERT INTO saml_states (hash, browser_hash, organization_id, request_id, next, test_id, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		s.Hash, s.BrowserHash, s.OrganizationID, s.RequestID, s.Next, s.TestID, s.ExpiresAt)
+}
+
+// TakeSAMLState implements saml.Store.
+func (db *DB) TakeSAMLState(
+	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
+) (saml.State, error) {
+	state, err := queryRow[saml.State](ctx, db.pool, `
+		DELETE FROM saml_states WHERE hash = $1 AND browser_hash = $2 AND organization_id = $3 AND expires_at > $4
+		RETURNING hash, browser_hash, organization_id, request_id, next, test_id, expires_at`,
+		hash, browserHash, organizationID, at)
+	return state, translate(err)
+}
+
+// UseAssertion implements saml.Store.
+func (db *DB) UseAssertion(ctx context.Context, use saml.Use, at time.Time) error {
+	hash := sha256.Sum256([]byte(use.EntityID + "\x00" + use.AssertionID))
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			DELETE FROM saml_assertions WHERE (organization_id, hash) IN (
+				SELECT organization_id, hash FROM saml_assertions WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+			at, samlSweep); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO saml_assertions (organization_id, hash, expires_at) VALUES ($1, $2, $3)`,
+			use.OrganizationID, hash[:], use.ExpiresAt)
+		if violates(err, "saml_assertions_pkey") {
+			return fault.Wrap(err, fault.Conflict, "この応答はすでに使用されています。")
+		}
+		return err
+	})
+}
+
+// AcceptAssertion implements saml.Store.
+func (db *DB) AcceptAssertion(
+	ctx context.Context, a saml.Acceptance, at time.Time, decide func(saml.Candidates) (saml.Decision, error),
+) error {
+	var refused error // What decide says is not the database's error, and is not translated to one.
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, a.OrganizationID); err != nil {
+			return err
+		}
+		found, err := samlCandidates(ctx, tx, a)
+		if err != nil {
+			return err
+		}
+		var decision saml.Decision
+		if decision, refused = decide(found); refused != nil {
+			return errRefused
+		}
+		if decision.Provision != nil {
+			if err := insertUser(ctx, tx, *decision.Provision); err != nil {
+				return err
+			}
+		}
+		if decision.Link {
+			if err := linkSAML(ctx, tx, a, decision, found, at); err != nil {
+				return err
+			}
+		}
+		return keepSAMLCode(ctx, tx, a.Code, decision.Member, at)
+	})
+	if errors.Is(err, errRefused) {
+		return refused
+	}
+	return err
+}
+
+var errRefused = errors.New("refused")
+
+// samlCandidates returns whom an assertion may mean. The organization must be locked.
+func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found saml.Candidates, err error) {
+	const member = `
+		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.state, u.auth_type, u.last_signed_in_at IS NOT NULL AS signed_in
+		FROM users u `
+	linked, err := queryRows[saml.Member](ctx, tx, member+`
+		JOIN federated_identities f ON f.organization_id = u.organization_id AND f.user_id = u.id
+		WHERE f.organization_id = $1 AND f.entity_id = $2 AND f.name_id = $3`, a.OrganizationID, a.EntityID, a.NameID)
+	if err != nil {
+		return found, err
+	}
+	if len(linked) == 1 {
+		found.Linked = &linked[0]
+		return found, nil
+	}
+	// Of whatever organization: an address is a member of one alone.
+	named, err := queryRows[saml.Member](ctx, tx, member+`WHERE u.email = $1`, strings.ToLower(a.Email))
+	if err != nil {
+		return found, err
+	}
+	if len(named) == 1 {
+		found.ByEmail = &named[0]
+	}
+	free, err := freeSeats(ctx, tx, a.OrganizationID)
+	found.SeatFree = free > 0
+	return found, err
+}
+
+// linkSAML binds a NameID to a member, and tells the audit log.
+func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.Decision, found saml.Candidates, at time.Time) error {
+	if _, err := tx.Exec(ctx, `
+		INSERT INTO federated_identities (organization_id, entity_id, name_id, user_id, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		a.OrganizationID, a.EntityID, a.NameID, decision.Member, at); err != nil {
+		return err
+	}
+	event := org.Event{
+		OrganizationID: &a.OrganizationID, Action: org.ActionLink, TargetKind: org.TargetUser, TargetID: decision.Member.String(),
+		Details: []org.Change{{Field: "idp_entity_id", After: a.EntityID}, {Field: "name_id", After: a.NameID}, {Field: "email", After: a.Email}},
+	}
+	var name, email string
+	if decision.Provision != nil {
+		event.Action, name, email = org.ActionProvision, decision.Provision.Name, decision.Provision.Email
+	} else {
+		name, email = found.ByEmail.Name, found.ByEmail.Email
+	}
+	event.TargetLabel, event.By = email, samlDoer(decision.Member, name, email, a.Origin.Address, a.Origin.RequestID)
+	return audit(ctx, tx, event)
+}
+
+func samlDoer(id uuid.UUID, name, email string, address netip.Addr, requestID string) org.Doer {
+	return org.Doer{Kind: org.ByMember, ID: &id, Name: name, Email: email, Address: address, RequestID: requestID}
+}
+
+func keepSAMLCode(ctx context.Context, tx pgx.Tx, c saml.Code, userID uuid.UUID, at time.Time) error {
+	if _, err := tx.Exec(ctx, `
+		DELETE FROM saml_codes WHERE hash IN (
+			SELECT hash FROM saml_codes WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, at, samlSweep); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO saml_codes (hash, browser_hash, organization_id, user_id, next, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		c.Hash, c.BrowserHash, c.OrganizationID, userID, c.Next, c.ExpiresAt)
+	return err
+}
+
+// TakeSAMLCode implements saml.Store.
+func (db *DB) TakeSAMLCode(
+	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
+) (saml.Grantee, error) {
+	grantee, err := queryRow[saml.Grantee](ctx, db.pool, `
+		DELETE FROM saml_codes c USING users u
+		WHERE c.hash = $1 AND c.browser_hash = $2 AND c.organization_id = $3 AND c.expires_at > $4
+		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND u.state = $5
+		RETURNING u.subject, u.email, u.name, c.next`,
+		hash, browserHash, organizationID, at, identity.StateActive)
+	return grantee, translate(err)
+}
+
+// CreateSAMLTest implements saml.Store.
+func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test saml.Test, state saml.State, at time.Time) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		batch := &pgx.Batch{}
+		batch.Queue(`
+			DELETE FROM saml_tests WHERE id IN (
+				SELECT id FROM saml_tests WHERE created_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`, at.Add(-samlTestAfter), samlSweep)
+		batch.Queue(`INSERT INTO saml_tests (id, organization_id, status, created_at) VALUES ($1, $2, $3, $4)`,
+			test.ID, actor.OrganizationID, test.Status, at)
+		queueSAMLState(batch, state)
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSAMLTest, TargetKind: org.TargetSAML,
+			TargetID: actor.OrganizationID.String(),
+		})
+	})
+}
+
+// FinishSAMLTest implements saml.Store.
+func (db *DB) FinishSAMLTest(ctx context.Context, organizationID uuid.UUID, test saml.Test) error {
+	_, err := db.pool.Exec(ctx, `
+		UPDATE saml_tests SET status = $3, error = $4, name_id = $5, email = $6, name = $7, attributes = $8
+		WHERE id = $1 AND organization_id = $2`,
+		test.ID, organizationID, test.Status, test.Error, test.NameID, test.Email, test.Name, orEmpty(test.Attributes))
+	return translate(err)
+}
+
+// SAMLTest implements saml.Store.
+func (db *DB) SAMLTest(ctx context.Context, organizationID, id uuid.UUID) (saml.Test, error) {
+	test, err := queryRow[saml.Test](ctx, db.pool, `
+		SELECT id, status, error, name_id, email, name, attributes FROM saml_tests WHERE id = $1 AND organization_id = $2`,
+		id, organizationID)
+	return test, translate(err)
+}
