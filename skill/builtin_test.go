@@ -230,6 +230,13 @@ func TestIcons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var names []string
+	for _, path := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(path), ".svg"))
+	}
+	if !slices.Equal(names, skill.Icons()) {
+		t.Errorf("there are the icons %v, known are %v", names, skill.Icons())
+	}
 	marks, err := filepath.Glob(filepath.Join(public, "icons", "*.svg"))
 	if err != nil {
 		t.Fatal(err)

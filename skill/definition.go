@@ -1,0 +1,155 @@
+package skill
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// Bounds of a skill's texts, in characters. They keep a card, a chip and a prompt at the size they are designed for.
+const (
+	maxName            = 20
+	maxCategoryName    = 12
+	maxDescriptionLine = 24
+	maxSuggestion      = 60
+	maxLabel           = 20
+	maxPlaceholder     = 200
+	maxPrompt          = 4000
+	maxOption          = 60
+)
+
+// Bounds of a skill's lists.
+const (
+	maxSuggestions = 6
+	maxFields      = 20
+	maxOptions     = 50
+)
+
+// definition is a skill as a file describes it. Unknown keys are refused.
+type definition struct {
+	Category           string      `yaml:"category"`
+	Position           int         `yaml:"position"`
+	Name               string      `yaml:"name"`
+	Description        string      `yaml:"description"`
+	Icon               string      `yaml:"icon"`
+	Kind               Kind        `yaml:"kind"`
+	TaskType           TaskType    `yaml:"task_type"`
+	FormType           FormType    `yaml:"form_type"`
+	AcceptsDataSources bool        `yaml:"accepts_data_sources"`
+	Suggestions        []string    `yaml:"suggestions"`
+	FormFields         []FormField `yaml:"form_fields"`
+	Prompt             string      `yaml:"prompt"`
+}
+
+// Where the app has its icons.
+const (
+	iconFolder = "/icons/skills/"
+	iconSuffix = ".svg"
+)
+
+// icons returns the names of the app's icons for skills.
+func icons() []string {
+	return []string{
+		"chat", "code", "default", "document-qa", "glossary", "ideas", "interview", "job-posting", "mail", "minutes",
+		"proofreading", "proposal", "rephrase", "report", "sparring", "spreadsheet", "summary", "translation", "web-search",
+	}
+}
+
+// skill checks a definition and returns its skill.
+func (d definition) skill(id, category uuid.UUID) (Skill, error) {
+	// Lists are never null, neither in the database nor in the API.
+	fields := append([]FormField{}, d.FormFields...)
+	for i := range fields {
+		fields[i].Options = append([]string{}, fields[i].Options...)
+	}
+	s := Skill{
+		ID: id, CategoryID: category, Position: d.Position,
+		Name: d.Name, Description: strings.TrimSpace(d.Description), IconPath: iconFolder + d.Icon + iconSuffix,
+		Kind: d.Kind, TaskType: d.TaskType, FormType: d.FormType,
+		FormFields: fields, Suggestions: append([]string{}, d.Suggestions...),
+		AcceptsDataSources: d.AcceptsDataSources, Prompt: strings.TrimSpace(d.Prompt),
+	}
+	return s, s.validate()
+}
+
+// validate refuses a skill that a screen could not show or a prompt could not carry.
+func (s Skill) validate() error {
+	if !fits(s.Name, maxName) {
+		return fmt.Errorf("name must have 1 to %d characters", maxName)
+	}
+	if !fits(s.Prompt, maxPrompt) || Neutralize(s.Prompt) != s.Prompt {
+		return fmt.Errorf("prompt must have 1 to %d characters and none of the reserved tags", maxPrompt)
+	}
+	icon := strings.TrimSuffix(strings.TrimPrefix(s.IconPath, iconFolder), iconSuffix)
+	if !slices.Contains(icons(), icon) {
+		return fmt.Errorf("there is no icon %q, but %s", icon, strings.Join(icons(), ", "))
+	}
+	lines := strings.Split(s.Description, "\n")
+	if len(lines) != 2 || !fits(lines[0], maxDescriptionLine) || !fits(lines[1], maxDescriptionLine) {
+		return fmt.Errorf("description must be two lines of 1 to %d characters", maxDescriptionLine)
+	}
+	switch s.TaskType {
+	case "", TaskDocumentQA, TaskSummarization:
+	default:
+		return fmt.Errorf("unknown task type %q", s.TaskType)
+	}
+	if s.TaskType != "" && !s.AcceptsDataSources {
+		return fmt.Errorf("the task type %s works on data sources: accepts_data_sources must be true", s.TaskType)
+	}
+	switch s.FormType {
+	case FormChat:
+		if len(s.FormFields) != 0 || len(s.Suggestions) == 0 || len(s.Suggestions) > maxSuggestions {
+			return fmt.Errorf("a chat skill has 1 to %d suggestions and no fields", maxSuggestions)
+		}
+	case FormForm:
+		if len(s.FormFields) == 0 || len(s.FormFields) > maxFields || len(s.Suggestions) != 0 {
+			return fmt.Errorf("a form skill has 1 to %d fields and no suggestions", maxFields)
+		}
+	default:
+		return fmt.Errorf("unknown form type %q", s.FormType)
+	}
+	for _, suggestion := range s.Suggestions {
+		if !fits(suggestion, maxSuggestion) {
+			return fmt.Errorf("suggestion %q must have 1 to %d characters", suggestion, maxSuggestion)
+		}
+	}
+	return validateFields(s.FormFields)
+}
+
+// validateFields refuses fields that are ambiguous or cannot be filled in.
+func validateFields(fields []FormField) error {
+	name := regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+	seen := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		if !name.MatchString(f.Name) || seen[f.Name] {
+			return fmt.Errorf("field %q: the name must be a word of its own", f.Name)
+		}
+		seen[f.Name] = true
+		if !fits(f.Label, maxLabel) || utf8.RuneCountInString(f.Placeholder) > maxPlaceholder || f.MaxLength < 0 {
+			return fmt.Errorf("field %s: label, placeholder or length out of bounds", f.Name)
+		}
+		switch f.Type {
+		case FieldText, FieldTextarea, FieldNumber, FieldFile:
+			if len(f.Options) != 0 {
+				return fmt.Errorf("field %s: only a select has options", f.Name)
+			}
+		case FieldSelect:
+			if len(f.Options) < 2 || len(f.Options) > maxOptions || slices.ContainsFunc(f.Options, func(o string) bool { return !fits(o, maxOption) }) {
+				return fmt.Errorf("field %s: a select has 2 to %d options of 1 to %d characters", f.Name, maxOptions, maxOption)
+			}
+		default:
+			return fmt.Errorf("field %s: unknown type %q", f.Name, f.Type)
+		}
+	}
+	return nil
+}
+
+// fits reports whether s has 1 to limit characters.
+func fits(s string, limit int) bool {
+	n := utf8.RuneCountInString(s)
+	return n >= 1 && n <= limit && strings.TrimSpace(s) == s
+}

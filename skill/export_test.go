@@ -1,0 +1,4 @@
+package skill
+
+// Icons is icons, for tests.
+func Icons() []string { return icons() }
