@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
@@ -112,6 +114,47 @@ func (c *checks) number(field string, values []string, least, most, missing int)
 		return missing
 	}
 	return n
+}
+
+// text reads an optional text of the query, of at most so many characters.
+func (c *checks) text(field string, values []string, most int) string {
+	if len(values) == 0 {
+		return ""
+	}
+	if len(values) > 1 || utf8.RuneCountInString(values[0]) > most || !utf8.ValidString(values[0]) || strings.Contains(values[0], "\x00") {
+		c.fail(field, strconv.Itoa(most)+"文字以内で一つだけ指定してください。")
+		return ""
+	}
+	return values[0]
+}
+
+// time reads an optional time of the query. Without one it is zero.
+func (c *checks) time(field string, values []string) time.Time {
+	if len(values) == 0 {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, values[0])
+	if err != nil || len(values) > 1 {
+		c.fail(field, "日時は 2026-04-01T09:00:00Z の形式で指定してください。")
+		return time.Time{}
+	}
+	return at
+}
+
+// choice reads an optional value of the query that is one of a few. Without one it is "".
+func choice[T interface {
+	~string
+	Valid() bool
+}](c *checks, field string, values []string,
+) T {
+	if len(values) == 0 {
+		return ""
+	}
+	if len(values) > 1 || !T(values[0]).Valid() {
+		c.fail(field, "指定できない値です。")
+		return ""
+	}
+	return T(values[0])
 }
 
 // requestID reads the id that makes a call repeatable, from the body or the Idempotency-Key header.

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/org"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -29,6 +30,19 @@ const topicAll = "all"
 func topicOfUser(id uuid.UUID) string         { return "user/" + id.String() }
 func topicOfOrganization(id uuid.UUID) string { return "org/" + id.String() }
 
+// topicOfAdmins returns the topic of the administrators among those of another one.
+func topicOfAdmins(topic string) string { return topic + "/admins" }
+
+// topicsOf returns all that an actor is told.
+func topicsOf(actor identity.Actor) []string {
+	organization := topicOfOrganization(actor.OrganizationID)
+	topics := []string{topicOfUser(actor.ID), organization, topicAll}
+	if actor.Role == identity.RoleOrganizationAdmin || actor.Role == identity.RoleOrganizationSuperAdmin {
+		topics = append(topics, topicOfAdmins(organization), topicOfAdmins(topicAll))
+	}
+	return topics
+}
+
 // ThreadChanged implements chat.Events.
 func (e *LiveEvents) ThreadChanged(owner chat.Owner, thread chat.Thread) {
 	e.tell(owner.UserID, func() any { return LiveThread{Type: "thread", Thread: toThread(thread)} })
@@ -49,6 +63,9 @@ func (e *LiveEvents) NotificationPublished(n org.Notification) {
 	topic := topicAll
 	if n.OrganizationID != nil {
 		topic = topicOfOrganization(*n.OrganizationID)
+	}
+	if n.Audience == org.AudienceAdmins {
+		topic = topicOfAdmins(topic)
 	}
 	e.feed.Tell(topic, encodeEvent(LiveNotification{Type: "notification", Notification: toNotification(n)}))
 }

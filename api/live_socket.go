@@ -178,7 +178,7 @@ func (s *socket) admit(actor identity.Actor) *closing {
 		return closeTooMany
 	}
 	s.expire(left)
-	events := s.live.feed.Subscribe(topicOfUser(actor.ID), topicOfOrganization(actor.OrganizationID), topicAll)
+	events := s.live.feed.Subscribe(topicsOf(actor)...)
 	s.workers.Go(func() { s.write(events) })
 	return nil
 }

@@ -47,6 +47,15 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/notification", s.as(s.listNotifications))
 		r.Put("/v1/notification/read", s.as(s.readNotifications))
 
+		r.Get("/v1/contract", s.as(s.getContract))
+		r.Get("/v1/contract/usage/member", s.as(s.listMemberUsage))
+		r.Get("/v1/user", s.as(s.listUsers))
+		r.Post("/v1/user/invite", s.as(s.inviteUsers))
+		r.Post("/v1/user/invite/resend", s.as(s.resendInvitation))
+		r.Put("/v1/user/{user_id}", s.as(s.editUser))
+		r.Delete("/v1/user/{user_id}", s.as(s.removeUser))
+		r.Get("/v1/audit", s.as(s.listAuditEvents))
+
 		r.Get("/v1/thread", s.as(s.listThreads))
 		r.Post("/v1/thread", s.as(s.createThread))
 		r.Get("/v1/thread/{thread_id}", s.as(s.getThread))
