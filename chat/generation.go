@@ -124,6 +124,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		}
 		return OutcomeDropped, 0
 	}
+	s.budget.Spent(g.owner.OrganizationID, o.InputTokens+o.OutputTokens)
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
 		attribute.Int("llm.output_tokens", o.OutputTokens))

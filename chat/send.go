@@ -97,6 +97,9 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if looked.Known != nil {
 		return *looked.Known, nil
 	}
+	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
+		return Exchange{}, err
+	}
 	p, err := s.prepare(ctx, owner, q, looked.Thread, looked.History)
 	if err != nil {
 		return Exchange{}, err

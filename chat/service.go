@@ -79,7 +79,22 @@ type Skills interface {
 	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
 }
 
-// Needs is what a Service works with. All but the last three are required.
+// Budget says what an organization may still spend. *org.Budget is one.
+type Budget interface {
+	// Check refuses a new message where nothing is left, or the contract is over. It rarely asks the database.
+	Check(ctx context.Context, organizationID uuid.UUID) error
+
+	// Spent is told of the tokens of an answer once they are stored. It does not block.
+	Spent(organizationID uuid.UUID, tokens int)
+}
+
+// noBudget has no limit.
+type noBudget struct{}
+
+func (noBudget) Check(context.Context, uuid.UUID) error { return nil }
+func (noBudget) Spent(uuid.UUID, int)                   {}
+
+// Needs is what a Service works with. All but the last four are required.
 type Needs struct {
 	Store  Store
 	Skills Skills
@@ -88,6 +103,7 @@ type Needs struct {
 	Feed   *stream.Feed // Carries requests to stop to the server that writes.
 	Log    *slog.Logger
 
+	Budget  Budget       // Nil: there is no limit.
 	Events  Events       // Nil: nobody is told.
 	Metrics Metrics      // Nil: nothing is measured.
 	Tracer  trace.Tracer // Nil: nothing is traced.
@@ -102,6 +118,7 @@ type Service struct {
 	hub      *stream.Hub
 	feed     *stream.Feed
 	log      *slog.Logger
+	budget   Budget
 	events   Events
 	metrics  Metrics
 	tracer   trace.Tracer
@@ -125,6 +142,9 @@ type Service struct {
 
 // NewService returns a Service. Nothing runs before Start.
 func NewService(n Needs, cfg Config) *Service {
+	if n.Budget == nil {
+		n.Budget = noBudget{}
+	}
 	if n.Events == nil {
 		n.Events = noEvents{}
 	}
@@ -138,8 +158,8 @@ func NewService(n Needs, cfg Config) *Service {
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
 		lease: lease{began: time.Now()}, places: newPlaces(cfg.MaxGenerations, cfg.MaxPerPerson),
-		store: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, events: n.Events,
-		metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
+		store: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
+		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),
 	}

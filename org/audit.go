@@ -56,7 +56,9 @@ type Doer struct {
 
 // DoerOf returns who a signed-in person is.
 func DoerOf(actor identity.Actor) Doer {
-	return Doer{Kind: ByMember, ID: &actor.ID, Name: actor.Name, Email: actor.Email}
+	return Doer{
+		Kind: ByMember, ID: &actor.ID, Name: actor.Name, Email: actor.Email, Address: actor.Address, RequestID: actor.RequestID,
+	}
 }
 
 // Operator returns somebody with the command line, by the name of their account.

@@ -158,6 +158,46 @@ func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offse
 	return list, total, nil
 }
 
+var _ org.BudgetStore = (*DB)(nil)
+
+// Balance implements org.BudgetStore.
+func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balance, error) {
+	b, err := queryRow[org.Balance](ctx, db.pool, `
+		SELECT c.status IN ('suspended', 'ended') OR coalesce(c.ends_on < `+japanToday+`, false) AS over, c.tokens AS "limit",
+		       (SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
+		        WHERE d.organization_id = c.organization_id AND d.date >= `+thisMonth+`) AS used,
+		       (SELECT coalesce(max(n.percent), 0) FROM contract_notices n
+		        WHERE n.organization_id = c.organization_id AND n.month = `+thisMonth+`) AS notified
+		FROM contracts c
+		WHERE c.organization_id = $1`, organizationID)
+	if isNoRows(err) {
+		return b, org.ErrNoOrganization
+	}
+	return b, translate(err)
+}
+
+// PublishLimitNotice implements org.BudgetStore.
+func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice org.Notification) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO contract_notices (organization_id, month, percent)
+			SELECT $1, `+thisMonth+`, $2
+			WHERE NOT EXISTS (SELECT FROM contract_notices
+			                  WHERE organization_id = $1 AND month = `+thisMonth+` AND percent >= $2)
+			ON CONFLICT DO NOTHING`, organizationID, percent)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		if err := insertNotification(ctx, tx, notice); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			UPDATE contract_notices SET notification_id = $3
+			WHERE organization_id = $1 AND month = `+thisMonth+` AND percent = $2`, organizationID, percent, notice.ID)
+		return err
+	})
+}
+
 // OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. What the edit leaves out is
 // as every new contract has it. Errors: those of CreateOrganization and SetContract.
 func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org.ContractEdit, by org.Doer) error {

@@ -200,7 +200,8 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	return chat.Ended{Thread: threads[0], Message: messages[0].message()}, nil
 }
 
-// queueOutcome has the generation end and the message completed, if the run is the server's own.
+// queueOutcome has the generation end, the message completed and what it took counted, if the run is the server's own. It
+// is one statement, so that what is counted once cannot be counted twice.
 func queueOutcome(batch *pgx.Batch, o chat.Outcome) {
 	failure := chat.Failure{}
 	if o.Failure != nil {
@@ -211,7 +212,13 @@ func queueOutcome(batch *pgx.Batch, o chat.Outcome) {
 		    UPDATE generations
 		    SET ended_at = now()
 		    WHERE message_id = $1 AND run = $13 AND server_id = $14 AND ended_at IS NULL
-		    RETURNING message_id
+		    RETURNING message_id, organization_id, user_id
+		), used AS (
+		    INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
+		    SELECT organization_id, `+japanToday+`, user_id, 1, $9, $10 FROM ended
+		    ON CONFLICT (organization_id, date, user_id) DO UPDATE
+		    SET messages = d.messages + 1, input_tokens = d.input_tokens + excluded.input_tokens,
+		        output_tokens = d.output_tokens + excluded.output_tokens
 		)
 		UPDATE messages m
 		SET content = $2, status = $3, finish_reason = $4, error_code = $5, error_detail = $6, error_retryable = $7,
