@@ -176,13 +176,6 @@ func (s *Server) left() {
 	}
 }
 
-// Open returns how many streams are being sent or held.
-func (s *Server) Open() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return int64(len(s.clients) + len(s.calls))
-}
-
 // Drain ends every stream within a time, spread evenly over it, so that the clients come back elsewhere and not all at
 // once, and admits no new ones. It returns when all have ended, or with the context's error.
 func (s *Server) Drain(ctx context.Context, over time.Duration) error {

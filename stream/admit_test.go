@@ -137,8 +137,8 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			text.AppendText("まだ続く") // Those that are left are still served.
-			if err := <-drained; err != nil || s.Open() != 0 {
-				t.Errorf("%v, %d are open", err, s.Open())
+			if err := <-drained; err != nil || open(s) != 0 {
+				t.Errorf("%v, %d are open", err, open(s))
 			}
 			readers.Wait()
 			var ends [5]int
@@ -190,7 +190,7 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 		})
 		bodies := make(chan string, 10)
 		var readers sync.WaitGroup
-		open := func(person, path string) {
+		visit := func(person, path string) {
 			readers.Go(func() {
 				r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 				r.Header.Set("Person", person)
@@ -203,13 +203,13 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 				bodies <- string(readBody(t, resp.Body))
 			})
 		}
-		open("a", "/late")
+		visit("a", "/late")
 		<-admitted
 		for _, path := range []string{"/", "/", "/held"} {
-			open("a", path)
-			open("b", path)
+			visit("a", path)
+			visit("b", path)
 		}
-		for st := s.Stats(); st.OpenFast+st.OpenHTTP < 6; st = s.Stats() {
+		for open(s) < 6 {
 			runtime.Gosched()
 		}
 		s.End("a")
@@ -225,8 +225,8 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 		if people := s.People(); !slices.Equal(people, []string{"b"}) {
 			t.Errorf("%v have streams", people)
 		}
-		open("a", "/") // Whoever may still come is served.
-		for st := s.Stats(); st.OpenFast+st.OpenHTTP < 4; st = s.Stats() {
+		visit("a", "/") // Whoever may still come is served.
+		for open(s) < 4 {
 			runtime.Gosched()
 		}
 		text.Finish(done)

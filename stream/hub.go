@@ -156,13 +156,6 @@ func (h *Hub) Find(messageID string) *Text {
 	return h.texts[messageID]
 }
 
-// Len returns how many texts are known.
-func (h *Hub) Len() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.texts)
-}
-
 // Interest is somebody's wish to follow a message's text. It is held for as long as the text is watched.
 type Interest struct {
 	hub       *Hub

@@ -49,7 +49,7 @@ func BenchmarkIdleStream(b *testing.B) {
 						b.Error(err)
 					}
 				}
-				for s.Open() > 0 {
+				for open(s) > 0 {
 					runtime.Gosched()
 				}
 			}

@@ -31,8 +31,8 @@ func TestR30_AHoleIsSeenAndMended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		network := streamtest.NewNetwork()
-		writer := newServer(t, network.Node()).Hub
-		reader := newServer(t, &gappy{Node: network.Node(), lose: 3}).Hub
+		writer := streamtest.NewServer(t, network.Node()).Hub
+		reader := streamtest.NewServer(t, &gappy{Node: network.Node(), lose: 3}).Hub
 		text := writer.Open(firstRun)
 		for range 5 {
 			text.AppendText("糸を")
@@ -136,8 +136,8 @@ func TestMirrorEndsWithItsLastInterest(t *testing.T) {
 		second.Leave()
 		synctest.Wait()
 		drain(w)
-		if _, over := w.Wait(); nodes[1].Followers() != 0 || hubs[1].Len() != 0 || !over {
-			t.Errorf("%d followers, %d texts, over %v", nodes[1].Followers(), hubs[1].Len(), over)
+		if _, over := w.Wait(); nodes[1].Followers() != 0 || hubs[1].Stats().Texts != 0 || !over {
+			t.Errorf("%d followers, %d texts, over %v", nodes[1].Followers(), hubs[1].Stats().Texts, over)
 		}
 		first.Mirror() // Too late.
 		if s := hubs[1].Stats(); s.Mirrors != 0 {
@@ -152,7 +152,7 @@ func TestMirrorSurvivesEntriesThatAreNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := streamtest.NewNetwork()
 		node := network.Node()
-		reader := newServer(t, network.Node()).Hub
+		reader := streamtest.NewServer(t, network.Node()).Hub
 		foreign := stream.NewText(stream.Head{MessageID: "another", Run: 1})
 		update, _ := foreign.Since(stream.Position{})
 		w := node.Writer(firstRun.MessageID, 1)
@@ -177,7 +177,7 @@ func TestMirrorIgnoresEarlierRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := streamtest.NewNetwork()
 		w := network.Node().Writer(firstRun.MessageID, 9)
-		reader := newServer(t, network.Node()).Hub
+		reader := streamtest.NewServer(t, network.Node()).Hub
 		for _, run := range []int{2, 1} {
 			text := stream.NewText(stream.Head{MessageID: firstRun.MessageID, Run: run})
 			text.AppendText(strings.Repeat("糸", run))

@@ -22,7 +22,7 @@ func joined(t *testing.T, n int) (*streamtest.Network, []*streamtest.Node, []*st
 	var hubs []*stream.Hub
 	for range n {
 		node := network.Node()
-		nodes, hubs = append(nodes, node), append(hubs, newServer(t, node).Hub)
+		nodes, hubs = append(nodes, node), append(hubs, streamtest.NewServer(t, node).Hub)
 	}
 	return network, nodes, hubs
 }

@@ -3,7 +3,6 @@ package stream_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -16,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -218,7 +216,7 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 				if err := <-ended; !errors.Is(err, stream.ErrGone) {
 					t.Errorf("got %v", err)
 				}
-				for s.Open() > 0 || s.Stats().Ends.Gone == 0 {
+				for open(s) > 0 || s.Stats().Ends.Gone == 0 {
 					runtime.Gosched()
 				}
 				if s.Stats().Ends.Gone != 1 {
@@ -355,194 +353,10 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 		}
 		close(stop)
 		publisher.Wait()
-		if n := s.Open(); n != 0 {
+		if n := open(s); n != 0 {
 			t.Errorf("%d streams are open", n)
 		}
 	})
-}
-
-// pipes hands out connections that know no time but that of a synctest bubble.
-type pipes struct{ conns chan net.Conn }
-
-func (p pipes) Accept() (net.Conn, error) {
-	if c, ok := <-p.conns; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (p pipes) Close() error   { return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-// bubble runs a test in a synctest bubble with streams that serve sends. ask opens one and returns its body.
-func bubble(t *testing.T, s func() *stream.Server, handler func(*stream.Server) http.HandlerFunc, test func(s *stream.Server, ask func() io.Reader)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := s()
-		listener := pipes{make(chan net.Conn, 1)}
-		server := &http.Server{Handler: handler(s)}
-		served := make(chan struct{})
-		go func() { defer close(served); _ = server.Serve(listener) }()
-		var clients []net.Conn
-		test(s, func() io.Reader {
-			client, conn := net.Pipe()
-			clients = append(clients, client)
-			listener.conns <- conn
-			return askOver(t, client, "HTTP/1.1", "").Body
-		})
-		s.Close()
-		for _, c := range clients {
-			_ = c.Close()
-		}
-		close(listener.conns)
-		<-served
-		_ = server.Close()
-	})
-}
-
-// timed is what was read, and when.
-type timed struct {
-	raw   []byte
-	reads []time.Time
-	end   time.Time
-}
-
-func readTimed(body io.Reader) *timed {
-	r := &timed{}
-	buf := make([]byte, 4096)
-	for {
-		n, err := body.Read(buf)
-		if err != nil {
-			r.end = time.Now()
-			return r
-		}
-		r.raw = append(r.raw, buf[:n]...)
-		r.reads = append(r.reads, time.Now())
-	}
-}
-
-func TestR12_HeartbeatsWhileTheModelIsSilent(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
-		const streams = 20
-		text := newText(1)
-		handler := func(s *stream.Server) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) {
-				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) {}})
-			}
-		}
-		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(s *stream.Server, ask func() io.Reader) {
-			var readers sync.WaitGroup
-			reads := make([]*timed, streams)
-			for i := range streams {
-				body := ask()
-				readers.Go(func() { reads[i] = readTimed(body) })
-			}
-			time.Sleep(20 * time.Second) // Of the bubble's clock.
-			text.AppendText("あ")
-			time.Sleep(60 * time.Second)
-			s.Close()
-			readers.Wait()
-			seconds := make(map[time.Time]int)
-			for _, r := range reads {
-				for i := 1; i < len(r.reads); i++ {
-					if quiet := r.reads[i].Sub(r.reads[i-1]); quiet > 15*time.Second {
-						t.Errorf("%v between two writes", quiet)
-					}
-				}
-				if _, comments := parseEvents(t, r.raw); comments < 4 || comments > 8 {
-					t.Errorf("got %d heartbeats in 80 s", comments)
-				}
-				seconds[r.reads[len(r.reads)-1].Truncate(time.Second)]++
-			}
-			if cfg.Fast && len(seconds) < 3 {
-				t.Errorf("heartbeats come all at once: %v", seconds)
-			}
-		})
-	})
-}
-
-func TestR13_StreamsEndWhenTheirTimeIsUp(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
-		text := newText(1)
-		began := make(chan time.Time, 1)
-		ended := make(chan error, 1)
-		life := 10*time.Minute + 123*time.Millisecond
-		handler := func(s *stream.Server) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) {
-				began <- time.Now()
-				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Until: time.Now().Add(life), Done: once(t, ended)})
-			}
-		}
-		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(_ *stream.Server, ask func() io.Reader) {
-			check := func(r *timed) {
-				if lived := r.end.Sub(<-began); lived != life {
-					t.Errorf("lived for %v, not %v", lived, life)
-				}
-				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) || bytes.Contains(r.raw, []byte("[DONE]")) {
-					t.Errorf("%v after %q", err, r.raw)
-				}
-			}
-			check(readTimed(ask()))
-			// One that has less time comes while the sweep waits for its next look.
-			other := ask()
-			began := <-began
-			time.Sleep(10 * time.Millisecond)
-			rest := make(chan *timed)
-			go func() { rest <- readTimed(other) }()
-			long := life
-			life = 300 * time.Millisecond
-			check(readTimed(ask()))
-			if r := <-rest; r.end.Sub(began) != long {
-				t.Errorf("lived for %v, not %v", r.end.Sub(began), long)
-			}
-		})
-	})
-}
-
-// TestEveryWatcherIsToldAtOnce has one, three and one watcher of a text that is in no hurry.
-func TestEveryWatcherIsToldAtOnce(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
-		text := newText(1)
-		handler := func(s *stream.Server) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) {
-				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) {}})
-			}
-		}
-		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(_ *stream.Server, ask func() io.Reader) {
-			var bodies []*bufio.Reader
-			for _, n := range []int{1, 3} {
-				for len(bodies) < n {
-					bodies = append(bodies, bufio.NewReader(ask()))
-				}
-				for range 5 {
-					time.Sleep(10 * time.Millisecond)
-					text.AppendText("紡")
-					published := time.Now()
-					want := strings.Count(text.Text(), "紡")
-					for _, body := range bodies {
-						if awaitText(t, body, want); time.Since(published) > 0 {
-							t.Errorf("told after %v", time.Since(published))
-						}
-					}
-				}
-			}
-		})
-	})
-}
-
-// awaitText reads up to the event whose cursor is after so many characters.
-func awaitText(t *testing.T, body *bufio.Reader, characters int) {
-	t.Helper()
-	id := "id: " + stream.Cursor{Run: 1, Offset: characters * len("紡")}.String() + "\n"
-	for line := ""; line != id; {
-		var err error
-		if line, err = body.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for line := ""; line != "\n"; { // A pipe's writer waits until all was read.
-		line, _ = body.ReadString('\n')
-	}
 }
 
 // TestSlowClientThatCatchesUpStays has a client pause for less than the time for a write, and be sent more long after.
@@ -602,7 +416,7 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 			clients.Wait()
 			text.AppendText("。") // Shows who is gone.
 		}
-		for s.Open() > 0 || s.Stats().Ends.Gone < uint64(streams) { // The last is counted when it is no longer open.
+		for open(s) > 0 || s.Stats().Ends.Gone < uint64(streams) { // The last is counted when it is no longer open.
 			runtime.Gosched()
 		}
 		st := s.Stats()

@@ -95,6 +95,12 @@ func once(t *testing.T, ended chan<- error) func(error) {
 	}
 }
 
+// open returns how many streams a server sends or holds.
+func open(s *stream.Server) int64 {
+	st := s.Stats()
+	return st.OpenFast + st.OpenHTTP
+}
+
 func TestR01_HeadOfAStream(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
 		text := newText(1)

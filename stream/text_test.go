@@ -262,8 +262,8 @@ func TestAbandonedTextEndsWithoutATerminalEvent(t *testing.T) {
 		t.Errorf("got %q, events %v", c.text, c.types)
 	}
 	hub.Close(second)
-	if hub.Len() != 0 {
-		t.Errorf("%d texts are left", hub.Len())
+	if hub.Stats().Texts != 0 {
+		t.Errorf("%d texts are left", hub.Stats().Texts)
 	}
 }
 

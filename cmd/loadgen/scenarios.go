@@ -42,24 +42,37 @@ func idle(ctx context.Context, l *load) error {
 // lead is a time in which so many clients connect even to a busy server.
 func lead(streams int) time.Duration { return 2*time.Second + time.Duration(streams)*time.Millisecond }
 
-// deliver has tokens come to all clients at a rate, and measures those that come once all are there.
-func deliver(ctx context.Context, l *load) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// answering is what deliver and drop begin with: answers that are being written and watched.
+type answering struct {
+	tokens  int           // In each answer.
+	length  time.Duration // From the question to the end of its answer.
+	clients []*watch
+}
+
+// answer asks, has all clients watch, and returns when the first token has come. The model thinks until all are there.
+func (l *load) answer(ctx context.Context) (*answering, error) {
 	think := lead(l.streams)
-	tokens := max(int(l.rate*l.duration.Seconds()), 2)
-	answers, err := l.askAll(ctx, script(tokens, l.rate, int(think.Milliseconds())), l.answers)
+	a := &answering{tokens: max(int(l.rate*l.duration.Seconds()), 2), length: think + l.duration}
+	answers, err := l.askAll(ctx, script(a.tokens, l.rate, int(think.Milliseconds())), l.answers)
 	if err != nil {
-		return err
+		return a, err
 	}
-	clients := l.watchAll(ctx, answers, time.Duration(float64(time.Second)/l.rate), false)
+	a.clients = l.watchAll(ctx, answers, time.Duration(float64(time.Second)/l.rate), false)
 	if err := l.attached(ctx); err != nil {
-		return err
+		return a, err
 	}
 	if l.stats.tokens.Load() > 0 {
 		l.report.fail("the clients took longer to connect than the model to think: tokens came before all were there")
 	}
-	if err := l.until(ctx, think+30*time.Second, "waiting for the first token", func() bool { return l.stats.tokens.Load() > 0 }); err != nil {
+	return a, l.until(ctx, think+30*time.Second, "waiting for the first token", func() bool { return l.stats.tokens.Load() > 0 })
+}
+
+// deliver has tokens come to all clients at a rate, and measures those that come once all are there.
+func deliver(ctx context.Context, l *load) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a, err := l.answer(ctx)
+	if err != nil {
 		return err
 	}
 	l.say("delivering")
@@ -74,8 +87,8 @@ func deliver(ctx context.Context, l *load) error {
 	l.report.add("cores of the server", (after.cpu-before.cpu)/took)
 	l.report.add("µs of the server's CPU a delivery", (after.cpu-before.cpu)*1e6/(perSecond*took))
 	l.report.add("memory of the server, MB", after.memory)
-	err = l.settle(ctx, cancel, l.duration+think+time.Minute, clients)
-	if want := int64(tokens) * int64(l.streams); l.stats.reconnects.Load() == 0 && l.stats.tokens.Load() != want {
+	err = l.settle(ctx, cancel, a.length+time.Minute, a.clients)
+	if want := int64(a.tokens) * int64(l.streams); l.stats.reconnects.Load() == 0 && l.stats.tokens.Load() != want {
 		l.report.fail("%d tokens were delivered, not %d", l.stats.tokens.Load(), want)
 	}
 	return err
@@ -85,23 +98,14 @@ func deliver(ctx context.Context, l *load) error {
 func drop(ctx context.Context, l *load) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	think := lead(l.streams)
-	tokens := max(int(l.rate*l.duration.Seconds()), 2)
-	answers, err := l.askAll(ctx, script(tokens, l.rate, int(think.Milliseconds())), l.answers)
+	a, err := l.answer(ctx)
 	if err != nil {
-		return err
-	}
-	clients := l.watchAll(ctx, answers, time.Duration(float64(time.Second)/l.rate), false)
-	if err := l.attached(ctx); err != nil {
-		return err
-	}
-	if err := l.until(ctx, think+30*time.Second, "waiting for the first token", func() bool { return l.stats.tokens.Load() > 0 }); err != nil {
 		return err
 	}
 	if err := sleep(ctx, l.duration/4); err != nil {
 		return err
 	}
-	for _, c := range clients {
+	for _, c := range a.clients {
 		c.cut()
 	}
 	dropped := time.Now()
@@ -113,7 +117,7 @@ func drop(ctx context.Context, l *load) error {
 	if back > 10*time.Second {
 		l.report.fail("it took %s until all had come back, not 10 s", back.Round(time.Millisecond))
 	}
-	return errors.Join(err, l.settle(ctx, cancel, l.duration+think+time.Minute, clients))
+	return errors.Join(err, l.settle(ctx, cancel, a.length+time.Minute, a.clients))
 }
 
 // capped has more clients come than the server takes.

@@ -168,19 +168,6 @@ func (b *Bridge) Close() {
 	<-b.closed
 }
 
-// Ping asks NATS for a sign of life and waits for it for 2 s. An error says that this server is cut off from the others.
-func (b *Bridge) Ping(ctx context.Context) error {
-	if !b.nc.IsConnected() {
-		return errDisconnected
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	if err := b.nc.FlushWithContext(ctx); err != nil {
-		return fmt.Errorf("bridge: %w", err)
-	}
-	return nil
-}
-
 // Connected reports whether NATS is connected, as far as this side knows.
 func (b *Bridge) Connected() bool { return b.nc.IsConnected() }
 

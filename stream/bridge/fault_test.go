@@ -56,7 +56,7 @@ func reading(t *testing.T, hub *stream.Hub) (seen, done func() *streamtest.Clien
 func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 3)
-	writer, reader := serve(t, connect(t, nodes.URLs(0))), serve(t, connect(t, nodes.URLs(1)))
+	writer, reader := streamtest.NewServer(t, connect(t, nodes.URLs(0))), streamtest.NewServer(t, connect(t, nodes.URLs(1)))
 	text := writer.Hub.Open(head)
 	text.AppendText("はじめ。")
 	seen, done := reading(t, reader.Hub)
@@ -76,7 +76,7 @@ func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 func TestR30_TheOnlyNodeIsRestarted(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)
-	writer, reader := serve(t, connect(t, nodes.URL(0))), serve(t, connect(t, nodes.URL(0)))
+	writer, reader := streamtest.NewServer(t, connect(t, nodes.URL(0))), streamtest.NewServer(t, connect(t, nodes.URL(0)))
 	text := writer.Hub.Open(head)
 	text.AppendText("はじめ。")
 	seen, done := reading(t, reader.Hub)
@@ -85,7 +85,7 @@ func TestR30_TheOnlyNodeIsRestarted(t *testing.T) {
 	text.AppendText("一台もいない間。")
 	nodes.Restart(t, 0)
 	text.AppendText("おわり。")
-	late := serve(t, connect(t, nodes.URL(0)))
+	late := streamtest.NewServer(t, connect(t, nodes.URL(0)))
 	_, lateDone := reading(t, late.Hub)
 	text.Finish(finished)
 	for _, c := range []*streamtest.Client{done(), lateDone()} {

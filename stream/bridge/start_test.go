@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
 // TestServerStartsWhileNATSIsAway: it joins the others when NATS is there.
@@ -32,12 +33,12 @@ func TestServerStartsWhileNATSIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	writer := serve(t, early)
+	writer := streamtest.NewServer(t, early)
 	text := writer.Hub.Open(head)
 	text.AppendText("まだ、だれも知らない。")
 	link.Heal()
 	<-missed
-	reader := serve(t, connect(t, nodes.URL(0)))
+	reader := streamtest.NewServer(t, connect(t, nodes.URL(0)))
 	seen, done := reading(t, reader.Hub)
 	seen()
 	text.Finish(finished)

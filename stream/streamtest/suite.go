@@ -26,6 +26,23 @@ type Server struct {
 	Cut, Heal func()
 }
 
+// NewServer returns a server that is joined to others by a transport, nil for none, until the test is over.
+func NewServer(tb testing.TB, transport stream.Transport) Server {
+	tb.Helper()
+	hub := stream.NewHub(stream.HubConfig{Transport: transport})
+	feed, err := stream.NewFeed(transport)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		hub.Stop(ctx)
+		feed.Close()
+	})
+	return Server{Hub: hub, Feed: feed}
+}
+
 // World is the servers of one test. In a world of one server, all three are the same.
 type World struct {
 	Writer, Successor, Reader Server
