@@ -21,6 +21,14 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Get("/config.json", s.handle(s.appConfig))
 	r.Get("/openapi.yaml", s.handle(s.openapi))
 	r.With(withTimeLimit(callTimeout)).Post("/v1/auth-type", s.handle(s.authType))
+	r.Group(func(r chi.Router) { // Single sign-on: who comes proves themself by what they bring.
+		r.Use(withTimeLimit(callTimeout))
+		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
+		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
+		r.Get("/v1/oauth2/callback", s.handle(s.oauth2Callback))
+		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
+		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
+	})
 	page, err := newDocsPage(openapiYAML)
 	if err != nil {
 		return nil, err
@@ -43,6 +51,13 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/favorite_skill", s.as(s.listFavoriteSkills))
 		r.Post("/v1/favorite_skill", s.as(s.addFavoriteSkill))
 		r.Delete("/v1/favorite_skill", s.as(s.removeFavoriteSkill))
+
+		r.Get("/v1/saml-config", s.as(s.getSAMLConfig))
+		r.Put("/v1/saml-config", s.as(s.putSAMLConfig))
+		r.Put("/v1/saml-config/on", s.as(s.turnSAMLOn))
+		r.Put("/v1/saml-config/off", s.as(s.turnSAMLOff))
+		r.Post("/v1/saml-config/test", s.as(s.testSAML))
+		r.Get("/v1/saml-config/test/{test_id}", s.as(s.getSAMLTest))
 
 		r.Get("/v1/notification", s.as(s.listNotifications))
 		r.Put("/v1/notification/read", s.as(s.readNotifications))
