@@ -13,11 +13,11 @@ import (
 // authenticated it.
 type Store interface {
 	// ListCategories returns the categories that have at least one listed skill visible to the organization, by
-	// position, then name.
+	// position, then name, then id.
 	ListCategories(ctx context.Context, organizationID uuid.UUID) ([]Category, error)
 
-	// ListSkills returns the visible skills that are not retired, by the position of their category, then their own
-	// position, then id, with IsFavorite set for the user. offset and limit count skills; the caller has checked them.
+	// ListSkills returns the visible skills that are not retired, in the order of their categories, then by position, then
+	// id, with IsFavorite set for the user. offset and limit count skills; the caller has checked them.
 	ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error)
 
 	// FindSkill returns one visible skill, retired or not, with IsFavorite set for the user. If there is none, the error
@@ -38,7 +38,7 @@ type Store interface {
 	// SaveBuiltinSkills makes the built-in categories and skills these ones, in one transaction: it inserts or updates
 	// them by id with no organization, and retires the built-in skills that are not among them. A retired skill is no
 	// longer listed but can still be found, because threads refer to it; it is no longer retired once it is among the
-	// given ones again. Favourites and the organizations' own skills are not touched. Repeating the call changes nothing,
+	// given ones again. Favourites and imported skills are not touched. Repeating the call changes nothing,
 	// and two servers may make it at the same time.
 	SaveBuiltinSkills(ctx context.Context, categories []Category, skills []Skill) error
 }

@@ -52,7 +52,7 @@ func (db *DB) ListCategories(ctx context.Context, organizationID uuid.UUID) ([]s
 		WHERE EXISTS (SELECT FROM skills s
 		              WHERE s.category_id = c.id AND (s.organization_id IS NULL OR s.organization_id = $1)
 		                AND s.retired_at IS NULL)
-		ORDER BY c.position, c.name`, organizationID)
+		ORDER BY c.position, c.name, c.id`, organizationID)
 	return list, translate(err)
 }
 
@@ -66,7 +66,7 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 		JOIN categories c ON c.id = s.category_id
 		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
 		WHERE (s.organization_id IS NULL OR s.organization_id = $1) AND s.retired_at IS NULL
-		ORDER BY c.position, s.position, s.id
+		ORDER BY c.position, c.name, c.id, s.position, s.id
 		OFFSET $3 LIMIT $4`,
 		organizationID, userID, offset, limit)
 	if err != nil {
@@ -143,53 +143,64 @@ func (db *DB) RemoveFavoriteSkill(ctx context.Context, organizationID, userID, s
 	return translate(err)
 }
 
+// skillsLock keeps servers that start together, and operators who import, from each other.
+const skillsLock = `SELECT pg_advisory_xact_lock(hashtext('tsumugi builtin skills'))`
+
+// saveCategory inserts a category, or updates it if anything in it is another.
+const saveCategory = `
+	INSERT INTO categories AS c (id, name, position, organization_id, key)
+	VALUES ($1, $2, $3, $4, nullif($5::text, ''))
+	ON CONFLICT (id) DO UPDATE SET name = excluded.name, position = excluded.position
+	WHERE (c.name, c.position) IS DISTINCT FROM (excluded.name, excluded.position)`
+
+// saveSkill inserts a skill, or updates it if anything in it is another. It returns whether it is new, and no row if nothing
+// changed.
+const saveSkill = `
+	INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
+	                         form_fields, suggestions, accepts_data_sources, prompt, organization_id, key)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13, $14, nullif($15::text, ''))
+	ON CONFLICT (id) DO UPDATE
+	SET category_id = excluded.category_id, position = excluded.position, name = excluded.name,
+	    description = excluded.description, icon_path = excluded.icon_path, kind = excluded.kind,
+	    task_type = excluded.task_type, form_type = excluded.form_type, form_fields = excluded.form_fields,
+	    suggestions = excluded.suggestions, accepts_data_sources = excluded.accepts_data_sources,
+	    prompt = excluded.prompt, retired_at = NULL, updated_at = now()
+	WHERE (s.organization_id, s.key) IS NOT DISTINCT FROM (excluded.organization_id, excluded.key)
+	  AND (s.category_id, s.position, s.name, s.description, s.icon_path, s.kind, s.task_type, s.form_type,
+	       s.form_fields, s.suggestions, s.accepts_data_sources, s.prompt, s.retired_at)
+	      IS DISTINCT FROM
+	      (excluded.category_id, excluded.position, excluded.name, excluded.description, excluded.icon_path,
+	       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields, excluded.suggestions,
+	       excluded.accepts_data_sources, excluded.prompt, NULL)
+	RETURNING xmax = 0 AS added`
+
+// skillValues are the parameters of saveSkill.
+func skillValues(s skill.Skill, key string) []any {
+	return []any{
+		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
+		orEmpty(s.FormFields), orEmpty(s.Suggestions), s.AcceptsDataSources, s.Prompt, s.OrganizationID, key,
+	}
+}
+
 // SaveBuiltinSkills implements skill.Store. Servers that start together take turns.
 func (db *DB) SaveBuiltinSkills(ctx context.Context, categories []skill.Category, skills []skill.Skill) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi builtin skills'))`); err != nil {
+		if _, err := tx.Exec(ctx, skillsLock); err != nil {
 			return err
 		}
 		batch := &pgx.Batch{}
 		for _, c := range categories {
-			batch.Queue(`
-				INSERT INTO categories AS c (id, name, position)
-				VALUES ($1, $2, $3)
-				ON CONFLICT (id) DO UPDATE SET name = excluded.name, position = excluded.position
-				WHERE (c.name, c.position) IS DISTINCT FROM (excluded.name, excluded.position)`,
-				c.ID, c.Name, c.Position)
+			batch.Queue(saveCategory, c.ID, c.Name, c.Position, nil, "")
 		}
 		ids := make([]uuid.UUID, len(skills))
 		for i, s := range skills {
 			ids[i] = s.ID
-			queueBuiltinSkill(batch, s)
+			batch.Queue(saveSkill, skillValues(s, "")...)
 		}
 		batch.Queue(`
 			UPDATE skills
 			SET retired_at = now(), updated_at = now()
-			WHERE organization_id IS NULL AND retired_at IS NULL AND id <> ALL ($1)`, ids)
+			WHERE organization_id IS NULL AND key IS NULL AND retired_at IS NULL AND id <> ALL ($1)`, ids)
 		return tx.SendBatch(ctx, batch).Close()
 	})
-}
-
-// queueBuiltinSkill queues the insertion of a built-in skill, or its update if anything in it is another.
-func queueBuiltinSkill(batch *pgx.Batch, s skill.Skill) {
-	batch.Queue(`
-		INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
-		                         form_fields, suggestions, accepts_data_sources, prompt)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13)
-		ON CONFLICT (id) DO UPDATE
-		SET category_id = excluded.category_id, position = excluded.position, name = excluded.name,
-		    description = excluded.description, icon_path = excluded.icon_path, kind = excluded.kind,
-		    task_type = excluded.task_type, form_type = excluded.form_type, form_fields = excluded.form_fields,
-		    suggestions = excluded.suggestions, accepts_data_sources = excluded.accepts_data_sources,
-		    prompt = excluded.prompt, retired_at = NULL, updated_at = now()
-		WHERE s.organization_id IS NULL
-		  AND (s.category_id, s.position, s.name, s.description, s.icon_path, s.kind, s.task_type, s.form_type,
-		       s.form_fields, s.suggestions, s.accepts_data_sources, s.prompt, s.retired_at)
-		      IS DISTINCT FROM
-		      (excluded.category_id, excluded.position, excluded.name, excluded.description, excluded.icon_path,
-		       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields, excluded.suggestions,
-		       excluded.accepts_data_sources, excluded.prompt, NULL)`,
-		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
-		orEmpty(s.FormFields), orEmpty(s.Suggestions), s.AcceptsDataSources, s.Prompt)
 }

@@ -1,0 +1,144 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/skill"
+)
+
+// imported returns a file's skills with a category of their own, as they are read anew each time.
+func imported(names ...string) (in skill.Import) {
+	in.Categories = []skill.ImportedCategory{{Key: "sales", Category: skill.Category{ID: newID(), Name: "営業", Position: 1000}}}
+	for i, name := range names {
+		key, name, _ := strings.Cut(name, "=")
+		s := builtin(uuid.Nil, i, name)
+		in.Skills = append(in.Skills, skill.ImportedSkill{Key: key, CategoryKey: "sales", Skill: s})
+	}
+	return in
+}
+
+// changes writes what became of skills.
+func changes(list []skill.Imported) (all []string) {
+	for _, i := range list {
+		all = append(all, fmt.Sprintf("%s %s %s", i.Key, i.Name, i.Change))
+	}
+	return all
+}
+
+func TestSkillsAreImported(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx, by := t.Context(), org.Operator("ops")
+	run := func(organization *uuid.UUID, in skill.Import, dry bool) []string {
+		t.Helper()
+		got, err := f.ImportSkills(ctx, organization, in, by, dry)
+		must(t, err)
+		return changes(got)
+	}
+	listed := func(organization uuid.UUID) []string {
+		t.Helper()
+		got, err := f.ListSkills(ctx, organization, f.ann.UserID, 0, 100)
+		must(t, err)
+		return names(got)
+	}
+	if got := run(&f.a, imported("visit=訪問報告", "pitch=商談"), true); !equal(got, "visit 訪問報告 added", "pitch 商談 added") {
+		t.Errorf("dry: %v", got)
+	}
+	if got := listed(f.a); !equal(got, "汎用チャット", "校正") {
+		t.Errorf("after a dry run: %v", got)
+	}
+	run(&f.a, imported("visit=訪問報告", "pitch=商談"), false)
+	if got := listed(f.a); !equal(got, "汎用チャット", "校正", "訪問報告", "商談") {
+		t.Errorf("imported: %v", got)
+	}
+	if got := listed(f.b); !equal(got, "汎用チャット", "校正") {
+		t.Errorf("of the other organization: %v", got)
+	}
+	before, err := f.ListSkills(ctx, f.a, f.ann.UserID, 2, 1)
+	must(t, err)
+	if got := run(&f.a, imported("visit=訪問報告", "pitch=商談"), false); !equal(got, "visit 訪問報告 unchanged", "pitch 商談 unchanged") {
+		t.Errorf("again: %v", got)
+	}
+	if got := run(&f.a, imported("visit=訪問の報告", "pitch=商談"), false); !equal(got, "visit 訪問の報告 changed", "pitch 商談 unchanged") {
+		t.Errorf("renamed: %v", got)
+	}
+	after, err := f.FindSkill(ctx, f.a, f.ann.UserID, before[0].ID)
+	if err != nil || after.Name != "訪問の報告" {
+		t.Errorf("the skill is another one: %+v %v", after, err)
+	}
+
+	// The same keys elsewhere are other skills, and a start of the program leaves them all alone.
+	run(&f.b, imported("visit=訪問"), false)
+	run(nil, imported("visit=全社の訪問"), false)
+	must(t, f.SaveBuiltinSkills(ctx, f.cats, f.skills))
+	if got := listed(f.a); !equal(got, "汎用チャット", "校正", "訪問の報告", "商談", "全社の訪問") {
+		t.Errorf("with those for all: %v", got)
+	}
+	if got := listed(f.b); !slices.Contains(got, "訪問") || !slices.Contains(got, "全社の訪問") || slices.Contains(got, "訪問の報告") {
+		t.Errorf("of the other organization: %v", got)
+	}
+
+	if got := run(&f.a, skill.Import{Retire: []string{"visit"}}, false); !equal(got, "visit 訪問の報告 retired") {
+		t.Errorf("retired: %v", got)
+	}
+	if got := run(&f.a, skill.Import{Retire: []string{"visit"}}, false); !equal(got, "visit 訪問の報告 unchanged") {
+		t.Errorf("retired again: %v", got)
+	}
+	if got := listed(f.a); slices.Contains(got, "訪問の報告") {
+		t.Errorf("after retiring: %v", got)
+	}
+	if got := run(&f.a, imported("visit=訪問の報告"), false); !equal(got, "visit 訪問の報告 changed") {
+		t.Errorf("brought back: %v", got)
+	}
+
+	events, total, err := f.ListEvents(ctx, org.AuditQuery{OrganizationID: &f.a, Action: org.ActionSkillImport, Limit: 10})
+	if err != nil || total != 4 || events[3].By.Name != "ops" || events[3].By.Kind != org.ByOperator || len(events[3].Details) != 2 || len(events[2].Details) != 1 {
+		t.Errorf("the log has %d entries %+v, %v", total, events, err)
+	}
+}
+
+func TestImportsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx, by, nobody := t.Context(), org.Operator("ops"), newID()
+	_, err := f.ImportSkills(ctx, &nobody, imported("visit=訪問報告"), by, false)
+	wantCode(t, err, fault.NotFound)
+	_, err = f.ImportSkills(ctx, &f.a, imported("visit=訪問報告", "mine=校正"), by, false)
+	wantCode(t, err, fault.Conflict)
+	if !strings.Contains(fault.DetailOf(err), "校正") {
+		t.Errorf("got %v", err)
+	}
+	_, err = f.ImportSkills(ctx, &f.a, skill.Import{Retire: []string{"never"}}, by, false)
+	wantCode(t, err, fault.NotFound)
+	got, err := f.ListSkills(ctx, f.a, f.ann.UserID, 0, 100)
+	if err != nil || len(got) != 2 {
+		t.Errorf("something is left of it: %v %v", names(got), err)
+	}
+}
+
+// TestImportsTakeTurns has several operators import the same file at once.
+func TestImportsTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			if _, err := f.ImportSkills(t.Context(), &f.a, imported("visit=訪問報告", "pitch=商談"), org.Operator("ops"), false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	got, err := f.ListSkills(t.Context(), f.a, f.ann.UserID, 0, 100)
+	if err != nil || !equal(names(got), "汎用チャット", "校正", "訪問報告", "商談") {
+		t.Errorf("got %v %v", names(got), err)
+	}
+}
