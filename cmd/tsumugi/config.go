@@ -34,6 +34,8 @@ type config struct {
 	TrustedProxies    []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
 	MessagesPerMinute int            `env:"TSUMUGI_MESSAGES_PER_MINUTE" default:"60" placeholder:"N" help:"Questions of one person a minute on this server. 0 means any number."`
 
+	mailing `embed:""`
+
 	OpenAIAPIKey        string `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
 	OpenAIBaseURL       string `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
 	OpenAIModel         string `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
@@ -85,6 +87,9 @@ func (c *config) Validate() error {
 		}
 	}
 	if err := c.checkCognito(); err != nil {
+		return err
+	}
+	if err := c.mailing.check(); err != nil {
 		return err
 	}
 	if err := c.checkLimits(); err != nil {

@@ -53,7 +53,11 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, match := range regexp.MustCompile(`env:"(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+	mailing, err := os.ReadFile("mail.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, match := range regexp.MustCompile(`env:"(\w+)"`).FindAllStringSubmatch(string(source)+string(mailing), -1) {
 		if !strings.Contains(out.String(), "$"+match[1]) {
 			t.Errorf("the help lacks %s", match[1])
 		}

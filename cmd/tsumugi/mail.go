@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/mail"
+)
+
+// mailing is the settings of mail.
+type mailing struct {
+	SMTPURL  string `name:"smtp-url" env:"SMTP_URL" placeholder:"URL" help:"SMTP server for invitations and codes, as smtp://user:password@host:587 (STARTTLS, unless ?tls=none) or smtps://user:password@host:465. Default: mails go into the data folder, links and codes onto the console."`
+	MailFrom string `env:"TSUMUGI_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as \"Tsumugi <no-reply@example.com>\". Needed with --smtp-url."`
+}
+
+// check is the part of Validate about mail.
+func (m *mailing) check() error {
+	if err := mail.CheckURL(m.SMTPURL); err != nil {
+		return fmt.Errorf("--smtp-url (SMTP_URL) %w", err)
+	}
+	if err := mail.CheckFrom(m.MailFrom); err != nil {
+		return fmt.Errorf("--mail-from (TSUMUGI_MAIL_FROM) %w", err)
+	}
+	if m.SMTPURL != "" && m.MailFrom == "" {
+		return errors.New("--mail-from (TSUMUGI_MAIL_FROM) is missing: --smtp-url (SMTP_URL) needs a sender")
+	}
+	return nil
+}
+
+// mailFolder is where mails that are not sent lie in the data folder.
+const mailFolder = "mail"
+
+// mailer returns what sends mails. Those that are not sent are shown on the console.
+func (m *mailing) mailer(data, publicURL string, console io.Writer, log *slog.Logger) (*mail.Mailer, error) {
+	return mail.New(mail.Config{
+		SMTPURL: m.SMTPURL, From: m.MailFrom, Folder: filepath.Join(data, mailFolder), Console: console, PublicURL: publicURL, Logger: log,
+	})
+}
+
+// poolMail is how the user pool sends mails.
+type poolMail struct{ mailer *mail.Mailer }
+
+var _ pool.Mailer = poolMail{}
+
+func (m poolMail) SendInvitation(ctx context.Context, invitation pool.Invitation) error {
+	return m.mailer.SendInvitation(ctx, mail.Invitation(invitation))
+}
+
+func (m poolMail) SendResetCode(ctx context.Context, code pool.ResetCode) error {
+	return m.mailer.SendResetCode(ctx, mail.ResetCode(code))
+}
