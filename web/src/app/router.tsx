@@ -2,7 +2,8 @@ import { createBrowserRouter, redirect, type ShouldRevalidateFunction } from 're
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
 import { api } from '@/lib/api'
-import { adminOnly, requireSession, signedIn } from '@/lib/guard'
+import { adminOnly, requireSession, signedIn, signingIn } from '@/lib/guard'
+import { coverQuery } from '@/lib/place'
 import { readToken } from '@/lib/token'
 import { Booting, Root } from './Root'
 
@@ -26,11 +27,38 @@ export const router = createBrowserRouter([
       },
       {
         path: '/login',
-        loader: () => (readToken() === null ? null : redirect('/home')),
+        loader: signingIn,
         lazy: { Component: async () => (await import('@/features/login/LoginPage')).LoginPage },
       },
       {
+        path: '/login/super-admin',
+        loader: signingIn,
+        lazy: { Component: async () => (await import('@/features/login/SuperAdminPage')).SuperAdminPage },
+      },
+      {
+        path: '/reset/password',
+        loader: ({ request }) => {
+          coverQuery(request)
+          return null
+        },
+        shouldRevalidate: never,
+        lazy: {
+          Component: async () => (await import('@/features/login/ResetPasswordPage')).ResetPasswordPage,
+        },
+      },
+      {
+        path: '/oauth2/callback',
+        loader: async (args) => {
+          coverQuery(args.request)
+          return (await import('@/features/login/callback')).callbackLoader(args)
+        },
+        shouldRevalidate: never,
+        errorElement: <RouteError />,
+        lazy: { Component: async () => (await import('@/features/login/CallbackPage')).CallbackPage },
+      },
+      {
         path: '/logout/success',
+        loader: () => (readToken() === null ? null : redirect('/home')),
         lazy: { Component: async () => (await import('@/features/login/SignedOutPage')).SignedOutPage },
       },
       {
@@ -99,8 +127,8 @@ export const router = createBrowserRouter([
           { index: true, loader: () => redirect('/setting/change-password') },
           {
             path: 'change-password',
-            loader: signedIn(),
             lazy: {
+              loader: async () => (await import('@/features/settings/loader')).changePasswordLoader,
               Component: async () =>
                 (await import('@/features/settings/ChangePasswordPage')).ChangePasswordPage,
             },

@@ -1,8 +1,8 @@
 import type { LoaderFunctionArgs } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { adminOnly, signedIn } from './guard'
+import { adminOnly, signedIn, signingIn } from './guard'
+import { rememberedPlace } from './place'
 import { queryClient } from './queries'
-import { takePlace } from './session'
 import { saveToken } from './token'
 
 const args = (path: string) =>
@@ -41,7 +41,7 @@ describe('the guards', () => {
     expect(await outcome(() => signedIn(loader)(args('/home/skill?q=a'), {}))).toBe('→ /login')
     expect(loader).not.toHaveBeenCalled()
     expect(server).not.toHaveBeenCalled()
-    expect(takePlace()).toBe('/home/skill?q=a')
+    expect(rememberedPlace()).toBe('/home/skill?q=a')
   })
 
   it('load the current user first, once for all loaders', async () => {
@@ -64,5 +64,40 @@ describe('the guards', () => {
   ])('let %s to the admin screens: %s', async (role, expected) => {
     signInAs(role)
     expect(await outcome(() => adminOnly()(args('/admin/contract'), {}))).toBe(expected)
+  })
+
+  describe('of the sign-in pages', () => {
+    const idToken = `e30.${btoa(JSON.stringify({ email: 'hanako@demo.example' }))}.s`
+    const record = {
+      authType: 'cognito' as const,
+      clientId: 'c',
+      refreshToken: 'r',
+      idToken,
+      accessToken: 'a',
+    }
+    const signIn = () => saveToken({ ...record, expiresIn: 1, tokenType: 'Bearer' })
+
+    it('keep where ?next= leads, if that is a page of the app', async () => {
+      expect(await outcome(() => signingIn(args('/login?next=%2Fhome%2Fdata-source')))).toBeNull()
+      expect(rememberedPlace()).toBe('/home/data-source')
+      await outcome(() => signingIn(args('/login?next=%2F%2Fevil.example%2Fhome')))
+      expect(rememberedPlace()).toBe('/home/data-source')
+    })
+
+    it.each([
+      ['/login', '/home'],
+      ['/login?next=%2Fadmin%2Fsaml', '/admin/saml'],
+      ['/login?next=https%3A%2F%2Fevil.example', '/home'],
+      ['/login?email=Hanako%40demo.example', '/home'],
+    ])('send on from %s who is signed in, to %s', async (path, expected) => {
+      signIn()
+      const response = signingIn(args(path))
+      expect(response?.headers.get('Location')).toBe(expected)
+    })
+
+    it('let an invitation of somebody else through', () => {
+      signIn()
+      expect(signingIn(args('/login?email=jiro%40demo.example'))).toBeNull()
+    })
   })
 })

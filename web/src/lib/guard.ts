@@ -1,8 +1,8 @@
 import { type LoaderFunction, type LoaderFunctionArgs, redirect } from 'react-router'
 import type { Role } from './api'
+import { coverQuery, rememberedPlace, rememberPlace } from './place'
 import { meQuery, queryClient } from './queries'
-import { rememberPlace } from './session'
-import { readToken } from './token'
+import { emailOf, readToken } from './token'
 
 /** The roles that see the admin screens. */
 const ADMIN_ROLES: readonly Role[] = ['organization-admin', 'organization-super-admin']
@@ -18,6 +18,20 @@ export function requireSession(request: Request): void {
   const url = new URL(request.url)
   rememberPlace(url.pathname + url.search)
   throw redirect('/login')
+}
+
+/**
+ * The loader of the sign-in pages: keeps where `?next=` leads, and sends on whoever is signed in already. An invitation's
+ * `?email=` of somebody else is for that one to sign in.
+ */
+export function signingIn({ request }: LoaderFunctionArgs): Response | null {
+  const query = new URL(request.url).searchParams
+  rememberPlace(query.get('next'))
+  coverQuery(request)
+  const stored = readToken()
+  const email = query.get('email')?.toLowerCase()
+  if (stored === null || (email && email !== emailOf(stored.idToken).toLowerCase())) return null
+  return redirect(rememberedPlace() ?? '/home')
 }
 
 /**

@@ -1,8 +1,12 @@
-import { asApiError, readProblem } from './api/errors'
+import { ApiError, asApiError, readProblem } from './api/errors'
+import type { components } from './api/schema.gen'
 import type { AuthTypeAnswer } from './api/types'
-import { emailOf, type RefreshedTokens, saveToken, type TokenRecord } from './token'
+import { emailOf, type RefreshedTokens, type TokenRecord } from './token'
 
 const TARGET = 'AWSCognitoIdentityProviderService'
+const TOO_MANY = 'TooManyRequestsException'
+/** How long an answer may take. The other tabs wait for a refresh; they must not wait for ever. */
+const PATIENCE_MS = 30_000
 
 /** An answer of the identity provider that refuses a call. `name` is the provider's error name. */
 export class IdentityError extends Error {
@@ -18,7 +22,19 @@ export class IdentityError extends Error {
 /** The provider could not be reached, or answered something that is not its protocol. */
 export const UNREACHABLE = 'Unreachable'
 
-interface AuthenticationResult {
+/**
+ * Whether a failed refresh means that the session is over: the provider itself has refused. Whatever came from elsewhere (no
+ * network, a proxy's page, a server that is starting or has too much to do) tells nothing about the session.
+ */
+export function isRefusal(cause: unknown): boolean {
+  if (!(cause instanceof IdentityError || cause instanceof ApiError)) return false
+  const named = cause instanceof ApiError ? cause.code !== 'unknown' : cause.name !== UNREACHABLE
+  const busy = cause.name === TOO_MANY || cause.status === 408 || cause.status === 429
+  return named && !busy && cause.status >= 400 && cause.status < 500
+}
+
+/** The tokens in an answer of the provider; a refresh gives no RefreshToken, unless the provider rotates them. */
+export interface AuthenticationResult {
   IdToken: string
   AccessToken: string
   ExpiresIn: number
@@ -26,11 +42,12 @@ interface AuthenticationResult {
   RefreshToken?: string
 }
 
-interface AuthAnswer {
+/** The answer to InitiateAuth and RespondToAuthChallenge: tokens, or a challenge. Null is an answer of something else. */
+export type AuthAnswer = {
   AuthenticationResult?: AuthenticationResult
   ChallengeName?: string
   Session?: string
-}
+} | null
 
 /** Who is asked, as POST /v1/auth-type tells. */
 export interface Provider {
@@ -38,44 +55,29 @@ export interface Provider {
   clientId: string
 }
 
-/** What a sign-in led to: done, or a new password has to be chosen first. */
-export type SignIn = { kind: 'done' } | { kind: 'new-password'; session: string }
-
-/** Signs in with a password. When it is done the token record is stored. */
-export async function signIn(provider: Provider, username: string, password: string): Promise<SignIn> {
-  const answer = await call<AuthAnswer>(provider.endpoint, 'InitiateAuth', {
-    AuthFlow: 'USER_PASSWORD_AUTH',
-    ClientId: provider.clientId,
-    AuthParameters: { USERNAME: username, PASSWORD: password },
-  })
-  return conclude(provider, answer)
-}
-
-/** Answers the challenge to choose a new password. When it is done the token record is stored. */
-export async function chooseNewPassword(
-  provider: Provider,
-  username: string,
-  password: string,
-  session: string,
-): Promise<SignIn> {
-  const answer = await call<AuthAnswer>(provider.endpoint, 'RespondToAuthChallenge', {
-    ChallengeName: 'NEW_PASSWORD_REQUIRED',
-    ClientId: provider.clientId,
-    Session: session,
-    ChallengeResponses: { USERNAME: username, NEW_PASSWORD: password },
-  })
-  return conclude(provider, answer)
-}
-
-/** Renews the tokens of a password sign-in. */
+/** Renews the tokens of a session: one by password at the pool, a federated one at the API. */
 export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
+  if (record.authType === 'federated_idp') return renewFederated(record)
   const answer = await call<AuthAnswer>(await endpointOf(record), 'InitiateAuth', {
     AuthFlow: 'REFRESH_TOKEN_AUTH',
     ClientId: record.clientId,
     AuthParameters: { REFRESH_TOKEN: record.refreshToken },
   })
-  if (!answer.AuthenticationResult) throw new IdentityError(UNREACHABLE, 'no tokens in the answer', 200)
+  if (!answer?.AuthenticationResult) throw new IdentityError(UNREACHABLE, 'no tokens in the answer', 200)
   return tokensOf(answer.AuthenticationResult)
+}
+
+async function renewFederated(record: TokenRecord): Promise<RefreshedTokens> {
+  const answer = await post<components['schemas']['RefreshedTokens']>('/v1/refresh_token', {
+    client_id: record.clientId,
+    refresh_token: record.refreshToken,
+  })
+  return {
+    idToken: answer.id_token,
+    accessToken: answer.access_token,
+    expiresIn: answer.expires_in,
+    tokenType: answer.token_type,
+  }
 }
 
 /** Ends the session of a password sign-in: its refresh token renews nothing any more. */
@@ -86,61 +88,44 @@ export async function revoke(record: TokenRecord): Promise<void> {
   })
 }
 
-/** Changes the password of the signed-in user. */
-export async function changePassword(record: TokenRecord, previous: string, proposed: string): Promise<void> {
-  await call(await endpointOf(record), 'ChangePassword', {
-    PreviousPassword: previous,
-    ProposedPassword: proposed,
-    AccessToken: record.accessToken,
-  })
-}
-
 /**
  * Where the provider of a signed-in user is. The stored record has no room for it, and it is needed once an hour at
  * most, so the server is asked again, which also follows it when it moves.
  */
-async function endpointOf(record: TokenRecord): Promise<string> {
+export async function endpointOf(record: TokenRecord): Promise<string> {
+  return (await post<AuthTypeAnswer>('/v1/auth-type', { email: emailOf(record.idToken) })).endpoint
+}
+
+/** A call to the API without a token. The session renews itself by this one, so it cannot go through the session. */
+async function post<T>(path: string, body: object): Promise<T> {
   let response: Response
   try {
-    response = await fetch('/v1/auth-type', {
+    response = await fetch(path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ email: emailOf(record.idToken) }),
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     })
   } catch (cause) {
     throw asApiError(cause)
   }
   if (!response.ok) throw await readProblem(response)
-  return ((await response.json()) as AuthTypeAnswer).endpoint
+  return (await response.json()) as T
 }
 
-function conclude(provider: Provider, answer: AuthAnswer): SignIn {
-  const result = answer.AuthenticationResult
-  if (result) {
-    saveToken({
-      authType: 'cognito',
-      clientId: provider.clientId,
-      refreshToken: result.RefreshToken ?? '',
-      ...tokensOf(result),
-    })
-    return { kind: 'done' }
-  }
-  if (answer.ChallengeName === 'NEW_PASSWORD_REQUIRED' && answer.Session) {
-    return { kind: 'new-password', session: answer.Session }
-  }
-  throw new IdentityError(UNREACHABLE, `unexpected challenge ${answer.ChallengeName ?? ''}`, 200)
-}
-
-function tokensOf(result: AuthenticationResult): RefreshedTokens {
+/** The tokens as they are stored. */
+export function tokensOf(result: AuthenticationResult): RefreshedTokens {
   return {
     idToken: result.IdToken,
     accessToken: result.AccessToken,
     expiresIn: result.ExpiresIn,
     tokenType: result.TokenType,
+    ...(result.RefreshToken && { refreshToken: result.RefreshToken }),
   }
 }
 
-async function call<T>(endpoint: string, action: string, body: object): Promise<T> {
+/** One operation of the user pool's protocol. An answer without a body is null. */
+export async function call<T>(endpoint: string, action: string, body: object): Promise<T> {
   let response: Response
   try {
     response = await fetch(endpoint, {
@@ -149,6 +134,7 @@ async function call<T>(endpoint: string, action: string, body: object): Promise<
       body: JSON.stringify(body),
       cache: 'no-store',
       credentials: 'omit',
+      signal: AbortSignal.timeout(PATIENCE_MS),
     })
   } catch (cause) {
     throw new IdentityError(UNREACHABLE, String(cause), 0)
@@ -162,6 +148,7 @@ async function call<T>(endpoint: string, action: string, body: object): Promise<
 function errorOf(response: Response, answer: unknown): IdentityError {
   const body = (answer ?? {}) as { __type?: unknown; message?: unknown; Message?: unknown }
   const raw = typeof body.__type === 'string' ? body.__type : response.headers.get('x-amzn-ErrorType')
-  const name = raw?.split('#').pop()?.split(':')[0]?.trim() || UNREACHABLE
+  const unnamed = response.status === 429 ? TOO_MANY : UNREACHABLE
+  const name = raw?.split('#').pop()?.split(':')[0]?.trim() || unnamed
   return new IdentityError(name, String(body.message ?? body.Message ?? ''), response.status)
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Session, takePlace } from './session'
+import { rememberEnding, rememberedEnding, rememberedPlace, rememberPlace } from './place'
+import { Session } from './session'
 import { readToken, saveToken, TOKEN_KEY } from './token'
 
 /** A JWT of these claims, unsigned. */
@@ -157,14 +158,109 @@ describe('the session', () => {
     expect(localStorage.getItem(TOKEN_KEY)).toBeNull()
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
     expect(host.alert).not.toHaveBeenCalled()
-    expect(takePlace()).toBe('/home/skill')
+    expect(rememberedPlace()).toBe('/home/skill')
+    expect(rememberedEnding()).toBe('expired')
   })
 
-  it('keeps the session when the provider cannot be reached', async () => {
-    server.refresh = () => Promise.reject(new TypeError('Failed to fetch'))
-    await expect(new Session(host).fetch('/v1/me')).rejects.toMatchObject({ code: 'network' })
-    expect(readToken()).toEqual(record)
-    expect(host.go).not.toHaveBeenCalled()
+  it.each([
+    ['a federated session', 401, { status: 401, code: 'unauthenticated', detail: 'refused' }],
+    ['a client that is no more', 400, { __type: 'ResourceNotFoundException', message: 'no client' }],
+  ])('ends when the refresh is refused: %s', async (_, status, body) => {
+    saveToken({ ...record, authType: status === 401 ? 'federated_idp' : 'cognito' })
+    server.refresh = () => json(status, body)
+    await expect(new Session(host).fetch('/v1/me')).rejects.toThrow()
+    expect(readToken()).toBeNull()
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+  })
+
+  describe.each(['cognito', 'federated_idp'] as const)(
+    'of %s is kept when the refresh has no answer:',
+    (authType) => {
+      it.each<[string, () => Response | Promise<Response>]>([
+        ['no network', () => Promise.reject(new TypeError('Failed to fetch'))],
+        ['an answer that takes too long', () => Promise.reject(new DOMException('late', 'TimeoutError'))],
+        ['500', () => json(500, { __type: 'InternalErrorException', message: 'broken' })],
+        ["503, a proxy's page", () => new Response('<h1>Service Unavailable</h1>', { status: 503 })],
+        ["403, a proxy's page", () => new Response('<h1>Forbidden</h1>', { status: 403 })],
+        ["200, a hotel's page", () => new Response('<h1>Welcome</h1>')],
+        ['429', () => json(429, { status: 429, code: 'rate_limited', detail: 'later' })],
+        [
+          'a throttle',
+          () => json(authType === 'cognito' ? 400 : 429, { __type: 'TooManyRequestsException' }),
+        ],
+      ])('%s', async (_, refresh) => {
+        const stored = { ...record, authType }
+        saveToken(stored)
+        server.refresh = refresh
+        const session = new Session(host)
+        await expect(session.fetch('/v1/me')).rejects.toMatchObject({
+          code: 'network',
+          detail: expect.stringContaining('もう一度お試しください'),
+        })
+        expect(readToken()).toEqual(stored)
+        expect(host.go).not.toHaveBeenCalled()
+
+        server.refresh = () =>
+          authType === 'cognito'
+            ? new Server().refresh()
+            : json(200, { id_token: 'new', access_token: 'a2', expires_in: 60, token_type: 'Bearer' })
+        expect((await session.fetch('/v1/me')).status).toBe(200)
+      })
+    },
+  )
+
+  it('takes over a rotated refresh token', async () => {
+    server.refresh = () =>
+      json(200, {
+        AuthenticationResult: {
+          IdToken: 'new',
+          AccessToken: 'a2',
+          ExpiresIn: 1,
+          TokenType: 'Bearer',
+          RefreshToken: 'next',
+        },
+      })
+    await new Session(host).fetch('/v1/me')
+    expect(readToken()?.refreshToken).toBe('next')
+  })
+
+  it('leaves alone who has signed in while the refresh of another was under way', async () => {
+    const other = { ...record, refreshToken: 'other', idToken: 'new' }
+    server.refresh = () => {
+      saveToken(other)
+      return new Server().refresh()
+    }
+    await new Session(host).fetch('/v1/me')
+    expect(readToken()).toEqual(other)
+  })
+
+  it('stays out when another tab has signed out while the refresh was under way', async () => {
+    server.refresh = () => {
+      localStorage.clear()
+      return new Server().refresh()
+    }
+    await expect(new Session(host).fetch('/v1/me')).rejects.toThrow('not found in localstorage')
+    expect(readToken()).toBeNull()
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+  })
+
+  it('ends where the organization uses single sign-on, and says so at the sign-in', async () => {
+    server.refuse = () => json(401, { status: 401, code: 'sso_required', detail: 'シングルサインオンで' })
+    const response = await new Session(host).fetch('/v1/me')
+    expect(response.status).toBe(401)
+    expect(server.refreshes).toBe(0)
+    expect(readToken()).toBeNull()
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/login')
+    expect(host.alert).not.toHaveBeenCalled()
+    expect(rememberedEnding()).toBe('sso_required')
+  })
+
+  it('that its user ends leaves no place and no reason', () => {
+    rememberPlace('/home/skill')
+    rememberEnding('expired')
+    new Session(host).end('/logout/success')
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/logout/success')
+    expect([readToken(), rememberedPlace(), rememberedEnding()]).toEqual([null, null, null])
   })
 
   it('tells a suspended account so, clears the tokens and goes to /login', async () => {
@@ -207,15 +303,19 @@ describe('the session', () => {
   })
 })
 
-describe('the place to come back to', () => {
-  beforeEach(() => sessionStorage.clear())
-
-  it('is /home unless a page of the app was left', () => {
-    expect(takePlace()).toBe('/home')
-    sessionStorage.setItem('tsumugiReturnTo', '//evil.example/home')
-    expect(takePlace()).toBe('/home')
-    sessionStorage.setItem('tsumugiReturnTo', '/home/skill/1?q=a')
-    expect(takePlace()).toBe('/home/skill/1?q=a')
-    expect(takePlace()).toBe('/home')
+describe('a page that the browser has kept', () => {
+  it.each([
+    ['shows nothing any more once its user has signed out', '/home/skill', false, ['/login']],
+    ['is shown while its user is signed in', '/home/skill', true, []],
+    ['is shown if it is for everybody', '/', false, []],
+  ])('%s', (_, path, signedIn, expected) => {
+    localStorage.clear()
+    if (signedIn) saveToken(record)
+    window.history.replaceState(null, '', path)
+    const go = vi.fn<(url: string) => void>()
+    const stop = new Session({ go, alert: vi.fn() }).follow(window)
+    window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }))
+    stop()
+    expect(go.mock.calls.flat()).toEqual(expected)
   })
 })

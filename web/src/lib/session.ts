@@ -1,5 +1,6 @@
 import { ApiError, asApiError, NO_ANSWER, readProblem } from './api/errors'
-import { IdentityError, renew, UNREACHABLE } from './identity'
+import { isRefusal, renew } from './identity'
+import { type Ending, forgetPlace, needsSession, rememberEnding, rememberPlace } from './place'
 import {
   clearToken,
   expiryOf,
@@ -17,7 +18,8 @@ export const RETRY_HEADER = 'x-no-retry'
 const EXPIRED = 'jwt expired'
 const NO_USER = 'Not authenticated: no user found'
 const SUSPENDED = 'このアカウントは一時停止中か、削除されています。'
-const RETURN_KEY = 'tsumugiReturnTo'
+const UNREACHED = 'サインインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
+const SSO_REQUIRED = 'sso_required'
 const LOCK = 'tsumugi-refresh'
 
 /** What the session does to the window; a test puts its own in place. */
@@ -38,7 +40,7 @@ export class Session {
 
   /**
    * Like `fetch`, with the bearer token. A 401 `jwt expired` is answered by one refresh, shared by all calls that wait
-   * for it, and one retry; a 401 for an account that is gone ends the session. Any other answer is returned as it is.
+   * for it, and one retry; any other 401 ends the session. Any other answer is returned as it is.
    */
   fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)
@@ -46,31 +48,26 @@ export class Session {
     const response = await send(request.clone(), used)
     if (response.status !== 401) return response
 
-    const { detail } = await readProblem(response)
-    if (detail === NO_USER) {
-      this.#suspended()
-      return response
-    }
-    if (detail !== EXPIRED || request.headers.has(RETRY_HEADER)) {
-      this.expire()
+    const problem = await readProblem(response)
+    if (problem.detail !== EXPIRED || request.headers.has(RETRY_HEADER)) {
+      this.#refused(problem)
       return response
     }
     const renewed = await this.refresh(used?.idToken ?? '')
     const retry = new Request(request)
     retry.headers.set(RETRY_HEADER, '1')
     const second = await send(retry, renewed)
-    if (second.status === 401) {
-      const again = await readProblem(second)
-      if (again.detail === NO_USER) this.#suspended()
-      else this.expire()
-    }
+    if (second.status === 401) this.#refused(await readProblem(second))
     return second
   }
 
   /**
    * Renews the tokens. Calls made meanwhile wait for the same refresh; tabs take turns, and a tab whose turn comes
    * after another one's refresh takes over what that one stored. `stale` is the id token that was refused.
-   * A refused refresh ends the session; an unreachable provider does not, since nothing is known yet.
+   *
+   * A refused refresh ends the session. One that nobody answered (no network, a proxy's page, 5xx, 429) is no failure of the
+   * session: the refresh token holds for 30 days, and signing everybody out whenever a server restarts would cost them what
+   * they were writing. It throws an {@link ApiError} that counts as offline, and the next call tries again.
    */
   refresh(stale: string): Promise<TokenRecord> {
     this.#refreshing ??= this.#renewInTurn(stale).finally(() => {
@@ -79,18 +76,18 @@ export class Session {
     return this.#refreshing
   }
 
-  /** Ends the session because it can no longer be renewed; the next sign-in comes back to this page. */
-  expire(): void {
+  /** Ends the session because it no longer holds; the next sign-in says why, and comes back to this page. */
+  expire(ending: Ending = 'expired'): void {
     if (this.#ended) return
     rememberPlace()
-    this.end('/login')
+    rememberEnding(ending)
+    this.#leave('/login')
   }
 
-  /** Forgets the tokens and leaves for `url`. Other tabs follow. */
+  /** Ends the session as its user wished, and leaves for `url`. Other tabs follow. */
   end(url: string): void {
-    this.#ended = true
-    clearToken()
-    this.#host.go(url)
+    forgetPlace()
+    this.#leave(url)
   }
 
   /** Follows what other tabs do to the token: signs out with them, and starts over if they sign in as another user. */
@@ -105,8 +102,22 @@ export class Session {
         this.#host.go('/home')
       }
     }
+    // A page that the browser has kept while it was left heard nothing; it must not show what it showed.
+    const onShow = (event: PageTransitionEvent) => {
+      if (event.persisted && readToken() === null && needsSession(target.location.pathname))
+        this.#host.go('/login')
+    }
     target.addEventListener('storage', onStorage)
-    return () => target.removeEventListener('storage', onStorage)
+    target.addEventListener('pageshow', onShow)
+    return () => {
+      target.removeEventListener('storage', onStorage)
+      target.removeEventListener('pageshow', onShow)
+    }
+  }
+
+  #refused(problem: ApiError): void {
+    if (problem.detail === NO_USER) this.#suspended()
+    else this.expire(problem.code === SSO_REQUIRED ? 'sso_required' : 'expired')
   }
 
   #suspended(): void {
@@ -115,6 +126,12 @@ export class Session {
     clearToken()
     this.#host.alert(SUSPENDED)
     this.#host.go('/login')
+  }
+
+  #leave(url: string): void {
+    this.#ended = true
+    clearToken()
+    this.#host.go(url)
   }
 
   async #renewInTurn(stale: string): Promise<TokenRecord> {
@@ -127,20 +144,19 @@ export class Session {
   }
 
   async #renew(stored: TokenRecord | null): Promise<TokenRecord> {
+    let tokens = {} as RefreshedTokens
     try {
-      const tokens =
-        stored === null
-          ? ({} as RefreshedTokens)
-          : stored.authType === 'cognito'
-            ? await renew(stored)
-            : await renewFederated(stored)
-      return refreshStoredToken(tokens)
+      if (stored !== null) tokens = await renew(stored)
     } catch (cause) {
-      if (isUnreachable(cause))
-        throw new ApiError(NO_ANSWER, { detail: 'サーバーに接続できませんでした。' }, { cause })
+      if (!isRefusal(cause)) throw new ApiError(NO_ANSWER, { detail: UNREACHED }, { cause })
       this.expire()
       throw cause
     }
+    const now = readToken()
+    // Somebody has signed in anew meanwhile; these tokens are not theirs.
+    if (stored !== null && now !== null && now.refreshToken !== stored.refreshToken) return now
+    if (now === null) this.expire()
+    return refreshStoredToken(tokens)
   }
 }
 
@@ -153,59 +169,12 @@ async function send(request: Request, token: TokenRecord | null): Promise<Respon
   }
 }
 
-async function renewFederated(record: TokenRecord): Promise<RefreshedTokens> {
-  let response: Response
-  try {
-    response = await fetch('/v1/refresh_token', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ client_id: record.clientId, refresh_token: record.refreshToken }),
-    })
-  } catch (cause) {
-    throw asApiError(cause)
-  }
-  if (!response.ok) throw await readProblem(response)
-  const answer = (await response.json()) as {
-    id_token: string
-    access_token: string
-    expires_in: number
-    token_type: string
-  }
-  return {
-    idToken: answer.id_token,
-    accessToken: answer.access_token,
-    expiresIn: answer.expires_in,
-    tokenType: answer.token_type,
-  }
-}
-
-function isUnreachable(cause: unknown): boolean {
-  if (cause instanceof ApiError) return cause.offline
-  return cause instanceof IdentityError && cause.name === UNREACHABLE && cause.status === 0
-}
-
 function parseIdToken(text: string | null): string {
   try {
     return String((JSON.parse(text ?? '') as { idToken?: unknown }).idToken ?? '')
   } catch {
     return ''
   }
-}
-
-function needsSession(path: string): boolean {
-  return /^\/(home|admin|setting|chat)(\/|$)/.test(path)
-}
-
-/** Keeps the place to come back to after the next sign-in in this tab. */
-export function rememberPlace(path = location.pathname + location.search): void {
-  if (needsSession(path)) sessionStorage.setItem(RETURN_KEY, path)
-}
-
-/** Takes the place to come back to; `/home` if there is none. */
-export function takePlace(): string {
-  const path = sessionStorage.getItem(RETURN_KEY)
-  sessionStorage.removeItem(RETURN_KEY)
-  return path !== null && needsSession(path) ? path : '/home'
 }
 
 /** The session of this tab. Leaving loads the page anew, so that nothing of one user stays in memory for the next. */

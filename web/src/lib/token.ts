@@ -14,8 +14,9 @@ export interface TokenRecord {
   tokenType: string
 }
 
-/** What a refresh replaces in the record. */
-export type RefreshedTokens = Pick<TokenRecord, 'idToken' | 'accessToken' | 'expiresIn' | 'tokenType'>
+/** What a refresh replaces in the record; the refresh token too, where the provider rotates them. */
+export type RefreshedTokens = Omit<TokenRecord, 'authType' | 'clientId' | 'refreshToken'> &
+  Partial<Pick<TokenRecord, 'refreshToken'>>
 
 /** The stored record, or null if there is none or it cannot be read. */
 export function readToken(): TokenRecord | null {

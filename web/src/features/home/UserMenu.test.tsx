@@ -3,6 +3,7 @@ import userEvent from '@testing-library/user-event'
 import { MemoryRouter, useLocation } from 'react-router'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Me } from '@/lib/api'
+import { saveToken, type TokenRecord } from '@/lib/token'
 import { UserMenu } from './UserMenu'
 
 const links = {
@@ -18,7 +19,9 @@ function Place() {
 describe('the user menu', () => {
   afterEach(cleanup)
 
-  const open = async (change: Partial<Me>) => {
+  const open = async (change: Partial<Me>, authType: TokenRecord['authType'] = 'cognito') => {
+    const tokens = { refreshToken: 'r', idToken: 'i', accessToken: 'a', expiresIn: 1, tokenType: 'Bearer' }
+    saveToken({ authType, clientId: 'c', ...tokens })
     const me: Me = {
       id: 'u',
       name: '鈴木 花子',
@@ -48,7 +51,8 @@ describe('the user menu', () => {
   })
 
   it('shows the links to those who come from their organization', async () => {
-    const items = await open({ auth_type: 'federated_idp' })
+    // The session decides, and not the account: a super-admin may come by password where others don't.
+    const items = await open({ auth_type: 'cognito' }, 'federated_idp')
     expect(items).toEqual([
       'よくある質問',
       'お問い合わせ',

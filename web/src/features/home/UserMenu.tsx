@@ -21,6 +21,7 @@ import { isAdmin } from '@/lib/guard'
 import { shortcutsOpenAtom } from '@/lib/overlays'
 import { signOutEverywhere } from '@/lib/signOut'
 import { setTheme, themeAtom } from '@/lib/theme'
+import { readToken } from '@/lib/token'
 import styles from './Header.module.css'
 import { texts } from './texts'
 
@@ -33,7 +34,7 @@ interface UserMenuProps {
   narrow: boolean
 }
 
-/** Who is signed in, and what depends on it: how they sign in decides the links, their role the admin screens. */
+/** Who is signed in, and what depends on it: how this session began decides the links, their role the admin screens. */
 export function UserMenu({ me, links, narrow }: UserMenuProps) {
   const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
@@ -58,7 +59,7 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           {menu.admin}
         </MenuItem>
       )}
-      {me.auth_type === 'cognito' ? (
+      {readToken()?.authType === 'cognito' ? (
         <MenuItem icon={<Settings {...icon} />} onSelect={() => void navigate('/setting/change-password')}>
           {menu.settings}
         </MenuItem>

@@ -1,48 +1,46 @@
-import { type FormEvent, useRef, useState } from 'react'
+import type { FormEvent, ReactNode } from 'react'
 import { Button } from '@/components/Button'
 import { TextField } from '@/components/Field'
 import { type AuthTypeAnswer, api } from '@/lib/api'
-import { identityMessage } from '@/lib/identityMessages'
+import { identityMessage, type Purpose } from '@/lib/identityMessages'
+import { readAddress } from './address'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useForm } from './useForm'
 
 /** Asks for the address, and the server how its owner signs in. */
 export function AddressStep({
   email,
+  intro,
+  submit: label = texts.next,
+  purpose = 'sign-in',
   onNext,
 }: {
   email: string
-  onNext: (email: string, way: AuthTypeAnswer) => void
+  /** What stands above the field. */
+  intro?: ReactNode
+  submit?: string
+  purpose?: Purpose
+  /** Goes on with the address; what it throws stands under the field. */
+  onNext: (email: string, way: AuthTypeAnswer) => void | Promise<void>
 }) {
-  const [error, setError] = useState<string>()
-  const [busy, setBusy] = useState(false)
-  const field = useRef<HTMLInputElement>(null)
+  const form = useForm<'email'>()
 
-  const fail = (message: string) => {
-    setError(message)
-    field.current?.focus()
-  }
-
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (busy) return
-    const address = (field.current?.value ?? '').trim()
-    if (address === '') return fail(texts.emailRequired)
-    if (!/^[^\s@]+@[^\s@]+$/.test(address)) return fail(texts.emailInvalid)
-    setBusy(true)
-    try {
-      onNext(address, await api.authType(address))
-    } catch (cause) {
-      fail(identityMessage(cause))
-    } finally {
-      setBusy(false)
-    }
+    const entered = readAddress(form.value('email'))
+    if (entered.error !== undefined) return form.fail('email', entered.error)
+    void form.run(
+      async () => onNext(entered.address, await api.authType(entered.address)),
+      (cause) => ['email', identityMessage(cause, purpose)],
+    )
   }
 
   return (
-    <form className={styles.form} noValidate onSubmit={(event) => void submit(event)}>
+    <form className={styles.form} noValidate onSubmit={submit}>
+      {intro}
       <TextField
-        ref={field}
+        {...form.field('email')}
         label={texts.email}
         type="email"
         name="username"
@@ -51,11 +49,10 @@ export function AddressStep({
         autoFocus
         defaultValue={email}
         placeholder={texts.emailPlaceholder}
-        error={error}
-        onChange={() => setError(undefined)}
+        onChange={form.clear}
       />
-      <Button type="submit" variant="primary" size="lg" wide loading={busy}>
-        {texts.next}
+      <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
+        {label}
       </Button>
     </form>
   )

@@ -1,5 +1,6 @@
-import { Button } from '@/components/Button'
+import { Button, ButtonLink } from '@/components/Button'
 import type { AuthTypeAnswer } from '@/lib/api'
+import { rememberedPlace } from '@/lib/place'
 import { Account } from './Account'
 import styles from './steps.module.css'
 import { texts } from './texts'
@@ -15,7 +16,8 @@ export function FederatedStep({
   onBack: () => void
 }) {
   const go = () => {
-    const query = new URLSearchParams({ organization_id: way.organization_id })
+    const next = rememberedPlace()
+    const query = new URLSearchParams({ organization_id: way.organization_id, ...(next && { next }) })
     window.location.assign(`/v1/oauth2/authorize?${query}`)
   }
   return (
@@ -25,6 +27,9 @@ export function FederatedStep({
       <Button variant="primary" size="lg" wide autoFocus onClick={go}>
         {texts.federated.go}
       </Button>
+      <ButtonLink className={styles.link} variant="link" to="/login/super-admin" state={{ email }}>
+        {texts.federated.superAdmin}
+      </ButtonLink>
     </div>
   )
 }

@@ -2,26 +2,38 @@ import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Column } from '@/components/Column'
 import type { AuthTypeAnswer } from '@/lib/api'
-import { takePlace } from '@/lib/session'
+import type { SignIn } from '@/lib/identityAccount'
+import { rememberedEnding } from '@/lib/place'
+import type { TokenRecord } from '@/lib/token'
 import { AddressStep } from './AddressStep'
+import { enter } from './enter'
 import { FederatedStep } from './FederatedStep'
-import { NewPasswordStep } from './NewPasswordStep'
+import { type Challenge, NewPasswordStep } from './NewPasswordStep'
 import { PasswordStep } from './PasswordStep'
+import { providerOf } from './provider'
+import styles from './steps.module.css'
 import { texts } from './texts'
+import { useGivenEmail } from './useGivenEmail'
 
 type Step =
   | { name: 'address' }
   | { name: 'password' | 'federated'; way: AuthTypeAnswer }
-  | { name: 'new-password'; way: AuthTypeAnswer; session: string }
+  | { name: 'new-password'; challenge: Challenge }
 
 /** Sign-in, one field at a time: the address first, since it decides how its owner signs in. */
 export function LoginPage() {
   const navigate = useNavigate()
-  const [email, setEmail] = useState('')
+  const [email, setEmail] = useState(useGivenEmail())
+  const [ending] = useState(rememberedEnding)
   const [step, setStep] = useState<Step>({ name: 'address' })
 
-  const done = () => void navigate(takePlace(), { replace: true })
+  const done = (record: TokenRecord) => void navigate(enter(record), { replace: true })
   const restart = () => setStep({ name: 'address' })
+  const answered = (way: AuthTypeAnswer, result: SignIn, temporary: string) => {
+    if (result.kind === 'done') return done(result.record)
+    const challenge = { provider: providerOf(way), email, temporary, session: result.session }
+    setStep({ name: 'new-password', challenge })
+  }
 
   return (
     <Column
@@ -32,6 +44,7 @@ export function LoginPage() {
       {step.name === 'address' && (
         <AddressStep
           email={email}
+          intro={ending && <p className={styles.notice}>{texts.ended[ending]}</p>}
           onNext={(address, way) => {
             setEmail(address)
             setStep({ name: way.auth_type === 'cognito' ? 'password' : 'federated', way })
@@ -41,16 +54,13 @@ export function LoginPage() {
       {step.name === 'password' && (
         <PasswordStep
           email={email}
-          way={step.way}
+          provider={providerOf(step.way)}
           onBack={restart}
-          onDone={done}
-          onNewPassword={(session) => setStep({ name: 'new-password', way: step.way, session })}
+          onDone={(result, password) => answered(step.way, result, password)}
         />
       )}
       {step.name === 'federated' && <FederatedStep email={email} way={step.way} onBack={restart} />}
-      {step.name === 'new-password' && (
-        <NewPasswordStep email={email} way={step.way} session={step.session} onDone={done} />
-      )}
+      {step.name === 'new-password' && <NewPasswordStep challenge={step.challenge} onDone={done} />}
     </Column>
   )
 }

@@ -2,72 +2,75 @@ import { type FormEvent, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { PasswordField } from '@/components/Field'
 import { PasswordRules } from '@/components/PasswordRules'
-import type { AuthTypeAnswer } from '@/lib/api'
-import { chooseNewPassword } from '@/lib/identity'
-import { identityMessage } from '@/lib/identityMessages'
+import type { Provider } from '@/lib/identity'
+import { chooseNewPassword, signIn } from '@/lib/identityAccount'
+import { identityMessage, isChallengeOver } from '@/lib/identityMessages'
 import { passwordRules } from '@/lib/password'
+import type { TokenRecord } from '@/lib/token'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useForm } from './useForm'
+
+/** What the provider waits for: a new password in place of the temporary one. */
+export interface Challenge {
+  provider: Provider
+  email: string
+  /** The temporary password; kept in memory only. */
+  temporary: string
+  session: string
+}
 
 /** An invited user chooses a password of their own. */
 export function NewPasswordStep({
-  email,
-  way,
-  session,
+  challenge,
   onDone,
 }: {
-  email: string
-  way: AuthTypeAnswer
-  session: string
-  onDone: () => void
+  challenge: Challenge
+  onDone: (record: TokenRecord) => void
 }) {
+  const form = useForm<'password'>()
   const [password, setPassword] = useState('')
-  const [error, setError] = useState<string>()
-  const [busy, setBusy] = useState(false)
-  const challenge = useRef(session)
-  const field = useRef<HTMLInputElement>(null)
+  const session = useRef(challenge.session)
 
-  const fail = (message: string) => {
-    setError(message)
-    field.current?.focus()
+  const choose = async () => {
+    const { provider, email, temporary } = challenge
+    const answer = () => chooseNewPassword(provider, email, password, session.current)
+    const result = await answer().catch(async (cause: unknown) => {
+      if (!isChallengeOver(cause)) throw cause
+      // A session holds for three minutes, and choosing a good password may take longer: begin it again.
+      const again = await signIn(provider, email, temporary)
+      if (again.kind === 'done') return again
+      session.current = again.session
+      return answer()
+    })
+    if (result.kind === 'done') return onDone(result.record)
+    session.current = result.session
   }
 
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (busy) return
-    if (!passwordRules(password).every((rule) => rule.met)) return fail(texts.newPassword.rulesUnmet)
-    setBusy(true)
-    try {
-      const provider = { endpoint: way.endpoint, clientId: way.client_id }
-      const result = await chooseNewPassword(provider, email, password, challenge.current)
-      if (result.kind === 'done') return onDone()
-      challenge.current = result.session
-    } catch (cause) {
-      fail(identityMessage(cause))
-    } finally {
-      setBusy(false)
-    }
+    if (!passwordRules(password).every((rule) => rule.met)) return form.fail('password', texts.rulesUnmet)
+    void form.run(choose, (cause) => ['password', identityMessage(cause, 'new-password')])
   }
 
   return (
-    <form className={styles.form} noValidate onSubmit={(event) => void submit(event)}>
+    <form className={styles.form} noValidate onSubmit={submit}>
       <p className={styles.body}>{texts.newPassword.body}</p>
-      <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+      <input type="email" name="username" autoComplete="username" value={challenge.email} readOnly hidden />
       <PasswordField
-        ref={field}
+        {...form.field('password')}
         label={texts.newPassword.label}
         name="new-password"
         autoComplete="new-password"
         autoFocus
         value={password}
-        error={error}
         onChange={(event) => {
           setPassword(event.target.value)
-          setError(undefined)
+          form.clear()
         }}
       />
       <PasswordRules password={password} />
-      <Button type="submit" variant="primary" size="lg" wide loading={busy}>
+      <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.newPassword.submit}
       </Button>
     </form>

@@ -1,70 +1,58 @@
-import { type FormEvent, useRef, useState } from 'react'
-import { Button } from '@/components/Button'
+import type { FormEvent } from 'react'
+import { Button, ButtonLink } from '@/components/Button'
 import { PasswordField } from '@/components/Field'
-import type { AuthTypeAnswer } from '@/lib/api'
-import { signIn } from '@/lib/identity'
+import type { Provider } from '@/lib/identity'
+import { type SignIn, signIn } from '@/lib/identityAccount'
 import { identityMessage } from '@/lib/identityMessages'
 import { Account } from './Account'
 import styles from './steps.module.css'
 import { texts } from './texts'
+import { useForm } from './useForm'
 
 /** Asks for the password, and speaks to the identity provider. */
 export function PasswordStep({
   email,
-  way,
+  provider,
   onBack,
   onDone,
-  onNewPassword,
 }: {
   email: string
-  way: AuthTypeAnswer
+  provider: Provider
   onBack: () => void
-  onDone: () => void
-  onNewPassword: (session: string) => void
+  /** `password` is what has been entered: a temporary one may have to be given again. */
+  onDone: (result: SignIn, password: string) => void
 }) {
-  const [error, setError] = useState<string>()
-  const [busy, setBusy] = useState(false)
-  const field = useRef<HTMLInputElement>(null)
+  const form = useForm<'password'>()
 
-  const fail = (message: string) => {
-    setError(message)
-    field.current?.focus()
-  }
-
-  const submit = async (event: FormEvent) => {
+  const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (busy) return
-    const password = field.current?.value ?? ''
-    if (password === '') return fail(texts.passwordRequired)
-    setBusy(true)
-    try {
-      const result = await signIn({ endpoint: way.endpoint, clientId: way.client_id }, email, password)
-      if (result.kind === 'done') onDone()
-      else onNewPassword(result.session)
-    } catch (cause) {
-      fail(identityMessage(cause))
-    } finally {
-      setBusy(false)
-    }
+    const password = form.value('password')
+    if (password === '') return form.fail('password', texts.passwordRequired)
+    void form.run(
+      async () => onDone(await signIn(provider, email, password), password),
+      (cause) => ['password', identityMessage(cause)],
+    )
   }
 
   return (
-    <form className={styles.form} noValidate onSubmit={(event) => void submit(event)}>
+    <form className={styles.form} noValidate onSubmit={submit}>
       <Account email={email} onBack={onBack} />
       {/* Lets a password manager keep the address together with the password. */}
       <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
       <PasswordField
-        ref={field}
+        {...form.field('password')}
         label={texts.password}
         name="password"
         autoComplete="current-password"
         autoFocus
-        error={error}
-        onChange={() => setError(undefined)}
+        onChange={form.clear}
       />
-      <Button type="submit" variant="primary" size="lg" wide loading={busy}>
+      <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.signIn}
       </Button>
+      <ButtonLink className={styles.link} variant="link" to="/reset/password" state={{ email }}>
+        {texts.forgotten}
+      </ButtonLink>
     </form>
   )
 }

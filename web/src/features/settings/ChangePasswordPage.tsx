@@ -5,8 +5,8 @@ import { Button, ButtonLink } from '@/components/Button'
 import { Column } from '@/components/Column'
 import { PasswordField } from '@/components/Field'
 import { PasswordRules } from '@/components/PasswordRules'
-import { changePassword, IdentityError } from '@/lib/identity'
-import { identityMessage } from '@/lib/identityMessages'
+import { changePassword } from '@/lib/identityAccount'
+import { identityMessage, isAboutNewPassword } from '@/lib/identityMessages'
 import { passwordRules } from '@/lib/password'
 import { meQuery } from '@/lib/queries'
 import { freshToken } from '@/lib/session'
@@ -19,17 +19,8 @@ export function ChangePasswordPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   return (
     <Column title={texts.title} home="/home/skill" homeLabel={texts.home}>
-      {me.auth_type === 'cognito' ? <Form email={me.email} /> : <Federated />}
+      <Form email={me.email} />
     </Column>
-  )
-}
-
-function Federated() {
-  return (
-    <div className={styles.form}>
-      <p className={styles.body}>{texts.federated}</p>
-      <ButtonLink to="/home/skill">{texts.back}</ButtonLink>
-    </div>
   )
 }
 
@@ -106,11 +97,8 @@ function Form({ email }: { email: string }) {
   )
 }
 
-// The provider says only "not authorized" for a wrong current password; here it is that field's error.
+// What the provider says of the new password stands under that; all else is about the current one.
 function errorsOf(cause: unknown): Errors {
-  const message = identityMessage(cause)
-  if (!(cause instanceof IdentityError)) return { proposed: message }
-  if (cause.name === 'InvalidPasswordException') return { proposed: message }
-  const wrong = cause.name === 'NotAuthorizedException' && !/attempts exceeded/i.test(cause.message)
-  return { current: wrong ? texts.wrong : message }
+  const message = identityMessage(cause, 'change-password')
+  return isAboutNewPassword(cause) ? { proposed: message } : { current: message }
 }

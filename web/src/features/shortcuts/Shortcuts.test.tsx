@@ -18,7 +18,7 @@ describe('the shortcuts', () => {
   beforeEach(() => {
     store.set(paletteOpenAtom, false)
     store.set(shortcutsOpenAtom, false)
-    queryClient.setQueryData(meQuery.queryKey, { role: 'general-user', auth_type: 'cognito' } as Me)
+    queryClient.setQueryData(meQuery.queryKey, { role: 'general-user' } as Me)
     queryClient.setQueryData(skillsQuery.queryKey, [
       { id: 's1', name: '要約', description: '短くまとめます', icon_path: '/i.svg' } as Skill,
     ])

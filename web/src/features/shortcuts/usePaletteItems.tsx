@@ -12,6 +12,7 @@ import { meQuery, skillsQuery } from '@/lib/queries'
 import { signOutEverywhere } from '@/lib/signOut'
 import { setTheme } from '@/lib/theme'
 import { useThreads } from '@/lib/threads'
+import { readToken } from '@/lib/token'
 import { texts } from './texts'
 
 /** Something the palette finds. */
@@ -74,7 +75,7 @@ function useActions(): PaletteItem[] {
   return [
     action('home', texts.do.home, () => void navigate('/home/skill')),
     ...(isAdmin(me.role) ? [action('admin', texts.do.admin, () => void navigate('/admin/contract'))] : []),
-    ...(me.auth_type === 'cognito'
+    ...(readToken()?.authType === 'cognito'
       ? [action('settings', texts.do.settings, () => void navigate('/setting/change-password'))]
       : []),
     action('light', texts.do.light, () => setTheme('light')),

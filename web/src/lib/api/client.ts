@@ -29,8 +29,8 @@ export async function authType(email: string): Promise<AuthTypeAnswer> {
 }
 
 /** Ends the session on the server; answers where to go next. */
-export async function signOut(): Promise<string> {
-  return (await take(signed.POST('/v1/signout'))).sign_out_url
+export async function signOut(signal: AbortSignal): Promise<string> {
+  return (await take(signed.POST('/v1/signout', { signal }))).sign_out_url
 }
 
 /** The signed-in user. */

@@ -1,0 +1,123 @@
+import { type FormEvent, useState } from 'react'
+import { Button } from '@/components/Button'
+import { FieldErrorText, PasswordField, TextField } from '@/components/Field'
+import { PasswordRules } from '@/components/PasswordRules'
+import { confirmForgotPassword, forgotPassword } from '@/lib/identityAccount'
+import { identityMessage, isAboutNewPassword } from '@/lib/identityMessages'
+import { passwordRules } from '@/lib/password'
+import { Account } from './Account'
+import { readCode } from './code'
+import { findProvider } from './provider'
+import styles from './steps.module.css'
+import { texts } from './texts'
+import { useForm } from './useForm'
+import { usePause } from './usePause'
+
+/** How long to wait before a code can be asked for again, in seconds: mail takes its time. */
+const PAUSE = 60
+
+/** Takes the code from the mail and the new password. */
+export function CodeStep({
+  email,
+  code,
+  sent,
+  onBack,
+  onDone,
+}: {
+  email: string
+  /** From the link in the mail, or ''. */
+  code: string
+  /** Whether a code has just been sent from here. */
+  sent: boolean
+  onBack: () => void
+  onDone: () => void
+}) {
+  const form = useForm<'code' | 'password'>()
+  const [password, setPassword] = useState('')
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const entered = form.value('code')
+    if (entered.trim() === '') return form.fail('code', texts.reset.codeRequired)
+    const valid = readCode(entered)
+    if (valid === '') return form.fail('code', texts.reset.codeInvalid)
+    if (!passwordRules(password).every((rule) => rule.met)) return form.fail('password', texts.rulesUnmet)
+    const work = async () => {
+      await confirmForgotPassword(await findProvider(email), email, valid, password)
+      onDone()
+    }
+    void form.run(work, (cause) => [
+      isAboutNewPassword(cause) ? 'password' : 'code',
+      identityMessage(cause, 'confirm-code'),
+    ])
+  }
+
+  return (
+    <form className={styles.form} noValidate onSubmit={submit}>
+      <Account email={email} onBack={onBack} />
+      <p className={styles.body}>{sent ? texts.reset.sent(email) : texts.reset.fromMail}</p>
+      <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
+      <TextField
+        {...form.field('code')}
+        label={texts.reset.code}
+        hint={texts.reset.codeHint}
+        name="code"
+        autoComplete="one-time-code"
+        inputMode="numeric"
+        autoFocus={code === ''}
+        defaultValue={code}
+        onChange={form.clear}
+      />
+      <PasswordField
+        {...form.field('password')}
+        label={texts.reset.newPassword}
+        name="new-password"
+        autoComplete="new-password"
+        autoFocus={code !== ''}
+        value={password}
+        onChange={(event) => {
+          setPassword(event.target.value)
+          form.clear()
+        }}
+      />
+      <PasswordRules password={password} />
+      <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
+        {texts.reset.submit}
+      </Button>
+      <Resend email={email} paused={sent} />
+    </form>
+  )
+}
+
+/** Sends another code, after a pause. */
+function Resend({ email, paused }: { email: string; paused: boolean }) {
+  const [left, pause] = usePause(PAUSE, paused)
+  const [busy, setBusy] = useState(false)
+  const [outcome, setOutcome] = useState<{ sent: boolean; error: string }>({ sent: false, error: '' })
+
+  const resend = async () => {
+    setBusy(true)
+    try {
+      await forgotPassword(await findProvider(email), email)
+      setOutcome({ sent: true, error: '' })
+      pause()
+    } catch (cause) {
+      setOutcome({ sent: false, error: identityMessage(cause, 'send-code') })
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <div className={styles.resend}>
+      <p className={styles.small}>{texts.reset.missing}</p>
+      <Button variant="link" loading={busy} disabled={left > 0} onClick={() => void resend()}>
+        {left > 0 ? texts.reset.resendIn(left) : texts.reset.resend}
+      </Button>
+      <p className={styles.small} role="status">
+        {outcome.sent && texts.reset.resent}
+      </p>
+      <div role="alert">{outcome.error && <FieldErrorText>{outcome.error}</FieldErrorText>}</div>
+    </div>
+  )
+}

@@ -1,0 +1,136 @@
+import { useState } from 'react'
+import { useNavigate, useSearchParams } from 'react-router'
+import { Button } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { FieldErrorText } from '@/components/Field'
+import type { AuthTypeAnswer } from '@/lib/api'
+import { forgotPassword } from '@/lib/identityAccount'
+import { identityMessage } from '@/lib/identityMessages'
+import { clearToken, emailOf, readToken } from '@/lib/token'
+import { Account } from './Account'
+import { AddressStep } from './AddressStep'
+import { CodeStep } from './CodeStep'
+import { readCode } from './code'
+import { providerOf } from './provider'
+import styles from './steps.module.css'
+import { texts } from './texts'
+import { useForm } from './useForm'
+import { useGivenEmail } from './useGivenEmail'
+
+type Step =
+  | { name: 'address' }
+  | { name: 'federated'; way: AuthTypeAnswer }
+  | { name: 'code'; sent: boolean }
+  | { name: 'done' }
+
+/** A new password for those who have forgotten theirs: a code by mail, then the code with the password. */
+export function ResetPasswordPage() {
+  const [query] = useSearchParams()
+  const code = readCode(query.get('code') ?? '')
+  const [email, setEmail] = useState(useGivenEmail())
+  // The link in the mail brings both; nothing is left to ask but the password.
+  const [step, setStep] = useState<Step>(
+    email !== '' && code !== '' ? { name: 'code', sent: false } : { name: 'address' },
+  )
+
+  const send = async (address: string, way: AuthTypeAnswer) => {
+    await forgotPassword(providerOf(way), address)
+    setStep({ name: 'code', sent: true })
+  }
+  const restart = () => setStep({ name: 'address' })
+  const done = () => {
+    // The provider has ended all sessions of this account; one that is kept here would only fail.
+    const stored = readToken()
+    if (stored && emailOf(stored.idToken).toLowerCase() === email.toLowerCase()) clearToken()
+    setStep({ name: 'done' })
+  }
+
+  return (
+    <Column
+      title={step.name === 'done' ? texts.reset.done.title : texts.reset.title}
+      home="/"
+      homeLabel={texts.home}
+    >
+      {step.name === 'address' && (
+        <AddressStep
+          email={email}
+          intro={<p className={styles.body}>{texts.reset.body}</p>}
+          submit={texts.reset.send}
+          purpose="send-code"
+          onNext={(address, way) => {
+            setEmail(address)
+            if (way.auth_type === 'cognito') return send(address, way)
+            setStep({ name: 'federated', way })
+          }}
+        />
+      )}
+      {step.name === 'federated' && (
+        <Federated email={email} onBack={restart} onSend={() => send(email, step.way)} />
+      )}
+      {step.name === 'code' && (
+        <CodeStep email={email} code={code} sent={step.sent} onBack={restart} onDone={done} />
+      )}
+      {step.name === 'done' && <Done email={email} />}
+    </Column>
+  )
+}
+
+/** Most members of such an organization have no password here; its super-admins do. */
+function Federated({
+  email,
+  onBack,
+  onSend,
+}: {
+  email: string
+  onBack: () => void
+  onSend: () => Promise<void>
+}) {
+  const navigate = useNavigate()
+  const form = useForm<'send'>()
+  return (
+    <div className={styles.form}>
+      <Account email={email} onBack={onBack} />
+      <p className={styles.body}>{texts.reset.federated}</p>
+      <Button
+        variant="primary"
+        size="lg"
+        wide
+        autoFocus
+        onClick={() => void navigate('/login', { state: { email } })}
+      >
+        {texts.toSignIn}
+      </Button>
+      <Button
+        className={styles.link}
+        variant="link"
+        loading={form.busy}
+        onClick={() => void form.run(onSend, (cause) => ['send', identityMessage(cause, 'send-code')])}
+      >
+        {texts.reset.asSuperAdmin}
+      </Button>
+      <div role="alert">
+        {form.field('send').error && <FieldErrorText>{form.field('send').error}</FieldErrorText>}
+      </div>
+    </div>
+  )
+}
+
+function Done({ email }: { email: string }) {
+  const navigate = useNavigate()
+  return (
+    <div className={styles.form}>
+      <p className={styles.body} role="status">
+        {texts.reset.done.body}
+      </p>
+      <Button
+        variant="primary"
+        size="lg"
+        wide
+        autoFocus
+        onClick={() => void navigate('/login', { state: { email } })}
+      >
+        {texts.signIn}
+      </Button>
+    </div>
+  )
+}

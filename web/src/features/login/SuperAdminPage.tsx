@@ -1,0 +1,118 @@
+import { type FormEvent, useState } from 'react'
+import { useNavigate } from 'react-router'
+import { Button, ButtonLink } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { PasswordField, TextField } from '@/components/Field'
+import { ApiError } from '@/lib/api'
+import { signIn } from '@/lib/identityAccount'
+import { identityMessage } from '@/lib/identityMessages'
+import type { TokenRecord } from '@/lib/token'
+import { readAddress } from './address'
+import { enter } from './enter'
+import { type Challenge, NewPasswordStep } from './NewPasswordStep'
+import { findProvider } from './provider'
+import styles from './steps.module.css'
+import { admitSuperAdmin } from './superAdmin'
+import { texts } from './texts'
+import { useForm } from './useForm'
+import { useGivenEmail } from './useGivenEmail'
+
+/** The way in by password for an organization's super-admin, also where the organization uses single sign-on. */
+export function SuperAdminPage() {
+  const navigate = useNavigate()
+  const [challenge, setChallenge] = useState<Challenge>()
+  const [refusal, setRefusal] = useState('')
+
+  const done = async (record: TokenRecord) => {
+    setRefusal('')
+    try {
+      if (await admitSuperAdmin(record)) return void navigate(enter(record), { replace: true })
+      setRefusal(texts.superAdmin.refused)
+    } catch (cause) {
+      const gone = cause instanceof ApiError && cause.status === 401
+      setRefusal(gone ? texts.superAdmin.suspended : identityMessage(cause))
+    }
+    setChallenge(undefined)
+  }
+
+  return (
+    <Column
+      title={challenge ? texts.newPassword.title : texts.superAdmin.title}
+      home="/"
+      homeLabel={texts.home}
+    >
+      {challenge ? (
+        <NewPasswordStep challenge={challenge} onDone={done} />
+      ) : (
+        <Credentials refusal={refusal} onDone={done} onChallenge={setChallenge} />
+      )}
+    </Column>
+  )
+}
+
+function Credentials({
+  refusal,
+  onDone,
+  onChallenge,
+}: {
+  refusal: string
+  onDone: (record: TokenRecord) => Promise<void>
+  onChallenge: (challenge: Challenge) => void
+}) {
+  const given = useGivenEmail()
+  const form = useForm<'email' | 'password'>()
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const entered = readAddress(form.value('email'))
+    if (entered.error !== undefined) return form.fail('email', entered.error)
+    const email = entered.address
+    const password = form.value('password')
+    if (password === '') return form.fail('password', texts.passwordRequired)
+    const work = async () => {
+      const provider = await findProvider(email)
+      const result = await signIn(provider, email, password)
+      if (result.kind === 'done') await onDone(result.record)
+      else onChallenge({ provider, email, temporary: password, session: result.session })
+    }
+    void form.run(work, (cause) => ['password', identityMessage(cause)])
+  }
+
+  return (
+    <form className={styles.form} noValidate onSubmit={submit}>
+      <p className={styles.body}>{texts.superAdmin.body}</p>
+      <div role="alert">{refusal && <p className={styles.notice}>{refusal}</p>}</div>
+      <TextField
+        {...form.field('email')}
+        label={texts.email}
+        type="email"
+        name="username"
+        autoComplete="username"
+        inputMode="email"
+        autoFocus={given === ''}
+        defaultValue={given}
+        placeholder={texts.emailPlaceholder}
+        onChange={form.clear}
+      />
+      <PasswordField
+        {...form.field('password')}
+        label={texts.password}
+        name="password"
+        autoComplete="current-password"
+        autoFocus={given !== ''}
+        onChange={form.clear}
+      />
+      <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
+        {texts.signIn}
+      </Button>
+      <div className={styles.links}>
+        <ButtonLink variant="link" to="/reset/password">
+          {texts.forgotten}
+        </ButtonLink>
+        <ButtonLink variant="link" to="/login">
+          {texts.superAdmin.usual}
+        </ButtonLink>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,9 @@
+import { texts } from './texts'
+
+/** The address that somebody has entered, full-width letters made plain; or what is wrong with it. */
+export function readAddress(entered: string): { address: string; error?: undefined } | { error: string } {
+  const address = entered.normalize('NFKC').trim()
+  if (address === '') return { error: texts.emailRequired }
+  if (!/^[^\s@]+@[^\s@]+$/.test(address)) return { error: texts.emailInvalid }
+  return { address }
+}

@@ -1,0 +1,13 @@
+import { forgetPlace, rememberedPlace } from '@/lib/place'
+import { queryClient } from '@/lib/queries'
+import { saveToken, type TokenRecord } from '@/lib/token'
+
+/** Begins a session, and returns where it goes on: to `next`, to the page that was left, or to /home. */
+export function enter(record: TokenRecord, next: string | null = null): string {
+  // Whatever was read as somebody else must not be shown to this one.
+  queryClient.clear()
+  saveToken(record)
+  const place = next ?? rememberedPlace() ?? '/home'
+  forgetPlace()
+  return place
+}

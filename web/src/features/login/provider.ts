@@ -1,0 +1,12 @@
+import { type AuthTypeAnswer, api } from '@/lib/api'
+import type { Provider } from '@/lib/identity'
+
+/** The user pool that a server's answer names; it checks passwords, also where most members use single sign-on. */
+export function providerOf(way: AuthTypeAnswer): Provider {
+  return { endpoint: way.endpoint, clientId: way.client_id }
+}
+
+/** The user pool for an address. */
+export async function findProvider(email: string): Promise<Provider> {
+  return providerOf(await api.authType(email))
+}

@@ -1,0 +1,20 @@
+import { isSsoRequired, ownerOf } from '@/lib/api/signIn'
+import { revoke } from '@/lib/identity'
+import type { TokenRecord } from '@/lib/token'
+
+/**
+ * Whether a new session belongs to an organization's super-admin, as the server says. The session of anybody else, or one
+ * that the server refuses, is ended again: nothing of it is kept.
+ */
+export async function admitSuperAdmin(record: TokenRecord): Promise<boolean> {
+  try {
+    const me = await ownerOf(record.idToken)
+    if (me.role === 'organization-super-admin') return true
+  } catch (cause) {
+    await revoke(record).catch(() => {})
+    if (isSsoRequired(cause)) return false
+    throw cause
+  }
+  await revoke(record).catch(() => {})
+  return false
+}
