@@ -44,7 +44,7 @@ const (
 	Invited           InviteResult = "invited"
 	AlreadyMember     InviteResult = "already_member"
 	NoSeat            InviteResult = "no_seat"
-	InviteUnavailable InviteResult = "unavailable" // The address cannot be invited: it is a member elsewhere.
+	InviteUnavailable InviteResult = "unavailable" // The address cannot be invited: it is somebody else's.
 	InviteFailed      InviteResult = "failed"      // The account or the mail failed. Nothing is left of it; try again.
 )
 
@@ -271,25 +271,32 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	cancel()
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
-	if err == nil {
-		// If this fails, the sweep invites again: the account is there then, and this is all that is left to do.
-		if err = s.store.FinishInvite(ctx, member.ID, subject); err == nil || !errors.Is(err, ErrNoMember) {
-			member.Subject = subject
-			i.Result, i.Member = Invited, &member
-			if err != nil {
-				s.log.ErrorContext(ctx, "storing an invitation failed, trying again later", "user_id", member.ID, "err", err)
-			}
-			return
-		}
-		// Removed meanwhile: the account goes as well.
+	invited := err == nil
+	if invited {
+		err = s.store.FinishInvite(ctx, member.ID, subject)
+	}
+	switch code := fault.CodeOf(err); {
+	case err == nil:
+	case errors.Is(err, ErrNoMember): // Removed meanwhile: the account goes as well.
 		s.settle(ctx, member.ID)
-	} else {
+		i.Result, i.Member = InviteFailed, nil
+		return
+	case invited && code != fault.Conflict:
+		// The sweep invites again, finds the account there, and has only this left to do.
+		s.log.ErrorContext(ctx, "storing an invitation failed, trying again later", "user_id", member.ID, "err", err)
+	default:
 		s.log.WarnContext(ctx, "inviting failed", "user_id", member.ID, "err", err)
-		if err := s.store.AbandonInvite(ctx, member, by); err != nil {
+		i.Result, i.Member = InviteFailed, nil
+		if code == fault.Conflict || code == fault.Invalid {
+			i.Result = InviteUnavailable // Trying again will not help.
+		}
+		if err := s.store.AbandonInvite(ctx, member, i.Result, by); err != nil {
 			s.log.ErrorContext(ctx, "taking an invitation back failed, trying again later", "user_id", member.ID, "err", err)
 		}
+		return
 	}
-	i.Result, i.Member = InviteFailed, nil
+	member.Subject = subject
+	i.Result, i.Member = Invited, &member
 }
 
 // inviteAccount has the identity provider make the account of a member.

@@ -103,8 +103,8 @@ type Store interface {
 	// ErrNoMember, and the account is left to be removed.
 	FinishInvite(ctx context.Context, userID uuid.UUID, subject string) error
 
-	// AbandonInvite removes a member whose invitation failed, and logs it.
-	AbandonInvite(ctx context.Context, member Member, by Doer) error
+	// AbandonInvite removes a member whose invitation came to nothing, and logs it.
+	AbandonInvite(ctx context.Context, member Member, result InviteResult, by Doer) error
 
 	// EndInvite stores what a call is answered when it is repeated.
 	EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []Invitation) error

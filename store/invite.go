@@ -255,7 +255,7 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 }
 
 // AbandonInvite implements org.Store.
-func (db *DB) AbandonInvite(ctx context.Context, m org.Member, by org.Doer) error {
+func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.InviteResult, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1`, m.ID); err != nil {
 			return err
@@ -264,7 +264,7 @@ func (db *DB) AbandonInvite(ctx context.Context, m org.Member, by org.Doer) erro
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		return audit(ctx, tx, memberEvent(by, org.ActionInvite, m, org.Change{Field: "result", After: string(org.InviteFailed)}))
+		return audit(ctx, tx, memberEvent(by, org.ActionInvite, m, org.Change{Field: "result", After: string(result)}))
 	})
 }
 
