@@ -132,9 +132,15 @@ func (s *Server) admit(actor identity.Actor) (*stream.Admission, error) {
 	case errors.Is(err, stream.ErrDraining):
 		return nil, fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
 	case errors.Is(err, stream.ErrFull):
-		return nil, fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。少し待ってから、もう一度お試しください。")
+		return nil, fault.Wrap(err, fault.Unavailable, busyDetail)
+	case err != nil:
+		return nil, err
 	}
-	return admission, err
+	if err := s.Identity.Recheck(actor); err != nil { // They changed before Presence could find the stream.
+		admission.Release()
+		return nil, err
+	}
+	return admission, nil
 }
 
 // hold keeps the client connected until it is worth attaching again.

@@ -3,10 +3,12 @@ package api
 import (
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/identity"
 )
 
-// afterSignOut is where the browser goes once a session with a password has ended.
+// afterSignOut is where the browser goes once its session has ended.
 const afterSignOut = "/logout/success"
 
 func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {
@@ -24,7 +26,12 @@ func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-func (s *Server) signOut(w http.ResponseWriter, _ *http.Request) error {
+func (s *Server) signOut(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	if s.Sessions != nil && actor.Session != uuid.Nil {
+		if err := s.Sessions.RevokeSession(r.Context(), actor.Session); err != nil {
+			return err
+		}
+	}
 	return writeJSON(w, http.StatusOK, SignOut{SignOutURL: afterSignOut})
 }
 

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/base64"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -66,10 +68,10 @@ type Live struct {
 	host     string // Of the public URL.
 
 	mu       sync.Mutex
-	sockets  map[*socket]struct{} // Guarded by mu.
-	people   map[uuid.UUID]int    // Guarded by mu. How many sockets each person has.
-	draining bool                 // Guarded by mu. No new sockets.
-	empty    chan struct{}        // Closed, by a holder of mu, when draining and the last socket is gone.
+	sockets  map[*socket]struct{}               // Guarded by mu.
+	people   map[uuid.UUID]map[*socket]struct{} // Guarded by mu. Each person's sockets.
+	draining bool                               // Guarded by mu. No new sockets.
+	empty    chan struct{}                      // Closed, by a holder of mu, when draining and the last socket is gone.
 
 	hurry context.Context // Ended by cut: closing handshakes are cut off.
 	cut   context.CancelFunc
@@ -80,7 +82,7 @@ func NewLive(feed *stream.Feed, people *identity.Service, log *slog.Logger, cfg 
 	hurry, cut := context.WithCancel(context.Background())
 	l := &Live{
 		hurry: hurry, cut: cut, feed: feed, identity: people, log: slog.New(NewLogHandler(log.Handler())), cfg: cfg.withDefaults(),
-		sockets: make(map[*socket]struct{}), people: make(map[uuid.UUID]int), empty: make(chan struct{}),
+		sockets: make(map[*socket]struct{}), people: make(map[uuid.UUID]map[*socket]struct{}), empty: make(chan struct{}),
 	}
 	if u, err := url.Parse(cfg.PublicURL); err == nil {
 		l.host = u.Host
@@ -236,7 +238,7 @@ func (l *Live) leave(s *socket) {
 	defer l.mu.Unlock()
 	delete(l.sockets, s)
 	if s.claimed {
-		if l.people[s.userID]--; l.people[s.userID] == 0 {
+		if delete(l.people[s.userID], s); len(l.people[s.userID]) == 0 {
 			delete(l.people, s.userID)
 		}
 	}
@@ -249,10 +251,30 @@ func (l *Live) leave(s *socket) {
 func (l *Live) claim(s *socket, userID uuid.UUID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.people[userID] >= l.cfg.PersonSockets {
+	if len(l.people[userID]) >= l.cfg.PersonSockets {
 		return false
 	}
-	l.people[userID]++
+	if l.people[userID] == nil {
+		l.people[userID] = make(map[*socket]struct{}, 1)
+	}
+	l.people[userID][s] = struct{}{}
 	s.claimed, s.userID = true, userID
 	return true
+}
+
+// People returns who has sockets here, in no order.
+func (l *Live) People() []uuid.UUID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.people))
+}
+
+// End closes a person's sockets with code 4401, as if their tokens had run out: the clients get new ones and come back, or
+// cannot. It does not wait for them.
+func (l *Live) End(userID uuid.UUID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for s := range l.people[userID] {
+		s.end(closeExpired)
+	}
 }

@@ -177,6 +177,9 @@ func (s *socket) admit(actor identity.Actor) *closing {
 	if !s.live.claim(s, actor.ID) {
 		return closeTooMany
 	}
+	if s.live.identity.Recheck(actor) != nil { // They changed before End could find the socket.
+		return closeExpired
+	}
 	s.expire(left)
 	events := s.live.feed.Subscribe(topicsOf(actor)...)
 	s.workers.Go(func() { s.write(events) })

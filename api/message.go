@@ -54,6 +54,9 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	if err != nil {
 		return chat.Exchange{}, err
 	}
+	if err := s.questions.take(w, r, actor.ID, question.RequestID); err != nil {
+		return chat.Exchange{}, err
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
 	return s.Chat.Send(ctx, owner(actor), question)

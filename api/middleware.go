@@ -169,7 +169,7 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 		span.SetName(method + " " + route)
 		span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
 		s.log.InfoContext(ctx, "request", "method", method, "route", route, "status", ww.Status(),
-			"bytes", ww.BytesWritten(), "ms", took.Milliseconds())
+			"bytes", ww.BytesWritten(), "ms", took.Milliseconds(), "address", clientAddress(ctx))
 	})
 }
 
@@ -228,6 +228,7 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 		if err != nil {
 			return err
 		}
+		actor.Address, actor.RequestID = clientAddress(r.Context()), requestID(r.Context())
 		next.ServeHTTP(w, r.WithContext(identity.WithActor(r.Context(), actor)))
 		return nil
 	})

@@ -122,7 +122,7 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	outcome, err := s.SAML.Consume(r.Context(), saml.Posted{
 		OrganizationID: organizationID, Browser: ssoBrowser(r),
 		RelayState: r.PostForm.Get("RelayState"), Response: r.PostForm.Get("SAMLResponse"),
-		Origin: saml.Origin{RequestID: requestID(r.Context())},
+		Origin: saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())},
 	})
 	switch {
 	case err != nil:

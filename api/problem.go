@@ -61,11 +61,12 @@ const (
 )
 
 // retryAfter returns in how many seconds a refused client may try again.
-func retryAfter(err error) int {
+func retryAfter(err error) string {
+	seconds := retryMin + rand.N(retryMax-retryMin+1) //nolint:gosec // Spreads clients; no secret.
 	if after := fault.RetryAfterOf(err); after > 0 {
-		return int(math.Ceil(after.Seconds()))
+		seconds = int(math.Ceil(after.Seconds()))
 	}
-	return retryMin + rand.N(retryMax-retryMin+1) //nolint:gosec // Spreads clients; no secret.
+	return strconv.Itoa(seconds)
 }
 
 // writeProblem answers an error as a problem document (RFC 9457). What is internal is logged and not shown.
@@ -100,7 +101,7 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		h.Set("Retry-After", strconv.Itoa(retryAfter(err)))
+		h.Set("Retry-After", retryAfter(err))
 	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")

@@ -9,7 +9,7 @@ import (
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline, withWriteDeadline)
+	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline, withWriteDeadline)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
@@ -20,15 +20,6 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	r.Get("/config.json", s.handle(s.appConfig))
 	r.Get("/openapi.yaml", s.handle(s.openapi))
-	r.With(withTimeLimit(callTimeout)).Post("/v1/auth-type", s.handle(s.authType))
-	r.Group(func(r chi.Router) { // Single sign-on: who comes proves themself by what they bring.
-		r.Use(withTimeLimit(callTimeout))
-		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
-		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
-		r.Get("/v1/oauth2/callback", s.handle(s.oauth2Callback))
-		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
-		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
-	})
 	page, err := newDocsPage(openapiYAML)
 	if err != nil {
 		return nil, err
@@ -36,13 +27,24 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Get("/docs/api", s.handle(page.serve))
 	r.Get("/docs/api.css", s.handle(page.style))
 
+	// On the way to a token. Who comes proves themself by what they bring.
+	r.Group(func(r chi.Router) {
+		r.Use(withTimeLimit(callTimeout), s.limitAddress)
+		r.Post("/v1/auth-type", s.handle(s.authType))
+		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
+		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
+		r.Get("/v1/oauth2/callback", s.handle(s.oauth2Callback))
+		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
+		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
+	})
+
 	// With a token that comes later.
 	r.Get("/v1/live", s.handle(s.Live.serve))
 
 	// With a token.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit(callTimeout), s.withActor)
-		r.Post("/v1/signout", s.handle(s.signOut))
+		r.Post("/v1/signout", s.as(s.signOut))
 		r.Get("/v1/me", s.as(s.me))
 
 		r.Get("/v1/category", s.as(s.listCategories))
@@ -65,8 +67,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/contract", s.as(s.getContract))
 		r.Get("/v1/contract/usage/member", s.as(s.listMemberUsage))
 		r.Get("/v1/user", s.as(s.listUsers))
-		r.Post("/v1/user/invite", s.as(s.inviteUsers))
-		r.Post("/v1/user/invite/resend", s.as(s.resendInvitation))
+		r.With(s.limitMail).Post("/v1/user/invite", s.as(s.inviteUsers))
+		r.With(s.limitMail).Post("/v1/user/invite/resend", s.as(s.resendInvitation))
 		r.Put("/v1/user/{user_id}", s.as(s.editUser))
 		r.Delete("/v1/user/{user_id}", s.as(s.removeUser))
 		r.Get("/v1/audit", s.as(s.listAuditEvents))
@@ -94,7 +96,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// The user pool's own protocol, and the app with its client-side routes.
 	if s.Pool != nil {
-		r.With(withTimeLimit(poolTimeout)).Mount("/pool", s.Pool)
+		r.With(withTimeLimit(poolTimeout), s.limitPool).Mount("/pool", s.Pool)
 	}
 	app, err := newApp(s.App, s.cfg)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,7 +24,7 @@ import (
 //go:embed openapi.yaml
 var openapiYAML []byte
 
-// Config is what the API tells the app, none of it secret.
+// Config tunes the API, and is what it tells the app. None of it is secret.
 type Config struct {
 	ClientID       string // Of the app, at the identity provider.
 	Endpoint       string // Where the browser speaks to the identity provider: a path of this server, or a URL.
@@ -31,6 +32,30 @@ type Config struct {
 	Links          Links // Zero value: no such link.
 	TagManagerID   string
 	ModelConnected bool
+
+	TrustedProxies []netip.Prefix // Those whose X-Forwarded-For is believed. None: the peer is the client.
+
+	// Limits of a minute, on each server. Beyond, the answer is 429. MessagesPerMinute is of a person's questions, and 0 is
+	// any number. SignInsPerMinute is of an address, and of the calls that lead to a session; 0 is 1,200: as many people as
+	// 200 may sign in behind one address at once, with six calls each. GuessesPerMinute is of an address, and of those among
+	// them that a wrong password or code was brought by, or that have a code sent to somebody; 0 is 100. MailsPerMinute is of
+	// a person, and of calls that send invitations; 0 is 60. Where they are negative there is no limit.
+	MessagesPerMinute int
+	SignInsPerMinute  int
+	GuessesPerMinute  int
+	MailsPerMinute    int
+}
+
+func (c Config) withDefaults() Config {
+	for _, limit := range []struct {
+		value    *int
+		standard int
+	}{{&c.SignInsPerMinute, 1200}, {&c.GuessesPerMinute, 100}, {&c.MailsPerMinute, 60}} {
+		if *limit.value == 0 {
+			*limit.value = limit.standard
+		}
+	}
+	return c
 }
 
 // Services are the domains that the API serves.
@@ -42,6 +67,7 @@ type Services struct {
 	Chat     *chat.Service
 	Stream   *stream.Server
 	Live     *Live
+	Sessions Sessions                    // Nil: signing out ends nothing here.
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil where AWS's is used.
 	App      fs.FS                       // The built app, with index.html at its root.
 	Ready    func(context.Context) error // Nil if traffic may be sent here.
@@ -52,11 +78,21 @@ type Services struct {
 	Tracer  trace.Tracer // Nil: nothing is traced.
 }
 
+// Sessions are the sessions that this server keeps.
+type Sessions interface {
+	// RevokeSession ends the session that tokens name by the claim origin_jti. One that has ended, or that is kept elsewhere,
+	// is no error.
+	RevokeSession(ctx context.Context, session uuid.UUID) error
+}
+
 // Server answers the API's calls.
 type Server struct {
 	Services
 	cfg Config
 	log *slog.Logger
+
+	signIns, guesses, mails *limiter
+	questions               *questions
 }
 
 // New returns the handler of everything that the server has to offer.
@@ -67,7 +103,12 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	if services.Tracer == nil {
 		services.Tracer = noop.NewTracerProvider().Tracer("")
 	}
-	s := &Server{Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler()))}
+	cfg = cfg.withDefaults()
+	s := &Server{
+		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
+		signIns: newLimiter(cfg.SignInsPerMinute), guesses: newLimiter(cfg.GuessesPerMinute), mails: newLimiter(cfg.MailsPerMinute),
+		questions: newQuestions(cfg.MessagesPerMinute),
+	}
 	return s.routes()
 }
 
