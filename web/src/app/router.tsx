@@ -136,7 +136,60 @@ export const router = createBrowserRouter([
           { path: '*', Component: NotFoundPage },
         ],
       },
-      { path: '/admin/*', loader: adminOnly(), Component: NotFoundPage },
+      {
+        path: '/admin',
+        loader: adminOnly(),
+        shouldRevalidate: never,
+        errorElement: <RouteError />,
+        lazy: { Component: async () => (await import('@/features/admin/routes')).AdminLayout },
+        children: [
+          { index: true, loader: () => redirect('/admin/contract') },
+          {
+            path: 'contract',
+            errorElement: <RouteError />,
+            shouldRevalidate: never,
+            lazy: {
+              loader: async () => adminOnly((await import('@/features/admin/routes')).contractLoader),
+              Component: async () => (await import('@/features/admin/routes')).ContractPage,
+            },
+          },
+          {
+            path: 'organization/member',
+            errorElement: <RouteError />,
+            shouldRevalidate: never,
+            lazy: {
+              loader: async () => adminOnly((await import('@/features/admin/routes')).contractLoader),
+              Component: async () => (await import('@/features/admin/routes')).MembersPage,
+            },
+          },
+          {
+            path: 'saml',
+            errorElement: <RouteError />,
+            shouldRevalidate: never,
+            lazy: {
+              loader: async () => adminOnly((await import('@/features/admin/routes')).samlLoader),
+              Component: async () => (await import('@/features/admin/routes')).SamlPage,
+            },
+          },
+          {
+            path: 'saml/edit',
+            errorElement: <RouteError />,
+            shouldRevalidate: never,
+            lazy: {
+              loader: async () => adminOnly((await import('@/features/admin/routes')).samlEditLoader),
+              Component: async () => (await import('@/features/admin/routes')).SamlEditPage,
+            },
+          },
+          {
+            path: 'audit',
+            errorElement: <RouteError />,
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).AuditPage },
+          },
+          { path: '*', Component: NotFoundPage },
+        ],
+      },
       { path: '/forbidden', Component: ForbiddenPage },
       { path: '*', Component: NotFoundPage },
     ],

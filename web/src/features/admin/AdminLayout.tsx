@@ -1,0 +1,62 @@
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { ArrowLeft, Building2, FileText, type LucideIcon, Shield, Users } from 'lucide-react'
+import { Link, NavLink, Outlet } from 'react-router'
+import { ButtonLink } from '@/components/Button'
+import { Logo } from '@/components/Logo'
+import { FrameContext } from '@/lib/frame'
+import { meQuery } from '@/lib/queries'
+import styles from './AdminLayout.module.css'
+import { texts } from './texts'
+
+const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
+  { to: '/admin/contract', label: texts.layout.contract, Icon: FileText },
+  { to: '/admin/organization/member', label: texts.layout.members, Icon: Users },
+  { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
+  { to: '/admin/audit', label: texts.layout.audit, Icon: Building2 },
+]
+
+/** The frame of the admin screens: a header of their own, the places at the left (above on phones), the page. */
+export function AdminLayout() {
+  const { data: me } = useSuspenseQuery(meQuery)
+  return (
+    <div className={styles.layout}>
+      <button type="button" className={styles.skip} onClick={skip}>
+        {texts.layout.skip}
+      </button>
+      <header className={styles.header} data-print="hide">
+        <Link className={styles.logo} to="/home/skill" aria-label={texts.layout.logo}>
+          <Logo size={26} />
+        </Link>
+        <p className={styles.where}>
+          <span>{texts.layout.title}</span>
+          <span className={styles.organization}>{me.organization.name}</span>
+        </p>
+        <ButtonLink className={styles.back} to="/home/skill" size="sm">
+          <ArrowLeft size={16} aria-hidden />
+          {texts.layout.back}
+        </ButtonLink>
+      </header>
+      <nav className={styles.nav} aria-label={texts.layout.nav} data-print="hide">
+        <ul className={styles.list}>
+          {places.map(({ to, label, Icon }) => (
+            <li key={to}>
+              <NavLink className={styles.place ?? ''} to={to}>
+                <Icon size={16} aria-hidden />
+                {label}
+              </NavLink>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <main id="main" className={styles.main} tabIndex={-1}>
+        <FrameContext value="main">
+          <Outlet />
+        </FrameContext>
+      </main>
+    </div>
+  )
+}
+
+function skip(): void {
+  document.querySelector<HTMLElement>('main')?.focus()
+}

@@ -1,0 +1,151 @@
+import { useQuery } from '@tanstack/react-query'
+import { Button } from '@/components/Button'
+import { Select, TextField } from '@/components/Field'
+import { EmptyState, ErrorState } from '@/components/States'
+import type { AuditEvent } from '@/lib/api'
+import type { AuditQuery } from '@/lib/api/admin'
+import { cx } from '@/lib/cx'
+import { formatFull } from '@/lib/dates'
+import { formatNumber } from '../format'
+import filters from '../parts/Filters.module.css'
+import { LinesLoading } from '../parts/Loading'
+import { Page } from '../parts/Page'
+import { Paging } from '../parts/Paging'
+import { SearchBox } from '../parts/SearchBox'
+import table from '../parts/Table.module.css'
+import { auditQuery } from '../queries'
+import { texts } from '../texts'
+import { type UrlState, useUrlState } from '../urlState'
+import styles from './AuditPage.module.css'
+import { actionOf, actorOf, changesOf, startOfDay } from './describe'
+
+const words = texts.audit
+const NAMES = ['q', 'action', 'from', 'to'] as const
+
+/** The audit log: who did what to whom, when, and from where. */
+export function AuditPage() {
+  const url = useUrlState()
+  const { data, isError, isPlaceholderData, refetch } = useQuery({
+    ...auditQuery(queryOf(url), url.page),
+    placeholderData: (before) => before,
+  })
+  const narrowed = NAMES.some((name) => url.get(name) !== '')
+  return (
+    <Page title={words.title} lead={words.lead}>
+      <div>
+        <Filters url={url} />
+        <div className={table.box}>
+          <p className="visually-hidden" role="status">
+            {data && !isPlaceholderData && words.found(formatNumber(data.total))}
+          </p>
+          {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
+          {data?.total === 0 && !narrowed && <EmptyState title={words.none} />}
+          {data?.total === 0 && narrowed && (
+            <EmptyState title={words.empty}>
+              <p>{words.emptyHint}</p>
+              <Button size="sm" onClick={() => url.set({ q: '', action: '', from: '', to: '' })}>
+                {texts.common.reset}
+              </Button>
+            </EmptyState>
+          )}
+          {data && data.items.length > 0 && <Events events={data.items} busy={isPlaceholderData} />}
+          {data && <Paging url={url} total={data.total} shown={data.items.length} />}
+        </div>
+      </div>
+    </Page>
+  )
+}
+
+// The days of the address are the reader's; the API takes moments.
+function queryOf(url: UrlState): AuditQuery {
+  const q = url.get('q')
+  const action = url.get('action')
+  const from = startOfDay(url.get('from'))
+  const to = startOfDay(url.get('to'), 1)
+  return { ...(q && { q }), ...(action && { action }), ...(from && { from }), ...(to && { to }) }
+}
+
+function Filters({ url }: { url: UrlState }) {
+  return (
+    <div className={cx(filters.filters, styles.filters)}>
+      <SearchBox label={words.search} value={url.get('q')} onChange={(next) => url.set({ q: next })} />
+      <Select
+        label={words.action}
+        hideLabel
+        value={url.get('action')}
+        onChange={(event) => url.set({ action: event.target.value })}
+      >
+        <option value="">{words.allActions}</option>
+        {Object.entries(words.actions).map(([action, name]) => (
+          <option key={action} value={action}>
+            {name}
+          </option>
+        ))}
+      </Select>
+      {(['from', 'to'] as const).map((name) => (
+        <TextField
+          key={name}
+          label={words[name]}
+          type="date"
+          value={url.get(name)}
+          min={name === 'to' ? url.get('from') : undefined}
+          max={name === 'from' ? url.get('to') : undefined}
+          onChange={(event) => url.set({ [name]: event.target.value })}
+        />
+      ))}
+    </div>
+  )
+}
+
+function Events({ events, busy }: { events: readonly AuditEvent[]; busy: boolean }) {
+  return (
+    <table className={cx(table.table, table.stacked, styles.events)} aria-busy={busy}>
+      <caption className="visually-hidden">{words.table}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{words.at}</th>
+          <th scope="col">{words.what}</th>
+          <th scope="col">{words.target}</th>
+          <th scope="col">{words.actor}</th>
+          <th scope="col">{words.address}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {events.map((event) => (
+          <Event key={event.id} event={event} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Event({ event }: { event: AuditEvent }) {
+  const actor = actorOf(event)
+  return (
+    <tr>
+      <td className={cx(table.top, table.nowrap, table.quiet)}>
+        <time dateTime={event.at}>{formatFull(event.at)}</time>
+      </td>
+      <td className={table.top}>
+        <span className={styles.action}>{actionOf(event.action)}</span>
+        {changesOf(event).map((line) => (
+          <span key={line} className={styles.change}>
+            {line}
+          </span>
+        ))}
+      </td>
+      <td className={table.top} data-label={words.target}>
+        {event.target_label}
+      </td>
+      <td className={table.top} data-label={words.actor}>
+        <span className={styles.actor}>
+          <span>{actor.name}</span>
+          {actor.email && <span>{actor.email}</span>}
+        </span>
+      </td>
+      <td className={cx(table.top, table.quiet)} data-label={event.address && words.address}>
+        {event.address}
+      </td>
+    </tr>
+  )
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import type { AuditEvent } from '@/lib/api'
+import { actionOf, actorOf, changesOf, startOfDay } from './describe'
+
+const event = (change: Partial<AuditEvent>): AuditEvent => ({
+  id: 'e',
+  at: '2026-11-21T00:00:00Z',
+  actor_kind: 'user',
+  action: 'member.edit',
+  target_kind: 'user',
+  target_label: 'hanako@example.co.jp',
+  details: [],
+  ...change,
+})
+
+describe('an entry of the audit log', () => {
+  it('says a change in words', () => {
+    const details = [
+      { field: 'role', before: 'general-user', after: 'organization-admin' },
+      { field: 'state', before: 'active', after: 'inactive' },
+      { field: 'name', before: '鈴木', after: '佐藤' },
+    ]
+    expect(changesOf(event({ details }))).toEqual([
+      '役割: 一般ユーザー → 管理者',
+      '状態: 利用中 → 停止中',
+      '名前: 鈴木 → 佐藤',
+    ])
+  })
+
+  it('says what a contract was set to', () => {
+    const details = [
+      { field: 'tokens', before: '10000000', after: '20000000' },
+      { field: 'ends_on', after: '2027-03-31' },
+    ]
+    expect(changesOf(event({ action: 'contract.set', details }))).toEqual([
+      '月間トークン: 10,000,000 → 20,000,000',
+      '契約終了日: なし → 2027年3月31日',
+    ])
+  })
+
+  it('says one side of what was made or taken away', () => {
+    const invited = [{ field: 'role', after: 'general-user' }]
+    expect(changesOf(event({ action: 'member.invite', details: invited }))).toEqual(['役割: 一般ユーザー'])
+    const removed = [{ field: 'name', before: '鈴木' }]
+    expect(changesOf(event({ action: 'member.remove', details: removed }))).toEqual(['名前: 鈴木'])
+  })
+
+  it('shows what it does not know as it is', () => {
+    expect(actionOf('new.thing')).toBe('new.thing')
+    expect(changesOf(event({ details: [{ field: 'colour', before: 'a', after: 'b' }] }))).toEqual([
+      'colour: a → b',
+    ])
+  })
+
+  it('names who did it', () => {
+    const actor = { actor_name: '管理 花子', actor_email: 'admin@example.co.jp' }
+    expect(actorOf(event(actor))).toEqual({ name: '管理 花子', email: 'admin@example.co.jp' })
+    expect(actorOf(event({ actor_kind: 'operator', actor_name: 'root' })).name).toBe('運用担当者')
+    expect(actorOf(event({ actor_kind: 'system' })).name).toBe('システム')
+  })
+})
+
+describe('the period', () => {
+  it('begins and ends at midnight where the reader is', () => {
+    expect(startOfDay('2026-11-21')).toBe(new Date(2026, 10, 21).toISOString())
+    expect(startOfDay('2026-11-30', 1)).toBe(new Date(2026, 11, 1).toISOString())
+    expect(startOfDay('yesterday')).toBeUndefined()
+  })
+})

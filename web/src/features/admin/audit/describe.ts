@@ -1,0 +1,64 @@
+import type { AuditEvent, MemberFilter, Role } from '@/lib/api'
+import { formatDay, formatNumber } from '../format'
+import { texts } from '../texts'
+
+const words = texts.audit
+
+/** Who did it, as a reader knows them. */
+export function actorOf(event: AuditEvent): { name: string; email: string | undefined } {
+  if (event.actor_kind === 'system') return { name: words.system, email: undefined }
+  if (event.actor_kind === 'operator') return { name: words.operator, email: undefined }
+  return { name: event.actor_name || event.actor_email || '', email: event.actor_name && event.actor_email }
+}
+
+/** What was done, in a few words; an action that is not known here under its own name. */
+export function actionOf(action: string): string {
+  return words.actions[action] ?? action
+}
+
+/** What was changed, a line for each field: 「役割: 一般ユーザー → 管理者」. */
+export function changesOf(event: AuditEvent): string[] {
+  return event.details.map(({ field, before, after }) => {
+    const label = words.fields[field] ?? field
+    const from = wordOf(field, before)
+    const to = wordOf(field, after)
+    if (from !== undefined && to !== undefined) return words.changed(label, from, to)
+    // A change has two sides; of what was made or taken away there is only one.
+    if (event.action.endsWith('.edit') || event.action.endsWith('.set'))
+      return words.changed(label, from ?? words.empties.before, to ?? words.empties.after)
+    return words.set(label, to ?? from ?? '')
+  })
+}
+
+function wordOf(field: string, value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  switch (field) {
+    case 'role':
+      return texts.roles[value as Role] ?? value
+    case 'state':
+      return texts.states[value as MemberFilter] ?? value
+    case 'status':
+      return (texts.contract.statuses as Record<string, string>)[value] ?? value
+    case 'enabled':
+      return value === 'true' ? texts.saml.on : texts.saml.off
+    case 'result':
+      return words.results[value] ?? value
+    case 'seats':
+    case 'tokens':
+      return /^\d+$/.test(value) ? formatNumber(Number(value)) : value
+    case 'starts_on':
+    case 'ends_on':
+      return /^\d{4}-\d{2}-\d{2}$/.test(value) ? formatDay(value) : value
+    default:
+      return value
+  }
+}
+
+/** The first moment of a day in the reader's zone, as the API takes times; undefined for what is no day. */
+export function startOfDay(day: string, plus = 0): string | undefined {
+  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day)
+  if (match === null) return undefined
+  const [, year, month, date] = match.map(Number)
+  const at = new Date(year ?? 0, (month ?? 1) - 1, (date ?? 1) + plus)
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}

@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import { ticksFor } from './usage'
+
+describe('the lines of a chart', () => {
+  it.each([
+    [0, [0, 1]],
+    [1, [0, 1]],
+    [3, [0, 1, 2, 3]],
+    [7, [0, 2, 4, 6, 8]],
+    [10, [0, 3, 6, 9, 12]],
+    [4_000, [0, 1_000, 2_000, 3_000, 4_000]],
+    [4_001, [0, 2_000, 4_000, 6_000]],
+    [9_500_000, [0, 2_500_000, 5_000_000, 7_500_000, 10_000_000]],
+  ])('are round and reach over %d', (highest, ticks) => {
+    expect(ticksFor(highest)).toEqual(ticks)
+  })
+})

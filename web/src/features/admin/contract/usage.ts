@@ -1,0 +1,28 @@
+import type { DayUsage } from '@/lib/api'
+
+/** What a chart of the usage shows. */
+export type Measure = 'tokens' | 'messages'
+
+/** Read and written together. */
+export function tokensOf(usage: { input_tokens: number; output_tokens: number }): number {
+  return usage.input_tokens + usage.output_tokens
+}
+
+/** The height of a day's bar in a chart. */
+export function heightOf(day: DayUsage, measure: Measure): number {
+  return measure === 'tokens' ? tokensOf(day) : day.messages
+}
+
+/**
+ * The lines of a chart: from 0 up to the first round number that is not below the highest bar, at most five of them, whole
+ * numbers all.
+ */
+export function ticksFor(highest: number): number[] {
+  if (highest <= 0) return [0, 1]
+  const rough = highest / 4
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = Math.max(1, ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power)
+  const whole = Number.isInteger(step) ? step : Math.ceil(step)
+  const count = Math.ceil(highest / whole)
+  return Array.from({ length: count + 1 }, (_, index) => index * whole)
+}

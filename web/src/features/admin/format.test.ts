@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import {
+  daysUntil,
+  endOfDayInJapan,
+  formatDay,
+  formatNumber,
+  formatShort,
+  formatTick,
+  formatWeekday,
+  percentOf,
+} from './format'
+
+describe('numbers', () => {
+  it('have commas', () => {
+    expect(formatNumber(10_000_000)).toBe('10,000,000')
+  })
+
+  it.each([
+    [0, '0'],
+    [9_800, '9,800'],
+    [9_999.6, '1万'],
+    [12_345, '1.2万'],
+    [20_000, '2万'],
+    [3_500_000, '350万'],
+    [10_000_000, '1,000万'],
+    [99_999_999, '1億'],
+    [150_000_000, '1.5億'],
+    [2_000_000_000_000, '2兆'],
+  ])('are short in a chart: %d is %s', (value, words) => {
+    expect(formatShort(value)).toBe(words)
+  })
+
+  it.each([
+    [0, 50, 0],
+    [1, 10_000_000, 1],
+    [9_999_999, 10_000_000, 99],
+    [10_000_000, 10_000_000, 100],
+    [12_000_000, 10_000_000, 120],
+    [0, 0, 0],
+    [3, 0, 100],
+  ])('are parts of a whole: %d of %d is %d%%', (part, whole, percent) => {
+    expect(percentOf(part, whole)).toBe(percent)
+  })
+})
+
+describe('dates without a time', () => {
+  it('are the same in every zone', () => {
+    expect(formatDay('2026-11-01')).toBe('2026年11月1日')
+    expect(formatWeekday('2026-11-21')).toBe('11月21日（土）')
+    expect(formatTick('2026-11-01')).toBe('11/1')
+  })
+
+  it('end at midnight in Japan', () => {
+    expect(new Date(endOfDayInJapan('2026-11-21')).toISOString()).toBe('2026-11-21T15:00:00.000Z')
+  })
+
+  it('are counted in whole days', () => {
+    const now = Date.parse('2026-11-21T00:00:00Z')
+    expect(daysUntil(now + 29.5 * 86_400_000, now)).toBe(29)
+    expect(daysUntil(now - 1, now)).toBe(-1)
+  })
+})

@@ -1,0 +1,73 @@
+// One formatter for all: making one costs more than a page of numbers.
+const numbers = new Intl.NumberFormat('ja-JP')
+
+/** A number with its commas: 12,345. */
+export function formatNumber(value: number): string {
+  return numbers.format(value)
+}
+
+/** A number as a Japanese chart says it: 9,800, 1.2万, 350万, 1.5億. Three figures at most after rounding. */
+export function formatShort(value: number): string {
+  // From where rounding makes it the next unit, so that no 10,000万 comes out.
+  for (const [size, unit] of [
+    [1e12, '兆'],
+    [1e8, '億'],
+    [1e4, '万'],
+  ] as const) {
+    if (value < size * 0.99995) continue
+    const count = value / size
+    return numbers.format(Number(count.toFixed(count < 10 ? 1 : 0))) + unit
+  }
+  return numbers.format(Math.round(value))
+}
+
+/** What part of a whole something is, in whole percent: never 100% before the whole is reached, nor 0% of something. */
+export function percentOf(part: number, whole: number): number {
+  if (whole <= 0) return part > 0 ? 100 : 0
+  const percent = (part / whole) * 100
+  if (percent > 0 && percent < 1) return 1
+  if (percent < 100) return Math.min(99, Math.round(percent))
+  return Math.floor(percent)
+}
+
+interface Day {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+}
+
+/** The parts of a date without a time (2026-11-21): it has no zone, and none may shift it. */
+function parts(date: string): Day {
+  const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
+  return { year, month, day }
+}
+
+/** A date of the contract: 2026年11月21日. */
+export function formatDay(date: string): string {
+  const { year, month, day } = parts(date)
+  return `${year}年${month}月${day}日`
+}
+
+/** A date within a few weeks: 11月21日（土）. */
+export function formatWeekday(date: string): string {
+  const { year, month, day } = parts(date)
+  const weekday = '日月火水木金土'[new Date(Date.UTC(year, month - 1, day)).getUTCDay()]
+  return `${month}月${day}日（${weekday}）`
+}
+
+/** A date under a chart: 11/21. */
+export function formatTick(date: string): string {
+  const { month, day } = parts(date)
+  return `${month}/${day}`
+}
+
+/** How many days from now until a moment; negative when it has passed. */
+export function daysUntil(moment: number, now = Date.now()): number {
+  return Math.floor((moment - now) / 86_400_000)
+}
+
+/** The last moment of a day in Japan, where contracts count their days. */
+export function endOfDayInJapan(date: string): number {
+  const { year, month, day } = parts(date)
+  return Date.UTC(year, month - 1, day, 15)
+}

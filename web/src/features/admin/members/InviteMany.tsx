@@ -1,0 +1,191 @@
+import { Check, CircleAlert, FileText } from 'lucide-react'
+import { type ChangeEvent, type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react'
+import { Button } from '@/components/Button'
+import { TextArea } from '@/components/Field'
+import type { NewMember, Role } from '@/lib/api'
+import { formatNumber } from '../format'
+import { texts } from '../texts'
+import { decodeText, MAX_FILE_BYTES } from './csv'
+import styles from './Dialogs.module.css'
+import { InviteFrame, type InviteProps } from './InviteDialog'
+import { type Invitee, readInvitees } from './invitees'
+import { mayGrant } from './may'
+import { RoleSelect } from './RoleSelect'
+
+const words = texts.inviting
+
+interface InviteManyProps extends InviteProps {
+  ways: ReactNode
+  text: string
+  onText: (text: string) => void
+  onSend: (people: readonly NewMember[]) => void
+}
+
+/** Invites people from a pasted list or a CSV file, after showing how each line has been understood. */
+export function InviteMany({ me, seatsLeft, ways, text, onText, onSend, onClose }: InviteManyProps) {
+  const [role, setRole] = useState<Role>('general-user')
+  const deferred = useDeferredValue(text)
+  const grant = mayGrant(me)
+  const invitees = useMemo(() => readInvitees(deferred, { role, mayGrant: grant }), [deferred, role, grant])
+  const good = invitees.filter((item) => item.error === undefined)
+
+  return (
+    <InviteFrame
+      wide
+      ways={ways}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.common.cancel}</Button>
+          <Button
+            variant="primary"
+            disabled={good.length === 0}
+            onClick={() => onSend(good.map(({ email, name, role }) => ({ email, name, role })))}
+          >
+            {good.length === 0 ? words.submit : words.submitMany(formatNumber(good.length))}
+          </Button>
+        </>
+      }
+    >
+      <ListField text={text} onText={onText} />
+      <RoleSelect me={me} label={words.roleWhere} value={role} onChange={setRole} />
+      {invitees.length > 0 && (
+        <div className={styles.preview}>
+          <h3>{words.preview}</h3>
+          <Counts good={good.length} wrong={invitees.length - good.length} seatsLeft={seatsLeft} />
+          <Preview invitees={invitees} />
+        </div>
+      )}
+    </InviteFrame>
+  )
+}
+
+function ListField({ text, onText }: { text: string; onText: (text: string) => void }) {
+  const file = useRef<HTMLInputElement>(null)
+  const [error, setError] = useState<string>()
+  const [said, setSaid] = useState('')
+
+  const read = async (event: ChangeEvent<HTMLInputElement>) => {
+    const chosen = event.target.files?.[0]
+    event.target.value = ''
+    if (chosen === undefined) return
+    setError(undefined)
+    setSaid('')
+    if (chosen.size > MAX_FILE_BYTES) return setError(words.fileTooBig)
+    try {
+      onText(decodeText(new Uint8Array(await chosen.arrayBuffer())))
+      setSaid(words.fileRead(chosen.name))
+    } catch {
+      setError(words.fileUnreadable)
+    }
+  }
+
+  return (
+    <div className={styles.fields}>
+      <TextArea
+        className={styles.list}
+        label={words.list}
+        hint={words.listHint}
+        placeholder={words.listPlaceholder}
+        spellCheck={false}
+        maxLength={MAX_FILE_BYTES}
+        value={text}
+        error={error}
+        onChange={(event) => {
+          onText(event.target.value)
+          setError(undefined)
+        }}
+      />
+      <div className={styles.file}>
+        <input
+          ref={file}
+          type="file"
+          accept=".csv,.tsv,.txt,text/csv,text/plain"
+          hidden
+          aria-label={words.file}
+          onChange={(event) => void read(event)}
+        />
+        <Button size="sm" onClick={() => file.current?.click()}>
+          <FileText size={15} aria-hidden />
+          {words.file}
+        </Button>
+        <span role="status">{said || words.fileHint}</span>
+      </div>
+    </div>
+  )
+}
+
+interface CountsProps {
+  good: number
+  wrong: number
+  seatsLeft: number | undefined
+}
+
+function Counts({ good, wrong, seatsLeft }: CountsProps) {
+  return (
+    <div className={styles.counts} role="status">
+      <p>{words.ready(formatNumber(good))}</p>
+      {wrong > 0 && <p data-bad>{words.wrong(formatNumber(wrong))}</p>}
+      {seatsLeft !== undefined && good > seatsLeft && (
+        <p data-warn>{words.overSeats(formatNumber(Math.max(0, seatsLeft)))}</p>
+      )}
+    </div>
+  )
+}
+
+function Preview({ invitees }: { invitees: readonly Invitee[] }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
+    <div className={styles.lines} tabIndex={0} role="group" aria-label={words.preview}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{words.line}</th>
+            <th scope="col">{words.name}</th>
+            <th scope="col" className={styles.role}>
+              {words.role}
+            </th>
+            <th scope="col">{words.problem}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {invitees.map((item) => (
+            <tr key={item.line}>
+              <th scope="row">{item.line}</th>
+              <td>
+                <span className={styles.person}>
+                  <span>{item.name}</span>
+                  <span>{item.email}</span>
+                </span>
+              </td>
+              <td className={styles.role}>{texts.roles[item.role]}</td>
+              <td>
+                <Verdict invitee={item} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Verdict({ invitee: { error, assumedName } }: { invitee: Invitee }) {
+  if (error !== undefined) {
+    return (
+      <span className={styles.bad}>
+        <CircleAlert size={14} aria-hidden />
+        {error}
+      </span>
+    )
+  }
+  return (
+    <>
+      <span className={styles.good}>
+        <Check size={14} aria-hidden />
+        {words.good}
+      </span>
+      {assumedName && <span className={styles.note}>{words.assumedName}</span>}
+    </>
+  )
+}

@@ -1,0 +1,161 @@
+import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Select } from '@/components/Field'
+import { EmptyState, ErrorState } from '@/components/States'
+import type { Member, MemberFilter, Role } from '@/lib/api'
+import type { MemberQuery } from '@/lib/api/admin'
+import { meQuery } from '@/lib/queries'
+import { formatNumber } from '../format'
+import filters from '../parts/Filters.module.css'
+import { LinesLoading } from '../parts/Loading'
+import { Page } from '../parts/Page'
+import { Paging } from '../parts/Paging'
+import { SearchBox } from '../parts/SearchBox'
+import table from '../parts/Table.module.css'
+import { contractQuery, membersQuery } from '../queries'
+import { texts } from '../texts'
+import { type UrlState, useUrlState } from '../urlState'
+import { resend } from './changes'
+import { EditDialog } from './EditDialog'
+import { InviteDialog } from './InviteDialog'
+import { MemberTable } from './MemberTable'
+import { ROLES } from './may'
+import { RemoveDialog } from './RemoveDialog'
+
+const words = texts.members
+
+type Open = { kind: 'invite' } | { kind: 'edit' | 'remove'; member: Member } | null
+
+/** The members: who they are, what they may do, and the ways to invite, change and remove them. */
+export function MembersPage() {
+  const { data: me } = useSuspenseQuery(meQuery)
+  const { data: contract } = useQuery(contractQuery)
+  const url = useUrlState()
+  const [open, setOpen] = useState<Open>(null)
+  const close = () => setOpen(null)
+  const seats = contract?.seats
+
+  return (
+    <Page
+      title={words.title}
+      lead={seats && <Seats {...seats} />}
+      actions={
+        <Button variant="primary" onClick={() => setOpen({ kind: 'invite' })}>
+          <Plus size={16} aria-hidden />
+          {words.invite}
+        </Button>
+      }
+    >
+      <div>
+        <Filters url={url} />
+        <List
+          url={url}
+          onEdit={(member) => setOpen({ kind: 'edit', member })}
+          onRemove={(member) => setOpen({ kind: 'remove', member })}
+        />
+      </div>
+      {open?.kind === 'invite' && (
+        <InviteDialog me={me} seatsLeft={seats && seats.limit - seats.used} onClose={close} />
+      )}
+      {open?.kind === 'edit' && <EditDialog me={me} member={open.member} onClose={close} />}
+      {open?.kind === 'remove' && <RemoveDialog member={open.member} onClose={close} />}
+    </Page>
+  )
+}
+
+function Seats({ used, limit }: { used: number; limit: number }) {
+  return (
+    <>
+      {words.seats(formatNumber(used), formatNumber(limit))}
+      {used >= limit ? words.seatsFull : words.seatsLeft(formatNumber(limit - used))}
+    </>
+  )
+}
+
+const STATES: readonly MemberFilter[] = ['active', 'invited', 'inactive']
+
+function Filters({ url }: { url: UrlState }) {
+  const { q, role, state } = filtersOf(url)
+  return (
+    <div className={filters.filters}>
+      <SearchBox label={words.search} value={q ?? ''} onChange={(next) => url.set({ q: next })} />
+      <Select
+        label={words.role}
+        hideLabel
+        value={role ?? ''}
+        onChange={(event) => url.set({ role: event.target.value })}
+      >
+        <option value="">{words.allRoles}</option>
+        {ROLES.map((item) => (
+          <option key={item} value={item}>
+            {texts.roles[item]}
+          </option>
+        ))}
+      </Select>
+      <Select
+        label={words.state}
+        hideLabel
+        value={state ?? ''}
+        onChange={(event) => url.set({ state: event.target.value })}
+      >
+        <option value="">{words.allStates}</option>
+        {STATES.map((item) => (
+          <option key={item} value={item}>
+            {texts.states[item]}
+          </option>
+        ))}
+      </Select>
+    </div>
+  )
+}
+
+// What the address says and no filter has is left out: the API would refuse it.
+function filtersOf(url: UrlState): MemberQuery {
+  const q = url.get('q')
+  const role = ROLES.find((item) => item === (url.get('role') as Role))
+  const state = STATES.find((item) => item === (url.get('state') as MemberFilter))
+  return { ...(q && { q }), ...(role && { role }), ...(state && { state }) }
+}
+
+interface ListProps {
+  url: UrlState
+  onEdit: (member: Member) => void
+  onRemove: (member: Member) => void
+}
+
+function List({ url, onEdit, onRemove }: ListProps) {
+  const { data: me } = useSuspenseQuery(meQuery)
+  const { data, isError, isPlaceholderData, refetch } = useQuery({
+    ...membersQuery(filtersOf(url), url.page),
+    placeholderData: (before) => before,
+  })
+  return (
+    <div className={table.box}>
+      <p className="visually-hidden" role="status">
+        {data && !isPlaceholderData && words.found(formatNumber(data.total))}
+      </p>
+      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
+      {data?.total === 0 && (
+        <EmptyState title={words.empty}>
+          <p>{words.emptyHint}</p>
+          <Button size="sm" onClick={() => url.set({ q: '', role: '', state: '' })}>
+            {texts.common.reset}
+          </Button>
+        </EmptyState>
+      )}
+      {data && data.items.length > 0 && (
+        <MemberTable
+          me={me}
+          members={data.items}
+          busy={isPlaceholderData}
+          onEdit={onEdit}
+          onRemove={onRemove}
+          onResend={(member) => void resend(member)}
+        />
+      )}
+      {data && <Paging url={url} total={data.total} shown={data.items.length} />}
+    </div>
+  )
+}

@@ -1,0 +1,33 @@
+import { Select } from '@/components/Field'
+import type { Me, Role } from '@/lib/api'
+import { texts } from '../texts'
+import { mayGrant, ROLES } from './may'
+
+/** The choice of a role for somebody new; roles that the reader may not give are shown with the reason. */
+export function RoleSelect({
+  me,
+  label,
+  value,
+  onChange,
+}: {
+  me: Me
+  label: string
+  value: Role
+  onChange: (role: Role) => void
+}) {
+  const grant = mayGrant(me)
+  return (
+    <Select
+      label={label}
+      hint={grant ? texts.editing.roleHints[value] : texts.members.why.grant}
+      value={value}
+      onChange={(event) => onChange(event.target.value as Role)}
+    >
+      {ROLES.map((role) => (
+        <option key={role} value={role} disabled={role !== 'general-user' && !grant}>
+          {texts.roles[role]}
+        </option>
+      ))}
+    </Select>
+  )
+}

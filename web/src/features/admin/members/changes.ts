@@ -1,0 +1,43 @@
+import type { Member } from '@/lib/api'
+import { ApiError } from '@/lib/api'
+import * as admin from '@/lib/api/admin'
+import { queryClient } from '@/lib/queries'
+import { toast, toastFailure } from '@/lib/toast'
+import { refreshMembers } from '../queries'
+import { texts } from '../texts'
+
+const words = texts.members
+
+/** What a failed call says to a person. */
+export function reason(cause: unknown): string {
+  return cause instanceof ApiError ? cause.detail : new ApiError(500, {}).detail
+}
+
+/** Sends an invitation again, and says what came of it. */
+export async function resend(member: Member): Promise<void> {
+  try {
+    await admin.resendInvitation(member.id)
+    toast(words.resent(member.name), { tone: 'success' })
+    await refreshMembers()
+  } catch (cause) {
+    toastFailure(words.notResent(member.name, reason(cause)), () => void resend(member))
+  }
+}
+
+/** Removes a member, here at once; a failure brings the line back and says so. */
+export async function remove(member: Member): Promise<void> {
+  await queryClient.cancelQueries({ queryKey: ['admin', 'members'] })
+  queryClient.setQueriesData<admin.Counted<Member>>({ queryKey: ['admin', 'members'] }, (list) => {
+    if (!list?.items.some((item) => item.id === member.id)) return list
+    return { items: list.items.filter((item) => item.id !== member.id), total: list.total - 1 }
+  })
+  try {
+    await admin.removeMember(member.id)
+    toast(words.removed(member.name), { tone: 'success' })
+  } catch (cause) {
+    // Somebody else was faster: what was wanted is so.
+    if (cause instanceof ApiError && cause.status === 404) return await refreshMembers()
+    toastFailure(words.notRemoved(member.name, reason(cause)), () => void remove(member))
+  }
+  await refreshMembers()
+}

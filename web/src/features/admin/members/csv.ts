@@ -1,0 +1,86 @@
+/** The largest file that is read, in bytes. */
+export const MAX_FILE_BYTES = 1 << 20
+
+/**
+ * The text of a file as spreadsheets write it: UTF-8 or UTF-16 by its mark, UTF-8 without one, or else Shift_JIS, which is
+ * what Excel in Japan saves a CSV in. Throws a TypeError if it is none of them.
+ */
+export function decodeText(bytes: Uint8Array): string {
+  for (const encoding of [encodingByMark(bytes) ?? 'utf-8', 'shift_jis']) {
+    try {
+      const text = new TextDecoder(encoding, { fatal: true }).decode(bytes)
+      if (!text.includes('\0')) return text
+    } catch {
+      // The next one may fit.
+    }
+  }
+  throw new TypeError('not a text')
+}
+
+function encodingByMark(bytes: Uint8Array): string | null {
+  const [a, b, c] = bytes
+  if (a === 0xff && b === 0xfe) return 'utf-16le'
+  if (a === 0xfe && b === 0xff) return 'utf-16be'
+  return a === 0xef && b === 0xbb && c === 0xbf ? 'utf-8' : null
+}
+
+/** A line of a table, and where it begins in the text. */
+export interface CsvLine {
+  /** From 1. */
+  readonly line: number
+  readonly cells: readonly string[]
+}
+
+/**
+ * The lines of a pasted list or a CSV file (RFC 4180, with tabs, semicolons or the full-width comma as well), without empty
+ * ones. A quoted cell may hold separators and line breaks; a quote that is never closed ends with the text.
+ */
+export function readCsv(text: string): CsvLine[] {
+  const separator = separatorOf(text)
+  const lines: CsvLine[] = []
+  let cells: string[] = []
+  let cell = ''
+  let quoted = false
+  let line = 1
+  let start = 1
+  const endLine = () => {
+    cells.push(cell.trim())
+    if (cells.some((item) => item !== '')) lines.push({ line: start, cells })
+    cells = []
+    cell = ''
+  }
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charAt(at)
+    if (char === '\n' || (char === '\r' && text.charAt(at + 1) !== '\n')) {
+      line += 1
+      if (quoted) {
+        cell += '\n'
+        continue
+      }
+      endLine()
+      start = line
+    } else if (quoted) {
+      if (char !== '"') cell += char
+      else if (text.charAt(at + 1) === '"') {
+        cell += '"'
+        at += 1
+      } else quoted = false
+    } else if (char === '"' && cell.trim() === '') {
+      cell = ''
+      quoted = true
+    } else if (separator.has(char)) {
+      cells.push(cell.trim())
+      cell = ''
+    } else if (char !== '\r') cell += char
+  }
+  endLine()
+  return lines
+}
+
+const TABS = new Set(['\t'])
+const COMMAS = new Set([',', ';', '，'])
+
+// What comes from a spreadsheet's cells is separated by tabs, and may have commas inside.
+function separatorOf(text: string): ReadonlySet<string> {
+  return text.includes('\t') ? TABS : COMMAS
+}

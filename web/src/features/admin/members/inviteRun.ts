@@ -1,0 +1,99 @@
+import { ApiError, type Invitation, type NewMember } from '@/lib/api'
+
+/** How many people one call invites at most. */
+export const BATCH = 100
+
+/** What became of one person of a list: the server's word, that it refused the line, or nothing yet. */
+export interface Outcome {
+  readonly person: NewMember
+  readonly result: Invitation['result'] | 'refused' | null
+  /** Why the line was refused. */
+  readonly message?: string
+}
+
+interface Batch {
+  /** Sent with every try of the same people, so that none of them is invited twice. */
+  readonly key: string
+  readonly at: readonly number[]
+}
+
+type Invite = (users: NewMember[], key: string) => Promise<Invitation[]>
+
+/**
+ * Invites a list of people, a hundred a call. It stops at the first call that fails, and goes on from there when it is run
+ * again: with the same key for the same people, since what was sent may have been done.
+ */
+export class InviteRun {
+  readonly #invite: Invite
+  readonly #newKey: () => string
+  #batches: Batch[]
+  #outcomes: Outcome[]
+
+  constructor(people: readonly NewMember[], invite: Invite, newKey = () => crypto.randomUUID() as string) {
+    this.#invite = invite
+    this.#newKey = newKey
+    this.#outcomes = people.map((person) => ({ person, result: null }))
+    this.#batches = this.#split(people.map((_, at) => at))
+  }
+
+  /** What became of each person, in their order. */
+  get outcomes(): readonly Outcome[] {
+    return this.#outcomes
+  }
+
+  /** Sends what has not been answered yet. Throws what the first failing call threw. */
+  async run(onProgress: (outcomes: readonly Outcome[]) => void): Promise<void> {
+    for (let batch = this.#batches[0]; batch !== undefined; batch = this.#batches[0]) {
+      const { at, key } = batch
+      try {
+        const results = await this.#invite(
+          at.flatMap((index) => this.#outcomes[index]?.person ?? []),
+          key,
+        )
+        this.#batches = this.#batches.slice(1)
+        this.#settle(at, (index) => ({ result: results[index]?.result ?? 'failed' }))
+      } catch (cause) {
+        const refused = refusedLines(cause)
+        if (refused.size === 0) throw cause
+        // Without the lines that the server refuses it is another call, and nothing of this one has been done.
+        this.#batches = [
+          ...this.#split(at.filter((_, index) => !refused.has(index))),
+          ...this.#batches.slice(1),
+        ]
+        this.#settle(at, (index) => {
+          const message = refused.get(index)
+          return message === undefined ? {} : { result: 'refused', message }
+        })
+      }
+      onProgress(this.#outcomes)
+    }
+  }
+
+  #split(at: readonly number[]): Batch[] {
+    const count = Math.ceil(at.length / BATCH)
+    return Array.from({ length: count }, (_, index) => ({
+      key: this.#newKey(),
+      at: at.slice(index * BATCH, (index + 1) * BATCH),
+    }))
+  }
+
+  #settle(at: readonly number[], of: (index: number) => Partial<Outcome>): void {
+    const next = [...this.#outcomes]
+    at.forEach((position, index) => {
+      const before = next[position]
+      if (before) next[position] = { ...before, ...of(index) }
+    })
+    this.#outcomes = next
+  }
+}
+
+/** The lines that a call was refused for, with the reason: fields such as `users[3].email`. */
+function refusedLines(cause: unknown): Map<number, string> {
+  const lines = new Map<number, string>()
+  if (!(cause instanceof ApiError) || cause.status !== 400) return lines
+  for (const { field, message } of cause.fields) {
+    const at = /^users(?:\[|\.)(\d+)/.exec(field)?.[1]
+    if (at !== undefined && !lines.has(Number(at))) lines.set(Number(at), message)
+  }
+  return lines
+}

@@ -1,0 +1,29 @@
+import { Skeleton } from '@/components/States'
+import { texts } from '../texts'
+import styles from './Loading.module.css'
+
+const widths = ['62%', '48%', '70%', '54%', '66%', '50%']
+
+/** Stands where lines are about to. */
+export function LinesLoading({ lines = 6 }: { lines?: number }) {
+  return (
+    <div className={styles.lines} role="status">
+      <span className="visually-hidden">{texts.common.loading}</span>
+      {widths.slice(0, lines).map((width) => (
+        <Skeleton key={width} width={width} height={18} />
+      ))}
+    </div>
+  )
+}
+
+/** Stands where boxes are about to. */
+export function BoxesLoading({ heights }: { heights: readonly number[] }) {
+  return (
+    <div className={styles.boxes} role="status">
+      <span className="visually-hidden">{texts.common.loading}</span>
+      {heights.map((height) => (
+        <Skeleton key={height} height={height} radius={8} />
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,23 @@
+import { formatNumber, percentOf } from '../format'
+import { texts } from '../texts'
+import styles from './Meter.module.css'
+
+/** How much of what is allowed is used: a warning from 80 %, more than that at 100 %. */
+export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
+  const percent = percentOf(used, limit)
+  const level = percent >= 100 ? 'full' : percent >= 80 ? 'high' : 'fine'
+  return (
+    <div
+      className={styles.meter}
+      data-level={level}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.min(100, percent)}
+      aria-valuetext={texts.contract.meter(formatNumber(used), formatNumber(limit), `${percent}%`)}
+    >
+      <span style={{ width: `${Math.min(100, percent)}%` }} />
+    </div>
+  )
+}

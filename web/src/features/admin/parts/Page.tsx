@@ -1,0 +1,99 @@
+import { CircleAlert, Info, TriangleAlert } from 'lucide-react'
+import { type ReactNode, useId } from 'react'
+import { PageTitle } from '@/components/PageTitle'
+import { ThreadLine } from '@/components/ThreadLine'
+import { texts } from '../texts'
+import styles from './Page.module.css'
+
+/** A page of the admin screens: its heading with what can be done at the right, and its parts below. */
+export function Page({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string
+  lead?: ReactNode
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <div className={styles.page}>
+      <PageTitle>{`${title} | ${texts.layout.title}`}</PageTitle>
+      <div className={styles.head}>
+        <div>
+          <h1 className={styles.title}>{title}</h1>
+          <span className={styles.thread}>
+            <ThreadLine />
+          </span>
+          {lead && <p className={styles.lead}>{lead}</p>}
+        </div>
+        {actions && <div className={styles.actions}>{actions}</div>}
+      </div>
+      {children}
+    </div>
+  )
+}
+
+/** A part of a page under a heading of its own. */
+export function Section({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string
+  lead?: ReactNode
+  actions?: ReactNode
+  children: ReactNode
+}) {
+  const id = useId()
+  return (
+    <section className={styles.section} aria-labelledby={id}>
+      <div className={styles.sectionHead}>
+        <div>
+          <h2 id={id}>{title}</h2>
+          {lead && <p className={styles.sectionLead}>{lead}</p>}
+        </div>
+        {actions}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+const icons = { info: Info, warning: TriangleAlert, danger: CircleAlert } as const
+
+/** Something that has to be known before anything else on the page. */
+export function Notice({
+  level,
+  role,
+  children,
+}: {
+  level: keyof typeof icons
+  role?: 'alert' | 'status'
+  children: ReactNode
+}) {
+  const Icon = icons[level]
+  return (
+    <div className={styles.notice} data-level={level} role={role}>
+      <Icon size={18} aria-hidden />
+      <div>{children}</div>
+    </div>
+  )
+}
+
+/** Names and values. */
+export function Facts({ children }: { children: ReactNode }) {
+  return <dl className={styles.facts}>{children}</dl>
+}
+
+/** One name and its value. */
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

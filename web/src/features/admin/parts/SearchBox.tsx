@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState } from 'react'
+import { SearchField } from '@/components/SearchField'
+import { texts } from '../texts'
+
+const PAUSE_MS = 300
+/** As many characters as the API takes. */
+const MOST = 100
+
+/** A search that asks the server, once the person pauses. `value` is what the address says. */
+export function SearchBox({
+  label,
+  value,
+  onChange,
+}: {
+  label: string
+  value: string
+  onChange: (value: string) => void
+}) {
+  const [text, setText] = useState(value)
+  const sent = useRef(value)
+
+  // The address was changed by something else: back, or 条件を消す.
+  useEffect(() => {
+    if (value === sent.current) return
+    sent.current = value
+    setText(value)
+  }, [value])
+
+  const latest = useRef(onChange)
+  useEffect(() => {
+    latest.current = onChange
+  })
+  useEffect(() => {
+    const next = text.trim().slice(0, MOST)
+    if (next === sent.current) return
+    const send = () => {
+      sent.current = next
+      latest.current(next)
+    }
+    const timer = setTimeout(send, next === '' ? 0 : PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+
+  return <SearchField label={label} clearLabel={texts.common.clear} value={text} onChange={setText} />
+}

@@ -1,0 +1,48 @@
+import { type RefObject, useEffect } from 'react'
+import { useBlocker } from 'react-router'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import styles from './Page.module.css'
+
+/** Asks before a page with unsaved changes is left, within the app or by closing it. `released` lets it go. */
+export function UnsavedGuard({
+  dirty,
+  released,
+  words,
+}: {
+  dirty: boolean
+  released: RefObject<boolean>
+  words: { title: string; body: string; stay: string; leave: string }
+}) {
+  const blocker = useBlocker(
+    ({ currentLocation, nextLocation }) =>
+      dirty && !released.current && currentLocation.pathname !== nextLocation.pathname,
+  )
+
+  useEffect(() => {
+    if (!dirty) return
+    const onLeave = (event: BeforeUnloadEvent) => {
+      if (!released.current) event.preventDefault()
+    }
+    window.addEventListener('beforeunload', onLeave)
+    return () => window.removeEventListener('beforeunload', onLeave)
+  }, [dirty, released])
+
+  if (blocker.state !== 'blocked') return null
+  return (
+    <Dialog
+      title={words.title}
+      onClose={() => blocker.reset()}
+      actions={
+        <>
+          <Button onClick={() => blocker.reset()}>{words.stay}</Button>
+          <Button variant="danger" onClick={() => blocker.proceed()}>
+            {words.leave}
+          </Button>
+        </>
+      }
+    >
+      <p className={styles.dialogBody}>{words.body}</p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,110 @@
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Dialog } from '@/components/Dialog'
+import { FieldErrorText } from '@/components/Field'
+import { ApiError, type SamlConfig } from '@/lib/api'
+import * as admin from '@/lib/api/admin'
+import { queryClient } from '@/lib/queries'
+import { toast, toastFailure } from '@/lib/toast'
+import { samlQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './Saml.module.css'
+
+const words = texts.saml
+
+/** Whether the single sign-on is on; the super-admins try and switch it here. */
+export function SamlStatus({ config, mayEdit }: { config: SamlConfig; mayEdit: boolean }) {
+  const [asking, setAsking] = useState(false)
+  const [starting, setStarting] = useState(false)
+  const { enabled } = config
+  const complete = config.idp_entity_id !== '' && config.idp_certificates.length > 0
+
+  const test = async () => {
+    setStarting(true)
+    await startTest()
+    setStarting(false)
+  }
+  return (
+    <section className={styles.status} aria-label={words.status}>
+      <div>
+        <p className={styles.state} data-on={enabled || undefined}>
+          {enabled ? words.on : words.off}
+        </p>
+        <p>{enabled ? words.onBody : words.offBody}</p>
+        {mayEdit && !complete && <p className={styles.unset}>{words.incomplete}</p>}
+      </div>
+      {mayEdit && (
+        <div className={styles.statusActions}>
+          <Button disabled={!complete} loading={starting} onClick={() => void test()}>
+            {starting ? words.testing : words.test}
+          </Button>
+          <Button
+            variant={enabled ? 'secondary' : 'primary'}
+            disabled={!enabled && !complete}
+            onClick={() => setAsking(true)}
+          >
+            {enabled ? words.turnOff : words.turnOn}
+          </Button>
+        </div>
+      )}
+      {asking && <SwitchDialog on={!enabled} onClose={() => setAsking(false)} />}
+    </section>
+  )
+}
+
+/** Leaves for the identity provider; what came of it is shown on the way back. */
+export async function startTest(): Promise<void> {
+  try {
+    const { url } = await admin.startSamlTest()
+    window.location.assign(url)
+    // The page stays until the other one has come.
+    await new Promise(() => {})
+  } catch (cause) {
+    toastFailure(messageOf(cause), () => void startTest())
+  }
+}
+
+function SwitchDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const { title, items } = on ? words.turningOn : words.turningOff
+
+  const submit = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      queryClient.setQueryData(samlQuery.queryKey, await admin.switchSaml(on))
+      toast(on ? words.turnedOn : words.turnedOff, { tone: 'success' })
+      onClose()
+    } catch (cause) {
+      setError(cause)
+      setBusy(false)
+    }
+  }
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{texts.common.cancel}</Button>
+          <Button variant={on ? 'primary' : 'danger'} loading={busy} onClick={() => void submit()}>
+            {on ? words.turnOn : words.turnOff}
+          </Button>
+        </>
+      }
+    >
+      <ul className={styles.consequences}>
+        {items.map((item) => (
+          <li key={item}>{item}</li>
+        ))}
+      </ul>
+      <div role="alert">{error !== null && <FieldErrorText>{messageOf(error)}</FieldErrorText>}</div>
+    </Dialog>
+  )
+}
+
+function messageOf(cause: unknown): string {
+  if (!(cause instanceof ApiError)) return new ApiError(500, {}).detail
+  return cause.fields[0]?.message ?? cause.detail
+}

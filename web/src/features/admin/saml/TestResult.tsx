@@ -1,0 +1,110 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNavigate } from 'react-router'
+import { Button } from '@/components/Button'
+import { ErrorState } from '@/components/States'
+import type { SamlTest } from '@/lib/api'
+import { LinesLoading } from '../parts/Loading'
+import { Fact, Facts, Notice } from '../parts/Page'
+import table from '../parts/Table.module.css'
+import { samlTestQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './Saml.module.css'
+import { startTest } from './SamlStatus'
+
+const words = texts.saml.result
+
+/** What came of a trial: whether it would have signed in, as whom, and what the identity provider has told. */
+export function TestResult({ id, mayTest }: { id: string; mayTest: boolean }) {
+  const { data: test, isError, refetch } = useQuery(samlTestQuery(id))
+  const [busy, setBusy] = useState(false)
+  const navigate = useNavigate()
+  const again = async () => {
+    setBusy(true)
+    await startTest()
+    setBusy(false)
+  }
+  return (
+    <section className={styles.result} aria-label={words.title}>
+      <h2>{words.title}</h2>
+      {test === undefined &&
+        (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading lines={3} />)}
+      {test && <Verdict test={test} />}
+      {test && test.status !== 'pending' && <Received test={test} />}
+      <div className={styles.resultActions}>
+        {mayTest && (
+          <Button size="sm" loading={busy} onClick={() => void again()}>
+            {words.again}
+          </Button>
+        )}
+        <Button size="sm" variant="quiet" onClick={() => void navigate('/admin/saml', { replace: true })}>
+          {words.close}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+function Verdict({ test }: { test: SamlTest }) {
+  if (test.status === 'pending') return <Notice level="info">{words.pending}</Notice>
+  if (test.status === 'failed') {
+    return (
+      <Notice level="danger" role="alert">
+        <strong>{words.failed}</strong>
+        {test.error && <p>{test.error}</p>}
+      </Notice>
+    )
+  }
+  return (
+    <Notice level="info" role="status">
+      <strong>{words.success}</strong>
+      <p>{words.outcome(test.name || test.email || '', test.email ?? '')}</p>
+      <p className={styles.quiet}>
+        {words.outcomeNew}
+        {words.notSignedIn}
+      </p>
+    </Notice>
+  )
+}
+
+function Received({ test }: { test: SamlTest }) {
+  const { attributes = [], name_id, email, name } = test
+  return (
+    <>
+      <Facts>
+        {name_id && (
+          <Fact name={words.nameId}>
+            <code className={styles.code}>{name_id}</code>
+          </Fact>
+        )}
+        {email && <Fact name={words.email}>{email}</Fact>}
+        {name && <Fact name={words.name}>{name}</Fact>}
+      </Facts>
+      <h3>{words.attributes}</h3>
+      {attributes.length === 0 ? (
+        <p className={styles.quiet}>{words.none}</p>
+      ) : (
+        <div className={table.box}>
+          <table className={table.table}>
+            <thead>
+              <tr>
+                <th scope="col">{words.attribute}</th>
+                <th scope="col">{words.value}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {attributes.map((item) => (
+                <tr key={item.name}>
+                  <th scope="row">
+                    <code className={styles.code}>{item.name}</code>
+                  </th>
+                  <td>{item.values.join('、')}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { ApiError, type SamlConfig } from '@/lib/api'
+import { certificateText, splitCertificates, validityOf } from './certificates'
+import { glanceAt } from './metadata'
+import { checkValues, initialValues, requestOf, serverErrors } from './samlForm'
+
+const config: SamlConfig = {
+  enabled: false,
+  sp_entity_id: 'https://app.example/v1/saml/o/metadata',
+  sp_acs_url: 'https://app.example/v1/saml/o/acs',
+  sp_metadata_url: 'https://app.example/v1/saml/o/metadata',
+  idp_entity_id: 'https://idp.example',
+  idp_sso_url: 'https://idp.example/sso',
+  idp_certificates: [{ subject: 'CN=idp', fingerprint_sha256: 'AB', not_after: '2030-01-01T00:00:00Z' }],
+  email_attribute: '',
+  name_attribute: 'displayName',
+  email_domains: ['example.co.jp'],
+  allowed_email_domains: ['example.co.jp', 'example.jp'],
+}
+const fresh: SamlConfig = {
+  ...config,
+  idp_entity_id: '',
+  idp_sso_url: '',
+  idp_certificates: [],
+  email_domains: [],
+}
+
+const metadata = `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://idp.example">
+  <md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"/>
+</md:EntityDescriptor>`
+
+describe('the form of the single sign-on', () => {
+  it('changes nothing as long as nothing is changed', () => {
+    expect(requestOf(config, initialValues(config))).toBeNull()
+  })
+
+  it('sends only what is different, and only of the way that is shown', () => {
+    const values = { ...initialValues(config), xml: metadata, entityId: 'other', emailAttribute: ' mail ' }
+    expect(requestOf(config, values)).toEqual({ idp_metadata_xml: metadata, email_attribute: 'mail' })
+    expect(requestOf(config, { ...values, way: 'fields' })).toEqual({
+      idp_entity_id: 'other',
+      email_attribute: 'mail',
+    })
+    expect(requestOf(config, { ...initialValues(config), domains: ['example.jp'] })).toEqual({
+      email_domains: ['example.jp'],
+    })
+  })
+
+  it('asks for what is missing', () => {
+    expect(checkValues(fresh, initialValues(fresh))).toEqual({
+      xml: 'IdPのメタデータ（XML）を入力してください。',
+      domains: 'メールドメインを1つ以上選んでください。',
+    })
+    expect(Object.keys(checkValues(fresh, { ...initialValues(fresh), way: 'fields' }))).toEqual([
+      'entityId',
+      'ssoUrl',
+      'certificates',
+      'domains',
+    ])
+    expect(checkValues(config, initialValues(config))).toEqual({})
+  })
+
+  it('puts the server’s objections under their fields', () => {
+    const cause = new ApiError(400, {
+      errors: [
+        { field: 'idp_certificates[0]', message: '証明書を読み取れません。' },
+        { field: 'email_domains[1]', message: '登録されていないドメインです。' },
+        { field: 'unknown', message: 'その他。' },
+      ],
+    })
+    expect(serverErrors(cause, 'fields')).toEqual({
+      errors: { certificates: '証明書を読み取れません。', domains: '登録されていないドメインです。' },
+      rest: 'その他。',
+    })
+    expect(serverErrors(cause, 'metadata').errors.xml).toBe('証明書を読み取れません。')
+    expect(serverErrors(new ApiError(409, { detail: '不完全です。' }), 'fields').rest).toBe('不完全です。')
+  })
+})
+
+describe('pasted metadata', () => {
+  it('is known by its identity provider', () => {
+    expect(glanceAt(metadata)).toEqual({ kind: 'found', entityId: 'https://idp.example' })
+    const service = metadata.replaceAll('IDPSSO', 'SPSSO')
+    expect(glanceAt(service)).toEqual({ kind: 'not-metadata' })
+    expect(glanceAt('  ')).toEqual({ kind: 'empty' })
+  })
+})
+
+describe('certificates', () => {
+  const block = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'
+
+  it('are taken one by one', () => {
+    expect(splitCertificates(`${block}\n${block}\n`)).toEqual([block, block])
+    expect(splitCertificates(' MIIC ')).toEqual(['MIIC'])
+    expect(splitCertificates('\n')).toEqual([])
+  })
+
+  it('are read from text and from DER', () => {
+    expect(certificateText(new TextEncoder().encode(`${block}\n`))).toBe(block)
+    expect(certificateText(Uint8Array.of(0x30, 0x82, 1, 2))).toContain('MIIBAg==')
+  })
+
+  it('warn 30 days before their end', () => {
+    const now = Date.parse('2026-11-21T00:00:00Z')
+    expect(validityOf('2026-12-22T00:00:00Z', now)).toEqual({ kind: 'fine' })
+    expect(validityOf('2026-12-20T00:00:00Z', now)).toEqual({ kind: 'expiring', days: 29 })
+    expect(validityOf('2026-11-20T00:00:00Z', now).kind).toBe('expired')
+  })
+})

@@ -1,0 +1,111 @@
+import { ApiError, type SamlConfig, type SamlConfigPutRequest } from '@/lib/api'
+import { texts } from '../texts'
+import { splitCertificates } from './certificates'
+import { glanceAt, MAX_METADATA } from './metadata'
+
+const words = texts.samlEdit
+
+/** What the form of the single sign-on holds. */
+export interface SamlValues {
+  /** How the identity provider is told: by its metadata, or field by field. */
+  readonly way: 'metadata' | 'fields'
+  readonly xml: string
+  readonly entityId: string
+  readonly ssoUrl: string
+  /** New certificates; empty keeps those that are. */
+  readonly certificates: string
+  readonly emailAttribute: string
+  readonly nameAttribute: string
+  readonly domains: readonly string[]
+}
+
+/** The fields of the form that may be wrong. */
+export type SamlErrors = Partial<Record<keyof SamlValues, string>>
+
+/** The form as it is first shown. */
+export function initialValues(config: SamlConfig): SamlValues {
+  return {
+    way: 'metadata',
+    xml: '',
+    entityId: config.idp_entity_id,
+    ssoUrl: config.idp_sso_url,
+    certificates: '',
+    emailAttribute: config.email_attribute,
+    nameAttribute: config.name_attribute,
+    domains: config.email_domains.filter((domain) => config.allowed_email_domains.includes(domain)),
+  }
+}
+
+/** What the form would change; null for nothing. Only the way that is shown counts. */
+export function requestOf(config: SamlConfig, values: SamlValues): SamlConfigPutRequest | null {
+  const certificates = splitCertificates(values.certificates)
+  const email = values.emailAttribute.trim()
+  const name = values.nameAttribute.trim()
+  const request: SamlConfigPutRequest = {
+    ...(values.way === 'metadata' && values.xml.trim() !== '' && { idp_metadata_xml: values.xml }),
+    ...(values.way === 'fields' && {
+      ...(values.entityId.trim() !== config.idp_entity_id && { idp_entity_id: values.entityId.trim() }),
+      ...(values.ssoUrl.trim() !== config.idp_sso_url && { idp_sso_url: values.ssoUrl.trim() }),
+      ...(certificates.length > 0 && { idp_certificates: certificates }),
+    }),
+    ...(email !== config.email_attribute && { email_attribute: email }),
+    ...(name !== config.name_attribute && { name_attribute: name }),
+    ...(!sameSet(values.domains, config.email_domains) && { email_domains: [...values.domains] }),
+  }
+  return Object.keys(request).length > 0 ? request : null
+}
+
+/** What is wrong before anything is sent. */
+export function checkValues(config: SamlConfig, values: SamlValues): SamlErrors {
+  const errors: SamlErrors = {}
+  if (values.way === 'metadata') {
+    const { kind } = glanceAt(values.xml)
+    if (kind === 'empty' && config.idp_entity_id === '') errors.xml = words.required(words.xml)
+    if (kind === 'not-xml') errors.xml = words.notXml
+    if (kind === 'not-metadata') errors.xml = words.notMetadata
+    if (values.xml.length > MAX_METADATA) errors.xml = words.fileTooBig
+  } else {
+    if (values.entityId.trim() === '') errors.entityId = words.required(words.entity)
+    if (values.ssoUrl.trim() === '') errors.ssoUrl = words.required(words.sso)
+    else if (!/^https?:\/\/[^\s/]/i.test(values.ssoUrl.trim())) errors.ssoUrl = words.badUrl
+    if (values.certificates.trim() === '' && config.idp_certificates.length === 0)
+      errors.certificates = words.required(words.certificates)
+  }
+  if (values.domains.length === 0 && config.allowed_email_domains.length > 0)
+    errors.domains = words.domainsRequired
+  return errors
+}
+
+const names: ReadonlyArray<readonly [RegExp, keyof SamlValues]> = [
+  [/^idp_metadata_xml/, 'xml'],
+  [/^idp_entity_id/, 'entityId'],
+  [/^idp_sso_url/, 'ssoUrl'],
+  [/^idp_certificates/, 'certificates'],
+  [/^email_attribute/, 'emailAttribute'],
+  [/^name_attribute/, 'nameAttribute'],
+  [/^email_domains/, 'domains'],
+]
+
+/** The server's objections, under the fields that are shown; what fits none of them is `rest`. */
+export function serverErrors(cause: unknown, way: SamlValues['way']): { errors: SamlErrors; rest: string } {
+  if (!(cause instanceof ApiError)) return { errors: {}, rest: new ApiError(500, {}).detail }
+  const errors: SamlErrors = {}
+  const rest: string[] = []
+  for (const { field, message } of cause.fields) {
+    const known = names.find(([pattern]) => pattern.test(field))?.[1]
+    const shown = way === 'metadata' && isOfFields(known) ? 'xml' : known
+    if (shown === undefined || (way === 'fields' && shown === 'xml')) rest.push(message)
+    else errors[shown] ??= message
+  }
+  if (cause.fields.length === 0) rest.push(cause.detail)
+  return { errors, rest: rest.join(' ') }
+}
+
+// What is wrong with the fields of pasted metadata is wrong with the metadata.
+function isOfFields(name: keyof SamlValues | undefined): boolean {
+  return name === 'entityId' || name === 'ssoUrl' || name === 'certificates'
+}
+
+function sameSet(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item) => b.includes(item))
+}
