@@ -1,66 +1,25 @@
-import { render, screen } from '@testing-library/react'
+import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
-import { createMemoryRouter, RouterProvider } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { TooltipProvider } from '@/components/Tooltip'
+import { rememberEnding, rememberedEnding, rememberedPlace, rememberPlace } from '@/lib/place'
 import { readToken } from '@/lib/token'
 import { LoginPage } from './LoginPage'
+import { refusal, show as showAt, stubServer, tidy, tokens, way } from './testing'
 
-const way = (auth_type: string) => ({
-  auth_type,
-  client_id: 'client',
-  organization_id: 'org',
-  endpoint: 'http://localhost:3000/pool',
-  region: 'ap-northeast-1',
-})
-const tokens = {
-  AuthenticationResult: {
-    IdToken: 'i',
-    AccessToken: 'a',
-    ExpiresIn: 3600,
-    TokenType: 'Bearer',
-    RefreshToken: 'r',
-  },
-}
+const challenge = { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session: 's' }
 
 describe('the sign-in page', () => {
-  const replies: Array<[number, unknown]> = []
-  const server = vi.fn<typeof fetch>(async () => {
-    const [status, body] = replies.shift() ?? [500, {}]
-    return new Response(JSON.stringify(body), { status })
-  })
+  let server: ReturnType<typeof stubServer>
 
   beforeEach(() => {
-    localStorage.clear()
-    sessionStorage.clear()
-    replies.length = 0
-    server.mockClear()
-    vi.stubGlobal('fetch', server)
+    server = stubServer()
   })
+  afterEach(tidy)
 
-  afterEach(() => {
-    document.body.replaceChildren()
-    vi.unstubAllGlobals()
-  })
-
-  const show = () => {
-    const router = createMemoryRouter(
-      [
-        { path: '/login', Component: LoginPage },
-        { path: '/home/*', element: <p>ホーム</p> },
-      ],
-      { initialEntries: ['/login'] },
-    )
-    render(
-      <TooltipProvider>
-        <RouterProvider router={router} />
-      </TooltipProvider>,
-    )
-    return router
-  }
+  const show = (path = '/login', state?: unknown) => showAt(path, LoginPage, state)
 
   it('asks for the address first, then for the password', async () => {
-    replies.push([200, way('cognito')], [200, tokens])
+    server.replies.push([200, way('cognito')], [200, tokens])
     show()
     const user = userEvent.setup()
     await user.type(screen.getByLabelText('メールアドレス'), 'hanako@demo.example{Enter}')
@@ -87,15 +46,11 @@ describe('the sign-in page', () => {
     const described = field.getAttribute('aria-describedby') ?? ''
     expect(document.getElementById(described)?.textContent).toBe(message)
     expect(document.activeElement).toBe(field)
-    expect(server).not.toHaveBeenCalled()
+    expect(server.server).not.toHaveBeenCalled()
   })
 
   it('says that the password is wrong, and lets it be tried again', async () => {
-    replies.push(
-      [200, way('cognito')],
-      [400, { __type: 'NotAuthorizedException', message: 'no' }],
-      [200, tokens],
-    )
+    server.replies.push([200, way('cognito')], refusal('NotAuthorizedException', 'no'), [200, tokens])
     show()
     const user = userEvent.setup()
     await user.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
@@ -107,23 +62,57 @@ describe('the sign-in page', () => {
     expect(await screen.findByText('ホーム')).toBeTruthy()
   })
 
-  it('leads a federated user to their organization', async () => {
-    replies.push([200, way('federated_idp')])
-    const assign = vi.fn()
-    vi.stubGlobal('location', { ...window.location, assign, pathname: '/login', search: '' })
-    show()
+  it.each([
+    [null, '/v1/oauth2/authorize?organization_id=org'],
+    ['/home/skill/1?q=a', '/v1/oauth2/authorize?organization_id=org&next=%2Fhome%2Fskill%2F1%3Fq%3Da'],
+  ])('leads a federated user to their organization, and back to %s', async (place, expected) => {
+    if (place) rememberPlace(place)
+    server.replies.push([200, way('federated_idp')])
+    const assign = vi.spyOn(window.location, 'assign').mockImplementation(() => {})
+    const router = show()
     const user = userEvent.setup()
     await user.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
     await user.click(await screen.findByRole('button', { name: '組織の認証画面へ' }))
-    expect(assign).toHaveBeenCalledWith('/v1/oauth2/authorize?organization_id=org')
+    expect(assign).toHaveBeenCalledWith(expected)
+    await user.click(screen.getByRole('link', { name: '特権管理者としてパスワードでサインイン' }))
+    expect(router.state.location).toMatchObject({ pathname: '/login/super-admin', state: { email: 'a@b' } })
+  })
+
+  it.each([
+    ['/login?email=hanako%40demo.example', undefined],
+    ['/login', { email: 'hanako@demo.example' }],
+  ])('knows the address of an invitation, and of the page before: %s', async (path, state) => {
+    server.replies.push([200, way('cognito')])
+    const router = show(path, state)
+    const field = screen.getByLabelText<HTMLInputElement>('メールアドレス')
+    expect(field.value).toBe('hanako@demo.example')
+    await userEvent.type(field, '{Enter}')
+    await userEvent.click(await screen.findByRole('link', { name: 'パスワードをお忘れの方' }))
+    expect(router.state.location).toMatchObject({
+      pathname: '/reset/password',
+      state: { email: 'hanako@demo.example' },
+    })
+  })
+
+  it.each([
+    ['expired', '有効期間が終了しました'],
+    ['sso_required', 'シングルサインオンでサインインしてください'],
+  ] as const)('says why the session has ended: %s', async (ending, expected) => {
+    rememberPlace('/home/skill/1')
+    rememberEnding(ending)
+    server.replies.push([200, way('cognito')], [200, tokens])
+    const router = show()
+    expect(screen.getByText(new RegExp(expected))).toBeTruthy()
+    const user = userEvent.setup()
+    await user.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
+    await user.type(await screen.findByLabelText('パスワード'), 'secret{Enter}')
+    await screen.findByText('ホーム')
+    expect(router.state.location.pathname).toBe('/home/skill/1')
+    expect([rememberedEnding(), rememberedPlace()]).toEqual([null, null])
   })
 
   it('has an invited user choose a password, with the rules ticked as they are met', async () => {
-    replies.push(
-      [200, way('cognito')],
-      [200, { ChallengeName: 'NEW_PASSWORD_REQUIRED', Session: 's' }],
-      [200, tokens],
-    )
+    server.replies.push([200, way('cognito')], [200, challenge], [200, tokens])
     show()
     const user = userEvent.setup()
     await user.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
@@ -134,5 +123,48 @@ describe('the sign-in page', () => {
     expect(screen.getAllByText('（まだ満たしていません）')).toHaveLength(1)
     await user.type(field, '!{Enter}')
     expect(await screen.findByText('ホーム')).toBeTruthy()
+  })
+
+  it('begins the challenge again when choosing a password has taken longer than it holds', async () => {
+    server.replies.push(
+      [200, way('cognito')],
+      [200, challenge],
+      refusal('NotAuthorizedException', 'Invalid session for the user, session is expired.'),
+      [200, { ...challenge, Session: 's2' }],
+      [200, tokens],
+    )
+    show()
+    const user = userEvent.setup()
+    await user.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
+    await user.type(await screen.findByLabelText('パスワード'), 'temporary{Enter}')
+    await user.type(await screen.findByLabelText('新しいパスワード'), 'Abcdefg1!{Enter}')
+    expect(await screen.findByText('ホーム')).toBeTruthy()
+    expect(server.operations().slice(1)).toEqual([
+      'InitiateAuth',
+      'RespondToAuthChallenge',
+      'InitiateAuth',
+      'RespondToAuthChallenge',
+    ])
+    expect(server.asked[3]?.body).toMatchObject({ AuthParameters: { PASSWORD: 'temporary' } })
+    expect(server.asked[4]?.body).toMatchObject({ Session: 's2' })
+  })
+
+  it('says so when the temporary password does not hold any more', async () => {
+    server.replies.push(
+      [200, way('cognito')],
+      [200, challenge],
+      refusal('NotAuthorizedException', 'Invalid session for the user.'),
+      refusal(
+        'NotAuthorizedException',
+        'Temporary password has expired and must be reset by an administrator.',
+      ),
+    )
+    show()
+    const user = userEvent.setup()
+    await user.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
+    await user.type(await screen.findByLabelText('パスワード'), 'temporary{Enter}')
+    await user.type(await screen.findByLabelText('新しいパスワード'), 'Abcdefg1!{Enter}')
+    expect(await screen.findByText(/招待メールの再送信/)).toBeTruthy()
+    expect(readToken()).toBeNull()
   })
 })

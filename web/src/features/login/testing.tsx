@@ -1,0 +1,74 @@
+import { cleanup, render } from '@testing-library/react'
+import type { ComponentType } from 'react'
+import { createMemoryRouter, RouterProvider } from 'react-router'
+import { vi } from 'vitest'
+import { TooltipProvider } from '@/components/Tooltip'
+
+/** What POST /v1/auth-type answers. */
+export const way = (auth_type: string) => ({
+  auth_type,
+  client_id: 'client',
+  organization_id: 'org',
+  endpoint: 'http://localhost:3000/pool',
+  region: 'ap-northeast-1',
+})
+
+/** What InitiateAuth answers with the right password. */
+export const tokens = {
+  AuthenticationResult: {
+    IdToken: 'i',
+    AccessToken: 'a',
+    ExpiresIn: 3600,
+    TokenType: 'Bearer',
+    RefreshToken: 'r',
+  },
+}
+
+/** How the identity provider refuses. */
+export const refusal = (name: string, message = '') => [400, { __type: name, message }] as const
+
+/** A server that gives these answers one after the other, and keeps what it was asked. */
+export function stubServer() {
+  const replies: Array<readonly [status: number, body: unknown]> = []
+  const asked: Array<{ operation: string; body: Record<string, unknown> }> = []
+  const server = vi.fn<typeof fetch>(async (input, init) => {
+    const request = new Request(
+      input instanceof Request ? input : new URL(String(input), location.origin),
+      init,
+    )
+    const text = await request.clone().text()
+    const operation = request.headers.get('X-Amz-Target')?.split('.')[1] ?? new URL(request.url).pathname
+    asked.push({ operation, body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) })
+    const [status, body] = replies.shift() ?? [500, {}]
+    return new Response(JSON.stringify(body), { status })
+  })
+  localStorage.clear()
+  sessionStorage.clear()
+  vi.stubGlobal('fetch', server)
+  return { replies, asked, server, operations: () => asked.map(({ operation }) => operation) }
+}
+
+/** Shows a page at an address; every other address is a page that says which one. */
+export function show(path: string, Component: ComponentType, state?: unknown) {
+  const [pathname = '', search = ''] = path.split('?')
+  const router = createMemoryRouter(
+    [
+      { path: pathname, Component },
+      { path: '/home/*', element: <p>ホーム</p> },
+      { path: '*', element: <p>ほかのページ</p> },
+    ],
+    { initialEntries: [{ pathname, search: search && `?${search}`, state }] },
+  )
+  render(
+    <TooltipProvider>
+      <RouterProvider router={router} />
+    </TooltipProvider>,
+  )
+  return router
+}
+
+/** Takes away what a test has left. */
+export function tidy() {
+  cleanup()
+  vi.unstubAllGlobals()
+}
