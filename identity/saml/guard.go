@@ -19,7 +19,8 @@ const (
 	maxMetadata   = 256 << 10 // Bytes.
 	maxDepth      = 64
 	maxElements   = 4096
-	maxAttributes = 32 // Of an element, namespaces included.
+	maxAttributes = 32  // Of an element, namespaces included.
+	maxEquals     = 256 // Equals signs between one element's beginning and the next: attributes, and text such as names of LDAP.
 )
 
 const (
@@ -57,7 +58,7 @@ func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
 	if bytes.Contains(raw, []byte("<!")) {
 		return nil, nil, errors.New("it has a DOCTYPE, comment or CDATA")
 	}
-	if bytes.LastIndex(raw, []byte("<?")) > len("\uFEFF") {
+	if bytes.LastIndex(raw, []byte("<?")) > 0 {
 		return nil, nil, errors.New("it has a processing instruction")
 	}
 	root, err := parseXML(raw)
@@ -85,6 +86,15 @@ func parseXML(raw []byte) (*etree.Element, error) {
 
 // scan reads a document token by token, keeps nothing, and gives up where it goes too far.
 func scan(raw []byte) error {
+	// Before anything is taken apart: each element has one or two of the one, each attribute one of the other.
+	if bytes.Count(raw, []byte("<")) > 2*maxElements+2 {
+		return errTooMany
+	}
+	for part := range bytes.SplitSeq(raw, []byte("<")) {
+		if bytes.Count(part, []byte("=")) > maxEquals {
+			return errTooMany
+		}
+	}
 	decoder := xml.NewDecoder(bytes.NewReader(raw))
 	depth, elements := 0, 0
 	for {
@@ -98,13 +108,20 @@ func scan(raw []byte) error {
 		switch t := token.(type) {
 		case xml.Directive:
 			return errors.New("it has a DOCTYPE")
+		case xml.CharData:
+			if depth == 0 && len(bytes.TrimSpace(t)) > 0 {
+				return errors.New("there is text around it")
+			}
 		case xml.EndElement:
 			depth--
 		case xml.StartElement:
+			if depth == 0 && elements > 0 {
+				return errors.New("something comes after it")
+			}
 			depth++
 			elements++
 			if depth > maxDepth || elements > maxElements || len(t.Attr) > maxAttributes {
-				return errors.New("it is nested too deeply, or has too many parts")
+				return errTooMany
 			}
 			for i, attr := range t.Attr {
 				if slices.ContainsFunc(t.Attr[:i], func(other xml.Attr) bool { return other.Name == attr.Name }) {
@@ -118,6 +135,8 @@ func scan(raw []byte) error {
 	}
 	return nil
 }
+
+var errTooMany = errors.New("it is nested too deeply, or has too many parts")
 
 // checkShape returns the one assertion of a response that has the shape that parseResponse tells of.
 func checkShape(response *etree.Element) (*etree.Element, error) {
