@@ -17,7 +17,7 @@ var errDry = errors.New("store: only tried")
 
 // ImportSkills saves an operator's skills, for one organization or, with nil, for all, and returns what became of each. They
 // are known by their keys within that scope, so repeating an import changes nothing. What changed is logged as one event.
-// With dry, nothing is saved. Errors: org.ErrNoContract for an organization that is not there, fault.Conflict for a name
+// With dry, nothing is saved. Errors: org.ErrNoOrganization for an organization that is not there, fault.Conflict for a name
 // that another skill has, fault.NotFound for a key to retire that no skill has.
 func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in skill.Import, by org.Doer, dry bool) ([]skill.Imported, error) {
 	var outcome []skill.Imported

@@ -27,14 +27,11 @@ type config struct {
 
 	NATSURL string `name:"nats-url" env:"NATS_URL" placeholder:"URL" help:"NATS servers with JetStream that join several servers, as nats://host:4222, with commas between. Needs --database-url. Default: this server is alone."`
 
-	CognitoUserPoolID string         `env:"COGNITO_USER_POOL_ID" placeholder:"ID" help:"AWS Cognito user pool in which people sign in with passwords. Default: one of our own."`
-	CognitoClientID   string         `env:"COGNITO_CLIENT_ID" placeholder:"ID" help:"App client of the user pool, without a secret."`
-	CognitoRegion     string         `env:"COGNITO_REGION" default:"ap-northeast-1" help:"Region of the user pool."`
-	CognitoEndpoint   string         `env:"COGNITO_ENDPOINT" placeholder:"URL" help:"Where the user pool is served. Default: AWS, in the region."`
+	cognito `embed:""`
+	mailing `embed:""`
+
 	TrustedProxies    []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
 	MessagesPerMinute int            `env:"TSUMUGI_MESSAGES_PER_MINUTE" default:"60" placeholder:"N" help:"Questions of one person a minute on this server. 0 means any number."`
-
-	mailing `embed:""`
 
 	OpenAIAPIKey        string `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
 	OpenAIBaseURL       string `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
@@ -73,7 +70,6 @@ func (c *config) Validate() error {
 	}{
 		{"--public-url (TSUMUGI_PUBLIC_URL)", c.PublicURL, []string{"http", "https"}},
 		{"--database-url (DATABASE_URL)", c.DatabaseURL, []string{"postgres", "postgresql"}},
-		{"--cognito-endpoint (COGNITO_ENDPOINT)", c.CognitoEndpoint, []string{"https", "http"}},
 		{"--openai-base-url (OPENAI_BASE_URL)", c.OpenAIBaseURL, []string{"http", "https"}},
 		{"--otlp-endpoint (OTEL_EXPORTER_OTLP_ENDPOINT)", c.OTLPEndpoint, []string{"http", "https"}},
 		{"--link-news (TSUMUGI_LINK_NEWS)", c.LinkNews, []string{"https", "http"}},
@@ -97,21 +93,6 @@ func (c *config) Validate() error {
 	}
 	if c.TagManagerID != "" && !wellFormedTagManagerID(c.TagManagerID) {
 		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234", c.TagManagerID)
-	}
-	return nil
-}
-
-// checkCognito checks that what names AWS's user pool is complete.
-func (c *config) checkCognito() error {
-	switch {
-	case c.CognitoUserPoolID == "" && c.CognitoClientID == "" && c.CognitoEndpoint == "":
-		return nil
-	case c.CognitoUserPoolID == "":
-		return errors.New("--cognito-user-pool-id (COGNITO_USER_POOL_ID) is missing")
-	case c.CognitoClientID == "":
-		return errors.New("--cognito-client-id (COGNITO_CLIENT_ID) is missing")
-	case !strings.HasPrefix(c.CognitoUserPoolID, c.CognitoRegion+"_"):
-		return fmt.Errorf("--cognito-user-pool-id (COGNITO_USER_POOL_ID) %q is not of the region %s (COGNITO_REGION)", c.CognitoUserPoolID, c.CognitoRegion)
 	}
 	return nil
 }

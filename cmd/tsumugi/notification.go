@@ -2,37 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/org"
-	"github.com/tsumugi-ai/tsumugi/store"
-	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
-
-// operation is what the commands of those who run a server have in common: the database that the server uses.
-type operation struct {
-	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL that the servers use. Default: the one of the server that runs on the data folder."`
-	Data        string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder of the running server."`
-}
-
-// open connects to the database of the servers.
-func (o *operation) open(ctx context.Context) (*store.DB, error) {
-	dsn := o.DatabaseURL
-	if dsn == "" {
-		var err error
-		if dsn, err = postgres.Running(filepath.Join(o.Data, databaseFolder)); err != nil {
-			return nil, fmt.Errorf("%w; start the server, or name its --data (TSUMUGI_DATA) or --database-url (DATABASE_URL)", err)
-		}
-	}
-	return store.Open(ctx, dsn)
-}
 
 type notificationCommand struct {
 	Publish publishCommand `cmd:"" help:"Tell people of something: the notice appears in their open tabs at once, and under the bell."`
@@ -44,7 +20,8 @@ type publishCommand struct {
 	Body         string    `placeholder:"TEXT" help:"What there is to say, at most 2000 characters."`
 	URL          string    `name:"url" placeholder:"URL" help:"Where to read on."`
 	Level        string    `enum:"info,warning,maintenance" default:"info" help:"info, warning or maintenance."`
-	Organization string    `placeholder:"ID" help:"Organization that is told. Default: all of them."`
+	Audience     string    `enum:"all,admins" default:"all" help:"all, or admins for those who administer an organization."`
+	Organization string    `placeholder:"ID" help:"Organization that is told, by its id or name. Default: all of them."`
 	At           time.Time `placeholder:"TIME" help:"When it is published, such as 2026-12-01T09:00:00+09:00. Default: now."`
 }
 
@@ -65,11 +42,6 @@ func (c *publishCommand) Validate() error {
 	if err := checkURL(c.URL, []string{"https", "http"}); err != nil {
 		return fmt.Errorf("--url %w", err)
 	}
-	if c.Organization != "" {
-		if _, err := uuid.Parse(c.Organization); err != nil {
-			return errors.New("--organization is no id")
-		}
-	}
 	return nil
 }
 
@@ -81,14 +53,13 @@ func (c *publishCommand) Run(ctx context.Context, out *output) error {
 	}
 	defer db.Close()
 	notice := org.Notification{
-		ID: uuid.Must(uuid.NewV7()), Title: strings.TrimSpace(c.Title), Body: c.Body, URL: c.URL, Level: org.Level(c.Level),
-		PublishedAt: c.At,
+		ID: newID(), Title: strings.TrimSpace(c.Title), Body: c.Body, URL: c.URL, Level: org.Level(c.Level),
+		Audience: org.Audience(c.Audience), PublishedAt: c.At,
 	}
-	if c.Organization != "" {
-		id := uuid.MustParse(c.Organization)
-		notice.OrganizationID = &id
+	if notice.OrganizationID, err = findOrganizationIfGiven(ctx, db, c.Organization); err != nil {
+		return err
 	}
-	if err := db.PublishNotification(ctx, notice); err != nil {
+	if err := db.Announce(ctx, notice, operator()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, notice.ID)

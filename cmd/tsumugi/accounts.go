@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity/directory"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/mail"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+// cognito is the settings of AWS's user pool. Without them people's passwords are in one of our own.
+type cognito struct {
+	CognitoUserPoolID string `env:"COGNITO_USER_POOL_ID" placeholder:"ID" help:"AWS Cognito user pool in which people sign in with passwords. Default: one of our own."`
+	CognitoClientID   string `env:"COGNITO_CLIENT_ID" placeholder:"ID" help:"App client of the user pool, without a secret."`
+	CognitoRegion     string `env:"COGNITO_REGION" default:"ap-northeast-1" help:"Region of the user pool."`
+	CognitoEndpoint   string `env:"COGNITO_ENDPOINT" placeholder:"URL" help:"Where the user pool is served. Default: AWS, in the region."`
+}
+
+// checkCognito checks that what names AWS's user pool is complete.
+func (c *cognito) checkCognito() error {
+	if err := checkURL(c.CognitoEndpoint, []string{"https", "http"}); err != nil {
+		return fmt.Errorf("--cognito-endpoint (COGNITO_ENDPOINT) %w", err)
+	}
+	switch {
+	case c.CognitoUserPoolID == "" && c.CognitoClientID == "" && c.CognitoEndpoint == "":
+		return nil
+	case c.CognitoUserPoolID == "":
+		return errors.New("--cognito-user-pool-id (COGNITO_USER_POOL_ID) is missing")
+	case c.CognitoClientID == "":
+		return errors.New("--cognito-client-id (COGNITO_CLIENT_ID) is missing")
+	case !strings.HasPrefix(c.CognitoUserPoolID, c.CognitoRegion+"_"):
+		return fmt.Errorf("--cognito-user-pool-id (COGNITO_USER_POOL_ID) %q is not of the region %s (COGNITO_REGION)", c.CognitoUserPoolID, c.CognitoRegion)
+	}
+	return nil
+}
+
+// accounts are people at the identity provider, as package org wants them.
+type accounts struct {
+	*directory.Directory                        // Where passwords are: AWS's user pool, or our own.
+	federated            []*directory.Directory // Where else people may be: our own, if that is not the first. Else none.
+	users                *pool.Pool             // Our own.
+	mailer               *mail.Mailer
+}
+
+var _ org.Accounts = accounts{}
+
+// federatedClientID is the app client of those who sign in by their organization's identity provider.
+const federatedClientID = "tsumugi0sso0client0000000"
+
+// open makes the user pool of our own, which must be stopped, and the accounts.
+func (c *cognito) open(ctx context.Context, db *store.DB, publicURL string, mailer *mail.Mailer, log *slog.Logger) (a accounts, err error) {
+	a.mailer = mailer
+	cfg := pool.Config{
+		PoolID: poolID, ClientID: clientID, FederatedClientID: federatedClientID, Issuer: publicURL + poolPath + poolID,
+		Admin: pool.NewCredentials(), Mailer: poolMail{mailer}, Logger: log.With("part", "pool"),
+	}
+	if c.CognitoUserPoolID != "" {
+		cfg.ClientID = "" // Passwords are AWS's business.
+	}
+	if a.users, err = pool.New(ctx, cfg, db); err != nil {
+		return a, err
+	}
+	a.Directory, err = directory.New(directory.Config{
+		UserPoolID: poolID, Endpoint: publicURL + poolPath, Transport: directory.InProcess(a.users.Handler()),
+		Credentials: directory.Credentials(cfg.Admin),
+	})
+	if err != nil || c.CognitoUserPoolID == "" {
+		return a, err
+	}
+	a.federated = append(a.federated, a.Directory)
+	a.Directory, err = directory.New(directory.Config{
+		UserPoolID: c.CognitoUserPoolID, Region: c.CognitoRegion, Endpoint: c.CognitoEndpoint,
+	})
+	return a, err
+}
+
+// InviteFederated implements org.Accounts.
+func (a accounts) InviteFederated(ctx context.Context, email, name string) (subject string, err error) {
+	sub, err := a.users.CreateExternalUser(ctx, uuid.Nil, email, name)
+	if err != nil {
+		return "", err
+	}
+	return sub.String(), a.mailer.SendSSOInvitation(ctx, email, name)
+}
+
+// Rename implements org.Accounts.
+func (a accounts) Rename(ctx context.Context, subject, name string) error {
+	return a.everywhere(func(d *directory.Directory) error { return d.Rename(ctx, subject, name) })
+}
+
+// Disable implements org.Accounts.
+func (a accounts) Disable(ctx context.Context, subject string) error {
+	return a.everywhere(func(d *directory.Directory) error { return d.Disable(ctx, subject) })
+}
+
+// Enable implements org.Accounts.
+func (a accounts) Enable(ctx context.Context, subject string) error {
+	return a.everywhere(func(d *directory.Directory) error { return d.Enable(ctx, subject) })
+}
+
+// Delete implements org.Accounts.
+func (a accounts) Delete(ctx context.Context, subject string) error {
+	return a.everywhere(func(d *directory.Directory) error { return d.Delete(ctx, subject) })
+}
+
+// everywhere does something wherever the person is. It is an error if they are nowhere.
+func (a accounts) everywhere(do func(*directory.Directory) error) error {
+	missing := do(a.Directory)
+	if missing != nil && fault.CodeOf(missing) != fault.NotFound {
+		return missing
+	}
+	for _, d := range a.federated {
+		switch err := do(d); {
+		case err == nil:
+			missing = nil
+		case fault.CodeOf(err) != fault.NotFound:
+			return err
+		}
+	}
+	return missing
+}
+
+// withPassword makes accounts that have a password from the beginning, and sends no mail.
+type withPassword struct {
+	accounts
+	password string
+	refused  error // Why, where the password or the organization does not allow it.
+}
+
+// Invite implements org.Accounts.
+func (a *withPassword) Invite(ctx context.Context, email, name string) (subject string, err error) {
+	sub, err := poolUser(ctx, a.users, account{email: email, name: name, password: a.password})
+	a.refused = err
+	return sub.String(), err
+}
+
+// InviteFederated implements org.Accounts.
+func (a *withPassword) InviteFederated(context.Context, string, string) (subject string, err error) {
+	a.refused = fault.Errorf(fault.Invalid, "この組織ではシングルサインオンを使うため、パスワードを設定できません。")
+	return "", a.refused
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os/user"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
+)
+
+// operation is what the commands of those who run a server have in common: the database that the server uses.
+type operation struct {
+	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL that the servers use. Default: the one of the server that runs on the data folder."`
+	Data        string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder of the running server."`
+}
+
+// open connects to the database of the servers.
+func (o *operation) open(ctx context.Context) (*store.DB, error) {
+	dsn := o.DatabaseURL
+	if dsn == "" {
+		var err error
+		if dsn, err = postgres.Running(filepath.Join(o.Data, databaseFolder)); err != nil {
+			return nil, fmt.Errorf("%w; start the server, or name its --data (TSUMUGI_DATA) or --database-url (DATABASE_URL)", err)
+		}
+	}
+	return store.Open(ctx, dsn)
+}
+
+// findOrganization returns the organization with an id or a name, as a flag gives it.
+func findOrganization(ctx context.Context, db *store.DB, given string) (org.Organization, error) {
+	if id, err := uuid.Parse(given); err == nil {
+		return db.FindOrganization(ctx, id)
+	}
+	all, err := db.ListOrganizations(ctx)
+	if err != nil {
+		return org.Organization{}, err
+	}
+	var found []org.Organization
+	for _, o := range all {
+		if o.Name == given {
+			found = append(found, o.Organization)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return org.Organization{}, fmt.Errorf("--organization %q: there is none with this id or name; tsumugi org list shows them", given)
+	case 1:
+		return found[0], nil
+	default:
+		return org.Organization{}, fmt.Errorf("--organization %q: %d have this name; give the id", given, len(found))
+	}
+}
+
+// findOrganizationIfGiven returns nil where the flag is not given.
+func findOrganizationIfGiven(ctx context.Context, db *store.DB, given string) (*uuid.UUID, error) {
+	if given == "" {
+		return nil, nil
+	}
+	found, err := findOrganization(ctx, db, given)
+	return &found.ID, err
+}
+
+// operator returns who runs the command, for the audit log.
+func operator() org.Doer {
+	account, err := user.Current()
+	if err != nil {
+		return org.Operator("unknown")
+	}
+	return org.Operator(strings.TrimSpace(account.Username))
+}
+
+// commandLog returns the log of a command: what its user should know, and nothing that they asked for.
+func commandLog(logs *logOutput) *slog.Logger {
+	return slog.New(api.NewLogHandler(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelWarn})))
+}
