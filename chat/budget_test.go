@@ -1,0 +1,177 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// counting says with everything that it says how many tokens that took.
+func counting(model llm.Model) llmtest.Func {
+	return func(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
+		result, err := model.Stream(ctx, req, emit)
+		result.Usage = llm.Usage{InputTokens: 100, OutputTokens: 11}
+		return result, err
+	}
+}
+
+// ledger is a budget that refuses when it is told to, and notes what is spent.
+type ledger struct {
+	mu     sync.Mutex // Guards the rest.
+	refuse error
+	spent  []int
+}
+
+func (l *ledger) Check(context.Context, uuid.UUID) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refuse
+}
+
+func (l *ledger) Spent(_ uuid.UUID, tokens int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.spent = append(l.spent, tokens)
+}
+
+func (l *ledger) total() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, tokens := range l.spent {
+		n += tokens
+	}
+	return n
+}
+
+// usage returns what the owner's organization used in the days that the contract page shows.
+func (f *fixture) usage() (u org.Usage) {
+	f.t.Helper()
+	view, err := f.db.ContractView(f.t.Context(), f.owner.OrganizationID)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, day := range view.Usage {
+		u.Messages, u.InputTokens, u.OutputTokens = u.Messages+day.Messages, u.InputTokens+day.InputTokens, u.OutputTokens+day.OutputTokens
+	}
+	if view.TokensUsed > u.InputTokens+u.OutputTokens {
+		f.t.Errorf("%d tokens this month, and %+v in 30 days", view.TokensUsed, u)
+	}
+	return u
+}
+
+// TestNothingIsStoredWithoutBudget: a refused message leaves nothing, whichever way it is asked; what was accepted before
+// is answered, and may be asked for again.
+func TestNothingIsStoredWithoutBudget(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	budget := &ledger{}
+	s := f.startWith(chat.Needs{Model: llmtest.Say("はい"), Budget: budget}, chat.Config{})
+	accepted := f.question("一つ目")
+	exchange := f.waitAt(s, f.sendTo(s, accepted))
+	for _, refusal := range []error{org.ErrTokenLimit, org.ErrContractEnded} {
+		budget.mu.Lock()
+		budget.refuse = refusal
+		budget.mu.Unlock()
+		again := chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &exchange.Answer.ID}
+		for what, q := range map[string]chat.Question{"a question": f.question("二つ目"), "the last answer again": again} {
+			if _, err := s.Send(t.Context(), f.owner, q); !errors.Is(err, refusal) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if got, err := s.Send(t.Context(), f.owner, accepted); err != nil || got.Answer.ID != exchange.Answer.ID {
+			t.Errorf("what was accepted before: %+v, %v", got, err)
+		}
+		if _, err := s.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: newID(), Content: "x"}); !errors.Is(err, chat.ErrNoThread) {
+			t.Errorf("no thread: %v", err)
+		}
+	}
+	if messages := f.messages(); len(messages) != 2 {
+		t.Errorf("%d messages are stored", len(messages))
+	}
+}
+
+// TestUsageIsWhatMessagesSay: however answers end, what is counted is what stands in the messages, those that were replaced
+// included, and each is counted once.
+func TestUsageIsWhatMessagesSay(t *testing.T) {
+	t.Parallel()
+	live := llmtest.NewLive()
+	f := newFixture(t, live)
+	budget := &ledger{}
+	start := func(model llm.Model, cfg chat.Config) *server {
+		return f.startWith(chat.Needs{Model: counting(model), Budget: budget}, cfg)
+	}
+	good, bad, slow := start(llmtest.Say("はい"), chat.Config{}), start(llmtest.Fail(errors.New("broken"), "途中"), chat.Config{}), start(live, chat.Config{})
+	answered := f.waitAt(good, f.sendTo(good, f.question("成功")))
+	f.waitAt(good, f.sendTo(good, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &answered.Answer.ID}))
+	f.waitAt(bad, f.sendTo(bad, f.question("失敗")))
+
+	stopped := f.sendTo(slow, f.question("停止"))
+	live.Next(t).Emit("途中まで")
+	if err := slow.StopMessage(t.Context(), f.owner, stopped.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.waitAt(slow, stopped)
+
+	// A server that was slow, whose answer another one has written meanwhile.
+	exchange := f.sendTo(slow, f.question("引き継ぎ"))
+	call := live.Next(t)
+	call.Emit("遅い")
+	next := start(llmtest.Say("速い"), chat.Config{Alone: true})
+	f.attachOnce(next, exchange, "")
+	f.waitAt(next, exchange)
+	call.Finish()
+	slow.kill()
+
+	var want org.Usage
+	for _, m := range append(f.messages(), answered.Answer) { // Replaced ones are not listed.
+		if m.Role == chat.RoleAssistant {
+			want.Messages, want.InputTokens, want.OutputTokens = want.Messages+1, want.InputTokens+int64(m.InputTokens), want.OutputTokens+int64(m.OutputTokens)
+		}
+	}
+	if got := f.usage(); got != want || want.Messages != 5 || want.InputTokens == 0 {
+		t.Errorf("counted %+v, the messages say %+v", got, want)
+	}
+	if total := budget.total(); total != int(want.InputTokens+want.OutputTokens) {
+		t.Errorf("the budget was told of %d tokens, the messages say %+v", total, want)
+	}
+	// Who used it is known, and what was used stays when the thread goes.
+	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
+		t.Fatal(err)
+	}
+	byMember, n, err := f.db.UsageByMember(t.Context(), f.owner.OrganizationID, 0, 10)
+	if err != nil || n != 1 || *byMember[0].UserID != f.owner.UserID || byMember[0].Usage != want {
+		t.Errorf("by member: %+v of %d, %v", byMember, n, err)
+	}
+}
+
+// TestLimitOfTheContractStopsMessages: with the budget and the database as a server has them, the answer that crosses
+// the limit is the last one.
+func TestLimitOfTheContractStopsMessages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	tokens := int64(300)
+	if _, err := f.db.SetContract(t.Context(), f.owner.OrganizationID, org.ContractEdit{Tokens: &tokens}, org.System()); err != nil {
+		t.Fatal(err)
+	}
+	budget := org.NewBudget(f.db, slog.New(slog.DiscardHandler))
+	t.Cleanup(budget.Stop)
+	s := f.startWith(chat.Needs{Model: counting(llmtest.Say("はい")), Budget: budget}, chat.Config{})
+	for range 3 { // 111 tokens each.
+		f.waitAt(s, f.sendTo(s, f.question("はい")))
+	}
+	if _, err := s.Send(t.Context(), f.owner, f.question("もう一つ")); !errors.Is(err, org.ErrTokenLimit) {
+		t.Errorf("got %v", err)
+	}
+	if got := f.usage(); got != (org.Usage{Messages: 3, InputTokens: 300, OutputTokens: 33}) {
+		t.Errorf("used %+v", got)
+	}
+}
