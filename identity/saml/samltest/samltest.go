@@ -3,6 +3,7 @@
 package samltest
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -15,6 +16,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -43,12 +45,16 @@ type User struct {
 type Config struct {
 	URL   string // Where the provider is reached, without a slash at the end.
 	Users []User
+
+	// Discover finds the metadata of a service provider that is not known yet, by its name. Nil: it stays unknown.
+	Discover func(ctx context.Context, entityID string) ([]byte, error)
 }
 
 // Provider is an identity provider. It knows no service provider at first. It is safe for concurrent use.
 type Provider struct {
-	server *samlidp.Server
-	users  map[string]User // By login.
+	server   *samlidp.Server
+	users    map[string]User // By login.
+	discover func(context.Context, string) ([]byte, error)
 
 	Key         *rsa.PrivateKey
 	Certificate *x509.Certificate
@@ -71,10 +77,10 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{server: server, users: make(map[string]User), Key: key, Certificate: certificate}
+	p := &Provider{server: server, users: make(map[string]User), discover: cfg.Discover, Key: key, Certificate: certificate}
 	server.IDP.SignatureMethod = dsig.RSASHA256SignatureMethod // The default is SHA-1.
 	server.IDP.LoginURL = server.IDP.SSOURL                    // The default ends without an answer to the request.
-	server.IDP.SessionProvider = p
+	server.IDP.SessionProvider, server.IDP.ServiceProviderProvider = p, p
 	for _, user := range cfg.Users {
 		if user.Login == "" || user.Password == "" {
 			return nil, errors.New("samltest: a user needs a login and a password")
@@ -126,6 +132,22 @@ func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.
 		session.NameID, session.NameIDFormat = p.users[session.UserName].NameID, string(saml.PersistentNameIDFormat)
 	}
 	return session
+}
+
+// GetServiceProvider implements saml.ServiceProviderProvider. Without such a service provider the error is os.ErrNotExist.
+func (p *Provider) GetServiceProvider(r *http.Request, entityID string) (*saml.EntityDescriptor, error) {
+	found, err := p.server.GetServiceProvider(r, entityID)
+	if !errors.Is(err, os.ErrNotExist) || p.discover == nil {
+		return found, err
+	}
+	metadata, err := p.discover(r.Context(), entityID)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.AddService(metadata); err != nil {
+		return nil, err
+	}
+	return p.server.GetServiceProvider(r, entityID)
 }
 
 // ServeHTTP serves samlidp's paths: /metadata, /sso with its sign-in form, and more.
