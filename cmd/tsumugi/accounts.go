@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/identity/directory"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/mail"
@@ -56,8 +60,8 @@ var _ org.Accounts = accounts{}
 // federatedClientID is the app client of those who sign in by their organization's identity provider.
 const federatedClientID = "tsumugi0sso0client0000000"
 
-// open makes the user pool of our own, which must be stopped, and the accounts.
-func (c *cognito) open(ctx context.Context, db *store.DB, publicURL string, mailer *mail.Mailer, log *slog.Logger) (a accounts, err error) {
+// openAccounts makes the user pool of our own, which must be stopped, and the accounts.
+func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL string, mailer *mail.Mailer, log *slog.Logger) (a accounts, err error) {
 	a.mailer = mailer
 	cfg := pool.Config{
 		PoolID: poolID, ClientID: clientID, FederatedClientID: federatedClientID, Issuer: publicURL + poolPath + poolID,
@@ -81,6 +85,39 @@ func (c *cognito) open(ctx context.Context, db *store.DB, publicURL string, mail
 		UserPoolID: c.CognitoUserPoolID, Region: c.CognitoRegion, Endpoint: c.CognitoEndpoint,
 	})
 	return a, err
+}
+
+// passwordClient returns the app client of those who sign in with a password.
+func (c *cognito) passwordClient() string { return cmp.Or(c.CognitoClientID, clientID) }
+
+// passwordEndpoint returns where the browser signs in with a password: a path of this server, or a URL.
+func (c *cognito) passwordEndpoint() string {
+	if c.CognitoUserPoolID == "" {
+		return poolPath
+	}
+	return c.cognitoURL() + "/"
+}
+
+// cognitoURL returns where AWS serves the user pool, without a slash at the end.
+func (c *cognito) cognitoURL() string {
+	return strings.TrimRight(cmp.Or(c.CognitoEndpoint, "https://cognito-idp."+c.CognitoRegion+".amazonaws.com"), "/")
+}
+
+// keysTimeout limits reading the user pool's public keys.
+const keysTimeout = 5 * time.Second
+
+// issuers returns whose tokens are taken.
+func (c *cognito) issuers(users *pool.Pool, publicURL string, log *slog.Logger) []identity.Issuer {
+	own := identity.Issuer{URL: publicURL + poolPath + poolID, Key: users.Keyfunc}
+	federated, passwords := own, own
+	federated.ClientID, federated.AuthType = federatedClientID, identity.AuthFederated
+	passwords.ClientID, passwords.AuthType = c.passwordClient(), identity.AuthCognito
+	if c.CognitoUserPoolID != "" {
+		passwords.URL = c.cognitoURL() + "/" + c.CognitoUserPoolID
+		keys := identity.NewRemoteKeys(passwords.URL+"/.well-known/jwks.json", &http.Client{Timeout: keysTimeout}, time.Now, log.With("part", "identity"))
+		passwords.Key = keys.Keyfunc
+	}
+	return []identity.Issuer{passwords, federated}
 }
 
 // InviteFederated implements org.Accounts.

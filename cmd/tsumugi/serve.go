@@ -62,7 +62,7 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	}
 	var end time.Time // Zero before the stop.
 	defer func() { err = errors.Join(err, db.close(end)) }()
-	s, err := c.wire(ctx, db.DB, listener.Addr(), log)
+	s, err := c.wire(ctx, db.DB, listener.Addr(), out, log)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/api"
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/identity"
-	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/llm"
 	"github.com/tsumugi-ai/tsumugi/llm/offline"
 	"github.com/tsumugi-ai/tsumugi/org"
@@ -35,7 +36,10 @@ type server struct {
 	hub       *stream.Hub
 	streams   *stream.Server
 	chat      *chat.Service
-	notices   *org.Service
+	accounts  accounts
+	people    *identity.Service
+	org       *org.Service
+	budget    *org.Budget
 	live      *api.Live
 	handler   http.Handler
 	ready     atomic.Bool
@@ -44,7 +48,7 @@ type server struct {
 }
 
 // wire makes the domains and the API, and what the first start needs. Where it fails, close undoes what it did.
-func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, log *slog.Logger) (_ *server, err error) {
+func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, out io.Writer, log *slog.Logger) (_ *server, err error) {
 	s := &server{log: log, failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
@@ -57,28 +61,34 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err := s.join(ctx, c); err != nil {
 		return nil, err
 	}
-	issuer := c.publicURL(address) + poolPath + poolID
-	users, err := pool.New(ctx, pool.Config{PoolID: poolID, ClientID: clientID, Issuer: issuer, Logger: log.With("part", "pool")}, db)
+	public := c.publicURL(address)
+	mailer, err := c.mailer(c.Data, public, out, log.With("part", "mail"))
 	if err != nil {
+		return nil, fmt.Errorf("--data (TSUMUGI_DATA) %w", err)
+	}
+	if s.accounts, err = c.openAccounts(ctx, db, public, mailer, log); err != nil {
 		return nil, err
 	}
 	if err := skill.Seed(ctx, db); err != nil {
 		return nil, err
 	}
-	people := identity.NewService(db, identity.NewPoolVerifier(time.Now, identity.Issuer{
-		URL: issuer, ClientID: clientID, AuthType: identity.AuthCognito, Key: users.Keyfunc,
-	}), log)
+	verifier := identity.NewPoolVerifier(time.Now, c.issuers(s.accounts.users, public, log)...)
+	s.people = identity.NewService(db, verifier, log.With("part", "identity"))
 	events := api.NewLiveEvents(s.feed)
-	s.notices = org.NewService(db, nil, events, log.With("part", "org"))
-	s.live = api.NewLive(s.feed, people, log.With("part", "live"), api.LiveConfig{PublicURL: c.publicURL(address)})
+	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
+	s.budget = org.NewBudget(db, log.With("part", "org"))
+	s.live = api.NewLive(s.feed, s.people, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
 	skills := skill.NewService(db, skill.Config{})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: people, Org: s.notices, Skill: skills, Chat: s.chat, Stream: s.streams, Live: s.live,
-		Pool: users.Handler(), App: web.App(), Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
+		Identity: s.people, Org: s.org, Skill: skills, Chat: s.chat, Stream: s.streams, Live: s.live,
+		SAML: saml.New(saml.Config{
+			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
+		}, db, s.accounts.users),
+		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {
 			if !s.ready.Load() {
 				return errStopping
@@ -86,14 +96,15 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 			return db.Ping(ctx)
 		},
 	}, api.Config{
-		ClientID: clientID, Endpoint: poolPath, Region: region, Links: c.links(), TagManagerID: c.TagManagerID,
-		ModelConnected: c.modelConnected(),
+		ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
+		Links: c.links(), TagManagerID: c.TagManagerID, ModelConnected: c.modelConnected(),
+		TrustedProxies: c.TrustedProxies, MessagesPerMinute: c.MessagesPerMinute,
 	}, log)
-	if err != nil || !c.Demo {
+	if err != nil || !c.Demo || c.CognitoUserPoolID != "" { // AWS's user pool is for real people.
 		return s, err
 	}
 	// Last: passwords are shown once, and a start that fails shows none.
-	s.made, err = makeDemo(ctx, db, users, c.DemoPassword)
+	s.made, err = makeDemo(ctx, db, s.accounts.users, c.DemoPassword)
 	return s, err
 }
 
@@ -126,7 +137,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
 	s.chat = chat.NewService(chat.Needs{
-		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Log: s.log.With("part", "chat"),
+		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Budget: s.budget, Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
@@ -146,7 +157,8 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	s.notices.Start()
+	s.people.Start(api.NewPresence(s.streams, s.live))
+	s.org.Start()
 	s.ready.Store(true)
 	go func() {
 		if err := httpServer.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -157,6 +169,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 		s.ready.Store(false)
 		httpServer.SetKeepAlivesEnabled(false) // Who comes back finds another server.
 		s.drain()
+		s.people.Stop()
 		cancel() // Whoever still waits is told to come back.
 		ctx, done := context.WithTimeout(context.Background(), requestGrace)
 		defer done()
@@ -173,7 +186,7 @@ func (s *server) drain() {
 	ctx, done := context.WithTimeout(context.Background(), generationGrace)
 	defer done()
 	s.chat.BeginStop()
-	s.notices.Stop()
+	s.org.Stop()
 	var leaving sync.WaitGroup
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })
 	if s.bridge != nil && s.bridge.Connected() {
@@ -193,6 +206,12 @@ func (s *server) close() {
 	defer done()
 	if s.streams != nil {
 		s.streams.Close()
+	}
+	if s.budget != nil {
+		s.budget.Stop()
+	}
+	if s.accounts.users != nil {
+		s.accounts.users.Stop(ctx)
 	}
 	if s.hub != nil {
 		s.hub.Stop(ctx)
