@@ -1,0 +1,262 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/migrations"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+// TestContractsOfAnOlderDatabase: organizations that were there have a contract, and what they used is counted, by Japan's
+// days.
+func TestContractsOfAnOlderDatabase(t *testing.T) {
+	t.Parallel()
+	f := &fixture{dsn: emptyDatabase(t), a: newID(), b: newID()}
+	f.DB = open(t, f.dsn)
+	before := fstest.MapFS{}
+	for _, name := range []string{"0001_init.sql", "0002_pool.sql", "0003_notify.sql"} {
+		text, err := fs.ReadFile(migrations.Files, name)
+		must(t, err)
+		before[name] = &fstest.MapFile{Data: text}
+	}
+	must(t, f.MigrateFrom(t.Context(), before))
+
+	user, category, skillID, thread, question := newID(), newID(), newID(), newID(), newID()
+	f.exec(t, `INSERT INTO organizations (id, name, created_at) VALUES ($1, '古い会社', '2026-03-31T15:30:00Z'), ($2, '新しい会社', '2026-03-31T14:30:00Z')`, f.a, f.b)
+	f.exec(t, `INSERT INTO users (id, organization_id, subject, email, name, role) VALUES ($1, $2, 'sub', 'ann@example.com', '安', 'general-user')`, user, f.a)
+	f.exec(t, `INSERT INTO categories (id, name, position) VALUES ($1, '基本', 1)`, category)
+	f.exec(t, `INSERT INTO skills (id, category_id, position, name, icon_path, form_type, prompt) VALUES ($1, $2, 1, '汎用', '', 'chat', '')`, skillID, category)
+	f.exec(t, `INSERT INTO threads (id, organization_id, user_id, skill_id) VALUES ($1, $2, $3, $4)`, thread, f.a, user, skillID)
+	f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, completed_at) VALUES ($1, $2, $3, 'user', 'success', now())`, question, f.a, thread)
+	answer := func(at any, status string, in, out int) {
+		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, question_id, completed_at, input_tokens, output_tokens)
+			VALUES ($1, $2, $3, 'assistant', $4, $5, $6, $7, $8)`, newID(), f.a, thread, status, question, at, in, out)
+	}
+	answer(time.Date(2026, 10, 31, 14, 59, 59, 0, time.UTC), "success", 1, 10) // The last second of October in Japan.
+	answer(time.Date(2026, 10, 31, 15, 0, 0, 0, time.UTC), "success", 2, 20)   // The first of November.
+	answer(time.Date(2026, 11, 1, 14, 0, 0, 0, time.UTC), "failed", 4, 40)
+	answer(nil, "pending", 0, 0)
+	must(t, f.Migrate(t.Context()))
+
+	day := func(date string) (n [3]int) {
+		const sums = ` FROM usage_daily WHERE organization_id = $1 AND user_id = $2 AND date = $3`
+		for i, column := range []string{"messages", "input_tokens", "output_tokens"} {
+			n[i] = value[int](t, f, `SELECT coalesce(sum(`+column+`), 0)`+sums, f.a, user, date)
+		}
+		return n
+	}
+	if got := day("2026-10-31"); got != [3]int{1, 1, 10} {
+		t.Errorf("October: %v", got)
+	}
+	if got := day("2026-11-01"); got != [3]int{2, 6, 60} {
+		t.Errorf("November: %v", got)
+	}
+	for id, starts := range map[uuid.UUID]string{f.a: "2026-04-01", f.b: "2026-03-31"} {
+		view, err := f.ContractView(t.Context(), id)
+		if err != nil || view.Plan != "スタンダード" || view.Status != org.ContractActive || view.Seats != 50 || view.Tokens != 10_000_000 ||
+			view.StartsOn.Format(time.DateOnly) != starts || view.EndsOn != nil {
+			t.Errorf("contract %+v, %v", view, err)
+		}
+	}
+}
+
+func TestContractView(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	today := value[time.Time](t, f, `SELECT (now() AT TIME ZONE 'Asia/Tokyo')::date`)
+	use := func(user uuid.UUID, daysAgo, messages, in, out int) {
+		f.exec(t, `INSERT INTO usage_daily VALUES ($1, $2, $3, $4, $5, $6)`, f.a, today.AddDate(0, 0, -daysAgo), user, messages, in, out)
+	}
+	removed, older := newID(), newID()
+	use(f.ann.UserID, 0, 1, 10, 100)
+	use(f.bob.UserID, 0, 2, 20, 200)
+	use(f.ann.UserID, 29, 3, 30, 300)
+	use(f.ann.UserID, 30, 4, 40, 400) // Too long ago.
+	use(removed, 1, 5, 1, 1)
+	use(older, 2, 6, 1, 1)
+	view, err := f.ContractView(t.Context(), f.a)
+	must(t, err)
+	if len(view.Usage) != org.UsageDays || !view.Usage[29].Date.Equal(today) || !view.Usage[0].Date.Equal(today.AddDate(0, 0, -29)) {
+		t.Fatalf("days %+v", view.Usage)
+	}
+	for i, want := range map[int]org.Usage{29: {Messages: 3, InputTokens: 30, OutputTokens: 300}, 0: {Messages: 3, InputTokens: 30, OutputTokens: 300}, 15: {}} {
+		if view.Usage[i].Usage != want {
+			t.Errorf("day %d: %+v, want %+v", i, view.Usage[i].Usage, want)
+		}
+	}
+	first := today.AddDate(0, 0, 1-today.Day())
+	var month int64
+	for _, d := range view.Usage {
+		if !d.Date.Before(first) {
+			month += d.InputTokens + d.OutputTokens
+		}
+	}
+	if today.Day() == 31 { // The whole month is more than the days that are shown.
+		month += 440
+	}
+	if view.TokensUsed != month || !view.ResetsOn.Equal(first.AddDate(0, 1, 0)) || view.SeatsUsed != 2 {
+		t.Errorf("%d tokens, want %d; resets on %s; %d seats", view.TokensUsed, month, view.ResetsOn, view.SeatsUsed)
+	}
+
+	members, total, err := f.UsageByMember(t.Context(), f.a, 0, 2)
+	if err != nil || total != 3 || len(members) != 2 || *members[0].UserID != f.ann.UserID || members[0].Name != "ann" ||
+		members[0].Usage != (org.Usage{Messages: 4, InputTokens: 40, OutputTokens: 400}) || *members[1].UserID != f.bob.UserID {
+		t.Errorf("by member: %+v of %d, %v", members, total, err)
+	}
+	members, _, err = f.UsageByMember(t.Context(), f.a, 2, 2)
+	if err != nil || len(members) != 1 || members[0].UserID != nil || members[0].Usage != (org.Usage{Messages: 11, InputTokens: 2, OutputTokens: 2}) {
+		t.Errorf("removed members: %+v, %v", members, err)
+	}
+	if members, total, err := f.UsageByMember(t.Context(), f.b, 0, 10); err != nil || len(members) != 0 || total != 0 {
+		t.Errorf("another organization's: %+v of %d, %v", members, total, err)
+	}
+	if _, err := f.ContractView(t.Context(), newID()); !errors.Is(err, org.ErrNoOrganization) {
+		t.Errorf("no organization: %v", err)
+	}
+}
+
+func TestOperatorsContracts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	operator := org.Operator("root")
+	seats, tokens, plan, status := 5, int64(1_000), "プロ", org.ContractTrial
+	ends := time.Date(2040, 3, 31, 0, 0, 0, 0, time.UTC)
+	o := org.Organization{ID: newID(), Name: "新会社", AuthType: "cognito", MailDomains: []string{"new.example"}}
+	must(t, f.OpenOrganization(t.Context(), o, org.ContractEdit{Seats: &seats, Tokens: &tokens, Plan: &plan, Status: &status, EndsOn: &ends}, operator))
+	wantCode(t, f.OpenOrganization(t.Context(), o, org.ContractEdit{}, operator), fault.Conflict)
+	negative := -1
+	o2 := org.Organization{ID: newID(), Name: "x", AuthType: "cognito"}
+	wantCode(t, f.OpenOrganization(t.Context(), o2, org.ContractEdit{Seats: &negative}, operator), fault.Invalid)
+	_, err := f.FindOrganization(t.Context(), o2.ID)
+	wantCode(t, err, fault.NotFound)
+
+	list, err := f.ListOrganizations(t.Context())
+	must(t, err)
+	i := slices.IndexFunc(list, func(s store.OrganizationSummary) bool { return s.ID == o.ID })
+	if len(list) != 3 || i < 0 || list[i].Name != o.Name || !slices.Equal(list[i].MailDomains, o.MailDomains) || list[i].Plan != plan ||
+		list[i].Seats != 5 || list[i].Tokens != 1000 || list[i].Status != status || !list[i].EndsOn.Equal(ends) {
+		t.Errorf("listed %+v", list)
+	}
+	seats = 6
+	c, err := f.SetContract(t.Context(), o.ID, org.ContractEdit{Seats: &seats, Open: true}, operator)
+	if err != nil || c.Seats != 6 || c.EndsOn != nil || c.Plan != plan || c.Tokens != 1000 {
+		t.Errorf("set %+v, %v", c, err)
+	}
+	_, err = f.SetContract(t.Context(), o.ID, org.ContractEdit{Seats: &seats}, operator) // It is: nothing is logged.
+	must(t, err)
+	_, err = f.SetContract(t.Context(), newID(), org.ContractEdit{Seats: &seats}, operator)
+	wantCode(t, err, fault.NotFound)
+	early := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	_, err = f.SetContract(t.Context(), o.ID, org.ContractEdit{EndsOn: &early}, operator)
+	wantCode(t, err, fault.Invalid)
+
+	events, total, err := f.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &o.ID, Limit: 10})
+	if err != nil || total != 2 || events[0].Action != org.ActionContract || events[1].Action != org.ActionOrganization ||
+		events[0].By.Kind != org.ByOperator || events[0].By.Name != "root" || events[0].TargetLabel != o.Name ||
+		!slices.Equal(events[0].Details, []org.Change{{Field: "seats", Before: "5", After: "6"}, {Field: "ends_on", Before: "2040-03-31"}}) {
+		t.Errorf("logged %+v, %v", events, err)
+	}
+}
+
+// TestUsageIsCountedOnce: answers of one person that end at the same time in several threads, each reported twice, by
+// their servers and by one that was too slow.
+func TestUsageIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	const answers = 12
+	var all sync.WaitGroup
+	for range answers {
+		begun, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+		must(t, err)
+		good := outcome(f.ann, begun, server, "回答")
+		stale := good
+		stale.ServerID = newID()
+		for _, o := range []chat.Outcome{good, good, stale} {
+			all.Go(func() {
+				if err := f.end(t, o); err != nil && !errors.Is(err, chat.ErrStaleRun) {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	members, _, err := f.UsageByMember(t.Context(), f.a, 0, 10)
+	if err != nil || len(members) != 1 || members[0].Usage != (org.Usage{Messages: answers, InputTokens: 12 * answers, OutputTokens: 34 * answers}) {
+		t.Errorf("counted %+v, %v", members, err)
+	}
+}
+
+// TestNoticesForAdministrators: others neither see them nor can mark them.
+func TestNoticesForAdministrators(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ours, everywhere := newID(), newID()
+	for id, organization := range map[uuid.UUID]*uuid.UUID{ours: &f.a, everywhere: nil} {
+		must(t, f.PublishNotification(t.Context(), org.Notification{
+			ID: id, OrganizationID: organization, Title: "x", Level: org.LevelWarning, Audience: org.AudienceAdmins,
+		}))
+	}
+	visible := func(role identity.Role) int {
+		f.exec(t, `UPDATE users SET role = $2 WHERE id = $1`, f.ann.UserID, role)
+		list, err := f.ListNotifications(t.Context(), f.a, f.ann.UserID, 0, 10)
+		must(t, err)
+		must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, []uuid.UUID{ours, everywhere}))
+		read := value[int](t, f, `SELECT count(*) FROM notification_reads WHERE user_id = $1`, f.ann.UserID)
+		f.exec(t, `DELETE FROM notification_reads`)
+		if read != len(list) {
+			t.Errorf("%s sees %d and marks %d", role, len(list), read)
+		}
+		return len(list)
+	}
+	for role, want := range map[identity.Role]int{
+		identity.RoleGeneralUser: 0, identity.RoleOrganizationAdmin: 2, identity.RoleOrganizationSuperAdmin: 2, identity.RoleSystemAdmin: 0,
+	} {
+		if got := visible(role); got != want {
+			t.Errorf("%s sees %d, want %d", role, got, want)
+		}
+	}
+	if n, err := f.FindNotification(t.Context(), ours); err != nil || n.Audience != org.AudienceAdmins {
+		t.Errorf("found %+v, %v", n, err)
+	}
+}
+
+// TestR45_MembersWhoChangeAreTold: role, state, removal and the organization's way to sign in, and nothing else.
+func TestR45_MembersWhoChangeAreTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	told := make(chan uuid.UUID, 16)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.WatchUsers(ctx, identity.Watcher{
+			Listening: func() { told <- uuid.Nil }, Changed: func(id uuid.UUID) { told <- id }, Lost: func(error) {},
+		})
+	}()
+	t.Cleanup(func() { stop(); <-done })
+	wantTold(t, told, uuid.Nil)
+	f.exec(t, `UPDATE users SET name = '別名', role = role, state = state, last_signed_in_at = now()`)
+	f.exec(t, `UPDATE organizations SET name = '別名', auth_type = auth_type`)
+	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.ann.UserID)
+	wantTold(t, told, f.ann.UserID)
+	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, f.bob.UserID)
+	wantTold(t, told, f.bob.UserID)
+	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.b)
+	wantTold(t, told, f.mallory.UserID)
+	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)
+	wantTold(t, told, f.ann.UserID)
+}
