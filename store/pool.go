@@ -15,10 +15,11 @@ import (
 var _ pool.Store = (*DB)(nil)
 
 // Rows that have run out are removed by those that add new ones, some at a time. Grants stay for as long after their end
-// as their last access tokens may still be shown.
+// as their last access tokens may still be shown, and keys for as long as a clock may be wrong.
 const (
 	poolSweep      = 10
 	poolGrantAfter = 24 * time.Hour
+	poolKeyAfter   = 24 * time.Hour
 )
 
 const (
@@ -58,6 +59,9 @@ func (db *DB) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Ti
 		// A key that was to come into use later than it now retires never will be used.
 		if _, err := tx.Exec(ctx,
 			`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM pool_keys WHERE retire_at < $1`, next.CreatedAt.Add(-poolKeyAfter)); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 	"github.com/aws/smithy-go"
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.Suite{M: m}) }
 const (
 	poolID    = "ap-northeast-1_Tsumugi00"
 	clientID  = "4tsumugi7client0example1ab"
+	ssoID     = "4tsumugi7sso0example1ab"
 	issuer    = "https://chat.example/pool/" + poolID
 	email     = "hanako@example.com"
 	password  = "Sakura-2026-haru"
@@ -65,24 +67,32 @@ type fixture struct {
 	*pool.Pool
 	clock  *clock
 	db     *store.DB
+	mail   *postbox
 	server *httptest.Server
-	sdk    *cognito.Client
+	sdk    *cognito.Client // As a browser: without credentials.
+	admin  *cognito.Client // As the server.
 	sub    uuid.UUID
 }
 
+// credentials are the server's.
+var credentials = pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "a secret of the server"}
+
 func config(c *clock) pool.Config {
 	return pool.Config{
-		PoolID: poolID, ClientID: clientID, Issuer: issuer, Clock: c.Now,
+		PoolID: poolID, ClientID: clientID, FederatedClientID: ssoID, Issuer: issuer, Clock: c.Now, Admin: credentials,
 		Hash: pool.HashConfig{MemoryKiB: 64, Passes: 1}, // Tests check many passwords.
 	}
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{clock: newClock(), db: storetest.New(t)}
-	f.Pool = newPool(t, config(f.clock), f.db)
+	f := &fixture{clock: newClock(), db: storetest.New(t), mail: newPostbox()}
+	cfg := config(f.clock)
+	cfg.Mailer = f.mail
+	f.Pool = newPool(t, cfg, f.db)
 	f.server = serve(t, f.Pool)
 	f.sdk = newSDK(f.server)
+	f.admin = newAdmin(f.server, f.clock, credentials)
 	f.sub = f.create(t, pool.NewUser{Email: email, Name: "山田 花子", PermanentPassword: password})
 	return f
 }
@@ -91,7 +101,55 @@ func newPool(t *testing.T, cfg pool.Config, s pool.Store) *pool.Pool {
 	t.Helper()
 	p, err := pool.New(t.Context(), cfg, s)
 	must(t, err)
+	t.Cleanup(func() { p.Stop(context.Background()) })
 	return p
+}
+
+// postbox keeps what the pool sends.
+type postbox struct {
+	invitations chan pool.Invitation
+	codes       chan pool.ResetCode
+
+	mu   sync.Mutex // Guards the following.
+	fail error
+}
+
+func newPostbox() *postbox {
+	return &postbox{invitations: make(chan pool.Invitation, 100), codes: make(chan pool.ResetCode, 100)}
+}
+
+func (b *postbox) SendInvitation(_ context.Context, i pool.Invitation) error {
+	b.invitations <- i
+	return b.failure()
+}
+
+func (b *postbox) SendResetCode(_ context.Context, c pool.ResetCode) error {
+	b.codes <- c
+	return b.failure()
+}
+
+func (b *postbox) failure() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.fail
+}
+
+func (b *postbox) setFailure(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fail = err
+}
+
+// arrived waits for the next message.
+func arrived[T any](t *testing.T, box <-chan T) T {
+	t.Helper()
+	select {
+	case message := <-box:
+		return message
+	case <-time.After(10 * time.Second):
+		t.Fatal("no message")
+		panic("unreachable")
+	}
 }
 
 func serve(t *testing.T, p *pool.Pool) *httptest.Server {
@@ -109,6 +167,33 @@ func newSDK(server *httptest.Server) *cognito.Client {
 		Region: "ap-northeast-1", BaseEndpoint: aws.String(server.URL + "/pool/"), HTTPClient: server.Client(),
 		Credentials: aws.AnonymousCredentials{}, RetryMaxAttempts: 1,
 	})
+}
+
+// newAdmin returns an SDK that signs with credentials, at the time of a clock.
+func newAdmin(server *httptest.Server, c *clock, key pool.Credentials) *cognito.Client {
+	return cognito.New(cognito.Options{
+		Region: "ap-northeast-1", BaseEndpoint: aws.String(server.URL + "/pool/"), HTTPClient: server.Client(),
+		Credentials: staticCredentials(key), RetryMaxAttempts: 1, HTTPSignerV4: signer{v4.NewSigner(), c},
+	})
+}
+
+func staticCredentials(key pool.Credentials) aws.CredentialsProvider {
+	return aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: key.AccessKeyID, SecretAccessKey: key.SecretAccessKey}, nil
+	})
+}
+
+// signer is the SDK's, with the test's clock.
+type signer struct {
+	*v4.Signer
+	clock *clock
+}
+
+func (s signer) SignHTTP(
+	ctx context.Context, key aws.Credentials, r *http.Request, payloadHash, service, region string, _ time.Time,
+	options ...func(*v4.SignerOptions),
+) error {
+	return s.Signer.SignHTTP(ctx, key, r, payloadHash, service, region, s.clock.Now(), options...)
 }
 
 func (f *fixture) create(t *testing.T, user pool.NewUser) uuid.UUID {

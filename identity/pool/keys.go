@@ -152,16 +152,23 @@ func (p *Pool) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// RotateKey makes a new signing key. It is published within a minute and signs ten minutes later; the old one stays
-// published until the last token that it signed has run out.
-func (p *Pool) RotateKey(ctx context.Context) error {
+// KeyChange tells what RotateKey has begun.
+type KeyChange struct {
+	ID         string    // Of the new key: the header kid of its tokens.
+	ActiveFrom time.Time // From then on it signs.
+	OldUntil   time.Time // Until then the keys before it are published: by then their tokens have run out.
+}
+
+// RotateKey makes a new signing key. All servers publish it within a minute and sign with it ten minutes later; the old
+// one stays published until the last token that it signed has run out. Nobody is signed out.
+func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 	now := p.now()
-	activeFrom := now.Add(keyNotice)
-	next, err := newKey(now, activeFrom)
+	next, err := newKey(now, now.Add(keyNotice))
 	if err != nil {
-		return err
+		return KeyChange{}, err
 	}
-	return p.store.RotatePoolKey(ctx, next, activeFrom.Add(p.cfg.TokenLifetime+keyGrace))
+	change := KeyChange{ID: next.ID, ActiveFrom: next.ActiveFrom, OldUntil: next.ActiveFrom.Add(p.cfg.TokenLifetime + keyGrace)}
+	return change, p.store.RotatePoolKey(ctx, next, change.OldUntil)
 }
 
 // newKey makes a signing key.

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type outbox struct {
 	base   context.Context //nolint:containedctx // Of the messages, which outlive the calls that cause them.
 	cancel context.CancelFunc
 	places chan struct{} // Holds a token for each call that may cause a message, and each message that is under way.
+	once   sync.Once     // Of stop.
 }
 
 func newOutbox(ctx context.Context) *outbox {
@@ -82,8 +84,9 @@ func (o *outbox) stop(ctx context.Context) {
 	}
 }
 
-// Stop waits for the messages that are under way, and gives them up when ctx ends. The pool must not be called any more.
-func (p *Pool) Stop(ctx context.Context) { p.outbox.stop(ctx) }
+// Stop waits for the messages that are under way, and gives them up when ctx ends. From then on ForgotPassword is refused.
+// It may be called twice.
+func (p *Pool) Stop(ctx context.Context) { p.outbox.once.Do(func() { p.outbox.stop(ctx) }) }
 
 // invite sends an invitation and reports whether it is on its way.
 func (p *Pool) invite(ctx context.Context, user User, temporary string) error {

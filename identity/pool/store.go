@@ -113,7 +113,8 @@ type Store interface {
 	// AddFirstPoolKey adds the key if there is none yet, however many servers try at once.
 	AddFirstPoolKey(ctx context.Context, key Key) error
 
-	// RotatePoolKey adds the key and lets those that have no end yet retire at the given time.
+	// RotatePoolKey adds the key and lets those that have no end yet retire at the given time. Those that retired a day
+	// before the new one was made are removed.
 	RotatePoolKey(ctx context.Context, next Key, retireAt time.Time) error
 
 	// CreatePoolUser adds a user. If the address is taken, the error has the code fault.Conflict.

@@ -308,7 +308,11 @@ func TestKeysRotate(t *testing.T) {
 	old := f.mustSignIn(t)
 	oldHeader, _ := claims(t, old.AccessToken)
 	// Another process rotates; this server sees it within a minute.
-	must(t, newPool(t, config(f.clock), f.db).RotateKey(ctx))
+	change, err := newPool(t, config(f.clock), f.db).RotateKey(ctx)
+	must(t, err)
+	if !change.ActiveFrom.Equal(f.clock.Now().Truncate(time.Microsecond).Add(10*time.Minute)) || !change.OldUntil.Equal(change.ActiveFrom.Add(65*time.Minute)) {
+		t.Errorf("announced: %+v", change)
+	}
 	if len(f.keyIDs(t)) != 1 {
 		t.Error("the keys are read again too soon")
 	}
@@ -324,7 +328,7 @@ func TestKeysRotate(t *testing.T) {
 	late, err := f.refresh(ctx, *old.RefreshToken)
 	must(t, err)
 	header, _ = claims(t, late.AuthenticationResult.AccessToken)
-	if header["kid"] == oldHeader["kid"] {
+	if header["kid"] != change.ID {
 		t.Error("the old key still signs")
 	}
 	for _, token := range []*string{old.AccessToken, late.AuthenticationResult.AccessToken} {
@@ -338,6 +342,16 @@ func TestKeysRotate(t *testing.T) {
 	_, err = f.getUser(ctx, *old.AccessToken)
 	wantNotAuthorized(t, err, "Invalid Access Token") // Its key is no longer known.
 	f.mustSignIn(t)
+
+	// A day later the next rotation removes what has retired.
+	f.clock.Advance(25 * time.Hour)
+	next, err := f.RotateKey(ctx)
+	must(t, err)
+	keys, err := f.db.PoolKeys(ctx)
+	must(t, err)
+	if len(keys) != 2 || keys[0].ID != change.ID || keys[1].ID != next.ID {
+		t.Errorf("%d keys", len(keys))
+	}
 }
 
 // readings counts how often the keys are read, and fails on demand.

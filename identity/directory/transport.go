@@ -1,0 +1,60 @@
+package directory
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// InProcess returns a transport that hands requests to a handler in this process. Its answers are complete before they
+// are read, so it is for small ones.
+func InProcess(handler http.Handler) http.RoundTripper { return transport{handler} }
+
+type transport struct{ handler http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	served := req.Clone(req.Context()) // The caller's is not to be changed.
+	if served.Host == "" {
+		served.Host = served.URL.Host
+	}
+	if served.Body == nil {
+		served.Body = http.NoBody
+	}
+	defer func() { _ = served.Body.Close() }()
+	w := &answer{header: http.Header{}}
+	t.handler.ServeHTTP(w, served)
+	if err := req.Context().Err(); err != nil {
+		return nil, err // As over a network: whoever has gone does not hear the answer.
+	}
+	w.WriteHeader(http.StatusOK)
+	return &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sent, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: req,
+	}, nil
+}
+
+// answer keeps what a handler writes.
+type answer struct {
+	header, sent http.Header
+	status       int
+	body         bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter. The first call counts.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status, a.sent = status, a.header.Clone()
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(b []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(b)
+}
