@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	cognitoidp "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
+
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// elsewhere is a user pool that is not the program's own: it has another database and another key, and is reached over the
+// network, as AWS's is.
+type elsewhere struct {
+	url         string
+	client      *cognitoidp.Client
+	credentials pool.Credentials
+	invited     chan pool.Invitation
+}
+
+const (
+	elsewhereID     = "ap-northeast-1_Elsewhere"
+	elsewhereClient = "elsewhere0client"
+)
+
+func newElsewhere(t *testing.T) *elsewhere {
+	t.Helper()
+	e := &elsewhere{credentials: pool.NewCredentials(), invited: make(chan pool.Invitation, 10)}
+	server := httptest.NewUnstartedServer(nil)
+	e.url = "http://" + server.Listener.Addr().String()
+	users, err := pool.New(t.Context(), pool.Config{
+		PoolID: elsewhereID, ClientID: elsewhereClient, Issuer: e.url + "/" + elsewhereID, Admin: e.credentials, Mailer: e,
+	}, storetest.New(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Config.Handler = users.Handler()
+	server.Start()
+	t.Cleanup(func() {
+		server.Close()
+		users.Stop(context.Background())
+	})
+	e.client = cognitoidp.New(cognitoidp.Options{Region: region, BaseEndpoint: aws.String(e.url)})
+	return e
+}
+
+func (e *elsewhere) SendInvitation(_ context.Context, invitation pool.Invitation) error {
+	e.invited <- invitation
+	return nil
+}
+
+func (e *elsewhere) SendResetCode(context.Context, pool.ResetCode) error { return nil }
+
+// environ is what the program has to be told.
+func (e *elsewhere) environ() []string {
+	return []string{
+		"COGNITO_USER_POOL_ID=" + elsewhereID, "COGNITO_CLIENT_ID=" + elsewhereClient, "COGNITO_ENDPOINT=" + e.url,
+		"AWS_ACCESS_KEY_ID=" + e.credentials.AccessKeyID, "AWS_SECRET_ACCESS_KEY=" + e.credentials.SecretAccessKey,
+	}
+}
+
+// join signs an invited person in for the first time and returns the id token.
+func (e *elsewhere) join(t *testing.T, password string) string {
+	t.Helper()
+	invitation := <-e.invited
+	first, err := e.signIn(t, invitation.Email, invitation.TemporaryPassword)
+	if err != nil || first.ChallengeName != types.ChallengeNameTypeNewPasswordRequired {
+		t.Fatalf("the first sign-in: %+v, %v", first, err)
+	}
+	second, err := e.client.RespondToAuthChallenge(t.Context(), &cognitoidp.RespondToAuthChallengeInput{
+		ClientId: aws.String(elsewhereClient), ChallengeName: first.ChallengeName, Session: first.Session,
+		ChallengeResponses: map[string]string{"USERNAME": invitation.Email, "NEW_PASSWORD": password},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *second.AuthenticationResult.IdToken
+}
+
+func (e *elsewhere) signIn(t *testing.T, email, password string) (*cognitoidp.InitiateAuthOutput, error) {
+	t.Helper()
+	return e.client.InitiateAuth(t.Context(), &cognitoidp.InitiateAuthInput{
+		ClientId: aws.String(elsewhereClient), AuthFlow: types.AuthFlowTypeUserPasswordAuth,
+		AuthParameters: map[string]string{"USERNAME": email, "PASSWORD": password},
+	})
+}
+
+// TestPeopleInAUserPoolElsewhere runs the program with COGNITO_* settings: people are invited, sign in, and are kept out at
+// that user pool, by the same code as at its own.
+func TestPeopleInAUserPoolElsewhere(t *testing.T) {
+	t.Parallel()
+	const password = "Tsumugi-Elsewhere-1"
+	e, data := newElsewhere(t), filepath.Join(t.TempDir(), "data")
+	p := start(t, data, e.environ()...)
+	if strings.Contains(p.welcome, "demo.example") {
+		t.Error("demo users were made in somebody's user pool")
+	}
+	create := exec.CommandContext(t.Context(), os.Args[0], "org", "create", "--data="+data, "--name=株式会社よそ", "--domain=corp.example", //nolint:gosec // Itself.
+		"--super-admin=boss@corp.example", "--super-admin-name=上野 花子")
+	create.Env = append(append(os.Environ(), child+"=1"), e.environ()...)
+	if out, err := create.CombinedOutput(); err != nil {
+		t.Fatalf("org create: %v\n%s", err, out)
+	}
+	boss := e.join(t, password)
+	var me struct{ Email, Role string }
+	if status := p.json(t, "GET", "/v1/me", boss, nil, &me); status != http.StatusOK || me.Role != "organization-super-admin" {
+		t.Fatalf("got %d %+v", status, me)
+	}
+	var way struct {
+		Endpoint string `json:"endpoint"`
+		ClientID string `json:"client_id"`
+	}
+	p.json(t, "POST", "/v1/auth-type", "", map[string]string{"email": "boss@corp.example"}, &way)
+	if way.Endpoint != e.url+"/" || way.ClientID != elsewhereClient {
+		t.Errorf("the browser is sent to %+v", way)
+	}
+	if policy := p.header(t, "/login", "Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self' "+e.url) {
+		t.Errorf("the page may not speak to the user pool: %s", policy)
+	}
+
+	var invited struct {
+		Items []struct {
+			Result string
+			User   struct{ ID string }
+		}
+	}
+	p.json(t, "POST", "/v1/user/invite", boss, map[string]any{
+		"users": []any{map[string]string{"email": "taro@corp.example", "name": "下野 太郎", "role": "general-user"}},
+	}, &invited)
+	if len(invited.Items) != 1 || invited.Items[0].Result != "invited" {
+		t.Fatalf("got %+v", invited)
+	}
+	taro := e.join(t, password)
+	if status := p.json(t, "GET", "/v1/me", taro, nil, &me); status != http.StatusOK || me.Email != "taro@corp.example" {
+		t.Errorf("the invited member: %d %+v", status, me)
+	}
+	if status := p.json(t, "PUT", "/v1/user/"+invited.Items[0].User.ID, boss, map[string]string{"state": "inactive"}, nil); status != http.StatusOK {
+		t.Fatalf("disabling: %d", status)
+	}
+	if status := p.json(t, "GET", "/v1/me", taro, nil, nil); status != http.StatusUnauthorized {
+		t.Errorf("a disabled member is answered %d", status)
+	}
+	if _, err := e.signIn(t, "taro@corp.example", password); err == nil {
+		t.Error("the user pool lets a disabled member in")
+	}
+}
+
+// header returns a header of the answer to a GET.
+func (p *process) header(t *testing.T, path, name string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.address+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	return resp.Header.Get(name)
+}
