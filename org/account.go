@@ -128,18 +128,22 @@ func (s *Service) tell(ctx context.Context, c AccountChange) {
 		s.log.InfoContext(ctx, "the identity provider does not know a member", "user_id", c.UserID)
 		err = nil // Nobody is there to be told of.
 	}
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
+	more := false
 	if err != nil {
 		pause := min(accountPauseMin<<min(c.Attempts-1, 10), accountPauseMax)
 		s.log.WarnContext(ctx, "telling the identity provider failed, trying again later",
 			"user_id", c.UserID, "attempts", c.Attempts, "again_in", pause, "err", err)
-		err = s.store.PutOffAccountChange(ctx, c.UserID, pause)
+		err = s.store.PutOffAccountChange(noting, c.UserID, pause)
 	} else {
-		err = s.store.FinishAccountChange(ctx, c)
+		more, err = s.store.FinishAccountChange(noting, c)
 	}
 	if err != nil {
 		s.log.WarnContext(ctx, "noting what the identity provider was told failed", "user_id", c.UserID, "err", err)
+	}
+	if more {
+		s.settle(ctx, c.UserID)
 	}
 }
 

@@ -134,14 +134,15 @@ func results(invitations []org.Invitation) []org.InviteResult {
 type accounts struct {
 	mu      sync.Mutex // Guards the rest.
 	told    []string
-	fails   map[string]error // By what it is told.
+	fails   map[string]error  // By what it is told.
+	meets   map[string]func() // What happens while it is told something, once.
 	subject map[string]string
 	holding chan struct{} // Invitations wait until it is closed; nil for none.
 	waiting chan struct{} // Receives when one waits.
 }
 
 func newAccounts() *accounts {
-	return &accounts{fails: make(map[string]error), subject: make(map[string]string), waiting: make(chan struct{}, 100)}
+	return &accounts{fails: make(map[string]error), meets: make(map[string]func()), subject: make(map[string]string), waiting: make(chan struct{}, 100)}
 }
 
 var errProvider = fault.Errorf(fault.Unavailable, "the provider is away")
@@ -153,20 +154,26 @@ func (a *accounts) fail(told string, err error) {
 	a.fails[told] = err
 }
 
-// take returns what it was told since the last time.
+// take returns what it was told since the last time, in alphabetical order.
 func (a *accounts) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	told := a.told
+	told := slices.Sorted(slices.Values(a.told))
 	a.told = nil
-	slices.Sort(told)
 	return told
 }
 
 func (a *accounts) tell(words ...string) error {
+	what := strings.Join(words, " ")
+	a.mu.Lock()
+	meet := a.meets[what]
+	delete(a.meets, what)
+	a.mu.Unlock()
+	if meet != nil {
+		meet()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	what := strings.Join(words, " ")
 	if err := a.fails[what]; err != nil {
 		return err
 	}

@@ -182,6 +182,30 @@ func TestWhatTheProviderMissedIsTold(t *testing.T) {
 	}
 }
 
+// TestChangesWhileTheProviderIsTold: the last word is how things are.
+func TestChangesWhileTheProviderIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := f.actor(f.a, "ann", general)
+	inactive, active := identity.StateInactive, identity.StateActive
+	edit := func(state identity.State) {
+		if _, err := f.EditMember(t.Context(), f.admin, ann.ID, org.MemberEdit{State: &state}); err != nil {
+			t.Error(err)
+		}
+	}
+	f.accounts.meets["disable sub-ann"] = func() { edit(active) }
+	edit(inactive)
+	f.accounts.mu.Lock()
+	told := f.accounts.told
+	f.accounts.mu.Unlock()
+	if !slices.Equal(told, []string{"disable sub-ann", "enable sub-ann"}) {
+		t.Errorf("told %v", told)
+	}
+	if n := f.count(`SELECT count(*) FROM account_changes`); n != 0 {
+		t.Errorf("%d changes are left", n)
+	}
+}
+
 // TestChangesAreLogged: each change with who did it, from where, and what was before; what was refused is not there.
 func TestChangesAreLogged(t *testing.T) {
 	t.Parallel()

@@ -118,8 +118,9 @@ type Store interface {
 	// ClaimAccountChanges returns changes that are due, of one user or of all, and keeps others from them for a time.
 	ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]AccountChange, error)
 
-	// FinishAccountChange notes that the provider was told. What has changed meanwhile is due at once.
-	FinishAccountChange(ctx context.Context, change AccountChange) error
+	// FinishAccountChange notes that the provider was told. It reports whether more has changed meanwhile, which is due at
+	// once.
+	FinishAccountChange(ctx context.Context, change AccountChange) (more bool, err error)
 
 	// PutOffAccountChange makes a change due later.
 	PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error

@@ -234,6 +234,27 @@ func TestNoticesForAdministrators(t *testing.T) {
 	}
 }
 
+// TestLimitNoticesOfAMonth: a server that was slow to see the month's first limit does not come after the second.
+func TestLimitNoticesOfAMonth(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, percent := range []int{100, 80, 100} {
+		must(t, f.PublishLimitNotice(t.Context(), f.a, percent, org.Notification{
+			ID: newID(), OrganizationID: &f.a, Title: "x", Level: org.LevelWarning, Audience: org.AudienceAdmins,
+		}))
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM notifications`); n != 1 {
+		t.Errorf("%d notices", n)
+	}
+	if b, err := f.Balance(t.Context(), f.a); err != nil || b.Notified != 100 {
+		t.Errorf("got %+v, %v", b, err)
+	}
+	f.exec(t, `UPDATE contract_notices SET month = (month - interval '1 month')::date`)
+	if b, err := f.Balance(t.Context(), f.a); err != nil || b.Notified != 0 {
+		t.Errorf("a month later: %+v, %v", b, err)
+	}
+}
+
 // TestR45_MembersWhoChangeAreTold: role, state, removal and the organization's way to sign in, and nothing else.
 func TestR45_MembersWhoChangeAreTold(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/tsumugi-ai/tsumugi/identity"
@@ -228,11 +229,16 @@ func withMembers(ctx context.Context, tx pgx.Tx, rows []changeRow) ([]org.Accoun
 }
 
 // FinishAccountChange implements org.Store.
-func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) error {
-	return db.batch(ctx, func(batch *pgx.Batch) {
+func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) (more bool, err error) {
+	err = db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`DELETE FROM account_changes WHERE user_id = $1 AND version = $2`, c.UserID, c.Version)
-		batch.Queue(`UPDATE account_changes SET due_at = now(), attempts = 0 WHERE user_id = $1`, c.UserID)
+		batch.Queue(`UPDATE account_changes SET due_at = now(), attempts = 0 WHERE user_id = $1`, c.UserID).
+			Exec(func(tag pgconn.CommandTag) error {
+				more = tag.RowsAffected() > 0
+				return nil
+			})
 	})
+	return more, err
 }
 
 // PutOffAccountChange implements org.Store.
