@@ -1,0 +1,191 @@
+package store_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// code keeps a code of the fixture's user for an hour.
+func (f *poolFixture) code(t *testing.T, key, hash string, version int64) pool.Code {
+	t.Helper()
+	code := pool.Code{Key: digest(key), Sub: &f.user.Sub, Version: version, Hash: hash, ExpiresAt: f.now.Add(time.Hour)}
+	must(t, f.SavePoolCode(t.Context(), code, f.now))
+	return code
+}
+
+func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
+	t.Parallel()
+	f := newPoolFixture(t)
+	ctx := context.WithoutCancel(t.Context())
+	f.code(t, "a", "first", 1)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := f.TryPoolCode(ctx, digest("a"), f.now); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got, err := f.TryPoolCode(ctx, digest("a"), f.now.Add(time.Hour-time.Microsecond))
+	must(t, err)
+	if got.Tries != 21 || got.Hash != "first" || *got.Sub != f.user.Sub || got.Version != 1 || !got.ExpiresAt.Equal(f.now.Add(time.Hour)) {
+		t.Errorf("code %+v", got)
+	}
+	_, err = f.TryPoolCode(ctx, digest("a"), f.now.Add(time.Hour))
+	wantCode(t, err, fault.NotFound)
+	_, err = f.TryPoolCode(ctx, digest("b"), f.now)
+	wantCode(t, err, fault.NotFound)
+
+	f.code(t, "a", "second", 1)
+	must(t, f.SavePoolCode(ctx, pool.Code{Key: digest("b"), Hash: "nobody's", ExpiresAt: f.now.Add(time.Hour)}, f.now))
+	if got, err = f.TryPoolCode(ctx, digest("a"), f.now); err != nil || got.Tries != 1 || got.Hash != "second" {
+		t.Errorf("replaced: %+v, %v", got, err)
+	}
+	if got, err = f.TryPoolCode(ctx, digest("b"), f.now); err != nil || got.Sub != nil {
+		t.Errorf("nobody's: %+v, %v", got, err)
+	}
+	stranger := uuid.New()
+	wantCode(t, f.SavePoolCode(ctx, pool.Code{Key: digest("c"), Sub: &stranger, ExpiresAt: f.now}, f.now), fault.NotFound)
+	// They go with their user, and with time.
+	must(t, f.DeletePoolUser(ctx, f.user.Sub))
+	_, err = f.TryPoolCode(ctx, digest("a"), f.now)
+	wantCode(t, err, fault.NotFound)
+	later := f.now.Add(2 * time.Hour)
+	must(t, f.SavePoolCode(ctx, pool.Code{Key: digest("d"), ExpiresAt: later.Add(time.Hour)}, later))
+	if n := value[int](t, f.fixture, `SELECT count(*)::int FROM pool_codes`); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestR42_ACodeIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	f := newPoolFixture(t)
+	ctx := context.WithoutCancel(t.Context())
+	grant, err := f.grant(t, "before", 1, f.now)
+	must(t, err)
+	code := f.code(t, "a", "hash", 1)
+	password := pool.Password{Hash: "chosen", Status: pool.StatusConfirmed}
+	var done atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			switch err := f.UsePoolCode(ctx, code, password, f.now); {
+			case err == nil:
+				done.Add(1)
+			case fault.CodeOf(err) != fault.Conflict:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	user, err := f.PoolUserBySub(ctx, f.user.Sub)
+	must(t, err)
+	if done.Load() != 1 || user.PasswordHash != "chosen" || user.Version != 2 || user.Status != pool.StatusConfirmed {
+		t.Errorf("used %d times: %+v", done.Load(), user)
+	}
+	if held, err := f.GrantByID(ctx, grant.ID); err != nil || held.Grant.RevokedAt == nil {
+		t.Errorf("grant %+v, %v", held.Grant, err)
+	}
+	// Not one that was replaced, has run out, is for another state of the user, or whose user may not sign in.
+	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "hash", 1), password, f.now), fault.Conflict)
+	replaced := f.code(t, "a", "one", 2)
+	f.code(t, "a", "two", 2)
+	wantCode(t, f.UsePoolCode(ctx, replaced, password, f.now), fault.Conflict)
+	late := f.code(t, "a", "late", 2)
+	wantCode(t, f.UsePoolCode(ctx, late, password, late.ExpiresAt), fault.Conflict)
+	must(t, f.UsePoolCode(ctx, late, password, late.ExpiresAt.Add(-time.Microsecond)))
+	must(t, f.SetPoolUserEnabled(ctx, f.user.Sub, false, f.now))
+	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "disabled", 4), password, f.now), fault.Conflict)
+}
+
+func TestPoolUserIsChanged(t *testing.T) {
+	t.Parallel()
+	f := newPoolFixture(t)
+	ctx := t.Context()
+	twin := f.user
+	twin.Sub, twin.Email = uuid.New(), "taro@example.com"
+	must(t, f.CreatePoolUser(ctx, twin))
+	name, taken, free, no := "新しい名前", twin.Email, "new@example.com", false
+	for step, c := range []struct {
+		change  pool.UserChange
+		email   string
+		version int64
+	}{
+		{pool.UserChange{Name: &name}, f.user.Email, 1},
+		{pool.UserChange{Email: &f.user.Email}, f.user.Email, 1},
+		{pool.UserChange{Email: &free, EmailVerified: &no}, free, 2},
+		{pool.UserChange{}, free, 2},
+	} {
+		must(t, f.UpdatePoolUser(ctx, f.user.Sub, c.change, f.now))
+		got, err := f.PoolUserBySub(ctx, f.user.Sub)
+		must(t, err)
+		if got.Name != name || got.Email != c.email || got.Version != c.version || got.EmailVerified != (c.version == 1) {
+			t.Errorf("step %d: %+v", step, got)
+		}
+	}
+	wantCode(t, f.UpdatePoolUser(ctx, f.user.Sub, pool.UserChange{Email: &taken}, f.now), fault.Conflict)
+	wantCode(t, f.UpdatePoolUser(ctx, uuid.New(), pool.UserChange{Name: &name}, f.now), fault.NotFound)
+}
+
+// Whoever listens is told of each member whose sessions end, once for each change, and of nobody else.
+func TestR45_RevokedGrantsAreTold(t *testing.T) {
+	t.Parallel()
+	f := newPoolFixture(t)
+	ctx := t.Context()
+	organization, member := newID(), newID()
+	must(t, f.CreateOrganization(ctx, org.Organization{ID: organization, Name: "紡株式会社", AuthType: "cognito"}))
+	must(t, f.CreateUser(ctx, identity.NewUser{
+		ID: member, OrganizationID: organization, Subject: f.user.Sub.String(), Email: f.user.Email, Name: "花子",
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}))
+	conn, err := pgx.Connect(ctx, f.dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	_, err = conn.Exec(ctx, `LISTEN tsumugi_user; LISTEN done`)
+	must(t, err)
+	var grants []pool.Grant
+	for i := range 3 {
+		g, err := f.grant(t, strconv.Itoa(i), 1, f.now)
+		must(t, err)
+		grants = append(grants, g)
+	}
+	stranger := f.user
+	stranger.Sub, stranger.Email = uuid.New(), "stranger@example.com"
+	must(t, f.CreatePoolUser(ctx, stranger))
+	own := f.user
+	f.user = stranger
+	_, err = f.grant(t, "stranger", 1, f.now)
+	must(t, err)
+	must(t, f.RevokeGrants(ctx, stranger.Sub, f.now)) // No member.
+	f.user = own
+
+	must(t, f.RevokeGrant(ctx, grants[0].ID, f.now))
+	must(t, f.RevokeGrant(ctx, grants[0].ID, f.now)) // Has ended.
+	must(t, f.RevokeGrants(ctx, own.Sub, f.now))     // Two, told as one.
+	f.exec(t, `NOTIFY done`)
+	var told []string
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		must(t, err)
+		if n.Channel == "done" {
+			break
+		}
+		told = append(told, n.Payload)
+	}
+	if len(told) != 2 || told[0] != member.String() || told[1] != member.String() {
+		t.Errorf("told %v, want %s twice", told, member)
+	}
+}
