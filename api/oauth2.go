@@ -99,7 +99,7 @@ func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/samlmetadata+xml")
-	_, _ = w.Write(body) // The client may be gone: nothing is left to do.
+	_, _ = w.Write(body) //nolint:gosec // XML of the server's own making. The client may be gone: nothing is left to do.
 	return nil
 }
 
@@ -170,9 +170,9 @@ func ssoBrowser(r *http.Request) string {
 // bindBrowser gives the browser its cookie. The identity provider's page posts to this server from another site: over TLS
 // the cookie says that it comes along; without, browsers let it come along for two minutes.
 func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
-	cookie := http.Cookie{Name: ssoCookie, Value: browser, Path: "/v1/", MaxAge: ssoCookieAge, HttpOnly: true}
+	cookie := http.Cookie{Name: ssoCookie, Value: browser, Path: "/v1/", MaxAge: ssoCookieAge, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
 	if s.SAML.OverTLS() {
 		cookie.Secure, cookie.SameSite = true, http.SameSiteNoneMode
 	}
-	http.SetCookie(w, &cookie) //nolint:gosec // Secure wherever there is TLS.
+	http.SetCookie(w, &cookie)
 }

@@ -20,7 +20,7 @@ const (
 	maxAssertionID = 256 // Bytes.
 	maxNameID      = 256 // Characters (core, section 8.3.7).
 
-	bearer        = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
+	confirmed     = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 	transient     = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
 	statusSuccess = "urn:oasis:names:tc:SAML:2.0:status:Success"
 )
@@ -69,9 +69,8 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	case errors.Is(err, errWeak):
 		return assertion{}, reject("a weak signature method", "署名方式に対応していません。ID プロバイダーで RSA-SHA256 を選択してください。")
 	case err != nil:
-		// The status is worth telling even where there is no assertion.
-		if status := failedStatus(raw); status != nil {
-			return assertion{}, status
+		if saysDenied(raw) { // It has no assertion then.
+			return assertion{}, errDenied
 		}
 		return assertion{}, reject("the response is malformed: "+err.Error(), adviceForm)
 	}
@@ -88,16 +87,13 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	return read(signed)
 }
 
-// failedStatus returns a rejection if a response says that the identity provider has signed nobody in.
-func failedStatus(raw []byte) error {
+// saysDenied reports whether a response says that the identity provider has signed nobody in.
+func saysDenied(raw []byte) bool {
 	if len(raw) > maxResponse {
-		return nil
+		return false
 	}
 	response, err := parseXML(raw)
-	if err != nil || !is(response, nsProtocol, "Response") {
-		return nil
-	}
-	return checkStatus(response)
+	return err == nil && is(response, nsProtocol, "Response") && errors.Is(checkStatus(response), errDenied)
 }
 
 func checkStatus(response *etree.Element) error {
@@ -206,7 +202,7 @@ func (e *expectation) checkSubject(a *etree.Element) error {
 	}
 	for _, confirmation := range confirmations { // All of them: crewjam looks at all, too.
 		data, err := only(confirmation, nsAssertion, "SubjectConfirmationData")
-		if err != nil || confirmation.SelectAttrValue("Method", "") != bearer {
+		if err != nil || confirmation.SelectAttrValue("Method", "") != confirmed {
 			return reject("another confirmation", adviceForm)
 		}
 		if data.SelectAttrValue("Recipient", "") != e.acs {

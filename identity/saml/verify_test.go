@@ -115,6 +115,11 @@ func TestR52_ResponsesThatDoNotHold(t *testing.T) {
 			t.Errorf("%s: %q was accepted", name, nameID)
 		}
 	}
+	denied := f.forge(requestID, "n1", "", "").response
+	denied.Status.StatusCode.Value = crewjam.StatusResponder
+	if _, _, err := f.saml.Verify(settings, requestID, written(t, denied.Element())); err == nil || !strings.Contains(err.Error(), "signed nobody in") {
+		t.Errorf("a refusal of the provider: %v", err)
+	}
 	good := f.forge(requestID, "n1", "alice@corp.example", "アリス").bytes(t)
 	for _, part := range []string{"alice@corp.example", ">n1<", "アリス"} { // Changed after signing.
 		if _, _, err := f.saml.Verify(settings, requestID, bytes.Replace(good, []byte(part), []byte(part[:1]+"x"+part[1:]), 1)); err == nil {
