@@ -76,7 +76,7 @@ type ContractView struct {
 const UsageDays = 30
 
 // ErrNoSeat says that an organization has as many active members as its contract allows.
-var ErrNoSeat = fault.Errorf(fault.NoSeat, "ご契約の人数の上限に達しています。")
+var ErrNoSeat = fault.Errorf(fault.NoSeat, "空きシートがありません。ご契約のシート数の上限に達しています。")
 
 // Contract returns the contract of the actor's organization, for its administrators.
 func (s *Service) Contract(ctx context.Context, actor identity.Actor) (ContractView, error) {

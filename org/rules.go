@@ -16,7 +16,7 @@ import (
 var (
 	ErrForbidden       = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
 	ErrSelf            = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
-	ErrLastSuper       = fault.Errorf(fault.Conflict, "有効な最上位の管理者が一人もいなくなるため、この操作はできません。")
+	ErrLastSuper       = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
 	ErrNoMember        = fault.Errorf(fault.NotFound, "メンバーが見つかりません。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
