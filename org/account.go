@@ -175,6 +175,7 @@ type noAccounts struct{}
 var errNoAccounts = fault.Errorf(fault.Unavailable, "アカウントの管理が設定されていません。")
 
 func (noAccounts) Invite(context.Context, string, string) (string, error) { return "", errNoAccounts }
+
 func (noAccounts) InviteFederated(context.Context, string, string) (string, error) {
 	return "", errNoAccounts
 }

@@ -203,6 +203,7 @@ func (a *accounts) create(kind, email string) (string, error) {
 func (a *accounts) Invite(_ context.Context, email, _ string) (string, error) {
 	return a.create("invite", email)
 }
+
 func (a *accounts) InviteFederated(_ context.Context, email, _ string) (string, error) {
 	return a.create("federate", email)
 }
@@ -210,10 +211,13 @@ func (a *accounts) Resend(_ context.Context, email string) error { return a.tell
 func (a *accounts) Rename(_ context.Context, subject, name string) error {
 	return a.tell("rename", subject, name)
 }
+
 func (a *accounts) Disable(_ context.Context, subject string) error {
 	return a.tell("disable", subject)
 }
+
 func (a *accounts) Enable(_ context.Context, subject string) error { return a.tell("enable", subject) }
+
 func (a *accounts) Delete(_ context.Context, subject string) error {
 	if err := a.tell("delete", subject); err != nil {
 		return err

@@ -156,10 +156,13 @@ func TestSeatsAreNotGivenTwice(t *testing.T) {
 				t.Error(err)
 			}
 			for _, invitation := range got {
-				if invitation.Result == org.Invited {
+				switch invitation.Result {
+				case org.Invited:
 					invited.Store(invitation.Email, true)
-				} else if invitation.Result == org.NoSeat {
+				case org.NoSeat:
 					refused.Store(invitation.Email, true)
+				default:
+					t.Errorf("got %+v", invitation)
 				}
 			}
 		})

@@ -38,19 +38,6 @@ func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (free i
 	return free, err
 }
 
-// takeSeat refuses with org.ErrNoSeat where an organization has no seat for another active member. It locks the
-// organization, so that the seat stays free until the transaction ends.
-func takeSeat(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) error {
-	if err := lockOrganization(ctx, tx, organizationID); err != nil {
-		return err
-	}
-	free, err := freeSeats(ctx, tx, organizationID)
-	if err == nil && free <= 0 {
-		err = org.ErrNoSeat
-	}
-	return err
-}
-
 // contractRow is a contract with what is used of it.
 type contractRow struct {
 	Plan       string
