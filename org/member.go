@@ -101,13 +101,21 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 // DisableMember makes a member inactive on behalf of an operator, who may do so to anybody, and returns what they are
 // then. If there is nobody with the address, the error has the code fault.NotFound.
 func (s *Service) DisableMember(ctx context.Context, operator Doer, email string) (Member, error) {
+	return s.operate(ctx, operator, email, func(r Roster) (MemberChange, error) { return r.disable(), nil })
+}
+
+// EnableMember makes a member active again on behalf of an operator. The errors are those of DisableMember, and ErrNoSeat.
+func (s *Service) EnableMember(ctx context.Context, operator Doer, email string) (Member, error) {
+	return s.operate(ctx, operator, email, Roster.enable)
+}
+
+// operate changes a member on behalf of an operator.
+func (s *Service) operate(ctx context.Context, operator Doer, email string, decide func(Roster) (MemberChange, error)) (Member, error) {
 	found, err := s.store.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
 		return Member{}, err
 	}
-	member, err := s.store.ChangeMember(ctx, found.OrganizationID, found.ID, operator, func(r Roster) (MemberChange, error) {
-		return r.disable(), nil
-	})
+	member, err := s.store.ChangeMember(ctx, found.OrganizationID, found.ID, operator, decide)
 	if err != nil {
 		return Member{}, err
 	}

@@ -133,6 +133,17 @@ func (r Roster) disable() MemberChange {
 	return change
 }
 
+// enable is an operator's change: they may do it to anybody, if there is a seat.
+func (r Roster) enable() (MemberChange, error) {
+	m := r.Member
+	if m.State != identity.StateActive && r.FreeSeats <= 0 {
+		return MemberChange{}, ErrNoSeat
+	}
+	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateActive, Action: ActionEdit}
+	change.note("state", string(m.State), string(change.State))
+	return change, nil
+}
+
 // isLastSuper reports whether nobody would be left who may do everything.
 func (r Roster) isLastSuper() bool {
 	return r.Member.Role == identity.RoleOrganizationSuperAdmin && r.Member.State == identity.StateActive && r.ActiveSupers <= 1

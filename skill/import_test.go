@@ -78,6 +78,25 @@ func TestImportIsRead(t *testing.T) {
 	}
 }
 
+// TestDocumentedFileIsRead takes the file that the documentation shows.
+func TestDocumentedFileIsRead(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/skills.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	file, _, found := strings.Cut(rest, "```")
+	if got, err := skill.ParseImport([]byte(file)); err != nil || !found || len(got.Skills) != 2 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, name := range skill.Icons() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("the icon %s is not named", name)
+		}
+	}
+}
+
 // TestImportNamesWhatIsWrong changes one thing at a time.
 func TestImportNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func (c *config) Validate() error {
 	if err := c.checkCognito(); err != nil {
 		return err
 	}
-	if err := c.mailing.check(); err != nil {
+	if err := c.checkMail(); err != nil {
 		return err
 	}
 	if err := c.checkLimits(); err != nil {

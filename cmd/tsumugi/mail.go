@@ -18,8 +18,8 @@ type mailing struct {
 	MailFrom string `env:"TSUMUGI_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as \"Tsumugi <no-reply@example.com>\". Needed with --smtp-url."`
 }
 
-// check is the part of Validate about mail.
-func (m *mailing) check() error {
+// checkMail is the part of Validate about mail.
+func (m *mailing) checkMail() error {
 	if err := mail.CheckURL(m.SMTPURL); err != nil {
 		return fmt.Errorf("--smtp-url (SMTP_URL) %w", err)
 	}

@@ -22,7 +22,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second signal ends the process at once: nobody has to wait for a clean end.
 	context.AfterFunc(ctx, stop)
-	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr); err != nil {
+	if err := runWithInput(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "tsumugi:", err)
 		os.Exit(1)
 	}
@@ -32,7 +32,13 @@ func main() {
 type commands struct {
 	Serve        serveCommand        `cmd:"" help:"Start the server: the app, the API and everything they need."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
+	Org          organizationCommand `cmd:"" help:"Organizations."`
+	Contract     contractCommand     `cmd:"" help:"What organizations may use."`
+	User         userCommand         `cmd:"" help:"Members of organizations."`
 	Notification notificationCommand `cmd:"" help:"Notices to people."`
+	Skill        skillCommand        `cmd:"" help:"Skills of organizations."`
+	Keys         keysCommand         `cmd:"" help:"Keys that sign tokens."`
+	Audit        auditCommand        `cmd:"" help:"Show who did what to whom, when and from where."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
@@ -49,11 +55,19 @@ func (versionCommand) Run(out *output) error {
 // output is where a command prints what its user asked for. Logs go elsewhere.
 type output struct{ io.Writer }
 
+// input is where a command reads what does not belong on its command line.
+type input struct{ io.Reader }
+
 // exit is what the parser's request to end the program becomes.
 type exit int
 
-// run runs one command. It is what tests call; it reads no environment but environ.
-func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) (err error) {
+// run runs one command that reads nothing. It is what tests call; it reads no environment but environ.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
+	return runWithInput(ctx, args, environ, strings.NewReader(""), stdout, stderr)
+}
+
+// runWithInput runs one command.
+func runWithInput(ctx context.Context, args, environ []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	var cli commands
 	parser, err := kong.New(&cli,
 		kong.Name("tsumugi"),
@@ -61,7 +75,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110, ValueFormatter: kong.DefaultHelpValueFormatter}),
 		kong.Resolvers(environment(environ)),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&output{stdout}, &logOutput{stderr}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(&input{stdin}, &output{stdout}, &logOutput{stderr}),
 	)
 	if err != nil {
 		return err
@@ -119,10 +133,12 @@ var errUnknownSetting = errors.New("unknown setting")
 // checkEnvironment refuses a variable with our prefix that no flag takes: it is most likely misspelt.
 func checkEnvironment(model *kong.Application, environ []string) error {
 	known := make(map[string]bool)
-	for _, command := range model.Children {
-		for _, flag := range command.Flags {
-			for _, name := range flag.Envs {
-				known[name] = true
+	for _, command := range model.Leaves(false) {
+		for _, flags := range command.AllFlags(false) {
+			for _, flag := range flags {
+				for _, name := range flag.Envs {
+					known[name] = true
+				}
 			}
 		}
 	}

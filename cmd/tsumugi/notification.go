@@ -15,7 +15,6 @@ type notificationCommand struct {
 }
 
 type publishCommand struct {
-	operation    `embed:""`
 	Title        string    `required:"" placeholder:"TEXT" help:"One line, at most 200 characters."`
 	Body         string    `placeholder:"TEXT" help:"What there is to say, at most 2000 characters."`
 	URL          string    `name:"url" placeholder:"URL" help:"Where to read on."`
@@ -23,6 +22,7 @@ type publishCommand struct {
 	Audience     string    `enum:"all,admins" default:"all" help:"all, or admins for those who administer an organization."`
 	Organization string    `placeholder:"ID" help:"Organization that is told, by its id or name. Default: all of them."`
 	At           time.Time `placeholder:"TIME" help:"When it is published, such as 2026-12-01T09:00:00+09:00. Default: now."`
+	operation    `embed:""`
 }
 
 // Bounds of a notice, in characters.

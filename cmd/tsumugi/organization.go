@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+type organizationCommand struct {
+	Create organizationCreateCommand `cmd:"" help:"Make an organization with its contract and, if you like, its first super-admin."`
+	List   organizationListCommand   `cmd:"" help:"Show all organizations with their contracts, and what is used of them."`
+}
+
+// terms are what a contract says. What is not given stays as it is, or as new contracts have it.
+type terms struct {
+	Plan   *string `placeholder:"TEXT" help:"What the plan is called, at most 50 characters. New: スタンダード."`
+	Status *string `placeholder:"STATUS" help:"active, trial, suspended or ended. Under the last two no messages are taken. New: active."`
+	Seats  *int    `placeholder:"N" help:"Active members at most, invited ones included. New: 50."`
+	Tokens *int64  `placeholder:"N" help:"Tokens a month at most, read and written together. New: 10000000."`
+	Starts *date   `placeholder:"DATE" help:"First day, as 2026-12-01. Days are Japan's. New: today."`
+	Ends   *date   `placeholder:"DATE" help:"Last day, as 2027-11-30. New: none."`
+}
+
+// date is a day, as 2026-12-01.
+type date time.Time
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *date) UnmarshalText(text []byte) error {
+	t, err := time.Parse(time.DateOnly, string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no day, such as 2026-12-01", text)
+	}
+	*d = date(t)
+	return nil
+}
+
+// time returns the day as midnight UTC. Nil stays nil.
+func (d *date) time() *time.Time { return (*time.Time)(d) }
+
+const maxPlan = 50 // Characters.
+
+// checkTerms is the part of Validate about a contract.
+func (t *terms) checkTerms() error {
+	if t.Plan != nil && (strings.TrimSpace(*t.Plan) == "" || len([]rune(*t.Plan)) > maxPlan) {
+		return fmt.Errorf("--plan must have 1 to %d characters", maxPlan)
+	}
+	if t.Status != nil {
+		switch org.ContractStatus(*t.Status) {
+		case org.ContractActive, org.ContractTrial, org.ContractSuspended, org.ContractEnded:
+		default:
+			return fmt.Errorf("--status must be active, trial, suspended or ended, but is %q", *t.Status)
+		}
+	}
+	if t.Seats != nil && (*t.Seats < 0 || *t.Seats > 1_000_000) {
+		return fmt.Errorf("--seats must be between 0 and 1000000")
+	}
+	if t.Tokens != nil && *t.Tokens < 0 {
+		return fmt.Errorf("--tokens must not be negative")
+	}
+	return nil
+}
+
+func (t *terms) contractEdit() org.ContractEdit {
+	return org.ContractEdit{
+		Plan: t.Plan, Status: (*org.ContractStatus)(t.Status), Seats: t.Seats, Tokens: t.Tokens, StartsOn: t.Starts.time(), EndsOn: t.Ends.time(),
+	}
+}
+
+type organizationCreateCommand struct {
+	Name           string   `required:"" placeholder:"TEXT" help:"What it is called, at most 100 characters."`
+	Domain         []string `placeholder:"DOMAIN" help:"Mail domain whose people belong to it, such as example.co.jp. May be repeated."`
+	terms          `embed:""`
+	SuperAdmin     string `placeholder:"ADDRESS" help:"Whom to invite as its first super-admin. Others can be added with user create."`
+	SuperAdminName string `placeholder:"TEXT" help:"What they are called."`
+	operation      `embed:""`
+	enrolling      `embed:""`
+}
+
+const maxOrganizationName = 100 // Characters.
+
+// Validate implements kong's check after parsing.
+func (c *organizationCreateCommand) Validate() error {
+	c.Name = strings.TrimSpace(c.Name)
+	if c.Name == "" || len([]rune(c.Name)) > maxOrganizationName {
+		return fmt.Errorf("--name must have 1 to %d characters", maxOrganizationName)
+	}
+	for i, domain := range c.Domain {
+		c.Domain[i] = strings.ToLower(strings.TrimSpace(domain))
+		if _, err := org.CleanAddress("", "x@"+c.Domain[i]); err != nil || !strings.Contains(c.Domain[i], ".") {
+			return fmt.Errorf("--domain %q is no domain, such as example.co.jp", domain)
+		}
+	}
+	if (c.SuperAdmin == "") != (c.SuperAdminName == "") {
+		return fmt.Errorf("--super-admin and --super-admin-name go together")
+	}
+	if _, err := org.CleanAddress("", c.SuperAdmin); c.SuperAdmin != "" && err != nil {
+		return fmt.Errorf("--super-admin %q is no mail address", c.SuperAdmin)
+	}
+	if err := c.checkTerms(); err != nil {
+		return err
+	}
+	return c.checkEnrolling()
+}
+
+// Run makes the organization, prints its id, and invites its super-admin.
+func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	made := org.Organization{ID: newID(), Name: c.Name, AuthType: string(identity.AuthCognito), MailDomains: c.Domain}
+	if err := db.OpenOrganization(ctx, made, c.contractEdit(), operator()); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(out, made.ID); err != nil || c.SuperAdmin == "" {
+		return err
+	}
+	invitee := org.Invitee{Email: c.SuperAdmin, Name: c.SuperAdminName, Role: identity.RoleOrganizationSuperAdmin}
+	if _, err := c.enroll(ctx, db, c.Data, made.ID, invitee, "", out, logs); err != nil {
+		return fmt.Errorf("the organization %s was made, but not its super-admin (tsumugi user create --role organization-super-admin tries again): %w", made.ID, err)
+	}
+	return nil
+}
+
+type organizationListCommand struct {
+	operation `embed:""`
+}
+
+// Run prints a table.
+func (c *organizationListCommand) Run(ctx context.Context, out *output) error {
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	list, err := db.ListOrganizations(ctx)
+	if err != nil {
+		return err
+	}
+	rows := table{{"ID", "NAME", "DOMAINS", "SIGN-IN", "PLAN", "STATUS", "STARTS", "ENDS", "SEATS", "TOKENS THIS MONTH"}}
+	for _, o := range list {
+		signIn := "password"
+		if o.AuthType == string(identity.AuthFederated) {
+			signIn = "single sign-on"
+		}
+		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, string(o.Status), day(&o.StartsOn), day(o.EndsOn),
+			fmt.Sprintf("%d/%d", o.SeatsUsed, o.Seats), fmt.Sprintf("%d/%d", o.TokensUsed, o.Tokens))
+	}
+	return rows.write(out)
+}
+
+// day writes a day, or that there is none.
+func day(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.Format(time.DateOnly)
+}
+
+type contractCommand struct {
+	Set contractSetCommand `cmd:"" help:"Change an organization's contract. It holds at once."`
+}
+
+type contractSetCommand struct {
+	Organization string `required:"" placeholder:"ID" help:"Organization, by its id or name."`
+	terms        `embed:""`
+	Open         bool `help:"It has no last day any more."`
+	operation    `embed:""`
+}
+
+// Validate implements kong's check after parsing.
+func (c *contractSetCommand) Validate() error {
+	if c.terms == (terms{}) && !c.Open {
+		return fmt.Errorf("nothing to change: give --plan, --status, --seats, --tokens, --starts, --ends or --open")
+	}
+	if c.Open && c.Ends != nil {
+		return fmt.Errorf("--open and --ends exclude each other")
+	}
+	return c.checkTerms()
+}
+
+// Run changes the contract and prints what it is then.
+func (c *contractSetCommand) Run(ctx context.Context, out *output) error {
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	found, err := findOrganization(ctx, db, c.Organization)
+	if err != nil {
+		return err
+	}
+	edit := c.contractEdit()
+	edit.Open = c.Open
+	contract, err := db.SetContract(ctx, found.ID, edit, operator())
+	if err != nil {
+		return err
+	}
+	return table{
+		{"ORGANIZATION", found.Name},
+		{"PLAN", contract.Plan},
+		{"STATUS", string(contract.Status)},
+		{"SEATS", strconv.Itoa(contract.Seats)},
+		{"TOKENS A MONTH", strconv.FormatInt(contract.Tokens, 10)},
+		{"STARTS", day(&contract.StartsOn)},
+		{"ENDS", day(contract.EndsOn)},
+	}.write(out)
+}

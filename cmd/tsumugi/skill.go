@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/tsumugi-ai/tsumugi/skill"
+)
+
+type skillCommand struct {
+	Import skillImportCommand `cmd:"" help:"Add, change and retire skills as a YAML file says. Importing it again changes nothing."`
+}
+
+type skillImportCommand struct {
+	File         string `arg:"" type:"existingfile" help:"File with categories and skills; docs/skills.md describes it."`
+	Organization string `xor:"whose" placeholder:"ID" help:"Organization whose skills they are, by its id or name."`
+	All          bool   `xor:"whose" help:"They are for all organizations."`
+	DryRun       bool   `help:"Only say what would change."`
+	operation    `embed:""`
+}
+
+// Validate implements kong's check after parsing.
+func (c *skillImportCommand) Validate() error {
+	if c.Organization == "" && !c.All {
+		return errors.New("whose skills are they: --organization or --all")
+	}
+	return nil
+}
+
+// Run imports the file and prints what became of each skill.
+func (c *skillImportCommand) Run(ctx context.Context, out *output) error {
+	file, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, skill.MaxImportSize+1))
+	if err != nil {
+		return err
+	}
+	parsed, err := skill.ParseImport(data)
+	if err != nil {
+		return fmt.Errorf("%s:\n%w", c.File, err)
+	}
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	organization, err := findOrganizationIfGiven(ctx, db, c.Organization)
+	if err != nil {
+		return err
+	}
+	outcome, err := db.ImportSkills(ctx, organization, parsed, operator(), c.DryRun)
+	if err != nil {
+		return err
+	}
+	rows := table{{"KEY", "NAME", "CHANGE"}}
+	for _, done := range outcome {
+		rows.add(done.Key, done.Name, string(done.Change))
+	}
+	if err := rows.write(out); err != nil || !c.DryRun {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "Nothing was saved: this was a dry run.")
+	return err
+}

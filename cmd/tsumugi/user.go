@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+type userCommand struct {
+	Create  userCreateCommand  `cmd:"" help:"Add a member: with an invitation by mail, or with a password."`
+	Disable userDisableCommand `cmd:"" help:"Keep a member from signing in, and end what they have open."`
+	Enable  userEnableCommand  `cmd:"" help:"Let a member sign in again."`
+}
+
+// enrolling is the settings of commands that change people at the identity provider.
+type enrolling struct {
+	PublicURL string `env:"TSUMUGI_PUBLIC_URL" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Where people reach the server, for links in mails. Default: http://127.0.0.1:8080."`
+	cognito   `embed:""`
+	mailing   `embed:""`
+}
+
+// checkEnrolling is the part of Validate about them.
+func (e *enrolling) checkEnrolling() error {
+	if err := checkURL(e.PublicURL, []string{"http", "https"}); err != nil {
+		return fmt.Errorf("--public-url (TSUMUGI_PUBLIC_URL) %w", err)
+	}
+	if err := e.checkCognito(); err != nil {
+		return err
+	}
+	return e.checkMail()
+}
+
+// stopPatience is how long a command waits for mails that are under way.
+const stopPatience = 10 * time.Second
+
+// accounts makes what manages people at the identity provider. stop ends it.
+func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out *output, logs *logOutput) (_ accounts, stop func(), err error) {
+	url := strings.TrimRight(e.PublicURL, "/")
+	log := commandLog(logs)
+	mailer, err := e.mailer(data, url, out, log)
+	if err != nil {
+		return accounts{}, nil, err
+	}
+	a, err := e.openAccounts(ctx, db, url, mailer, log)
+	stop = func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+		defer cancel()
+		if a.users != nil {
+			a.users.Stop(ctx)
+		}
+	}
+	return a, stop, err
+}
+
+// enroll adds a member: with a password, or with an invitation if that is "".
+func (e *enrolling) enroll(
+	ctx context.Context, db *store.DB, data string, organizationID uuid.UUID, invitee org.Invitee, password string, out *output, logs *logOutput,
+) (org.Member, error) {
+	a, stop, err := e.accounts(ctx, db, data, out, logs)
+	if err != nil {
+		return org.Member{}, err
+	}
+	defer stop()
+	given := &withPassword{accounts: a, password: password}
+	people := org.Accounts(a)
+	if password != "" {
+		people = given
+	}
+	member, err := org.NewService(db, people, nil, commandLog(logs)).Enroll(ctx, operator(), organizationID, invitee)
+	if err != nil && given.refused != nil {
+		err = given.refused
+	}
+	return member, err
+}
+
+type userCreateCommand struct {
+	Organization  string `required:"" placeholder:"ID" help:"Organization, by its id or name."`
+	Email         string `required:"" placeholder:"ADDRESS" help:"Mail address."`
+	Name          string `required:"" placeholder:"TEXT" help:"What they are called, at most 100 characters."`
+	Role          string `enum:"general-user,organization-admin,organization-super-admin" default:"general-user" help:"general-user, organization-admin or organization-super-admin."`
+	PasswordStdin bool   `help:"Read their password from standard input and send no mail. Not with AWS Cognito."`
+	operation     `embed:""`
+	enrolling     `embed:""`
+}
+
+// Validate implements kong's check after parsing.
+func (c *userCreateCommand) Validate() error {
+	if _, err := org.CleanAddress("", c.Email); err != nil {
+		return fmt.Errorf("--email %q is no mail address", c.Email)
+	}
+	if c.PasswordStdin && c.CognitoUserPoolID != "" {
+		return errors.New("--password-stdin does not go with AWS Cognito: passwords are made there")
+	}
+	return c.checkEnrolling()
+}
+
+// Run adds the member and prints their id.
+func (c *userCreateCommand) Run(ctx context.Context, in *input, out *output, logs *logOutput) error {
+	password := ""
+	if c.PasswordStdin {
+		var err error
+		if password, err = readPassword(in); err != nil {
+			return err
+		}
+	}
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	found, err := findOrganization(ctx, db, c.Organization)
+	if err != nil {
+		return err
+	}
+	invitee := org.Invitee{Email: c.Email, Name: c.Name, Role: identity.Role(c.Role)}
+	member, err := c.enroll(ctx, db, c.Data, found.ID, invitee, password, out, logs)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, member.ID)
+	return err
+}
+
+// maxPasswordLine bounds what is read as a password, in bytes.
+const maxPasswordLine = 4096
+
+// readPassword reads one line.
+func readPassword(in io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(in, maxPasswordLine)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", errors.New("--password-stdin: there is no password on standard input")
+	}
+	return line, nil
+}
+
+// memberOperation is what commands about one member have in common.
+type memberOperation struct {
+	Email     string `required:"" placeholder:"ADDRESS" help:"Mail address of the member."`
+	operation `embed:""`
+	enrolling `embed:""`
+}
+
+// Validate implements kong's check after parsing.
+func (c *memberOperation) Validate() error { return c.checkEnrolling() }
+
+// do changes the member and prints what they are then.
+func (c *memberOperation) do(
+	ctx context.Context, out *output, logs *logOutput, change func(*org.Service) (org.Member, error),
+) error {
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	a, stop, err := c.accounts(ctx, db, c.Data, out, logs)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	member, err := change(org.NewService(db, a, nil, commandLog(logs)))
+	if err != nil {
+		return err
+	}
+	return table{{"ID", "NAME", "EMAIL", "ROLE", "STATE"}, {
+		member.ID.String(), member.Name, member.Email, string(member.Role), string(member.State),
+	}}.write(out)
+}
+
+type userDisableCommand struct {
+	memberOperation `embed:""`
+}
+
+// Run makes the member inactive.
+func (c *userDisableCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
+	return c.do(ctx, out, logs, func(s *org.Service) (org.Member, error) { return s.DisableMember(ctx, operator(), c.Email) })
+}
+
+type userEnableCommand struct {
+	memberOperation `embed:""`
+}
+
+// Run makes the member active, if there is a seat.
+func (c *userEnableCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
+	return c.do(ctx, out, logs, func(s *org.Service) (org.Member, error) { return s.EnableMember(ctx, operator(), c.Email) })
+}
