@@ -300,9 +300,15 @@ func (nobody) GrantByToken(context.Context, []byte) (pool.GrantUser, error) {
 func FuzzCall(f *testing.F) {
 	c := newClock()
 	keys := &firstKey{}
-	p, err := pool.New(f.Context(), config(c), keys)
+	cfg := config(c)
+	cfg.Mailer = newPostbox() // It gets nothing: there is nobody.
+	p, err := pool.New(f.Context(), cfg, keys)
 	must(f, err)
 	handler := p.Handler()
+	f.Add("ForgotPassword", []byte(`{"ClientId":"`+clientID+`","Username":"`+email+`","ClientMetadata":{"a":"b"}}`))
+	f.Add("ConfirmForgotPassword", []byte(`{"ClientId":"`+clientID+`","Username":"a","ConfirmationCode":"１２３456","Password":"`+password+`"}`))
+	f.Add("ResendConfirmationCode", []byte(`{"ClientId":"`+clientID+`","Username":"@"}`))
+	f.Add("AdminCreateUser", []byte(`{"UserPoolId":"`+poolID+`","Username":"a","UserAttributes":[{"Name":"a"}]}`))
 	f.Add("InitiateAuth", []byte(signInBody(email, password)))
 	f.Add("InitiateAuth", []byte(`{"AuthFlow":"REFRESH_TOKEN","ClientId":"`+clientID+`","AuthParameters":{"REFRESH_TOKEN":"x"}}`))
 	f.Add("GetUser", []byte(`{"AccessToken":"eyJhbGciOiJub25lIn0.e30."}`))
@@ -325,6 +331,13 @@ func FuzzCall(f *testing.F) {
 			t.Fatalf("got %s", w.Body)
 		}
 	})
+}
+
+func (nobody) SavePoolCode(context.Context, pool.Code, time.Time) error { return nil }
+
+// TryPoolCode returns a code that nobody was sent.
+func (nobody) TryPoolCode(context.Context, []byte, time.Time) (pool.Code, error) {
+	return pool.Code{Hash: "$argon2id$v=19$m=64,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}, nil
 }
 
 // firstKey keeps the key that the pool makes, and has nobody.
