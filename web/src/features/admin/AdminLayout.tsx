@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { ArrowLeft, Building2, FileText, type LucideIcon, Shield, Users } from 'lucide-react'
+import { ArrowLeft, FileText, type LucideIcon, ScrollText, Shield, Users } from 'lucide-react'
 import { Link, NavLink, Outlet } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
@@ -12,7 +12,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/contract', label: texts.layout.contract, Icon: FileText },
   { to: '/admin/organization/member', label: texts.layout.members, Icon: Users },
   { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
-  { to: '/admin/audit', label: texts.layout.audit, Icon: Building2 },
+  { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 
 /** The frame of the admin screens: a header of their own, the places at the left (above on phones), the page. */

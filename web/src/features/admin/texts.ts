@@ -382,6 +382,7 @@ export const texts = {
     search: '人またはアドレスで検索',
     action: '操作',
     allActions: 'すべての操作',
+    period: '期間',
     from: '開始日',
     to: '終了日',
     table: '監査ログの一覧',

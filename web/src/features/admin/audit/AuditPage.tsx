@@ -82,18 +82,33 @@ function Filters({ url }: { url: UrlState }) {
           </option>
         ))}
       </Select>
-      {(['from', 'to'] as const).map((name) => (
-        <TextField
-          key={name}
-          label={words[name]}
-          type="date"
-          value={url.get(name)}
-          min={name === 'to' ? url.get('from') : undefined}
-          max={name === 'from' ? url.get('to') : undefined}
-          onChange={(event) => url.set({ [name]: event.target.value })}
-        />
-      ))}
+      <div className={styles.period} role="group" aria-label={words.period}>
+        <Day url={url} name="from" max={url.get('to')} />
+        <span aria-hidden>〜</span>
+        <Day url={url} name="to" min={url.get('from')} />
+      </div>
     </div>
+  )
+}
+
+interface DayProps {
+  url: UrlState
+  name: 'from' | 'to'
+  min?: string
+  max?: string
+}
+
+function Day({ url, name, min, max }: DayProps) {
+  return (
+    <TextField
+      label={words[name]}
+      hideLabel
+      type="date"
+      value={url.get(name)}
+      min={min}
+      max={max}
+      onChange={(event) => url.set({ [name]: event.target.value })}
+    />
   )
 }
 

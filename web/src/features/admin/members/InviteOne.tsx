@@ -101,7 +101,13 @@ export function InviteOne({ me, ways, onClose }: InviteProps & { ways: ReactNode
           error={errors.name}
           onChange={(event) => set({ name: event.target.value })}
         />
-        <RoleSelect me={me} label={words.role} value={person.role} onChange={(role) => set({ role })} />
+        <RoleSelect
+          me={me}
+          label={words.role}
+          hint={texts.editing.roleHints[person.role]}
+          value={person.role}
+          onChange={(role) => set({ role })}
+        />
         <div role="alert">{errors.other && <FieldErrorText>{errors.other}</FieldErrorText>}</div>
       </form>
     </InviteFrame>

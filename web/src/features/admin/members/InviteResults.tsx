@@ -52,7 +52,7 @@ export function InviteResults({ people, onClose, onMore }: InviteResultsProps) {
       }
     >
       <div className={styles.body}>
-        <p className={styles.good} role="status">
+        <p className={styles.summary} role="status">
           {busy && <Spinner size={16} />}
           {busy ? words.sending(done, all) : words.summary(formatNumber(invited), all)}
         </p>

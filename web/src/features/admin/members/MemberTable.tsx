@@ -25,7 +25,7 @@ interface MemberTableProps {
 /** A page of members, with a menu for each. */
 export function MemberTable({ me, members, busy, onEdit, onRemove, onResend }: MemberTableProps) {
   return (
-    <table className={cx(table.table, table.stacked)} aria-busy={busy}>
+    <table className={cx(table.table, table.stacked, styles.members)} aria-busy={busy}>
       <caption className="visually-hidden">{words.table}</caption>
       <thead>
         <tr>
@@ -44,13 +44,14 @@ export function MemberTable({ me, members, busy, onEdit, onRemove, onResend }: M
             <th scope="row">
               <Who member={member} me={me} />
             </th>
-            <td className={table.nowrap} data-label={words.role}>
-              {texts.roles[member.role]}
-            </td>
-            <td className={table.nowrap} data-label={words.state}>
+            <td className={table.nowrap}>{texts.roles[member.role]}</td>
+            <td className={table.nowrap}>
               <State member={member} />
             </td>
-            <td className={cx(table.nowrap, table.quiet)} data-label={words.lastSignIn}>
+            <td
+              className={cx(table.nowrap, table.quiet)}
+              data-label={member.last_signed_in_at && words.lastSignIn}
+            >
               <LastSignIn member={member} />
             </td>
             <td className={cx(table.narrow, styles.menu)}>

@@ -7,11 +7,13 @@ import { mayGrant, ROLES } from './may'
 export function RoleSelect({
   me,
   label,
+  hint,
   value,
   onChange,
 }: {
   me: Me
   label: string
+  hint?: string
   value: Role
   onChange: (role: Role) => void
 }) {
@@ -19,7 +21,7 @@ export function RoleSelect({
   return (
     <Select
       label={label}
-      hint={grant ? texts.editing.roleHints[value] : texts.members.why.grant}
+      hint={grant ? hint : texts.members.why.grant}
       value={value}
       onChange={(event) => onChange(event.target.value as Role)}
     >

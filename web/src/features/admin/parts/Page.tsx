@@ -1,4 +1,4 @@
-import { CircleAlert, Info, TriangleAlert } from 'lucide-react'
+import { Check, CircleAlert, Info, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { PageTitle } from '@/components/PageTitle'
 import { ThreadLine } from '@/components/ThreadLine'
@@ -62,7 +62,7 @@ export function Section({
   )
 }
 
-const icons = { info: Info, warning: TriangleAlert, danger: CircleAlert } as const
+const icons = { info: Info, success: Check, warning: TriangleAlert, danger: CircleAlert } as const
 
 /** Something that has to be known before anything else on the page. */
 export function Notice({

@@ -56,7 +56,7 @@ function Verdict({ test }: { test: SamlTest }) {
     )
   }
   return (
-    <Notice level="info" role="status">
+    <Notice level="success" role="status">
       <strong>{words.success}</strong>
       <p>{words.outcome(test.name || test.email || '', test.email ?? '')}</p>
       <p className={styles.quiet}>
