@@ -27,7 +27,7 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 			ON CONFLICT (user_id, request_id) DO NOTHING`,
 			t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title)
 		batch.Queue(selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
-			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collectThreads(&threads))
+			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
 	})
 	switch {
 	case err != nil:
@@ -83,14 +83,7 @@ func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) 
 
 // queueThread adds the query for a thread to a batch. found is empty afterwards if there is none.
 func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat.Thread) {
-	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collectThreads(found))
-}
-
-func collectThreads(found *[]chat.Thread) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*found, err = pgx.CollectRows(rows, pgx.RowToStructByName[chat.Thread])
-		return err
-	}
+	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
 
 // RenameThread implements chat.Store.

@@ -5,147 +5,146 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
 
-// BeginGeneration implements chat.Store. A person waits for it before the first word, so that it makes as few round trips
-// as it can: begin and look, write and commit.
+// BeginGeneration implements chat.Store. A person waits for it before the first word, so that it is one round trip: the
+// thread is locked, and each statement that follows sees what was committed before the lock was given. What is written
+// depends on conditions within beginSQL, since nobody is there to look at what the others answer.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
-	var begun chat.Begun
-	err := db.openTx(ctx, func(conn *pgxpool.Conn) error {
-		known, err := lockForBegin(ctx, conn, b)
-		if err != nil {
-			return err
-		}
-		if known != nil {
-			begun = chat.Begun{Exchange: *known, Existing: true}
+	var (
+		found, busy bool
+		request     *requestRow
+		written     []beginRow
+		asked       []messageRow // The question of an answer that is asked again.
+	)
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		request = nil
+		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID).Exec(func(tag pgconn.CommandTag) error {
+			found = tag.RowsAffected() > 0
 			return nil
+		})
+		queueRequest(batch, b.Owner, b.RequestID, &request)
+		batch.Queue(`
+			SELECT EXISTS (SELECT FROM generations
+			               WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL)`,
+			b.Owner.OrganizationID, b.ThreadID).QueryRow(func(row pgx.Row) error { return row.Scan(&busy) })
+		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
+			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate).Query(collect(&written))
+		if b.Regenerate != nil {
+			batch.Queue(selectMessage+`
+				WHERE m.organization_id = $1
+				  AND m.id = (SELECT a.question_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1)`,
+				b.Owner.OrganizationID, b.Owner.UserID, b.AnswerID).Query(collect(&asked))
 		}
-		begun, err = insertExchange(ctx, conn, b)
-		return err
 	})
-	if violates(err, "generations_user_id_request_id_key") {
+	switch {
+	case violates(err, "generations_user_id_request_id_key"):
 		// The same request id at the same time in another thread, and so with another body.
 		return chat.Begun{}, chat.ErrRequestConflict
+	case err != nil:
+		return chat.Begun{}, err
+	case len(written) > 0:
+		return written[0].begun(b, asked), nil
+	case !found:
+		return chat.Begun{}, chat.ErrNoThread
+	case request != nil:
+		return db.begunBefore(ctx, b, request)
+	case busy:
+		return chat.Begun{}, chat.ErrThreadBusy
 	}
-	return begun, err
+	return chat.Begun{}, chat.ErrNotLast
 }
 
-// lockForBegin begins the transaction, locks the thread and returns what the request has begun before, or nil. If an answer is being written in
-// the thread, the error is ErrThreadBusy. The statements travel together; each sees what was committed before the lock was
-// given.
-func lockForBegin(ctx context.Context, conn *pgxpool.Conn, b chat.Begin) (*chat.Exchange, error) {
-	var one int
-	var request *requestRow
-	busy := false
-	batch := &pgx.Batch{}
-	batch.Queue("begin")
-	batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&one)
-		if isNoRows(err) {
-			return chat.ErrNoThread
-		}
-		return err
-	})
-	queueRequest(batch, b.Owner, b.RequestID, &request)
-	batch.Queue(`
-		SELECT EXISTS (SELECT FROM generations
-		               WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL)`,
-		b.Owner.OrganizationID, b.ThreadID).QueryRow(func(row pgx.Row) error { return row.Scan(&busy) })
-	if err := conn.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, err
+// begunBefore returns what a request has begun that is known.
+func (db *DB) begunBefore(ctx context.Context, b chat.Begin, request *requestRow) (chat.Begun, error) {
+	exchange, err := request.exchange(ctx, db.pool, b.Owner, b.RequestHash)
+	switch {
+	case err != nil:
+		return chat.Begun{}, translate(err)
+	case exchange == nil: // Deleted since, and the thread with it: the hash says that it is the same one.
+		return chat.Begun{}, chat.ErrNoThread
 	}
-	if request != nil {
-		exchange, err := request.exchange(ctx, conn, b.Owner, b.RequestHash)
-		if exchange != nil || err != nil {
-			return exchange, err
-		}
-	}
-	if busy {
-		return nil, chat.ErrThreadBusy
-	}
-	return nil, nil
+	return chat.Begun{Exchange: *exchange, Existing: true}, nil
 }
 
-// insertExchange adds the question, or none if an answer is asked again, the pending answer and its generation, and
-// touches the thread, reads what has become of it, and commits, in one round trip. The thread is locked.
-func insertExchange(ctx context.Context, conn *pgxpool.Conn, b chat.Begin) (chat.Begun, error) {
-	questionID := b.QuestionID
-	batch := &pgx.Batch{}
-	if b.Regenerate == nil {
-		batch.Queue(`
-			INSERT INTO messages (id, organization_id, thread_id, role, content, prompt, status, completed_at)
-			VALUES ($1, $2, $3, 'user', $4, $5, 'success', now())`,
-			b.QuestionID, b.Owner.OrganizationID, b.ThreadID, b.Content, b.Prompt)
-	} else {
-		var err error
-		if questionID, err = questionOfLast(ctx, conn, b); err != nil {
-			return chat.Begun{}, err
-		}
-	}
-	batch.Queue(`
-		INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
-		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`,
-		b.AnswerID, b.Owner.OrganizationID, b.ThreadID, questionID)
-	if b.Regenerate != nil {
-		batch.Queue(`
-			UPDATE messages
-			SET replaced_by = $1
-			WHERE id = $2 AND organization_id = $3 AND thread_id = $4`,
-			b.AnswerID, *b.Regenerate, b.Owner.OrganizationID, b.ThreadID)
-	}
-	batch.Queue(`
-		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		b.AnswerID, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID)
-	var begun chat.Begun
-	batch.Queue(`
-		UPDATE threads t
-		SET updated_at = clock_timestamp(), touched_at = clock_timestamp()
-		FROM skills s
-		WHERE t.id = $1 AND t.organization_id = $2 AND s.id = t.skill_id
-		RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
-		          t.updated_at, t.touched_at, true AS running`,
-		b.ThreadID, b.Owner.OrganizationID).Query(func(rows pgx.Rows) (err error) {
-		begun.Thread, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[chat.Thread])
-		return err
-	})
-	batch.Queue(selectMessage+whereExchange, b.Owner.OrganizationID, b.Owner.UserID, b.AnswerID).Query(func(rows pgx.Rows) error {
-		list, err := pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
-		if err != nil {
-			return err
-		}
-		begun.Exchange, err = toExchange(list)
-		return err
-	})
-	batch.Queue("commit")
-	err := conn.SendBatch(ctx, batch).Close()
-	return begun, err
+// beginSQL adds the question, or none if an answer is asked again, the pending answer and its generation, and touches the
+// thread, unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
+// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, and the answer
+// to be asked again or NULL. Each part takes its rows from the one before, so that they are written in this order.
+const beginSQL = `
+	WITH allowed AS (
+	    SELECT t.id
+	    FROM threads t
+	    WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2
+	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1 AND g.user_id = $2 AND g.request_id = $4)
+	      AND NOT EXISTS (SELECT FROM generations g
+	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
+	), question AS (
+	    INSERT INTO messages (id, organization_id, thread_id, role, content, prompt, status, completed_at)
+	    SELECT $7, $1, $3, 'user', $9, $10, 'success', now()
+	    FROM allowed
+	    WHERE $11::uuid IS NULL
+	    RETURNING id
+	), asked AS (
+	    SELECT id FROM question
+	    UNION ALL
+	    SELECT last.question_id
+	    FROM allowed, (SELECT m.id, m.question_id
+	                   FROM messages m
+	                   WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
+	                   ORDER BY m.seq DESC
+	                   LIMIT 1) last
+	    WHERE last.id = $11 AND last.question_id IS NOT NULL
+	), answer AS (
+	    INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
+	    SELECT $8, $1, $3, 'assistant', 'pending', asked.id
+	    FROM asked
+	    RETURNING id
+	), replaced AS (
+	    UPDATE messages m
+	    SET replaced_by = answer.id
+	    FROM answer
+	    WHERE m.id = $11 AND m.organization_id = $1 AND m.thread_id = $3
+	), generation AS (
+	    INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id)
+	    SELECT answer.id, $1, $2, $3, $4, $5, $6
+	    FROM answer
+	    RETURNING message_id
+	)
+	UPDATE threads t
+	SET updated_at = clock_timestamp(), touched_at = clock_timestamp()
+	FROM generation, skills s
+	WHERE t.id = $3 AND t.organization_id = $1 AND s.id = t.skill_id
+	RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
+	          t.touched_at, true AS running, now() AS begun_at`
+
+// beginRow is what beginSQL has written: nothing in it is the database's own but the times.
+type beginRow struct {
+	chat.Thread
+	BegunAt time.Time
 }
 
-// questionOfLast returns what the answer to be asked again answers, or ErrNotLast if it is not the thread's last message.
-func questionOfLast(ctx context.Context, conn *pgxpool.Conn, b chat.Begin) (uuid.UUID, error) {
-	var last uuid.UUID
-	var question *uuid.UUID // Nil for a question, which no answer follows.
-	err := conn.QueryRow(ctx, `
-		SELECT id, question_id FROM messages
-		WHERE thread_id = $2 AND organization_id = $1 AND replaced_by IS NULL
-		ORDER BY seq DESC
-		LIMIT 1`, b.Owner.OrganizationID, b.ThreadID).Scan(&last, &question)
-	if isNoRows(err) || (err == nil && (last != *b.Regenerate || question == nil)) {
-		return uuid.Nil, chat.ErrNotLast
+func (r beginRow) begun(b chat.Begin, asked []messageRow) chat.Begun {
+	question := chat.Message{
+		ID: b.QuestionID, ThreadID: b.ThreadID, Role: chat.RoleUser, Content: b.Content, Prompt: b.Prompt,
+		Status: chat.StatusSuccess, Citations: []chat.Citation{}, Steps: []chat.Step{}, CreatedAt: r.BegunAt, CompletedAt: &r.BegunAt,
 	}
-	if err != nil {
-		return uuid.Nil, err
+	if len(asked) > 0 {
+		question = asked[0].message()
 	}
-	return *question, nil
+	answer := chat.Message{
+		ID: b.AnswerID, ThreadID: b.ThreadID, Role: chat.RoleAssistant, Status: chat.StatusPending, Citations: []chat.Citation{},
+		Steps: []chat.Step{}, QuestionID: &question.ID, Run: 1, CreatedAt: r.BegunAt,
+	}
+	return chat.Begun{Exchange: chat.Exchange{Question: question, Answer: answer}, Thread: r.Thread}
 }
 
 // EndGeneration implements chat.Store. What the columns do not take, they will not take the next time.
@@ -168,66 +167,105 @@ func isRefusal(code string) bool {
 // nothing is written and all is well: the first try was stored, and only its acknowledgement was lost.
 func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	var (
-		over     bool
-		threads  []chat.Thread
-		messages []messageRow
+		over    bool // Before.
+		threads []chat.Thread
+		written []endRow
+		message = storedOutcome(o)
 	)
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
-			UPDATE threads
+			UPDATE threads t
 			SET updated_at = clock_timestamp()
-			WHERE id = (SELECT g.thread_id FROM generations g
-			            WHERE g.message_id = $1 AND g.run = $2 AND g.server_id = $3 AND g.ended_at IS NULL)`,
-			o.MessageID, o.Run, o.ServerID)
-		queueOutcome(batch, o)
+			FROM skills s
+			WHERE t.id = (SELECT g.thread_id FROM generations g WHERE g.message_id = $1 AND `+goesOn+`) AND s.id = t.skill_id
+			RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
+			          t.updated_at, t.touched_at, false AS running`,
+			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 		batch.Queue(`
 			SELECT EXISTS (SELECT FROM generations
 			               WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NOT NULL)`,
 			o.MessageID, o.Run, o.ServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&over) })
-		queueThread(batch, o.Owner, o.ThreadID, &threads)
-		batch.Queue(selectMessage+whereMessage, o.Owner.OrganizationID, o.Owner.UserID, o.MessageID).
-			Query(func(rows pgx.Rows) (err error) {
-				messages, err = pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
-				return err
-			})
+		queueOutcome(batch, message, o.ServerID, &written)
 	})
 	switch {
 	case err != nil:
 		return chat.Ended{}, err
-	case !over || len(threads) == 0 || len(messages) == 0:
+	case over:
+		return db.endedBefore(ctx, o)
+	case len(threads) == 0 || len(written) == 0:
 		return chat.Ended{}, chat.ErrStaleRun
 	}
-	return chat.Ended{Thread: threads[0], Message: messages[0].message()}, nil
+	message.QuestionID, message.CreatedAt, message.CompletedAt = written[0].QuestionID, written[0].CreatedAt, written[0].CompletedAt
+	return chat.Ended{Thread: threads[0], Message: message}, nil
+}
+
+// endedBefore returns what there is of an answer that was stored before.
+func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended, err error) {
+	if ended.Thread, err = db.FindThread(ctx, o.Owner, o.ThreadID); err == nil {
+		ended.Message, err = db.FindMessage(ctx, o.Owner, o.MessageID)
+	}
+	if fault.CodeOf(err) == fault.NotFound {
+		return chat.Ended{}, chat.ErrStaleRun
+	}
+	return ended, err
+}
+
+// storedOutcome returns an outcome as the message that is stored of it.
+func storedOutcome(o chat.Outcome) chat.Message {
+	m := chat.Message{
+		ID: o.MessageID, ThreadID: o.ThreadID, Role: chat.RoleAssistant, Content: storable(o.Content), Status: o.Status,
+		FinishReason: o.FinishReason, Model: storable(o.Model), InputTokens: storableCount(o.InputTokens),
+		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps), Run: o.Run,
+	}
+	if o.Failure != nil {
+		m.Failure = &chat.Failure{
+			Code: storable(o.Failure.Code), Detail: storable(o.Failure.Detail), Retryable: o.Failure.Retryable,
+		}
+	}
+	return m
+}
+
+// goesOn is the condition that a generation, of which the message is known, is at a run, the second parameter, by a server,
+// the third. It is a CASE to have the message looked up: the index of what goes on holds all that the server has written
+// lately.
+const goesOn = `CASE WHEN ended_at IS NULL THEN run = $2 AND server_id = $3 END`
+
+// endRow is what the database adds to an answer that is complete.
+type endRow struct {
+	QuestionID  *uuid.UUID
+	CreatedAt   time.Time
+	CompletedAt *time.Time
 }
 
 // queueOutcome has the generation end, the message completed and what it took counted, if the run is the server's own. It
-// is one statement, so that what is counted once cannot be counted twice.
-func queueOutcome(batch *pgx.Batch, o chat.Outcome) {
+// is one statement, so that what is counted once cannot be counted twice, and the transaction's last one: a person's answers
+// wait for each other's commits to be counted.
+func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written *[]endRow) {
 	failure := chat.Failure{}
-	if o.Failure != nil {
-		failure = *o.Failure
+	if m.Failure != nil {
+		failure = *m.Failure
 	}
 	batch.Queue(`
 		WITH ended AS (
 		    UPDATE generations
 		    SET ended_at = now()
-		    WHERE message_id = $1 AND run = $13 AND server_id = $14 AND ended_at IS NULL
+		    WHERE message_id = $1 AND `+goesOn+`
 		    RETURNING message_id, organization_id, user_id
 		), used AS (
 		    INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
-		    SELECT organization_id, `+japanToday+`, user_id, 1, $9, $10 FROM ended
+		    SELECT organization_id, `+japanToday+`, user_id, 1, $11, $12 FROM ended
 		    ON CONFLICT (organization_id, date, user_id) DO UPDATE
 		    SET messages = d.messages + 1, input_tokens = d.input_tokens + excluded.input_tokens,
 		        output_tokens = d.output_tokens + excluded.output_tokens
 		)
 		UPDATE messages m
-		SET content = $2, status = $3, finish_reason = $4, error_code = $5, error_detail = $6, error_retryable = $7,
-		    model = $8, input_tokens = $9, output_tokens = $10, citations = $11, steps = $12, completed_at = clock_timestamp()
+		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
+		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14, completed_at = clock_timestamp()
 		FROM ended
-		WHERE m.id = ended.message_id`,
-		o.MessageID, storable(o.Content), o.Status, o.FinishReason, storable(failure.Code), storable(failure.Detail),
-		failure.Retryable, storable(o.Model), storableCount(o.InputTokens), storableCount(o.OutputTokens),
-		orEmpty(o.Citations), orEmpty(o.Steps), o.Run, o.ServerID)
+		WHERE m.id = ended.message_id
+		RETURNING m.question_id, m.created_at, m.completed_at`,
+		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable, m.Model,
+		m.InputTokens, m.OutputTokens, m.Citations, m.Steps).Query(collect(written))
 }
 
 // storableCount returns a count that the column takes: providers report what they like, and an answer that cannot be

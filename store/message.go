@@ -168,10 +168,7 @@ func (db *DB) Look(
 	queueRequest(batch, owner, requestID, &request)
 	queueThread(batch, owner, threadID, &threads)
 	batch.Queue(selectMessage+whereHistory, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
-		Query(func(rows pgx.Rows) (err error) {
-			history, err = pgx.CollectRows(rows, pgx.RowToStructByName[messageRow])
-			return err
-		})
+		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return chat.Looked{}, translate(err)
 	}

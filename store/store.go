@@ -158,20 +158,6 @@ func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
 	})
 }
 
-// openTx is tx without round trips of its own: fn has the statement begin travel with its first ones, and commit with its
-// last. What it leaves open is rolled back.
-func (db *DB) openTx(ctx context.Context, fn func(conn *pgxpool.Conn) error) error {
-	return repeat(ctx, func() error {
-		return db.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-			err := fn(conn)
-			if conn.Conn().PgConn().TxStatus() != 'I' {
-				_, _ = conn.Exec(ctx, "rollback") // If that fails too, the pool drops the connection.
-			}
-			return err
-		})
-	})
-}
-
 // repeat runs a transaction until it neither deadlocks nor meets a dead connection.
 func repeat(ctx context.Context, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
