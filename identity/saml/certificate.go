@@ -2,7 +2,6 @@ package saml
 
 import (
 	"bytes"
-	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
@@ -20,7 +19,6 @@ import (
 const (
 	maxCertificates = 10
 	minRSA          = 2048 // Bits.
-	minCurve        = 256  // Bits.
 )
 
 // Certificate is one of the identity provider's, for people to compare.
@@ -49,22 +47,11 @@ func readCertificate(given string) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("it is no certificate")
 	}
-	switch key := certificate.PublicKey.(type) {
-	case *rsa.PublicKey:
-		if key.N.BitLen() < minRSA {
-			return nil, errWeakKey
-		}
-	case *ecdsa.PublicKey:
-		if key.Params().BitSize < minCurve {
-			return nil, errWeakKey
-		}
-	default:
-		return nil, errWeakKey
+	if key, ok := certificate.PublicKey.(*rsa.PublicKey); !ok || key.N.BitLen() < minRSA {
+		return nil, errors.New("its key is not RSA, or too weak")
 	}
 	return certificate.Raw, nil
 }
-
-var errWeakKey = errors.New("its key is too weak")
 
 // readCertificates reads certificates, each once.
 func readCertificates(given []string) ([][]byte, error) {

@@ -208,7 +208,7 @@ func (c Change) applyProvider(settings *Settings) error {
 	if c.Certificates != nil {
 		certificates, err := readCertificates(c.Certificates)
 		if err != nil {
-			return fault.InvalidField("idp_certificates", "証明書を読み取れませんでした。2048 ビット以上の RSA または ECDSA の X.509 証明書を%d件以内で指定してください。", maxCertificates)
+			return fault.InvalidField("idp_certificates", "証明書を読み取れませんでした。RSA 2048 ビット以上の X.509 証明書を%d件以内で指定してください。", maxCertificates)
 		}
 		settings.Certificates = certificates
 	}

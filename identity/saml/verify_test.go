@@ -374,10 +374,16 @@ func TestR54_DocumentsThatAreNotParsed(t *testing.T) {
 		"closed twice":       root + "</samlp:Response></samlp:Response>",
 		"empty":              "",
 	} {
-		began := time.Now()
-		err := saml.ParseResponse([]byte(document))
-		if took := time.Since(began); err == nil || took > 50*time.Millisecond {
-			t.Errorf("%s: %v after %v", name, err, took)
+		best := time.Hour // Of some attempts: other tests want the processor, too.
+		for range 5 {
+			began := time.Now()
+			if err := saml.ParseResponse([]byte(document)); err == nil {
+				t.Errorf("%s: it was parsed", name)
+			}
+			best = min(best, time.Since(began))
+		}
+		if best > 50*time.Millisecond {
+			t.Errorf("%s took %v", name, best)
 		}
 	}
 }
