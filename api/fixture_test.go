@@ -41,22 +41,29 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(storetest.Suite{M: m}, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
-// verifier takes a subject for a token. The user pool's own tokens are tried where the whole program is.
-type verifier struct{}
+// verifier takes a subject for a token: sso: before it is a session of single sign-on. A token of the user pool is one.
+type verifier struct{ pool identity.Verifier }
 
-func (verifier) VerifyIDToken(_ context.Context, token string) (identity.Claims, error) {
-	switch token {
-	case "expired":
+func (v verifier) VerifyIDToken(ctx context.Context, token string) (identity.Claims, error) {
+	switch {
+	case token == "expired":
 		return identity.Claims{}, identity.ErrExpired
-	case "forged":
+	case token == "forged":
 		return identity.Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
+	case strings.HasPrefix(token, "eyJ"):
+		return v.pool.VerifyIDToken(ctx, token)
 	}
-	subject, short := strings.CutPrefix(token, "short:")
+	how := identity.AuthCognito
+	subject, sso := strings.CutPrefix(token, "sso:")
+	if sso {
+		how = identity.AuthFederated
+	}
+	subject, short := strings.CutPrefix(subject, "short:")
 	lifetime := time.Hour
 	if short {
 		lifetime = 100 * time.Millisecond
 	}
-	return identity.Claims{Subject: subject, AuthType: identity.AuthCognito, ExpiresAt: time.Now().Add(lifetime)}, nil
+	return identity.Claims{Subject: subject, AuthType: how, ExpiresAt: time.Now().Add(lifetime)}, nil
 }
 
 // fixture is a running server with two members of one organization and a member of another one.
@@ -75,17 +82,31 @@ type fixture struct {
 	events   *api.LiveEvents
 	live     *api.Live
 	streams  *stream.Server
+	users    *userPool // Nil without settings.pool.
 	logs     *journal
 	ready    error // What the server's readiness check returns.
 }
 
+// settings are what a fixture may have otherwise.
+type settings struct {
+	live  api.LiveConfig
+	api   func(*api.Config) // Changes what the API is given. Nil: nothing.
+	plain bool              // Streams are sent by net/http.
+	pool  bool              // There is a user pool, and single sign-on.
+}
+
 func newFixture(t *testing.T, model llm.Model) *fixture {
 	t.Helper()
-	return newLiveFixture(t, model, api.LiveConfig{})
+	return newFixtureWith(t, model, settings{})
 }
 
 // newLiveFixture is newFixture with settings of the live sockets.
 func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture {
+	t.Helper()
+	return newFixtureWith(t, model, settings{live: live})
+}
+
+func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{}}
 	ctx := t.Context()
@@ -117,24 +138,27 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	notices := org.NewService(f.db, nil, f.events, log)
+	services := f.services()
+	var tokens verifier
+	var accounts org.Accounts
+	if with.pool {
+		f.users = newUserPool(t, f.db)
+		tokens.pool, accounts = f.users.verifier(), f.users.directory(t)
+		services.Pool, services.Sessions, services.SAML = f.users.Handler(), f.users.Pool, f.users.singleSignOn(f.db)
+	}
+	notices := org.NewService(f.db, accounts, f.events, log)
 	notices.Start()
-	people := identity.NewService(f.db, verifier{}, log)
-	f.live = api.NewLive(feed, people, log, live)
-	f.streams = stream.NewServer(stream.Config{Fast: true, MaxStreams: 50, MaxStreamsPerPerson: 30})
-	f.handler, err = api.New(api.Services{
-		Identity: people, Org: notices, Skill: skills, Chat: answers, Live: f.live,
-		Stream: f.streams, Ready: func(context.Context) error { return f.ready },
-		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			_, _ = io.WriteString(w, "up 1\n")
-		}),
-		App: fstest.MapFS{
-			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
-			"assets/app-abc.js": {Data: []byte(strings.Repeat("console.log(1)\n", 100))},
-		},
-		Pool: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
-	}, api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}, log)
+	people := identity.NewService(f.db, tokens, log)
+	f.live = api.NewLive(feed, people, log, with.live)
+	f.streams = stream.NewServer(stream.Config{Fast: !with.plain, MaxStreams: 50, MaxStreamsPerPerson: 30})
+	people.Start(api.NewPresence(f.streams, f.live))
+	cfg := api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}
+	if with.api != nil {
+		with.api(&cfg)
+	}
+	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
+	services.Live, services.Stream = f.live, f.streams
+	f.handler, err = api.New(services, cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +168,29 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 		stopped, cancel := context.WithCancel(context.Background())
 		cancel()
 		answers.Stop(stopped)
+		people.Stop()
 		_ = f.live.Drain(stopped, 0)
 		notices.Stop()
 		f.streams.Close()
 		server.Close()
 	})
 	return f
+}
+
+// services returns what a server has that is no domain.
+func (f *fixture) services() api.Services {
+	return api.Services{
+		Pool:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
+		Ready: func(context.Context) error { return f.ready },
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(w, "up 1\n")
+		}),
+		App: fstest.MapFS{
+			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
+			"assets/app-abc.js": {Data: []byte(strings.Repeat("console.log(1)\n", 100))},
+		},
+	}
 }
 
 // journal is what was logged.
@@ -308,7 +349,7 @@ func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) 
 	plain := req.Clone(f.t.Context())
 	plain.URL.Host, plain.URL.Scheme, plain.Host = "", "", ""
 	route, params, err := f.spec.FindRoute(plain)
-	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") || strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") {
+	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") || strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") || strings.HasSuffix(resp.Header.Get("Content-Type"), "+xml") {
 		return
 	}
 	input := &openapi3filter.ResponseValidationInput{
