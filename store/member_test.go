@@ -1,0 +1,84 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// TestRemovedMembersTakeTheirThreadsAlong: with all that refers to each other in them, an answer that is being written
+// included; what they used stays.
+func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server, thread := newID(), f.thread(t, f.ann)
+	first := f.exchange(t, f.ann, thread.ID, server, "質問", "回答")
+	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingGood}))
+	again := question(f.ann, thread.ID, server)
+	again.Regenerate = &first.Answer.ID
+	second, err := f.BeginGeneration(t.Context(), again)
+	must(t, err)
+	must(t, f.end(t, outcome(f.ann, second, server, "別の回答")))
+	running, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
+	must(t, err)
+	bobs := f.exchange(t, f.bob, f.thread(t, f.bob).ID, server, "質問", "回答")
+
+	remove := func(org.Roster) (org.MemberChange, error) {
+		return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name", Before: "ann"}}}, nil
+	}
+	gone, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), remove)
+	if err != nil || gone.ID != f.ann.UserID || gone.Email != "ann@example.com" {
+		t.Fatalf("removed %+v, %v", gone, err)
+	}
+	if _, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), remove); !errors.Is(err, org.ErrNoMember) {
+		t.Errorf("again: %v", err)
+	}
+	if err := f.end(t, outcome(f.ann, running, server, "遅い回答")); !errors.Is(err, chat.ErrStaleRun) {
+		t.Errorf("the answer that was being written: %v", err)
+	}
+	for _, table := range []string{"threads", "generations", "message_feedback"} {
+		if n := value[int](t, f, `SELECT count(*) FROM `+table+` WHERE user_id = $1`, f.ann.UserID); n != 0 {
+			t.Errorf("%d rows of %s are left", n, table)
+		}
+	}
+	if _, err := f.FindMessage(t.Context(), f.bob, bobs.Answer.ID); err != nil {
+		t.Errorf("a colleague's answer: %v", err)
+	}
+	members, total, err := f.UsageByMember(t.Context(), f.a, 0, 10)
+	if err != nil || total != 2 || members[0].UserID != nil || members[0].Messages != 2 || *members[1].UserID != f.bob.UserID {
+		t.Errorf("used %+v, %v", members, err)
+	}
+}
+
+// TestRefusedChangesLeaveNothing: what the rules refuse is neither done nor logged nor told to anybody.
+func TestRefusedChangesLeaveNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for what, decide := range map[string]func(org.Roster) (org.MemberChange, error){
+		"a refusal": func(org.Roster) (org.MemberChange, error) {
+			return org.MemberChange{Remove: true, Details: []org.Change{{Field: "x"}}}, org.ErrForbidden
+		},
+		"what no member has": func(r org.Roster) (org.MemberChange, error) {
+			return org.MemberChange{Name: "x", Role: "king", State: r.Member.State, Action: org.ActionEdit, Details: []org.Change{{Field: "role"}}}, nil
+		},
+	} {
+		if _, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), decide); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	for _, organization := range []uuid.UUID{f.b, newID()} {
+		if _, err := f.ChangeMember(t.Context(), organization, f.ann.UserID, org.System(), nil); err == nil {
+			t.Error("somebody else's member")
+		}
+	}
+	if m, err := f.FindMember(t.Context(), f.a, f.ann.UserID); err != nil || m.Name != "ann" {
+		t.Errorf("now %+v, %v", m, err)
+	}
+	if n := value[int](t, f, `SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM account_changes)`); n != 0 {
+		t.Errorf("%d rows tell of it", n)
+	}
+}
