@@ -1,20 +1,9 @@
-import type { Page, Route } from '@playwright/test'
+import type { Route } from '@playwright/test'
 import { emails } from './support/account'
+import { enter, readToken } from './support/people'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 import { password } from './support/tsumugi'
-
-const readToken = (page: Page) =>
-  page.evaluate(
-    () => JSON.parse(localStorage.getItem('tsumugiToken') ?? 'null') as Record<string, string> | null,
-  )
-
-async function enter(page: Page, email: string, secret: string): Promise<void> {
-  await page.getByLabel('メールアドレス').fill(email)
-  await page.getByRole('button', { name: '次へ' }).click()
-  await page.getByLabel('パスワード', { exact: true }).fill(secret)
-  await page.getByRole('button', { name: 'サインイン' }).click()
-}
 
 /** Answers a call as the server does when it refuses a token. */
 function refuse(route: Route, detail: string): Promise<void> {
@@ -143,6 +132,45 @@ test.describe('a session', () => {
     await page.route(lists, (route) => refuse(route, 'jwt expired'))
     await page.reload()
     await page.waitForURL('**/login')
+    expect(await readToken(page)).toBeNull()
+  })
+
+  test('is kept while nobody can renew it, and goes on when somebody can', async ({ page, account }) => {
+    await openSkills(page)
+    const stored = await readToken(page)
+    const { idToken } = JSON.parse(account.storage.tsumugiToken ?? '{}') as { idToken: string }
+    await page.route(/\/v1\/(me|skill|category|notification|thread)(\?|$)/, (route) =>
+      route.request().headers().authorization === `Bearer ${idToken}`
+        ? refuse(route, 'jwt expired')
+        : route.continue(),
+    )
+    await page.route('**/pool/', (route) =>
+      route.fulfill({ status: 503, body: '<h1>Service Unavailable</h1>' }),
+    )
+    await page.reload()
+    await expect(page.getByRole('heading', { level: 1, name: 'サーバーに接続できません' })).toBeVisible()
+    expect(await readToken(page)).toEqual(stored)
+    await page.unroute('**/pool/')
+    await page.getByRole('button', { name: '再読み込み' }).click()
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('山田 太郎さん')
+    expect((await readToken(page))?.idToken).not.toBe(idToken)
+  })
+
+  test('ends with its reason where the organization has turned to single sign-on', async ({ page }) => {
+    await page.route('**/v1/me', (route) =>
+      route.fulfill({
+        status: 401,
+        contentType: 'application/problem+json',
+        json: {
+          status: 401,
+          code: 'sso_required',
+          detail: 'この組織ではシングルサインオンでサインインしてください。',
+        },
+      }),
+    )
+    await page.goto('/home/skill')
+    await page.waitForURL('**/login')
+    await expect(page.getByText('この組織ではシングルサインオンでサインインしてください。')).toBeVisible()
     expect(await readToken(page)).toBeNull()
   })
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Child } from './child'
+import { type Mail, readMails } from './mail'
 import type { Model } from './model'
 import { tsumugi } from './paths'
 
@@ -94,6 +95,12 @@ export class Tsumugi {
       '--body',
       body,
     ])
+  }
+
+  /** The mails to an address, oldest first: without an SMTP server they are kept in the data folder. */
+  async mails(address: string): Promise<Mail[]> {
+    const all = await readMails(join(this.#folder, 'data', 'mail'))
+    return all.filter((mail) => mail.to === address)
   }
 
   /** Ends it as a crash would. */

@@ -255,11 +255,19 @@ describe('the session', () => {
     expect(rememberedEnding()).toBe('sso_required')
   })
 
-  it('that its user ends leaves no place and no reason', () => {
+  it('that its user ends leaves no place and no reason, whatever the servers refuse once they are told', async () => {
     rememberPlace('/home/skill')
     rememberEnding('expired')
-    new Session(host).end('/logout/success')
+    server.refresh = () => json(400, { __type: 'NotAuthorizedException', message: 'revoked' })
+    const session = new Session(host)
+    await session.leave(async () => {
+      await expect(session.fetch('/v1/me')).rejects.toThrow('revoked')
+      server.refuse = () => unauthorized('Not authenticated: no user found')
+      await session.fetch('/v1/me')
+      return '/logout/success'
+    })
     expect(host.go).toHaveBeenCalledExactlyOnceWith('/logout/success')
+    expect(host.alert).not.toHaveBeenCalled()
     expect([readToken(), rememberedPlace(), rememberedEnding()]).toEqual([null, null, null])
   })
 

@@ -79,15 +79,23 @@ export class Session {
   /** Ends the session because it no longer holds; the next sign-in says why, and comes back to this page. */
   expire(ending: Ending = 'expired'): void {
     if (this.#ended) return
+    this.#ended = true
     rememberPlace()
     rememberEnding(ending)
-    this.#leave('/login')
+    clearToken()
+    this.#host.go('/login')
   }
 
-  /** Ends the session as its user wished, and leaves for `url`. Other tabs follow. */
-  end(url: string): void {
+  /**
+   * Ends the session as its user wishes: `tell` tells the servers, and answers where to go then. Other tabs follow. What the
+   * servers refuse from now on, since they have been told, is no end of its own.
+   */
+  async leave(tell: () => Promise<string>): Promise<void> {
+    this.#ended = true
+    const url = await tell()
     forgetPlace()
-    this.#leave(url)
+    clearToken()
+    this.#host.go(url)
   }
 
   /** Follows what other tabs do to the token: signs out with them, and starts over if they sign in as another user. */
@@ -126,12 +134,6 @@ export class Session {
     clearToken()
     this.#host.alert(SUSPENDED)
     this.#host.go('/login')
-  }
-
-  #leave(url: string): void {
-    this.#ended = true
-    clearToken()
-    this.#host.go(url)
   }
 
   async #renewInTurn(stale: string): Promise<TokenRecord> {

@@ -12,8 +12,10 @@ const PATIENCE_MS = 10_000
  */
 export async function signOutEverywhere(): Promise<void> {
   const record = readToken()
-  // One after the other: a call by a token that is revoked already would end the session as expired.
-  const next = await api.signOut(AbortSignal.timeout(PATIENCE_MS)).catch(() => '/logout/success')
-  if (record?.authType === 'cognito') await revoke(record).catch(() => {})
-  session.end(next)
+  await session.leave(async () => {
+    // One after the other: the API refuses a token that is revoked already.
+    const next = await api.signOut(AbortSignal.timeout(PATIENCE_MS)).catch(() => '/logout/success')
+    if (record?.authType === 'cognito') await revoke(record).catch(() => {})
+    return next
+  })
 }

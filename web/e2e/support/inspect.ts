@@ -1,0 +1,47 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, type Page } from '@playwright/test'
+
+/** A place to look at, and how to get there. */
+export interface Place {
+  readonly name: string
+  readonly open: (page: Page) => Promise<void>
+}
+
+/** Breaches of the accessibility rules that keep somebody out. */
+export async function breaches(page: Page): Promise<string[]> {
+  // What is still appearing has the contrast of neither here nor there.
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.waitForFunction(() => document.getAnimations().every((item) => item.playState !== 'running'))
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`))
+}
+
+/** How far the page can be scrolled sideways, and what sticks out. */
+export function overflow(page: Page): Promise<{ by: number; what: string[] }> {
+  return page.evaluate(() => {
+    const root = document.documentElement
+    const out = [...document.querySelectorAll('body *')].filter((element) => {
+      const { right, width } = element.getBoundingClientRect()
+      return width > 0 && right > root.clientWidth + 1
+    })
+    const by = Math.max(root.scrollWidth, document.body.scrollWidth) - root.clientWidth
+    return { by, what: by > 0 ? out.slice(0, 5).map((element) => element.outerHTML.slice(0, 160)) : [] }
+  })
+}
+
+/** Looks at a place in light and dark, wide and on a phone. */
+export async function inspect(page: Page, place: Place): Promise<void> {
+  await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
+  await place.open(page)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    expect(await breaches(page), `${place.name}, ${colorScheme}`).toEqual([])
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect
+    .poll(() => overflow(page), { message: `${place.name} on a phone` })
+    .toEqual({ by: 0, what: [] })
+  expect(await breaches(page), `${place.name}, dark, on a phone`).toEqual([])
+}

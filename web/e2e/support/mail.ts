@@ -1,0 +1,64 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** A mail as somebody reads it. */
+export interface Mail {
+  readonly to: string
+  readonly subject: string
+  /** The plain text of it. */
+  readonly text: string
+  /** The one thing to click on. */
+  readonly link: string
+}
+
+/** The mails that a server has kept instead of sending them, oldest first. */
+export async function readMails(folder: string): Promise<Mail[]> {
+  const names = await readdir(folder).catch(() => [])
+  const files = names.filter((name) => name.endsWith('.eml')).sort()
+  return Promise.all(files.map(async (name) => parse(await readFile(join(folder, name), 'utf8'))))
+}
+
+/** What a line of a mail says under its label: `fact(mail, '仮パスワード')`. */
+export function fact(mail: Mail, label: string): string {
+  const found = new RegExp(`^${label}： (.+)$`, 'm').exec(mail.text)?.[1]
+  if (found === undefined) throw new Error(`the mail does not say ${label}:\n${mail.text}`)
+  return found.trim()
+}
+
+// Just as much of RFC 5322, 2045 and 2047 as our mails need: parts in base64, words in the headers encoded.
+function parse(source: string): Mail {
+  const [head, body] = split(source)
+  const boundary = /boundary="?([^";\r\n]+)/.exec(head['content-type'] ?? '')?.[1]
+  const parts =
+    boundary === undefined ? [source] : body.split(`--${boundary}`).map((part) => part.trimStart())
+  const plain = parts.map(split).find(([{ 'content-type': type }]) => type?.startsWith('text/plain'))
+  if (plain === undefined) throw new Error(`a mail without plain text:\n${source}`)
+  const text = Buffer.from(plain[1], 'base64').toString('utf8').replaceAll('\r\n', '\n')
+  const to = /<([^>]+)>/.exec(head.to ?? '')?.[1] ?? ''
+  return { to, subject: words(head.subject ?? ''), text, link: /^https?:\S+$/m.exec(text)?.[0] ?? '' }
+}
+
+function split(source: string): [head: Record<string, string | undefined>, body: string] {
+  const end = /\r?\n\r?\n/.exec(source)
+  const at = end?.index ?? source.length
+  const lines = source
+    .slice(0, at)
+    .replace(/\r?\n[ \t]+/g, ' ')
+    .split(/\r?\n/)
+  const head = lines.map((line) => {
+    const colon = line.indexOf(':')
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const
+  })
+  return [Object.fromEntries(head), source.slice(at + (end?.[0].length ?? 0))]
+}
+
+function words(text: string): string {
+  const encoded = /=\?utf-8\?([bq])\?([^?]*)\?=(\s+(?==\?))?/gi
+  return text.replace(encoded, (_, form: string, word: string) => {
+    if (form.toLowerCase() === 'b') return Buffer.from(word, 'base64').toString('utf8')
+    const bytes = word
+      .replaceAll('_', ' ')
+      .replace(/=([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    return Buffer.from(bytes, 'latin1').toString('utf8')
+  })
+}

@@ -1,0 +1,42 @@
+import { expect, type Page } from '@playwright/test'
+import type { Account } from './account'
+import { fact, type Mail } from './mail'
+import type { Tsumugi } from './tsumugi'
+
+/** Somebody who has been invited, with what their mail says. */
+export interface Invited {
+  readonly email: string
+  readonly name: string
+  readonly temporary: string
+  readonly mail: Mail
+}
+
+/** Invites somebody whom nobody has heard of before, as an administrator does. */
+export async function invite(server: Tsumugi, admin: Account, role = 'general-user'): Promise<Invited> {
+  const email = `p-${crypto.randomUUID()}@demo.example`
+  const name = '佐藤 三郎'
+  await admin.call('POST', '/v1/user/invite', { users: [{ email, name, role }] })
+  const mail = await newMail(server, email, 0)
+  return { email, name, temporary: fact(mail, '仮パスワード'), mail }
+}
+
+/** The next mail to an address, when so many have come before. */
+export async function newMail(server: Tsumugi, email: string, before: number): Promise<Mail> {
+  await expect.poll(async () => (await server.mails(email)).length).toBe(before + 1)
+  return (await server.mails(email)).at(-1) as Mail
+}
+
+/** What the page keeps of a session; null for none. */
+export function readToken(page: Page): Promise<Record<string, string> | null> {
+  return page.evaluate(
+    () => JSON.parse(localStorage.getItem('tsumugiToken') ?? 'null') as Record<string, string> | null,
+  )
+}
+
+/** Signs in on the page /login, which is open. */
+export async function enter(page: Page, email: string, secret: string): Promise<void> {
+  await page.getByLabel('メールアドレス').fill(email)
+  await page.getByRole('button', { name: '次へ' }).click()
+  await page.getByLabel('パスワード', { exact: true }).fill(secret)
+  await page.getByRole('button', { name: 'サインイン' }).click()
+}
