@@ -100,7 +100,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
 		return Exchange{}, err
 	}
-	p, err := s.prepare(ctx, owner, q, looked.Thread, looked.History)
+	p, err := s.prepare(ctx, owner, q, looked)
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -158,18 +158,16 @@ type prepared struct {
 	since      time.Time
 }
 
-func (s *Service) prepare(ctx context.Context, owner Owner, q Question, thread Thread, history []Message) (prepared, error) {
-	if thread.Running {
+func (s *Service) prepare(ctx context.Context, owner Owner, q Question, looked Looked) (prepared, error) {
+	if looked.Thread.Running {
 		return prepared{}, ErrThreadBusy
 	}
-	sk, err := s.skills.Get(ctx, owner.OrganizationID, owner.UserID, thread.SkillID)
-	if err != nil {
-		return prepared{}, err
+	if reason := s.skills.Unavailable(looked.Skill); reason != "" {
+		return prepared{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}
-	if sk.Unavailable != "" {
-		return prepared{}, fault.Errorf(fault.SkillUnavailable, "%s", sk.Unavailable)
-	}
-	p := prepared{titled: thread.Title != "", begin: Begin{
+	var err error
+	history := looked.History
+	p := prepared{titled: looked.Thread.Title != "", begin: Begin{
 		Owner: owner, ThreadID: q.ThreadID, RequestID: q.RequestID, QuestionID: newID(), AnswerID: newID(),
 		ServerID: s.serverID, Regenerate: q.Regenerate,
 	}}
@@ -184,10 +182,10 @@ func (s *Service) prepare(ctx context.Context, owner Owner, q Question, thread T
 			return prepared{}, err
 		}
 		p.questionID, p.begin.Content, p.begin.Prompt = question.ID, question.Content, question.Prompt
-	} else if p.begin.Content, p.begin.Prompt, err = render(sk, q); err != nil {
+	} else if p.begin.Content, p.begin.Prompt, err = render(looked.Skill, q); err != nil {
 		return prepared{}, err
 	}
-	p.prompt = newPrompt(sk, history, p.begin.Content, p.begin.Prompt)
+	p.prompt = newPrompt(looked.Skill, history, p.begin.Content, p.begin.Prompt)
 	return p, nil
 }
 

@@ -77,6 +77,9 @@ func (c Config) withDefaults() Config {
 // Skills finds the skill that a thread is with. *skill.Service is one.
 type Skills interface {
 	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
+
+	// Unavailable returns why a skill cannot be used here, "" if it can.
+	Unavailable(s skill.Skill) string
 }
 
 // Budget says what an organization may still spend. *org.Budget is one.

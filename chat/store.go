@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/skill"
 )
 
 // NewThread is what CreateThread takes.
@@ -45,6 +46,7 @@ type Limit struct {
 type Looked struct {
 	Known   *Exchange // What the request has begun, as it is now; nil if it is new. The rest is empty then.
 	Thread  Thread
+	Skill   skill.Skill // Of the thread; Unavailable is not filled in.
 	History []Message
 }
 
@@ -143,7 +145,8 @@ type Store interface {
 	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
 
 	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the thread and
-	// its whole History up to limit. Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread.
+	// its skill and its whole History up to limit. Errors: ErrRequestConflict if the request is known with another hash,
+	// ErrNoThread, and fault.NotFound if the skill is not the organization's.
 	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
 
 	// BeginGeneration stores a question, its pending answer and its generation, and touches the thread. The thread's row

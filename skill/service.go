@@ -49,7 +49,7 @@ func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, of
 		return nil, err
 	}
 	for i := range skills {
-		skills[i].Unavailable = s.unavailable(skills[i])
+		skills[i].Unavailable = s.Unavailable(skills[i])
 	}
 	return skills, nil
 }
@@ -61,7 +61,7 @@ func (s *Service) Get(ctx context.Context, organizationID, userID, skillID uuid.
 	if err != nil {
 		return Skill{}, err
 	}
-	found.Unavailable = s.unavailable(found)
+	found.Unavailable = s.Unavailable(found)
 	return found, nil
 }
 
@@ -84,8 +84,8 @@ func (s *Service) RemoveFavorite(ctx context.Context, organizationID, userID, sk
 	return s.store.RemoveFavoriteSkill(ctx, organizationID, userID, skillID)
 }
 
-// unavailable returns the reason why the skill cannot do its work on this server, or "".
-func (s *Service) unavailable(skill Skill) string {
+// Unavailable returns the reason why a skill cannot do its work on this server, or "".
+func (s *Service) Unavailable(skill Skill) string {
 	if skill.Kind == KindWebSearch && !s.config.WebSearch {
 		return webSearchMissing
 	}

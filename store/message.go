@@ -163,10 +163,13 @@ func (db *DB) Look(
 ) (chat.Looked, error) {
 	var request *requestRow
 	var threads []chat.Thread
+	var skills []skillRow
 	var history []messageRow
 	batch := &pgx.Batch{}
 	queueRequest(batch, owner, requestID, &request)
 	queueThread(batch, owner, threadID, &threads)
+	batch.Queue(selectSkill+` AND s.id = (SELECT t.skill_id FROM threads t WHERE t.id = $3 AND t.organization_id = $1)`,
+		owner.OrganizationID, owner.UserID, threadID).Query(collect(&skills))
 	batch.Queue(selectMessage+whereHistory, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
@@ -178,10 +181,13 @@ func (db *DB) Look(
 			return chat.Looked{Known: known}, translate(err)
 		}
 	}
-	if len(threads) == 0 {
+	switch {
+	case len(threads) == 0:
 		return chat.Looked{}, chat.ErrNoThread
+	case len(skills) == 0:
+		return chat.Looked{}, noSkill(nil)
 	}
-	looked := chat.Looked{Thread: threads[0]}
+	looked := chat.Looked{Thread: threads[0], Skill: skills[0].skill()}
 	for _, row := range slices.Backward(history) {
 		looked.History = append(looked.History, row.message())
 	}

@@ -79,16 +79,18 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 	return list, nil
 }
 
+// selectSkill begins every query for single skills. Its first two parameters are the actor's organization and user.
+const selectSkill = `
+	SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
+	       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.accepts_data_sources,
+	       s.prompt, f.skill_id IS NOT NULL AS is_favorite
+	FROM skills s
+	LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
+	WHERE (s.organization_id IS NULL OR s.organization_id = $1)`
+
 // FindSkill implements skill.Store.
 func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error) {
-	row, err := queryRow[skillRow](ctx, db.pool, `
-		SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
-		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.accepts_data_sources,
-		       s.prompt, f.skill_id IS NOT NULL AS is_favorite
-		FROM skills s
-		LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
-		WHERE s.id = $3 AND (s.organization_id IS NULL OR s.organization_id = $1)`,
-		organizationID, userID, skillID)
+	row, err := queryRow[skillRow](ctx, db.pool, selectSkill+` AND s.id = $3`, organizationID, userID, skillID)
 	if isNoRows(err) {
 		return skill.Skill{}, noSkill(err)
 	}
