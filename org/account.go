@@ -58,6 +58,7 @@ type AccountChange struct {
 
 const (
 	storePatience    = 5 * time.Second
+	settlePatience   = 3 * time.Second  // Somebody waits, although the change holds already.
 	accountSweep     = 15 * time.Second // How often changes are looked for that were not told.
 	accountClaim     = time.Minute      // How long nobody else tells a change.
 	accountPauseMin  = 10 * time.Second
@@ -69,7 +70,7 @@ const (
 // settle tells the identity provider what has changed of a member, if it has to be told. The change itself holds already: a
 // failure is logged, and tried again by the sweep.
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), providerPatience+storePatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
 	defer cancel()
 	changes, err := s.store.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
 	if err != nil {
@@ -96,22 +97,23 @@ func (s *Service) sweep(ctx context.Context) {
 	}
 }
 
-// sweepOnce takes a batch of changes, and returns how many.
-func (s *Service) sweepOnce(ctx context.Context) int {
-	changes, err := s.store.ClaimAccountChanges(ctx, nil, accountClaim, accountBatch)
-	if err != nil {
-		if ctx.Err() == nil {
+// sweepOnce tells a batch of changes, one after the other, so that no claim runs out meanwhile, and returns how many.
+func (s *Service) sweepOnce(ctx context.Context) (told int) {
+	for told < accountBatch {
+		changes, err := s.store.ClaimAccountChanges(ctx, nil, accountClaim, 1)
+		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "looking for what the identity provider has to be told failed", "err", err)
 		}
-		return 0
-	}
-	for _, c := range changes {
-		s.tell(ctx, c)
+		if len(changes) == 0 {
+			break
+		}
+		s.tell(ctx, changes[0])
+		told++
 	}
 	if err := s.store.ForgetInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "forgetting old invitations failed", "err", err)
 	}
-	return len(changes)
+	return told
 }
 
 // tell tells one claimed change.
