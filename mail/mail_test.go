@@ -269,14 +269,23 @@ func TestSlowServersAreGivenUp(t *testing.T) {
 	}
 }
 
-func TestCallerMayLeave(t *testing.T) {
+// TestCallersMayLeave has callers go while a server makes them wait: nothing is held open for them.
+func TestCallersMayLeave(t *testing.T) {
 	t.Parallel()
-	s := serve(t, serverConfig{silentAt: "greeting"})
-	m := mailer(t, s, "smtp://HOST", io.Discard)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := m.SendInvitation(ctx, invited); fault.CodeOf(err) != fault.Unavailable {
-		t.Errorf("got %v", err)
+	for _, step := range []string{"greeting", "EHLO", "RCPT"} {
+		s := serve(t, serverConfig{silentAt: step})
+		m, err := New(Config{SMTPURL: "smtp://" + s.address + "?tls=none", From: sender, PublicURL: public, SMTP: SMTPConfig{Timeout: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() { left <- m.SendInvitation(ctx, invited) }()
+		<-s.silent
+		cancel()
+		if err := <-left; fault.CodeOf(err) != fault.Unavailable {
+			t.Errorf("%s: %v", step, err)
+		}
 	}
 }
 

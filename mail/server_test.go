@@ -24,6 +24,7 @@ type smtpServer struct {
 	address string
 	roots   *x509.CertPool // That believe its certificate.
 	took    chan received  // Buffered: the server never waits.
+	silent  chan struct{}  // Told when a client is left without an answer. Buffered.
 
 	config   serverConfig
 	security *tls.Config
@@ -53,7 +54,7 @@ func serve(t *testing.T, config serverConfig) *smtpServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &smtpServer{address: listener.Addr().String(), took: make(chan received, 100), config: config}
+	s := &smtpServer{address: listener.Addr().String(), took: make(chan received, 100), silent: make(chan struct{}, 100), config: config}
 	certificate := s.certificate(t)
 	s.security = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if config.implicitTLS {
@@ -116,7 +117,7 @@ func (s *smtpServer) session(conn net.Conn) {
 	mail := received{encrypted: s.config.implicitTLS}
 	text := textproto.NewConn(conn)
 	if s.config.silentAt == "greeting" {
-		_, _ = io.Copy(io.Discard, conn)
+		s.wait(conn)
 		return
 	}
 	_ = text.PrintfLine("220 mail.test ESMTP")
@@ -128,7 +129,7 @@ func (s *smtpServer) session(conn net.Conn) {
 		command, rest, _ := strings.Cut(line, " ")
 		command = strings.ToUpper(command)
 		if s.config.silentAt == command {
-			_, _ = io.Copy(io.Discard, conn)
+			s.wait(conn)
 			return
 		}
 		switch command {
@@ -180,6 +181,12 @@ func (s *smtpServer) session(conn net.Conn) {
 			_ = text.PrintfLine("500 5.5.1 what")
 		}
 	}
+}
+
+// wait leaves a client without an answer until it goes.
+func (s *smtpServer) wait(conn net.Conn) {
+	s.silent <- struct{}{}
+	_, _ = io.Copy(io.Discard, conn)
 }
 
 // address returns what stands in angle brackets.

@@ -131,7 +131,7 @@ func TestImportsTakeTurns(t *testing.T) {
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
-			if _, err := f.ImportSkills(t.Context(), &f.a, imported("visit=訪問報告", "pitch=商談"), org.Operator("ops"), false); err != nil {
+			if _, err := f.ImportSkills(t.Context(), nil, imported("visit=訪問報告", "pitch=商談"), org.Operator("ops"), false); err != nil {
 				t.Error(err)
 			}
 		})

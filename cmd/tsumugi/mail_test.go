@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// console hands on what is printed on it.
+type console chan string
+
+func (c console) Write(b []byte) (int, error) {
+	c <- string(b)
+	return len(b), nil
+}
+
+// TestMailsLeadIn follows the mails of somebody who is invited, and forgets the password: what stands in them works.
+func TestMailsLeadIn(t *testing.T) {
+	t.Parallel()
+	ctx, db, printed := t.Context(), storetest.New(t), make(console, 10)
+	mailer, err := new(mailing).mailer(t.TempDir(), "https://chat.example", printed, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	people, err := new(cognito).openAccounts(ctx, db, "https://chat.example", mailer, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		people.users.Stop(ctx)
+	}()
+	call := func(operation string, body map[string]any) (answer struct {
+		ChallengeName, Session string
+		AuthenticationResult   struct{ IdToken string }
+	},
+	) {
+		t.Helper()
+		body["ClientId"] = clientID
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/pool/", bytes.NewReader(encoded))
+		req.Header.Set("Content-Type", "application/x-amz-json-1.1")
+		req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
+		w := httptest.NewRecorder()
+		people.users.Handler().ServeHTTP(w, req)
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", operation, w.Code, w.Body)
+		}
+		return answer
+	}
+	signIn := func(email, password string) map[string]any {
+		return map[string]any{"AuthFlow": "USER_PASSWORD_AUTH", "AuthParameters": map[string]string{"USERNAME": email, "PASSWORD": password}}
+	}
+	link := func(mail, path string) url.Values {
+		t.Helper()
+		u, err := url.Parse(regexp.MustCompile(`https://\S+`).FindString(mail))
+		if err != nil || u.Host != "chat.example" || u.Path != path {
+			t.Fatalf("the link is %v, %v, in %s", u, err, mail)
+		}
+		return u.Query()
+	}
+
+	const email = "taro+1@example.co.jp"
+	if _, err := people.Invite(ctx, email, "紡 太郎"); err != nil {
+		t.Fatal(err)
+	}
+	mail := <-printed
+	temporary := regexp.MustCompile(`仮パスワード: (\S+)`).FindStringSubmatch(mail)[1]
+	challenge := call("InitiateAuth", signIn(link(mail, "/login").Get("email"), temporary))
+	if challenge.ChallengeName != "NEW_PASSWORD_REQUIRED" {
+		t.Fatalf("got %+v", challenge)
+	}
+	signedIn := call("RespondToAuthChallenge", map[string]any{
+		"ChallengeName": challenge.ChallengeName, "Session": challenge.Session,
+		"ChallengeResponses": map[string]string{"USERNAME": email, "NEW_PASSWORD": "First-Password-1"},
+	})
+	if signedIn.AuthenticationResult.IdToken == "" {
+		t.Fatalf("got %+v", signedIn)
+	}
+
+	call("ForgotPassword", map[string]any{"Username": email})
+	query := link(<-printed, "/reset/password")
+	call("ConfirmForgotPassword", map[string]any{
+		"Username": query.Get("email"), "ConfirmationCode": query.Get("code"), "Password": "Second-Password-2",
+	})
+	if call("InitiateAuth", signIn(email, "Second-Password-2")).AuthenticationResult.IdToken == "" {
+		t.Error("the new password does not sign in")
+	}
+
+	if _, err := people.InviteFederated(ctx, "hanako@example.co.jp", "管理 花子"); err != nil {
+		t.Fatal(err)
+	}
+	if got := link(<-printed, "/login").Get("email"); got != "hanako@example.co.jp" {
+		t.Errorf("the link is for %q", got)
+	}
+}
