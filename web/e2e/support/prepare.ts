@@ -1,9 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { fakeModel, root, tsumugi } from './paths'
+import { fakeIdp, fakeModel, root, tsumugi } from './paths'
 
 /** Runs once before all tests: what they start must be there. */
 export default function prepare(): void {
   if (!existsSync(tsumugi)) throw new Error(`${tsumugi} is missing: run "npx -y rust-just build" first.`)
-  execFileSync('go', ['build', '-o', fakeModel, './cmd/fakemodel'], { cwd: root, stdio: 'inherit' })
+  for (const [binary, command] of [
+    [fakeModel, './cmd/fakemodel'],
+    [fakeIdp, './cmd/fakeidp'],
+  ] as const)
+    execFileSync('go', ['build', '-o', binary, command], { cwd: root, stdio: 'inherit' })
 }

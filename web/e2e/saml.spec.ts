@@ -1,0 +1,104 @@
+import { emails } from './support/account'
+import { Idp } from './support/idp'
+import { readToken } from './support/people'
+import { test as base, expect } from './support/test'
+import { password, Tsumugi } from './support/tsumugi'
+import { watch } from './support/watch'
+
+const hanako = { login: 'hanako', email: 'hanako@demo.example', name: '佐藤 花子' }
+const outsider = { login: 'outsider', email: 'outsider@elsewhere.example', name: '他社 太郎' }
+
+/** The organization of this server turns to single sign-on: it is nobody else's. */
+const test = base.extend<object, { idp: Idp }>({
+  server: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    async ({}, use) => {
+      const server = await Tsumugi.start(null)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  idp: [
+    // biome-ignore lint/correctness/noEmptyPattern: as above.
+    async ({}, use) => {
+      const idp = await Idp.start([hanako, outsider])
+      await use(idp)
+      await idp.stop()
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+})
+
+test.use({ who: 'admin' })
+
+test('an administrator sets single sign-on up, and members sign in by it', async ({
+  page,
+  browser,
+  server,
+  idp,
+}) => {
+  const fresh = async () => {
+    const context = await browser.newContext({ baseURL: server.url, storageState: { cookies: [], origins: [] } })
+    const troubles = await watch(context)
+    return { page: await context.newPage(), context, troubles }
+  }
+  await test.step('the settings', async () => {
+    await page.goto('/admin/saml/edit')
+    await page.getByLabel(/メタデータ（XML）/).fill(await idp.metadata())
+    await page.getByLabel('メールアドレスの属性').fill(idp.attributes.email)
+    await page.getByLabel('名前の属性').fill(idp.attributes.name)
+    await page.getByLabel('demo.example', { exact: true }).check()
+    await page.getByRole('button', { name: '保存する' }).click()
+    await page.waitForURL('**/admin/saml')
+    await expect(page.getByText(`${idp.url}/metadata`).first()).toBeVisible()
+  })
+  await test.step('a trial', async () => {
+    await page.getByRole('button', { name: 'テストサインイン' }).click()
+    await idp.enter(page, hanako)
+    await page.waitForURL('**/admin/saml?test=*')
+    await expect(page.getByText('サインインできることを確認しました。')).toBeVisible()
+    await expect(page.getByText(hanako.name).first()).toBeVisible()
+  })
+  await test.step('switching on', async () => {
+    await page.getByRole('button', { name: 'オンにする' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'オンにする' }).click()
+    await expect(page.getByText('シングルサインオンをオンにしました。')).toBeVisible()
+  })
+  await test.step('somebody signs in', async () => {
+    const { page: hers, context, troubles } = await fresh()
+    await hers.goto('/login')
+    await hers.getByLabel('メールアドレス').fill(hanako.email)
+    await hers.getByRole('button', { name: '次へ' }).click()
+    await hers.getByRole('button', { name: '組織の認証画面へ' }).click()
+    await idp.enter(hers, hanako)
+    await hers.waitForURL('**/home/skill')
+    await expect(hers.getByRole('heading', { level: 1 })).toContainText(`${hanako.name}さん`)
+    expect(await readToken(hers)).toMatchObject({ authType: 'federated_idp', tokenType: 'Bearer' })
+    // The code is worth nothing a second time, and does not stay in the history.
+    await hers.goBack()
+    await expect(hers).not.toHaveURL(/code=/)
+    expect(troubles).toEqual([])
+    await context.close()
+  })
+  await test.step('somebody of another company is told why not', async () => {
+    const { page: theirs, context } = await fresh()
+    await theirs.goto('/login')
+    await theirs.getByLabel('メールアドレス').fill(hanako.email)
+    await theirs.getByRole('button', { name: '次へ' }).click()
+    await theirs.getByRole('button', { name: '組織の認証画面へ' }).click()
+    await idp.enter(theirs, outsider)
+    await expect(theirs.getByText('組織から届いたメールアドレスを利用できません。')).toBeVisible()
+    expect(await readToken(theirs)).toBeNull()
+    await context.close()
+  })
+  await test.step('a super-admin gets in with a password', async () => {
+    const { page: theirs, context } = await fresh()
+    await theirs.goto('/login/super-admin')
+    await theirs.getByLabel('メールアドレス').fill(emails.admin)
+    await theirs.getByLabel('パスワード', { exact: true }).fill(password)
+    await theirs.getByRole('button', { name: 'サインイン' }).click()
+    await theirs.waitForURL('**/home/skill')
+    await context.close()
+  })
+})
