@@ -82,19 +82,14 @@ export class Tsumugi {
     this.#child = null
   }
 
+  /** Runs a command of its operator, such as `operate('contract', 'set', …)`. */
+  async operate(...command: string[]): Promise<void> {
+    await promisify(execFile)(tsumugi, [...command, '--data', join(this.#folder, 'data')])
+  }
+
   /** Publishes a notice as its operator does. */
   async publish(title: string, body: string): Promise<void> {
-    const data = join(this.#folder, 'data')
-    await promisify(execFile)(tsumugi, [
-      'notification',
-      'publish',
-      '--data',
-      data,
-      '--title',
-      title,
-      '--body',
-      body,
-    ])
+    await this.operate('notification', 'publish', '--title', title, '--body', body)
   }
 
   /** The mails to an address, oldest first: without an SMTP server they are kept in the data folder. */
