@@ -1,4 +1,5 @@
-import type { AuditEvent, MemberFilter, Role } from '@/lib/api'
+import type { AuditEvent } from '@/lib/api'
+import { formatFull } from '@/lib/dates'
 import { formatDay, formatNumber } from '../format'
 import { texts } from '../texts'
 
@@ -32,26 +33,27 @@ export function changesOf(event: AuditEvent): string[] {
 
 function wordOf(field: string, value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined
+  const known = words.values[field]?.[value]
+  if (known !== undefined) return known
   switch (field) {
-    case 'role':
-      return texts.roles[value as Role] ?? value
-    case 'state':
-      return texts.states[value as MemberFilter] ?? value
-    case 'status':
-      return (texts.contract.statuses as Record<string, string>)[value] ?? value
-    case 'enabled':
-      return value === 'true' ? texts.saml.on : texts.saml.off
-    case 'result':
-      return words.results[value] ?? value
     case 'seats':
     case 'tokens':
-      return /^\d+$/.test(value) ? formatNumber(Number(value)) : value
+      return isCount(value) ? formatNumber(Number(value)) : value
+    case 'idp_certificates':
+      return isCount(value) ? words.count(value) : value
     case 'starts_on':
     case 'ends_on':
       return /^\d{4}-\d{2}-\d{2}$/.test(value) ? formatDay(value) : value
+    case 'active_from':
+    case 'old_until':
+      return formatFull(value) || value
     default:
       return value
   }
+}
+
+function isCount(value: string): boolean {
+  return /^\d+$/.test(value)
 }
 
 /** The first moment of a day in the reader's zone, as the API takes times; undefined for what is no day. */

@@ -19,6 +19,7 @@ import styles from './Saml.module.css'
 import {
   checkValues,
   initialValues,
+  isDirty,
   requestOf,
   type SamlErrors,
   type SamlValues,
@@ -110,7 +111,7 @@ function Form({ config: loaded }: { config: SamlConfig }) {
           {texts.common.cancel}
         </ButtonLink>
       </div>
-      <UnsavedGuard dirty={request !== null} released={saved} words={words.unsaved} />
+      <UnsavedGuard dirty={isDirty(config, values)} released={saved} words={words.unsaved} />
     </form>
   )
 }

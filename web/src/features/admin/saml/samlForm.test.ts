@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ApiError, type SamlConfig } from '@/lib/api'
 import { certificateText, splitCertificates, validityOf } from './certificates'
 import { glanceAt } from './metadata'
-import { checkValues, initialValues, requestOf, serverErrors } from './samlForm'
+import { checkValues, initialValues, isDirty, requestOf, serverErrors } from './samlForm'
 
 const config: SamlConfig = {
   enabled: false,
@@ -16,9 +16,11 @@ const config: SamlConfig = {
   name_attribute: 'displayName',
   email_domains: ['example.co.jp'],
   allowed_email_domains: ['example.co.jp', 'example.jp'],
+  updated_at: '2026-11-01T00:00:00Z',
 }
+const { updated_at: _, ...untouched } = config
 const fresh: SamlConfig = {
-  ...config,
+  ...untouched,
   idp_entity_id: '',
   idp_sso_url: '',
   idp_certificates: [],
@@ -32,6 +34,14 @@ const metadata = `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:met
 describe('the form of the single sign-on', () => {
   it('changes nothing as long as nothing is changed', () => {
     expect(requestOf(config, initialValues(config))).toBeNull()
+    expect(isDirty(config, { ...initialValues(config), way: 'fields' })).toBe(false)
+    expect(isDirty(config, { ...initialValues(config), ssoUrl: 'x' })).toBe(true)
+  })
+
+  it('begins with all of the organization’s domains', () => {
+    expect(initialValues(fresh).domains).toEqual(['example.co.jp', 'example.jp'])
+    expect(isDirty(fresh, initialValues(fresh))).toBe(false)
+    expect(requestOf(fresh, initialValues(fresh))).toEqual({ email_domains: ['example.co.jp', 'example.jp'] })
   })
 
   it('sends only what is different, and only of the way that is shown', () => {
@@ -47,11 +57,12 @@ describe('the form of the single sign-on', () => {
   })
 
   it('asks for what is missing', () => {
-    expect(checkValues(fresh, initialValues(fresh))).toEqual({
-      xml: 'IdPのメタデータ（XML）を入力してください。',
+    const nothing = { ...initialValues(fresh), domains: [] }
+    expect(checkValues(fresh, nothing)).toEqual({
+      xml: 'IDプロバイダーのメタデータ（XML）を入力してください。',
       domains: 'メールドメインを1つ以上選んでください。',
     })
-    expect(Object.keys(checkValues(fresh, { ...initialValues(fresh), way: 'fields' }))).toEqual([
+    expect(Object.keys(checkValues(fresh, { ...nothing, way: 'fields' }))).toEqual([
       'entityId',
       'ssoUrl',
       'certificates',

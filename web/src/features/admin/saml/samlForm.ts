@@ -32,8 +32,18 @@ export function initialValues(config: SamlConfig): SamlValues {
     certificates: '',
     emailAttribute: config.email_attribute,
     nameAttribute: config.name_attribute,
-    domains: config.email_domains.filter((domain) => config.allowed_email_domains.includes(domain)),
+    // For the first time all of the organization's, as the server would take them.
+    domains:
+      config.updated_at === undefined
+        ? config.allowed_email_domains
+        : config.allowed_email_domains.filter((domain) => config.email_domains.includes(domain)),
   }
+}
+
+/** Whether something has been entered that would be lost. The way that is shown is none. */
+export function isDirty(config: SamlConfig, values: SamlValues): boolean {
+  const initial = initialValues(config)
+  return JSON.stringify({ ...values, way: initial.way }) !== JSON.stringify(initial)
 }
 
 /** What the form would change; null for nothing. Only the way that is shown counts. */
