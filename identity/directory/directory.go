@@ -106,7 +106,8 @@ func (d *Directory) create(ctx context.Context, email, name string, action types
 	}
 	if action == "" { // Without a verified address nobody could have another password.
 		in.UserAttributes = []types.AttributeType{
-			{Name: aws.String("email"), Value: &email}, {Name: aws.String("email_verified"), Value: aws.String("true")},
+			{Name: aws.String("email"), Value: &email},
+			{Name: aws.String("email_verified"), Value: aws.String("true")},
 			{Name: aws.String("name"), Value: &name},
 		}
 	}

@@ -237,9 +237,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 	case again && existing == nil:
 		return User{}, nil, noUser()
 	case again && (existing.Status != StatusForceChangePassword || !existing.Enabled):
-		return User{}, nil, &refusal{
-			kind: "UnsupportedUserStateException", message: "Resend not possible. User status is not FORCE_CHANGE_PASSWORD.",
-		}
+		return User{}, nil, notInvited()
 	case !again && existing != nil && (existing.Status != StatusExternalProvider || !existing.Enabled):
 		return User{}, nil, userExists()
 	}
@@ -258,7 +256,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 	}
 	err = p.store.ChangePoolPassword(ctx, existing.Sub, existing.Version, password, uuid.Nil, now)
 	if fault.CodeOf(err) == fault.Conflict { // Signed in, or changed, since.
-		return User{}, nil, userExists()
+		return User{}, nil, notInvited()
 	}
 	user = *existing
 	user.Status, user.UpdatedAt = password.Status, now
@@ -284,6 +282,10 @@ func (p *Pool) addInvited(ctx context.Context, email string, change UserChange, 
 		return User{}, userExists()
 	}
 	return user, err
+}
+
+func notInvited() *refusal {
+	return &refusal{kind: "UnsupportedUserStateException", message: "Resend not possible. User status is not FORCE_CHANGE_PASSWORD."}
 }
 
 func userExists() *refusal {

@@ -20,7 +20,8 @@ func invitation(address, name string) *cognito.AdminCreateUserInput {
 		UserPoolId: aws.String(poolID), Username: aws.String(address),
 		DesiredDeliveryMediums: []types.DeliveryMediumType{types.DeliveryMediumTypeEmail},
 		UserAttributes: []types.AttributeType{
-			{Name: aws.String("email"), Value: aws.String(address)}, {Name: aws.String("email_verified"), Value: aws.String("true")},
+			{Name: aws.String("email"), Value: aws.String(address)},
+			{Name: aws.String("email_verified"), Value: aws.String("true")},
 			{Name: aws.String("name"), Value: aws.String(name)},
 		},
 	}
