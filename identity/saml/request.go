@@ -30,7 +30,7 @@ type Start struct {
 
 // Begin begins a sign-in for the members of an organization. browser is what the browser's cookie holds from an earlier
 // sign-in, or "": several at once, in several tabs, share it. next is the path of the app to go to afterwards. Where the
-// organization does not use single sign-on, or does not exist, the error has the code CodeDisabled.
+// organization does not use single sign-on, has not set it up or does not exist, the error has the code CodeDisabled.
 func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (Start, error) {
 	settings, err := s.store.SAMLSettings(ctx, organizationID)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !settings.Enabled {
@@ -38,6 +38,9 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	}
 	if err != nil {
 		return Start{}, err
+	}
+	if err := incomplete(settings, s.now()); err != nil { // Operators can have switched it on, and certificates run out.
+		return Start{}, fault.Wrap(err, CodeDisabled, "シングルサインオンの設定が完了していないため、サインインできません。管理者にお問い合わせください。")
 	}
 	state := State{OrganizationID: organizationID, Next: LocalPath(next)}
 	start, err := s.start(ctx, settings, browser, &state)

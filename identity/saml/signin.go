@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 
 	"github.com/google/uuid"
 
@@ -175,7 +174,7 @@ type Session struct {
 }
 
 // Exchange returns the tokens for a code. One that is unknown, used, more than a minute old or another browser's has the
-// code CodeState.
+// code CodeState. For a member whose account is still being made the error has the code fault.Unavailable.
 func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, browser string) (Session, error) {
 	grantee, err := s.store.TakeSAMLCode(ctx, organizationID, hashSecret(code), hashSecret(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
@@ -185,8 +184,8 @@ func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, 
 		return Session{}, err
 	}
 	subject, err := uuid.Parse(grantee.Subject)
-	if err != nil {
-		return Session{}, fmt.Errorf("saml: the subject of a member: %w", err)
+	if err != nil { // Invited a moment ago: the account is being made.
+		return Session{}, fault.Wrap(err, fault.Unavailable, "アカウントを準備しています。少し待ってから、もう一度サインインしてください。")
 	}
 	// Members who had a password at AWS are new to the pool.
 	if _, err := s.sessions.CreateExternalUser(ctx, subject, grantee.Email, grantee.Name); err != nil {

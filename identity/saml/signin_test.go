@@ -407,10 +407,27 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	if _, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)); fault.CodeOf(err) != saml.CodeDisabled {
 		t.Errorf("switched off meanwhile: %v", err)
 	}
-	for _, organizationID := range []uuid.UUID{f.org, uuid.New()} {
+	f.exec(`UPDATE saml_configs SET certificates = '{}'`)
+	incomplete := f.organization("bare.example")
+	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, incomplete) // As an operator can.
+	for _, organizationID := range []uuid.UUID{f.org, incomplete, uuid.New()} {
 		if _, err := f.saml.Begin(t.Context(), organizationID, "", ""); fault.CodeOf(err) != saml.CodeDisabled {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+func TestMemberWhoseAccountIsBeingMade(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.member(f.org, "invited@corp.example", identity.RoleGeneralUser, identity.AuthFederated)
+	f.exec(`UPDATE users SET subject = 'invite:x' WHERE email = 'invited@corp.example'`)
+	if _, err := f.signIn("n1", "invited@corp.example", "名前"); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("got %v", err)
+	}
+	f.exec(`UPDATE users SET subject = gen_random_uuid() WHERE email = 'invited@corp.example'`)
+	if _, err := f.signIn("n1", "invited@corp.example", "名前"); err != nil {
+		t.Error(err)
 	}
 }
 

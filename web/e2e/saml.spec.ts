@@ -39,7 +39,10 @@ test('an administrator sets single sign-on up, and members sign in by it', async
   idp,
 }) => {
   const fresh = async () => {
-    const context = await browser.newContext({ baseURL: server.url, storageState: { cookies: [], origins: [] } })
+    const context = await browser.newContext({
+      baseURL: server.url,
+      storageState: { cookies: [], origins: [] },
+    })
     const troubles = await watch(context)
     return { page: await context.newPage(), context, troubles }
   }

@@ -26,7 +26,10 @@ export class Idp {
   }
 
   static async start(people: readonly Person[]): Promise<Idp> {
-    const users = people.flatMap(({ login, email, name }) => ['--user', [login, password, email, name].join(':')])
+    const users = people.flatMap(({ login, email, name }) => [
+      '--user',
+      [login, password, email, name].join(':'),
+    ])
     const child = new Child(fakeIdp, ['--listen', '127.0.0.1:0', ...users])
     const said = await child.says(/(http:\S+)\/metadata\s+address:\s+(\S+)\s+name:\s+(\S+)/)
     const [, url = '', email = '', name = ''] = said
