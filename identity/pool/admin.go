@@ -258,9 +258,13 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 	if fault.CodeOf(err) == fault.Conflict { // Signed in, or changed, since.
 		return User{}, nil, notInvited()
 	}
-	user = *existing
-	user.Status, user.UpdatedAt = password.Status, now
-	return user, func(context.Context) {}, err
+	if err == nil && !again {
+		err = p.store.UpdatePoolUser(ctx, existing.Sub, UserChange{Name: change.Name, EmailVerified: change.EmailVerified}, now)
+	}
+	if err == nil {
+		user, err = p.store.PoolUserBySub(ctx, existing.Sub)
+	}
+	return user, func(context.Context) {}, noUserIf(err)
 }
 
 // addInvited adds a user whose password is temporary. One without a name is called by their address.

@@ -114,7 +114,11 @@ func TestAdminCreateUserInItsWays(t *testing.T) {
 	if _, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken); err == nil {
 		t.Error("a session goes on")
 	}
-	f.challenge(t, outsider, arrived(t, f.mail.invitations).TemporaryPassword)
+	sent := arrived(t, f.mail.invitations)
+	if sent.Name != "外部" || described(out.User.Attributes)["name"] != "外部" {
+		t.Errorf("called %s", sent.Name)
+	}
+	f.challenge(t, outsider, sent.TemporaryPassword)
 
 	// An invitation that cannot be delivered leaves nobody behind.
 	f.mail.setFailure(errors.New("no such mailbox"))
