@@ -1,0 +1,258 @@
+package api_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+)
+
+// limitedServer is a server whose sign-ins are limited to four, and guesses to two. Its pool knows nobody.
+func limitedServer(t *testing.T, cfg api.Config) http.Handler {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	cfg.SignInsPerMinute, cfg.GuessesPerMinute = 4, 2
+	handler, err := api.New(api.Services{
+		Identity: identity.NewService(stalled{}, verifier{}, log), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Pool: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var call struct{ AuthFlow, Password string }
+			if json.NewDecoder(r.Body).Decode(&call) != nil || call.Password != "right" && !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ForgotPassword") {
+				w.WriteHeader(http.StatusBadRequest)
+			}
+		}),
+	}, cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// from makes a call from an address.
+func from(t *testing.T, handler http.Handler, peer, path, body string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+	r.RemoteAddr = netip.AddrPortFrom(netip.MustParseAddr(peer), 1234).String()
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+// signInFrom asks how an address that is none signs in, which needs no database.
+func signInFrom(t *testing.T, handler http.Handler, peer string, header ...string) int {
+	t.Helper()
+	return from(t, handler, peer, "/v1/auth-type", `{"email":"x"}`, header...).Code
+}
+
+func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		handler := limitedServer(t, api.Config{})
+		<-time.After(45 * time.Second)
+		for i := range 4 {
+			if code := signInFrom(t, handler, "203.0.113.7", "X-Forwarded-For", "198.51.100."+strconv.Itoa(i)); code != http.StatusBadRequest {
+				t.Fatalf("call %d: %d", i, code)
+			}
+		}
+		refused := from(t, handler, "203.0.113.7", "/v1/auth-type", `{"email":"x"}`, "X-Forwarded-For", "198.51.100.99", "X-Real-Ip", "198.51.100.99", "True-Client-Ip", "198.51.100.99")
+		after, err := strconv.Atoi(refused.Header().Get("Retry-After"))
+		if refused.Code != http.StatusTooManyRequests || err != nil || after < 1 || after > 75 || !strings.Contains(refused.Body.String(), `"rate_limited"`) {
+			t.Fatalf("%d, Retry-After %q: %s", refused.Code, refused.Header().Get("Retry-After"), refused.Body)
+		}
+		if refused.Header().Get("Content-Type") != "application/problem+json" || refused.Header().Get("X-Ratelimit-Limit") != "" {
+			t.Errorf("headers %v", refused.Header())
+		}
+		for _, path := range []string{"/v1/refresh_token", "/v1/saml/" + newID() + "/acs"} {
+			if w := from(t, handler, "203.0.113.7", path, `{}`); w.Code != http.StatusTooManyRequests {
+				t.Errorf("%s: %d", path, w.Code)
+			}
+		}
+		if code := signInFrom(t, handler, "203.0.113.8"); code != http.StatusBadRequest {
+			t.Errorf("another address: %d", code)
+		}
+		// An address of IPv6 is any of its network's.
+		for i := range 5 {
+			if code := signInFrom(t, handler, "2001:db8::"+strconv.Itoa(i+1)); (code == http.StatusTooManyRequests) != (i == 4) {
+				t.Errorf("IPv6, call %d: %d", i, code)
+			}
+		}
+		<-time.After(time.Duration(after) * time.Second)
+		if code := signInFrom(t, handler, "203.0.113.7"); code != http.StatusBadRequest {
+			t.Errorf("when it was told to come back: %d", code)
+		}
+	})
+}
+
+// TestR64_ForwardedAddresses holds whose word counts about where a request comes from.
+func TestR64_ForwardedAddresses(t *testing.T) {
+	t.Parallel()
+	const proxy, other = "10.0.0.1", "192.0.2.1"
+	cfg := api.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}
+	for name, c := range map[string]struct {
+		peer    string
+		headers func(i int) []string
+		limited bool // All of them are one client's.
+	}{
+		"behind the proxy":                 {proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, false},
+		"behind two proxies":               {proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i) + ", 10.9.9.9"} }, false},
+		"a forged one before it":           {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1"} }, true},
+		"a forged header before it":        {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i), "198.51.100.1"} }, true},
+		"a forged proxy before it":         {proxy, func(i int) []string { return []string{"10.0.0." + strconv.Itoa(i) + ", 198.51.100.1"} }, true},
+		"a forged one that looks like it":  {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", ::ffff:198.51.100.1"} }, true},
+		"garbage":                          {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", x"} }, true},
+		"with a port":                      {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ":80"} }, true},
+		"nothing":                          {proxy, func(int) []string { return nil }, true},
+		"no proxy of ours":                 {other, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, true},
+		"a network of IPv6 behind a proxy": {"fd00::1", func(i int) []string { return []string{"2001:db8::" + strconv.Itoa(i)} }, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			handler := limitedServer(t, cfg)
+			limited := false
+			for i := range 6 {
+				var header []string
+				for _, value := range c.headers(i) {
+					header = append(header, "X-Forwarded-For", value)
+				}
+				limited = signInFrom(t, handler, c.peer, header...) == http.StatusTooManyRequests
+			}
+			if limited != c.limited {
+				t.Errorf("%s: limited %v", name, limited)
+			}
+		})
+	}
+}
+
+// TestR64_GuessesAreCountedApart: what cannot be a guess goes on when too many wrong passwords came from an address.
+func TestR64_GuessesAreCountedApart(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		operation, body string
+		status          int
+	}
+	const wrong, right, refresh = `{"AuthFlow":"USER_PASSWORD_AUTH","Password":"wrong"}`, `{"AuthFlow":"USER_PASSWORD_AUTH","Password":"right"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`
+	for name, steps := range map[string][]step{
+		"wrong passwords": {
+			{"InitiateAuth", wrong, 400}, {"InitiateAuth", wrong, 400}, {"InitiateAuth", right, 429}, {"InitiateAuth", refresh, 400},
+		},
+		"codes": {
+			{"ConfirmForgotPassword", `{}`, 400}, {"RespondToAuthChallenge", `{}`, 400}, {"ConfirmForgotPassword", `{}`, 429},
+		},
+		"mail": {
+			{"ForgotPassword", `{}`, 200}, {"ForgotPassword", `{}`, 200}, {"ForgotPassword", `{}`, 429}, {"RevokeToken", `{}`, 400},
+		},
+		"no guesses": {
+			{"InitiateAuth", right, 200}, {"InitiateAuth", right, 200}, {"InitiateAuth", right, 200}, {"InitiateAuth", refresh, 400}, {"GetUser", `{}`, 429},
+		},
+		"a body that is none": {
+			{"InitiateAuth", `{`, 400}, {"InitiateAuth", strings.Repeat("x", 1<<17), 400}, {"InitiateAuth", right, 429},
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			handler := limitedServer(t, api.Config{})
+			for i, s := range steps {
+				w := from(t, handler, "203.0.113.7", "/pool/", s.body, "X-Amz-Target", "AWSCognitoIdentityProviderService."+s.operation)
+				if w.Code != s.status {
+					t.Errorf("%s, step %d: %d %s", name, i, w.Code, w.Body)
+				}
+				if s.status != http.StatusTooManyRequests {
+					continue
+				}
+				h := w.Header()
+				if h.Get("Retry-After") == "" || h.Get("X-Amzn-Errortype") != "TooManyRequestsException:" || !strings.Contains(w.Body.String(), `"__type":"TooManyRequestsException"`) {
+					t.Errorf("%s: %v %s", name, h, w.Body)
+				}
+			}
+		})
+	}
+}
+
+func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) { c.MessagesPerMinute = 3 }})
+	thread := f.thread(f.alice.Subject)
+	var last call
+	for i, path := range []string{"/v1/message/sync", "/v1/message/stream", "/v1/message/sync"} {
+		last = f.ask(thread, "糸とは")
+		last.path = path
+		if resp := f.do(last); resp.status != http.StatusOK {
+			t.Fatalf("question %d: %d %s", i, resp.status, resp.body)
+		}
+	}
+	for _, path := range []string{"/v1/message/sync", "/v1/message/stream", "/v1/message/async"} {
+		next := f.ask(thread, "糸とは")
+		next.path, next.header = path, map[string]string{"Last-Event-ID": "1-3", "X-Forwarded-For": "198.51.100.7"}
+		resp := f.do(next)
+		after, err := strconv.Atoi(resp.header.Get("Retry-After"))
+		if p := resp.problem(t); resp.status != http.StatusTooManyRequests || p.Code != "rate_limited" || err != nil || after < 1 || after > 80 {
+			t.Errorf("%s: %d, Retry-After %d, %+v", path, resp.status, after, p)
+		}
+	}
+	if resp := f.do(last); resp.status != http.StatusOK {
+		t.Errorf("the same question again: %d %s", resp.status, resp.body)
+	}
+	other := f.ask(f.thread(f.bob.Subject), "糸とは")
+	if other.token = f.bob.Subject; f.do(other).status != http.StatusOK {
+		t.Error("another person is limited too")
+	}
+	list := get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
+	if len(list.Items) != 6 {
+		t.Errorf("%d messages were kept", len(list.Items))
+	}
+}
+
+func TestR64_InvitationsAreLimitedByPerson(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) { c.MailsPerMinute = 2 }})
+	f.exec("UPDATE users SET role = 'organization-admin'")
+	invite := call{method: "POST", path: "/v1/user/invite", token: f.alice.Subject, body: map[string]any{"users": []any{}}}
+	for i, status := range []int{400, 400, 429} {
+		if resp := f.do(invite); resp.status != status {
+			t.Errorf("call %d: %d %s", i, resp.status, resp.body)
+		}
+	}
+	if resp := f.do(call{method: "POST", path: "/v1/user/invite/resend", token: f.alice.Subject, body: map[string]any{"user_id": newID()}}); resp.status != http.StatusTooManyRequests {
+		t.Errorf("again: %d", resp.status)
+	}
+	if invite.token = f.bob.Subject; f.do(invite).status != http.StatusBadRequest {
+		t.Error("another administrator is limited too")
+	}
+}
+
+// TestWhereFromIsLogged holds that the audit log and the request's log say where somebody did something from.
+func TestWhereFromIsLogged(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	}})
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	get[api.User](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/user/" + f.bob.ID.String(), token: f.alice.Subject, body: map[string]any{"name": "新しい名前"},
+		header: map[string]string{"X-Forwarded-For": "203.0.113.1, 198.51.100.7", "X-Request-Id": "of-the-edit"},
+	})
+	log := get[api.AuditEventList](f, http.StatusOK, call{method: "GET", path: "/v1/audit?action=member.edit&q=bob", token: f.alice.Subject})
+	if len(log.Items) != 1 || log.Total != 1 {
+		t.Fatalf("got %+v", log)
+	}
+	e := log.Items[0]
+	if e.Address != "198.51.100.7" || e.RequestID != "of-the-edit" || e.ActorID != f.alice.ID || e.TargetID != f.bob.ID.String() ||
+		len(e.Details) != 1 || e.Details[0] != (api.AuditDetail{Field: "name", Before: "試験", After: "新しい名前"}) {
+		t.Errorf("got %+v", e)
+	}
+	if lines := f.logs.with(`"request_id":"of-the-edit"`, `"address":"198.51.100.7"`); len(lines) != 1 {
+		t.Errorf("logged %v", lines)
+	}
+}
