@@ -39,7 +39,14 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	if err != nil {
 		return Attachment{}, err
 	}
-	if text := interest.Text(); text != nil {
+	text := interest.Text()
+	if text != nil && text.Run() < message.Run {
+		// Who has taken the answer over has not told of it yet. Whoever were shown the earlier run would be cut off at once, and
+		// come back a second time.
+		s.hub.Drop(messageID.String(), message.Run-1)
+		text = interest.Text()
+	}
+	if text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
 	if !message.Status.Terminal() {

@@ -94,3 +94,37 @@ func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 		})
 	}
 }
+
+// TestR20_AMirrorOfAnEarlierRunIsNotShown has a client come after an answer was taken over, and before the new run is heard of.
+func TestR20_AMirrorOfAnEarlierRunIsNotShown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	network := streamtest.NewNetwork()
+	model := llmtest.NewLive()
+	writer := f.linked(network.Node(), chat.Needs{Model: model}, chat.Config{Sweep: time.Hour})
+	reader := f.linked(network.Node(), chat.Needs{}, chat.Config{Sweep: time.Hour})
+	exchange := f.sendTo(writer, f.question("はい"))
+	model.Next(t).Emit("半分")
+	w, leave := f.attachMirror(reader, exchange.Answer.ID)
+	defer leave()
+	told := f.drainUntil(w, "半分")
+	if jobs, err := f.db.TakeOver(t.Context(), uuid.New(), nil, 0, 1); len(jobs) != 1 || err != nil {
+		t.Fatal(jobs, err)
+	}
+	held, err := reader.Attach(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil || held.Text != nil {
+		t.Fatal("the earlier run is shown", err)
+	}
+	defer held.Leave()
+	if raw := told + f.drain(w); strings.Contains(raw, "[DONE]") {
+		t.Errorf("the mirror told %s", raw)
+	}
+	taker := streamtest.NewServer(t, network.Node()).Hub
+	taker.Open(stream.Head{MessageID: exchange.Answer.ID.String(), Run: 2}).Finish(stream.End{Outcome: stream.Aborted})
+	await(t, "the later run", held.Opened)
+	again, err := reader.Attach(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil || again.Text == nil || again.Text.Run() != 2 {
+		t.Fatal("the later run is not shown", err)
+	}
+	again.Leave()
+}
