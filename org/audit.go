@@ -15,23 +15,24 @@ type Action string
 
 // The actions of the audit log.
 const (
-	ActionInvite       Action = "member.invite"
-	ActionResend       Action = "member.resend"
-	ActionEdit         Action = "member.edit"
-	ActionRemove       Action = "member.remove"
-	ActionProvision    Action = "member.provision" // By a first single sign-on.
-	ActionLink         Action = "member.link"      // A first single sign-on met a member with the same address.
-	ActionSAMLEdit     Action = "saml.edit"
-	ActionSAMLOn       Action = "saml.on"
-	ActionSAMLOff      Action = "saml.off"
-	ActionSAMLTest     Action = "saml.test"
-	ActionOrganization Action = "organization.create"
-	ActionContract     Action = "contract.set"
-	ActionUserCreate   Action = "user.create"
-	ActionUserDisable  Action = "user.disable"
-	ActionPublish      Action = "notification.publish"
-	ActionSkillImport  Action = "skill.import"
-	ActionKeysRotate   Action = "keys.rotate"
+	ActionInvite           Action = "member.invite"
+	ActionResend           Action = "member.resend"
+	ActionEdit             Action = "member.edit"
+	ActionRemove           Action = "member.remove"
+	ActionProvision        Action = "member.provision" // By a first single sign-on.
+	ActionLink             Action = "member.link"      // A first single sign-on met a member with the same address.
+	ActionSAMLEdit         Action = "saml.edit"
+	ActionSAMLOn           Action = "saml.on"
+	ActionSAMLOff          Action = "saml.off"
+	ActionSAMLTest         Action = "saml.test"
+	ActionOrganization     Action = "organization.create"
+	ActionOrganizationEdit Action = "organization.edit"
+	ActionContract         Action = "contract.set"
+	ActionUserCreate       Action = "user.create"
+	ActionUserDisable      Action = "user.disable"
+	ActionPublish          Action = "notification.publish"
+	ActionSkillImport      Action = "skill.import"
+	ActionKeysRotate       Action = "keys.rotate"
 )
 
 // ActorKind says what kind of somebody did something.

@@ -189,6 +189,9 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 // as every new contract has it. Errors: those of CreateOrganization and SetContract.
 func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org.ContractEdit, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := claimDomains(ctx, tx, o); err != nil {
+			return err
+		}
 		if err := insertOrganization(ctx, tx, o); err != nil {
 			return err
 		}

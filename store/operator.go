@@ -2,11 +2,74 @@ package store
 
 import (
 	"context"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
+
+// EditOrganization changes what an organization is called and its mail domains (lower case), on behalf of an operator, logs
+// it, and returns it. Nil leaves what is. Errors: org.ErrNoOrganization, and fault.Conflict for a domain that another
+// organization has.
+func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, domains []string, by org.Doer) (org.Organization, error) {
+	var after org.Organization
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		before, err := queryRow[org.Organization](ctx, tx, `
+			SELECT id, name, auth_type, mail_domains FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id)
+		if isNoRows(err) {
+			return org.ErrNoOrganization
+		}
+		if err != nil {
+			return err
+		}
+		after = before
+		var changes []org.Change
+		if name != nil && *name != before.Name {
+			after.Name = *name
+			changes = append(changes, org.Change{Field: "name", Before: before.Name, After: after.Name})
+		}
+		if was, is := strings.Join(before.MailDomains, " "), strings.Join(domains, " "); domains != nil && was != is {
+			after.MailDomains = domains
+			changes = append(changes, org.Change{Field: "mail_domains", Before: was, After: is})
+		}
+		if len(changes) == 0 {
+			return nil
+		}
+		if err := claimDomains(ctx, tx, after); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE organizations SET name = $2, mail_domains = $3 WHERE id = $1`,
+			id, after.Name, orEmpty(after.MailDomains)); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &id, By: by, Action: org.ActionOrganizationEdit, TargetKind: org.TargetOrganization,
+			TargetID: id.String(), TargetLabel: after.Name, Details: changes,
+		})
+	})
+	return after, err
+}
+
+// claimDomains refuses mail domains that another organization has: the domain of an address says how its owner signs in.
+func claimDomains(ctx context.Context, tx pgx.Tx, o org.Organization) error {
+	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi mail domains'))`); err != nil {
+		return err
+	}
+	var owner string
+	err := tx.QueryRow(ctx, `
+		SELECT name FROM organizations WHERE mail_domains && $2 AND id <> $1 ORDER BY created_at LIMIT 1`,
+		o.ID, orEmpty(o.MailDomains)).Scan(&owner)
+	if isNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fault.Errorf(fault.Conflict, "メールドメインは「%s」で使われています。", owner)
+}
 
 // Announce adds a notice on behalf of an operator, and logs it. The errors are those of PublishNotification.
 func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) error {

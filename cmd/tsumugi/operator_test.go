@@ -128,7 +128,17 @@ func TestOrganizationsAndContracts(t *testing.T) {
 	if got := o.audit("--to", "2026-01-01"); len(got) != 0 {
 		t.Errorf("before everything: %+v", got)
 	}
-	if text := o.do("audit", "--limit=2"); !strings.Contains(text, "operator "+account.Username) || !strings.Contains(text, "seats: 3 → 10") || !strings.Contains(text, "2 older entries") {
+	if shown := o.do("org", "edit", "--organization", id, "--name", "新しい紡績", "--domain", "new.example.jp"); !strings.Contains(shown, "新しい紡績") || !strings.Contains(shown, "DOMAINS  new.example.jp") {
+		t.Errorf("edited:\n%s", shown)
+	}
+	o.refused("新しい紡績", "org", "edit", "--organization", other, "--domain", "new.example.jp")
+	o.refused("新しい紡績", "org", "create", "--name", "x", "--domain", "NEW.example.jp")
+	o.do("org", "edit", "--organization", id, "--no-domains")
+	o.do("org", "edit", "--organization", other, "--domain", "new.example.jp")
+	if got := o.audit("--organization", id, "--action", "organization.edit"); len(got) != 2 || got[0].Details[1].Before != "example.co.jp example.jp" {
+		t.Errorf("the log has %+v", got)
+	}
+	if text := o.do("audit", "--limit=5"); !strings.Contains(text, "operator "+account.Username) || !strings.Contains(text, "seats: 3 → 10") || !strings.Contains(text, "2 older entries") {
 		t.Errorf("the table is\n%s", text)
 	}
 }
@@ -149,6 +159,7 @@ func TestWrongOperationsAreNamed(t *testing.T) {
 		"--status":        {"contract", "set", "--organization", id, "--status", "gone"},
 		"--starts":        {"contract", "set", "--organization", id, "--starts", "tomorrow"},
 		"nothing":         {"contract", "set", "--organization", id},
+		"--no-domains":    {"org", "edit", "--organization", id},
 		"exclude":         {"contract", "set", "--organization", id, "--open", "--ends", "2027-01-01"},
 		"契約の内容":           {"contract", "set", "--organization", id, "--ends", "2001-01-01"},
 		"2 have this":     {"contract", "set", "--organization", "同名", "--seats", "1"},

@@ -13,6 +13,7 @@ import (
 
 type organizationCommand struct {
 	Create organizationCreateCommand `cmd:"" help:"Make an organization with its contract and, if you like, its first super-admin."`
+	Edit   organizationEditCommand   `cmd:"" help:"Change what an organization is called, or its mail domains."`
 	List   organizationListCommand   `cmd:"" help:"Show all organizations with their contracts, and what is used of them."`
 }
 
@@ -85,15 +86,8 @@ const maxOrganizationName = 100 // Characters.
 
 // Validate implements kong's check after parsing.
 func (c *organizationCreateCommand) Validate() error {
-	c.Name = strings.TrimSpace(c.Name)
-	if c.Name == "" || len([]rune(c.Name)) > maxOrganizationName {
-		return fmt.Errorf("--name must have 1 to %d characters", maxOrganizationName)
-	}
-	for i, domain := range c.Domain {
-		c.Domain[i] = strings.ToLower(strings.TrimSpace(domain))
-		if _, err := org.CleanAddress("", "x@"+c.Domain[i]); err != nil || !strings.Contains(c.Domain[i], ".") {
-			return fmt.Errorf("--domain %q is no domain, such as example.co.jp", domain)
-		}
+	if err := checkOrganization(&c.Name, c.Domain); err != nil {
+		return err
 	}
 	if (c.SuperAdmin == "") != (c.SuperAdminName == "") {
 		return fmt.Errorf("--super-admin and --super-admin-name go together")
@@ -126,6 +120,67 @@ func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *
 		return fmt.Errorf("the organization %s was made, but not its super-admin (tsumugi user create --role organization-super-admin tries again): %w", made.ID, err)
 	}
 	return nil
+}
+
+// checkOrganization checks a name and mail domains, and makes them what is stored.
+func checkOrganization(name *string, domains []string) error {
+	*name = strings.TrimSpace(*name)
+	if *name == "" || len([]rune(*name)) > maxOrganizationName {
+		return fmt.Errorf("--name must have 1 to %d characters", maxOrganizationName)
+	}
+	for i, domain := range domains {
+		domains[i] = strings.ToLower(strings.TrimSpace(domain))
+		if _, err := org.CleanAddress("", "x@"+domains[i]); err != nil || !strings.Contains(domains[i], ".") {
+			return fmt.Errorf("--domain %q is no domain, such as example.co.jp", domain)
+		}
+	}
+	return nil
+}
+
+type organizationEditCommand struct {
+	Organization string   `required:"" placeholder:"ID" help:"Organization, by its id or name."`
+	Name         *string  `placeholder:"TEXT" help:"What it is called from now on."`
+	Domain       []string `xor:"domains" placeholder:"DOMAIN" help:"All its mail domains from now on. May be repeated."`
+	NoDomains    bool     `xor:"domains" help:"It has no mail domains any more."`
+	operation    `embed:""`
+}
+
+// Validate implements kong's check after parsing.
+func (c *organizationEditCommand) Validate() error {
+	if c.Name == nil && len(c.Domain) == 0 && !c.NoDomains {
+		return fmt.Errorf("nothing to change: give --name, --domain or --no-domains")
+	}
+	name := "unchanged"
+	if c.Name != nil {
+		name = *c.Name
+	}
+	if err := checkOrganization(&name, c.Domain); err != nil || c.Name == nil {
+		return err
+	}
+	*c.Name = name
+	return nil
+}
+
+// Run changes the organization and prints what it is then.
+func (c *organizationEditCommand) Run(ctx context.Context, out *output) error {
+	db, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	found, err := findOrganization(ctx, db, c.Organization)
+	if err != nil {
+		return err
+	}
+	domains := c.Domain
+	if c.NoDomains {
+		domains = []string{}
+	}
+	changed, err := db.EditOrganization(ctx, found.ID, c.Name, domains, operator())
+	if err != nil {
+		return err
+	}
+	return table{{"ID", changed.ID.String()}, {"NAME", changed.Name}, {"DOMAINS", strings.Join(changed.MailDomains, " ")}}.write(out)
 }
 
 type organizationListCommand struct {

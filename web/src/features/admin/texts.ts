@@ -412,6 +412,7 @@ export const texts = {
       'saml.off': 'シングルサインオンをオフに変更',
       'saml.test': 'テストサインイン',
       'organization.create': '組織の作成',
+      'organization.edit': '組織の変更',
       'contract.set': '契約の変更',
       'user.create': 'メンバーの作成',
       'user.disable': 'メンバーの停止',
