@@ -775,7 +775,7 @@ export interface paths {
          *     | 1009 | it sent more than 16 KiB | nothing: it is defective |
          *     | 1012 | the server is about to stop | comes back at once, to another one |
          *     | 1013 | it was too slow, there was no pong within 10 s, it had more than 20 sockets, or the server cannot look at tokens at present | comes back after 2–10 s |
-         *     | 4401 | the token does not hold or has run out, or belongs to somebody else. The reason is the `detail` that a call would be answered | refreshes the token and comes back, or signs out |
+         *     | 4401 | the token does not hold or has run out, or belongs to somebody else, or something changed for the person. The reason is the `detail` that a call would be answered | refreshes the token and comes back, or signs out |
          *     | 4408 | no `LiveAuth` came within 5 s | comes back |
          *
          *     A client that takes nothing at all for a while finds the connection cut off without a code.
