@@ -20,6 +20,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/identity/saml/samltest"
 )
@@ -230,6 +231,28 @@ func (c *counter) count(err error, refused fault.Code) {
 		c.good++
 	case fault.CodeOf(err) != refused:
 		c.odd = err
+	}
+}
+
+// TestAnyServerGoesOn has each step of a sign-in taken by another server.
+func TestAnyServerGoesOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	users, err := pool.New(t.Context(), pool.Config{
+		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID, Issuer: publicURL + "/pool/ap-northeast-1_Test",
+	}, f.db)
+	must(t, err)
+	other := saml.New(saml.Config{PublicURL: publicURL, ClientID: clientID}, f.db, users)
+	b := f.begin("")
+	outcome, err := other.Consume(t.Context(), saml.Posted{
+		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
+		Response: base64.StdEncoding.EncodeToString(f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)),
+	})
+	must(t, err)
+	session, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
+	must(t, err)
+	if _, err := other.Refresh(t.Context(), clientID, session.RefreshToken); err != nil {
+		t.Error(err)
 	}
 }
 
