@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArrowLeft } from 'lucide-react'
-import { type FormEvent, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { Button, ButtonLink } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
@@ -55,17 +55,22 @@ function Form({ config: loaded }: { config: SamlConfig }) {
   const [errors, setErrors] = useState<SamlErrors>({})
   const [rest, setRest] = useState('')
   const [busy, setBusy] = useState(false)
+  const [failures, setFailures] = useState(0)
   const saved = useRef(false)
   const form = useRef<HTMLFormElement>(null)
   const navigate = useNavigate()
   const request = requestOf(config, values)
 
+  // After it is drawn: then the fields say that they are wrong.
+  useEffect(() => {
+    if (failures > 0) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [failures])
+
   const fail = (next: SamlErrors, other = '') => {
     setErrors(next)
     setRest(other)
     setBusy(false)
-    // After it is drawn: then the fields say that they are wrong.
-    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+    setFailures(failures + 1)
   }
   const submit = async (event: FormEvent) => {
     event.preventDefault()

@@ -4,19 +4,21 @@ export const MAX_METADATA = 256 * 1024
 /** What can be seen of pasted metadata before the server reads it. */
 export type Glance = { kind: 'empty' | 'not-xml' | 'not-metadata' } | { kind: 'found'; entityId: string }
 
-/** A first look at pasted metadata, so that a wrong file is noticed at once. The server decides. */
+/**
+ * A first look at pasted metadata, so that a wrong file is noticed at once. The server decides. By hand and not by
+ * DOMParser: for what is no XML it makes a page with styles of its own, which the content security policy reports.
+ */
 export function glanceAt(xml: string): Glance {
-  if (xml.trim() === '') return { kind: 'empty' }
-  const document = new DOMParser().parseFromString(xml, 'application/xml')
-  if (document.getElementsByTagName('parsererror').length > 0) return { kind: 'not-xml' }
-  const entity = elements(document, 'EntityDescriptor').find(
-    (item) => elements(item, 'IDPSSODescriptor').length > 0,
-  )
-  const entityId = entity?.getAttribute('entityID')
-  return entityId ? { kind: 'found', entityId } : { kind: 'not-metadata' }
-}
-
-// By their names alone: whatever prefix they have.
-function elements(within: Document | Element, name: string): Element[] {
-  return [...within.getElementsByTagName('*')].filter((item) => item.tagName.split(':').at(-1) === name)
+  const text = xml.replace(/^\ufeff/, '').trim()
+  if (text === '') return { kind: 'empty' }
+  if (!text.startsWith('<')) return { kind: 'not-xml' }
+  const provider = text.search(/<(?:[\w.-]+:)?IDPSSODescriptor[\s/>]/)
+  if (provider < 0) return { kind: 'not-metadata' }
+  const entities = text
+    .slice(0, provider)
+    .matchAll(/<(?:[\w.-]+:)?EntityDescriptor\s[^>]*?\bentityID\s*=\s*(?:"([^"]+)"|'([^']+)')/g)
+  const entity = [...entities].at(-1)
+  const entityId = entity?.[1] ?? entity?.[2]
+  if (entityId === undefined) return { kind: 'not-metadata' }
+  return { kind: 'found', entityId: entityId.replaceAll('&amp;', '&') }
 }

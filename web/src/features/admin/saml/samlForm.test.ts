@@ -94,6 +94,14 @@ describe('pasted metadata', () => {
     const service = metadata.replaceAll('IDPSSO', 'SPSSO')
     expect(glanceAt(service)).toEqual({ kind: 'not-metadata' })
     expect(glanceAt('  ')).toEqual({ kind: 'empty' })
+    expect(glanceAt('https://idp.example/metadata')).toEqual({ kind: 'not-xml' })
+    expect(glanceAt('<html></html>')).toEqual({ kind: 'not-metadata' })
+    expect(
+      glanceAt(`\ufeff<EntityDescriptor entityID='a&amp;b'><IDPSSODescriptor/></EntityDescriptor>`),
+    ).toEqual({
+      kind: 'found',
+      entityId: 'a&b',
+    })
   })
 })
 
