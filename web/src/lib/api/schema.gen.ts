@@ -399,8 +399,8 @@ export interface paths {
         /**
          * Change a member's name, role or state
          * @description For the organization's administrators; only a super-admin grants or takes administrators' roles and edits
-         *     administrators. It holds from the member's next request on, and ends their open streams. Nobody changes their own
-         *     role or state, and the last active super-admin stays one (409).
+         *     administrators. It holds from the member's next request on, and ends their open streams. Nobody changes themself, and
+         *     the last active super-admin stays one (409).
          */
         put: operations["editUser"];
         post?: never;
