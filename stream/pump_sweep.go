@@ -14,14 +14,14 @@ const lookEvery = time.Second
 func (s *Server) sweep(quit <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for round := uint8(0); ; round++ {
 		select {
 		case <-timer.C:
 		case <-s.poke:
 		case <-quit:
 			return
 		}
-		timer.Reset(s.lookAtAll())
+		timer.Reset(s.lookAtAll(round))
 	}
 }
 
@@ -36,8 +36,12 @@ func (s *Server) look() {
 // pace is the time between two looks.
 func (s *Server) pace() time.Duration { return min(lookEvery, s.cfg.Heartbeat/8) }
 
+// busyRounds is in how many rounds a client to which much is sent is looked at once: a system call for each of thousands holds
+// up what is sent meanwhile, and whether such a client is there shows when it is sent something.
+const busyRounds = 16
+
 // lookAtAll looks at every client and returns after which time to do so again.
-func (s *Server) lookAtAll() time.Duration {
+func (s *Server) lookAtAll(round uint8) time.Duration {
 	b := s.burst()
 	defer s.unburst(b)
 	now := s.clock(time.Now())
@@ -53,12 +57,13 @@ func (s *Server) lookAtAll() time.Duration {
 		case c.until != 0:
 			next = min(next, c.until)
 		}
-		if !c.present(false) {
+		silence := now - time.Duration(c.last.Load())
+		if (silence >= s.pace() || (round+c.lead)%busyRounds == 0) && !c.present(false) {
 			return
 		}
 		// One whose heartbeat would be late at the next look gets it now; those that were sent something together, apart.
 		quiet := s.cfg.Heartbeat - s.pace() - s.cfg.Heartbeat/3*time.Duration(c.lead)/256
-		if now-time.Duration(c.last.Load()) >= quiet {
+		if silence >= quiet {
 			c.beat.Store(true)
 			c.pump(b, false)
 		}
