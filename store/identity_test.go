@@ -77,7 +77,14 @@ func TestR45_ChangedUsersAreTold(t *testing.T) {
 	wantTold(t, told, f.ann.UserID)
 	must(t, f.RevokeGrant(t.Context(), grant.ID, time.Now())) // It is: nothing changes.
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
-	f.exec(t, `SELECT pg_notify('tsumugi_user', $1)`, f.bob.UserID)
+	f.exec(t, `UPDATE users SET name = 'x', role = role, state = state`)
+	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.bob.UserID)
+	wantTold(t, told, f.bob.UserID)
+	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, f.ann.UserID)
+	wantTold(t, told, f.ann.UserID)
+	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.b)
+	wantTold(t, told, f.mallory.UserID)
+	f.exec(t, `DELETE FROM users WHERE id = $1`, f.bob.UserID)
 	wantTold(t, told, f.bob.UserID)
 }
 
