@@ -51,6 +51,9 @@ func (b Balance) percent() int {
 	}
 }
 
+// untold reports whether administrators are to be told of more than they were.
+func (b Balance) untold() bool { return !b.Over && b.percent() > b.Notified }
+
 // BudgetStore is what a Budget needs of a database.
 type BudgetStore interface {
 	// Balance returns how an organization stands, or ErrNoOrganization. Months are Japan's.
@@ -145,7 +148,7 @@ func (b *Budget) Spent(organizationID uuid.UUID, tokens int) {
 	known := b.get(organizationID)
 	known.Used += int64(max(tokens, 0))
 	known.late += int64(max(tokens, 0))
-	if time.Since(known.asOf) >= balanceAge || known.percent() > known.Notified {
+	if time.Since(known.asOf) >= balanceAge || known.untold() {
 		b.begin(organizationID, known)
 	}
 }
@@ -179,7 +182,7 @@ func (b *Budget) read(id uuid.UUID, known *balance) {
 	ctx, cancel := context.WithTimeout(b.root, storePatience)
 	defer cancel()
 	fresh, err := b.store.Balance(ctx, id)
-	if percent := fresh.percent(); err == nil && !fresh.Over && percent > fresh.Notified {
+	if percent := fresh.percent(); err == nil && fresh.untold() {
 		if told := b.store.PublishLimitNotice(ctx, id, percent, limitNotice(id, percent, fresh)); told != nil {
 			b.log.WarnContext(ctx, "telling administrators of their tokens failed, trying again later", "organization_id", id, "err", told)
 		} else {
@@ -195,8 +198,8 @@ func (b *Budget) read(id uuid.UUID, known *balance) {
 	}
 	known.Balance, known.asOf = fresh, began
 	// It may be in what was read already. Then it counts twice until the next reading, which is what administrators are told
-	// by.
-	if known.Used += known.late; known.percent() > known.Notified {
+	// by. Nothing else is looked at again at once: notices that fail would have it read without an end.
+	if known.Used += known.late; known.late > 0 && known.untold() {
 		b.begin(id, known)
 	}
 }

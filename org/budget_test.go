@@ -21,6 +21,7 @@ type purse struct {
 	mu      sync.Mutex // Guards the rest.
 	balance org.Balance
 	err     error
+	refused error // What adding a notice returns.
 	reads   int
 	notices []int
 }
@@ -41,6 +42,9 @@ func (p *purse) Balance(ctx context.Context, _ uuid.UUID) (org.Balance, error) {
 func (p *purse) PublishLimitNotice(_ context.Context, _ uuid.UUID, percent int, _ org.Notification) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.refused != nil {
+		return p.refused
+	}
 	p.notices = append(p.notices, percent)
 	p.balance.Notified = percent
 	return nil
@@ -144,6 +148,33 @@ func TestBudgetHolds(t *testing.T) {
 		set(org.Balance{Limit: 100}, nil)
 		check("the database is back", nil)
 	})
+}
+
+// TestBudgetRests: what administrators are not told of, or could not be, is not read again and again.
+func TestBudgetRests(t *testing.T) {
+	t.Parallel()
+	for what, p := range map[string]*purse{
+		"the contract is over": {balance: org.Balance{Limit: 10, Used: 9, Over: true}},
+		"notices fail":         {balance: org.Balance{Limit: 10, Used: 9}, refused: fault.Errorf(fault.Unavailable, "down")},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := org.NewBudget(p, slog.New(slog.DiscardHandler))
+			defer b.Stop()
+			id := uuid.New()
+			_ = b.Check(t.Context(), id)
+			<-time.After(4 * time.Second)
+			if reads, _ := p.state(); reads != 1 {
+				t.Errorf("%s: %d readings in four seconds", what, reads)
+			}
+			for range 3 {
+				p.spend(b, id, 0)
+			}
+			<-time.After(500 * time.Millisecond)
+			if reads, _ := p.state(); reads > 2 {
+				t.Errorf("%s: %d readings for three answers at once", what, reads)
+			}
+		})
+	}
 }
 
 // TestLongAnswersAreSeen: an answer that ends when nobody asks anything crosses the limit as well.
