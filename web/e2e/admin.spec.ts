@@ -401,6 +401,9 @@ test('everybody can use the admin screens', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'メンバーを招待' })).toBeFocused()
   await choose(page, 'user@demo.example', '編集')
   expect(await breaches(page), 'edit').toEqual([])
+  await page.keyboard.press('Escape')
+  const menu = lineOf(page, 'user@demo.example').getByRole('button')
+  await expect(menu).toBeFocused()
 })
 
 test('single sign-on is set up, tried and switched on and off', async ({ page, account }) => {

@@ -155,7 +155,7 @@ function Event({ event }: { event: AuditEvent }) {
       <td className={table.top} data-label={words.actor}>
         <span className={styles.actor}>
           <span>{actor.name}</span>
-          {actor.email && <span>{actor.email}</span>}
+          {actor.account && <span>{actor.account}</span>}
         </span>
       </td>
       <td className={cx(table.top, table.quiet)} data-label={event.address && words.address}>

@@ -54,8 +54,11 @@ describe('an entry of the audit log', () => {
 
   it('names who did it', () => {
     const actor = { actor_name: '管理 花子', actor_email: 'admin@example.co.jp' }
-    expect(actorOf(event(actor))).toEqual({ name: '管理 花子', email: 'admin@example.co.jp' })
-    expect(actorOf(event({ actor_kind: 'operator', actor_name: 'root' })).name).toBe('運用担当者')
+    expect(actorOf(event(actor))).toEqual({ name: '管理 花子', account: 'admin@example.co.jp' })
+    expect(actorOf(event({ actor_kind: 'operator', actor_name: 'root' }))).toEqual({
+      name: '運用担当者',
+      account: 'root',
+    })
     expect(actorOf(event({ actor_kind: 'system' })).name).toBe('システム')
   })
 })

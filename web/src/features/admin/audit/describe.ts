@@ -5,11 +5,12 @@ import { texts } from '../texts'
 
 const words = texts.audit
 
-/** Who did it, as a reader knows them. */
-export function actorOf(event: AuditEvent): { name: string; email: string | undefined } {
-  if (event.actor_kind === 'system') return { name: words.system, email: undefined }
-  if (event.actor_kind === 'operator') return { name: words.operator, email: undefined }
-  return { name: event.actor_name || event.actor_email || '', email: event.actor_name && event.actor_email }
+/** Who did it, as a reader knows them; `account` is a member's address, or an operator's account on the server. */
+export function actorOf(event: AuditEvent): { name: string; account: string | undefined } {
+  const { actor_kind, actor_name, actor_email } = event
+  if (actor_kind === 'system') return { name: words.system, account: undefined }
+  if (actor_kind === 'operator') return { name: words.operator, account: actor_name }
+  return { name: actor_name || actor_email || '', account: actor_name && actor_email }
 }
 
 /** What was done, in a few words; an action that is not known here under its own name. */

@@ -1,4 +1,5 @@
 import { Mail, MoreHorizontal, Pencil, Trash2 } from 'lucide-react'
+import { useRef } from 'react'
 import { Avatar } from '@/components/Avatar'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
@@ -55,40 +56,60 @@ export function MemberTable({ me, members, busy, onEdit, onRemove, onResend }: M
               <LastSignIn member={member} />
             </td>
             <td className={cx(table.narrow, styles.menu)}>
-              <Menu
-                trigger={
-                  <IconButton label={words.menu(member.name)}>
-                    <MoreHorizontal size={18} />
-                  </IconButton>
-                }
-              >
-                <MenuItem icon={<Pencil {...icon} />} onSelect={() => onEdit(member)}>
-                  {words.edit}
-                </MenuItem>
-                {stateOf(member) === 'invited' && (
-                  <MenuItem
-                    icon={<Mail {...icon} />}
-                    disabled={whyNot(me, member) !== undefined}
-                    onSelect={() => onResend(member)}
-                  >
-                    {words.resend}
-                  </MenuItem>
-                )}
-                <MenuSeparator />
-                <MenuItem
-                  icon={<Trash2 {...icon} />}
-                  danger
-                  disabled={whyNot(me, member) !== undefined}
-                  onSelect={() => onRemove(member)}
-                >
-                  {words.remove}
-                </MenuItem>
-              </Menu>
+              <MemberMenu
+                member={member}
+                refused={whyNot(me, member) !== undefined}
+                onEdit={onEdit}
+                onRemove={onRemove}
+                onResend={onResend}
+              />
             </td>
           </tr>
         ))}
       </tbody>
     </table>
+  )
+}
+
+interface MemberMenuProps extends Pick<MemberTableProps, 'onEdit' | 'onRemove' | 'onResend'> {
+  member: Member
+  /** Whether the reader may not change this member; the form then says why. */
+  refused: boolean
+}
+
+function MemberMenu({ member, refused, onEdit, onRemove, onResend }: MemberMenuProps) {
+  // A dialog opens once the menu has given the focus back to its button: that is where the dialog will leave it.
+  const next = useRef<((member: Member) => void) | null>(null)
+  const openNext = () => {
+    const open = next.current
+    next.current = null
+    if (open) queueMicrotask(() => open(member))
+  }
+  const later = (open: (member: Member) => void) => () => {
+    next.current = open
+  }
+  return (
+    <Menu
+      onCloseAutoFocus={openNext}
+      trigger={
+        <IconButton label={words.menu(member.name)}>
+          <MoreHorizontal size={18} />
+        </IconButton>
+      }
+    >
+      <MenuItem icon={<Pencil {...icon} />} onSelect={later(onEdit)}>
+        {words.edit}
+      </MenuItem>
+      {stateOf(member) === 'invited' && (
+        <MenuItem icon={<Mail {...icon} />} disabled={refused} onSelect={() => onResend(member)}>
+          {words.resend}
+        </MenuItem>
+      )}
+      <MenuSeparator />
+      <MenuItem icon={<Trash2 {...icon} />} danger disabled={refused} onSelect={later(onRemove)}>
+        {words.remove}
+      </MenuItem>
+    </Menu>
   )
 }
 

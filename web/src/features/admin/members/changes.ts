@@ -24,6 +24,14 @@ export async function resend(member: Member): Promise<void> {
   }
 }
 
+// The focus was in the line that has gone.
+function catchFocus(): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body)
+      document.querySelector<HTMLElement>('main')?.focus({ preventScroll: true })
+  })
+}
+
 /** Removes a member, here at once; a failure brings the line back and says so. */
 export async function remove(member: Member): Promise<void> {
   await queryClient.cancelQueries({ queryKey: ['admin', 'members'] })
@@ -31,6 +39,7 @@ export async function remove(member: Member): Promise<void> {
     if (!list?.items.some((item) => item.id === member.id)) return list
     return { items: list.items.filter((item) => item.id !== member.id), total: list.total - 1 }
   })
+  catchFocus()
   try {
     await admin.removeMember(member.id)
     toast(words.removed(member.name), { tone: 'success' })
