@@ -1,0 +1,31 @@
+package main
+
+import (
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+)
+
+// TestR63_HeadersThatDoNotEnd sends the beginning of a request, and nothing more.
+func TestR63_HeadersThatDoNotEnd(t *testing.T) {
+	t.Parallel()
+	p := start(t, t.TempDir(), "DATABASE_URL="+storetest.DSN(t))
+	conn, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(p.address, "http:"), "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(2 * readHeaderTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET /ping HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {
+		t.Fatal(err)
+	}
+	if rest, err := io.ReadAll(conn); err != nil || len(rest) > 0 && !strings.HasPrefix(string(rest), "HTTP/1.1 4") {
+		t.Errorf("%q, %v", rest, err)
+	}
+}
