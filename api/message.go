@@ -41,6 +41,12 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
+	// That took a while: they may not be allowed to see it any more.
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	if _, err := s.Identity.Again(ctx, actor); err != nil {
+		return err
+	}
 	return writeJSON(w, http.StatusOK, toExchange(exchange))
 }
 

@@ -3,6 +3,7 @@ package api_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -182,6 +183,26 @@ func TestR45_MissedChangesAreMadeUpFor(t *testing.T) {
 	}
 	f.events.NotificationsRead(f.bob.ID, []uuid.UUID{f.bob.ID})
 	stays.want("notification")
+}
+
+// TestR45_AnswerThatWasWaitedFor has somebody who becomes inactive while their call waits.
+func TestR45_AnswerThatWasWaitedFor(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	ask := f.ask(f.thread(f.alice.Subject), "糸とは")
+	ask.path = "/v1/message/sync"
+	answered := make(chan response, 1)
+	var asking sync.WaitGroup
+	asking.Go(func() { answered <- f.do(ask) })
+	defer asking.Wait()
+	answer := model.Next(t)
+	answer.Emit("ひみつ")
+	f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", f.alice.ID)
+	answer.Finish()
+	if resp := <-answered; resp.status != http.StatusUnauthorized || strings.Contains(string(resp.body), "ひみつ") {
+		t.Errorf("%d %s", resp.status, resp.body)
+	}
 }
 
 // TestSessionsOfSingleSignOn holds who may come in how, and what the app is told of it.

@@ -50,6 +50,20 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error)
 	if err != nil {
 		return Actor{}, err
 	}
+	return s.standing(ctx, claims)
+}
+
+// Again returns who an actor is by now, for whom something is done long after Authenticate. Errors are those of Authenticate.
+func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
+	now, err := s.standing(ctx, Claims{
+		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, ExpiresAt: actor.ExpiresAt,
+	})
+	now.Address, now.RequestID = actor.Address, actor.RequestID
+	return now, err
+}
+
+// standing returns the actor whom verified claims name.
+func (s *Service) standing(ctx context.Context, claims Claims) (Actor, error) {
 	asOf := time.Now()
 	found, err := s.store.UserBySubject(ctx, claims.Subject, claims.Session)
 	switch {

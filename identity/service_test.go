@@ -101,9 +101,14 @@ func TestAuthenticate(t *testing.T) {
 		if c.how != "" {
 			claims.AuthType = c.how
 		}
-		actor, err := identity.NewService(&c.store, claims, slog.New(slog.DiscardHandler)).Authenticate(t.Context(), "token")
+		service := identity.NewService(&c.store, claims, slog.New(slog.DiscardHandler))
+		actor, err := service.Authenticate(t.Context(), "token")
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+		again, againErr := service.Again(t.Context(), identity.Actor{User: active.User, Session: claims.Session, AuthType: claims.AuthType, ExpiresAt: claims.ExpiresAt})
+		if !errors.Is(againErr, c.want) || again.ID != actor.ID {
+			t.Errorf("%s, again: %+v, %v", name, again, againErr)
 		}
 		if err == nil && (actor.ID != active.ID || actor.AuthType != claims.AuthType || actor.Session != claims.Session || !actor.ExpiresAt.Equal(claims.ExpiresAt)) {
 			t.Errorf("%s: %+v", name, actor)
