@@ -219,6 +219,9 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
 	defer cancel()
 	for _, id := range begun.Leftovers {
+		if ctx.Err() != nil {
+			break // The sweep has more time.
+		}
 		s.settle(ctx, id)
 	}
 	var inviting sync.WaitGroup

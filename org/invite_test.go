@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -293,6 +294,35 @@ func TestAddressesOfRemovedMembers(t *testing.T) {
 	if n := f.SweepOnce(t.Context()); n != 1 || len(f.accounts.take()) != 0 {
 		t.Error("somebody's account was removed")
 	}
+}
+
+// crowded is a database with many removed members whose provider does not answer.
+type crowded struct {
+	org.Store
+}
+
+func (crowded) BeginInvite(context.Context, org.Inviting) (org.Begun, error) {
+	return org.Begun{Invitations: []org.Invitation{{Result: org.NoSeat}}, Leftovers: make([]uuid.UUID, org.MaxInvitees)}, nil
+}
+
+func (crowded) ClaimAccountChanges(ctx context.Context, _ *uuid.UUID, _ time.Duration, _ int) ([]org.AccountChange, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (crowded) EndInvite(context.Context, uuid.UUID, uuid.UUID, []org.Invitation) error { return nil }
+
+// TestInvitationsEndBeforeTheirClaim: otherwise another server would be at it as well.
+func TestInvitationsEndBeforeTheirClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := org.NewService(crowded{}, nil, nil, slog.New(slog.DiscardHandler))
+		began := time.Now()
+		_, err := s.Enroll(t.Context(), org.System(), newID(), people("new@example.com")[0])
+		if took := time.Since(began); took > 70*time.Second || !errors.Is(err, org.ErrNoSeat) {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
 }
 
 func TestForgottenInvitations(t *testing.T) {

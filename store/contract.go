@@ -113,31 +113,36 @@ type memberUsageRow struct {
 	Messages     int64
 	InputTokens  int64
 	OutputTokens int64
-	Total        int
 }
+
+// usedByMember is what members of the organization $1 used in the last $2 days.
+const usedByMember = `
+	WITH used AS (
+	    SELECT u.id AS user_id, coalesce(u.name, '') AS name, coalesce(u.email, '') AS email,
+	           sum(d.messages)::bigint AS messages, sum(d.input_tokens)::bigint AS input_tokens,
+	           sum(d.output_tokens)::bigint AS output_tokens
+	    FROM usage_daily d
+	    LEFT JOIN users u ON u.id = d.user_id AND u.organization_id = d.organization_id
+	    WHERE d.organization_id = $1 AND d.date > ` + japanToday + ` - $2::int
+	    GROUP BY u.id
+	)`
 
 // UsageByMember implements org.Store.
 func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.MemberUsage, int, error) {
-	rows, err := queryRows[memberUsageRow](ctx, db.pool, `
-		WITH used AS (
-		    SELECT u.id AS user_id, coalesce(u.name, '') AS name, coalesce(u.email, '') AS email,
-		           sum(d.messages)::bigint AS messages, sum(d.input_tokens)::bigint AS input_tokens,
-		           sum(d.output_tokens)::bigint AS output_tokens
-		    FROM usage_daily d
-		    LEFT JOIN users u ON u.id = d.user_id AND u.organization_id = d.organization_id
-		    WHERE d.organization_id = $1 AND d.date > `+japanToday+` - $2::int
-		    GROUP BY u.id
-		)
-		SELECT used.*, (SELECT count(*) FROM used) AS total
+	var rows []memberUsageRow
+	var total int
+	batch := &pgx.Batch{}
+	batch.Queue(usedByMember+` SELECT count(*) FROM used`, organizationID, org.UsageDays).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(usedByMember+`
+		SELECT user_id, name, email, messages, input_tokens, output_tokens
 		FROM used
 		ORDER BY input_tokens + output_tokens DESC, messages DESC, user_id
-		OFFSET $3 LIMIT $4`, organizationID, org.UsageDays, offset, limit)
-	if err != nil {
+		OFFSET $3 LIMIT $4`, organizationID, org.UsageDays, offset, limit).Query(collect(&rows))
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, 0, translate(err)
 	}
-	list, total := make([]org.MemberUsage, len(rows)), 0
+	list := make([]org.MemberUsage, len(rows))
 	for i, r := range rows {
-		total = r.Total
 		list[i] = org.MemberUsage{UserID: r.UserID, Name: r.Name, Email: r.Email, Usage: org.Usage{
 			Messages: r.Messages, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		}}

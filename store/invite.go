@@ -254,15 +254,19 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 	return err
 }
 
-// AbandonInvite implements org.Store.
+// AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. What is no invitation any more stays:
+// somebody else has done it.
 func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.InviteResult, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1`, m.ID); err != nil {
+		tag, err := tx.Exec(ctx, `DELETE FROM users WHERE id = $1 AND starts_with(subject, '`+noSubject+`')`, m.ID)
+		if err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `DELETE FROM users WHERE id = $1 AND starts_with(subject, '`+noSubject+`')`, m.ID)
-		if err != nil || tag.RowsAffected() == 0 {
+		if _, err := tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1 AND invite`, m.ID); err != nil {
 			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return nil
 		}
 		return audit(ctx, tx, memberEvent(by, org.ActionInvite, m, org.Change{Field: "result", After: string(result)}))
 	})

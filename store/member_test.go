@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -51,6 +52,36 @@ func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
 	members, total, err := f.UsageByMember(t.Context(), f.a, 0, 10)
 	if err != nil || total != 2 || members[0].UserID != nil || members[0].Messages != 2 || *members[1].UserID != f.bob.UserID {
 		t.Errorf("used %+v, %v", members, err)
+	}
+	if members, total, err := f.UsageByMember(t.Context(), f.a, 5, 10); err != nil || total != 2 || len(members) != 0 {
+		t.Errorf("past the end %d, %+v, %v", total, members, err)
+	}
+}
+
+// TestChangesSurviveALateRefusal: of two that are at the same invitation one fails, after the other has done it and the
+// member was changed.
+func TestChangesSurviveALateRefusal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	begun, err := f.BeginInvite(t.Context(), org.Inviting{
+		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
+		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{Email: "new@example.com", Name: "x", Role: "general-user"}},
+	})
+	must(t, err)
+	m := *begun.Invitations[0].Member
+	must(t, f.FinishInvite(t.Context(), m.ID, "sub-new"))
+	_, err = f.ChangeMember(t.Context(), f.a, m.ID, org.System(), func(r org.Roster) (org.MemberChange, error) {
+		return org.MemberChange{
+			Name: r.Member.Name, Role: r.Member.Role, State: "inactive", Action: org.ActionEdit, Details: []org.Change{{Field: "state"}},
+		}, nil
+	})
+	must(t, err)
+	must(t, f.AbandonInvite(t.Context(), m, org.InviteFailed, org.System()))
+	if n := value[int](t, f, `SELECT count(*) FROM account_changes WHERE state`); n != 1 {
+		t.Error("the identity provider will not be told")
+	}
+	if n := value[int](t, f, `SELECT count(*) FROM users WHERE id = $1`, m.ID); n != 1 {
+		t.Error("the member is gone")
 	}
 }
 
