@@ -438,7 +438,7 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
 
     // What the server does not take is said under its field.
     await page.getByRole('button', { name: '項目ごとに入力' }).click()
-    await page.getByLabel('IDプロバイダーのエンティティID').fill('urn:example')
+    await page.getByLabel('エンティティID').fill('urn:example')
     await page.getByLabel('サインインURL（SSO URL）').fill('https://idp.example/sso')
     await page.getByLabel('署名証明書').fill('not a certificate')
     await page.getByRole('button', { name: '保存する' }).click()

@@ -35,7 +35,7 @@ export function SamlEditPage() {
     <Page
       title={words.title}
       actions={
-        <ButtonLink to="/admin/saml" variant="quiet">
+        <ButtonLink to="/admin/saml">
           <ArrowLeft size={16} aria-hidden />
           {words.back}
         </ButtonLink>

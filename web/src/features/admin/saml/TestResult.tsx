@@ -80,10 +80,9 @@ function Received({ test }: { test: SamlTest }) {
         {email && <Fact name={words.email}>{email}</Fact>}
         {name && <Fact name={words.name}>{name}</Fact>}
       </Facts>
-      <h3>{words.attributes}</h3>
-      {attributes.length === 0 ? (
-        <p className={styles.quiet}>{words.none}</p>
-      ) : (
+      {(attributes.length > 0 || test.status === 'success') && <h3>{words.attributes}</h3>}
+      {attributes.length === 0 && test.status === 'success' && <p className={styles.quiet}>{words.none}</p>}
+      {attributes.length > 0 && (
         <div className={table.box}>
           <table className={table.table}>
             <thead>
