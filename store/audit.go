@@ -28,11 +28,6 @@ func audit(ctx context.Context, e executor, event org.Event) error {
 	return err
 }
 
-// RecordEvent adds an entry to the audit log that tells of something outside the database.
-func (db *DB) RecordEvent(ctx context.Context, event org.Event) error {
-	return translate(audit(ctx, db.pool, event))
-}
-
 // memberEvent returns an entry about a member.
 func memberEvent(by org.Doer, action org.Action, m org.Member, details ...org.Change) org.Event {
 	return org.Event{

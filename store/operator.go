@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
 
@@ -81,6 +83,27 @@ func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) err
 			OrganizationID: n.OrganizationID, By: by, Action: org.ActionPublish, TargetKind: org.TargetNotification,
 			TargetID: n.ID.String(), TargetLabel: n.Title,
 			Details: []org.Change{{Field: "level", After: string(n.Level)}, {Field: "audience", After: string(n.Audience)}},
+		})
+	})
+}
+
+// Operated is the database of a user pool that an operator has do something: that is logged.
+type Operated struct {
+	*DB
+	By org.Doer
+}
+
+// RotatePoolKey implements pool.Store.
+func (o Operated) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
+	return o.tx(ctx, func(tx pgx.Tx) error {
+		if err := rotatePoolKey(ctx, tx, next, retireAt); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			By: o.By, Action: org.ActionKeysRotate, TargetKind: org.TargetKey, TargetID: next.ID, TargetLabel: next.ID,
+			Details: []org.Change{
+				{Field: "active_from", After: next.ActiveFrom.Format(time.RFC3339)}, {Field: "old_until", After: retireAt.Format(time.RFC3339)},
+			},
 		})
 	})
 }

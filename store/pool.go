@@ -52,23 +52,25 @@ func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
 
 // RotatePoolKey implements pool.Store.
 func (db *DB) RotatePoolKey(ctx context.Context, next pool.Key, retireAt time.Time) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
-			return err
-		}
-		// A key that was to come into use later than it now retires never will be used.
-		if _, err := tx.Exec(ctx,
-			`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `DELETE FROM pool_keys WHERE retire_at < $1`, next.CreatedAt.Add(-poolKeyAfter)); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `
-			INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at) VALUES ($1, $2, $3, $4, $5)`,
-			next.ID, next.PrivateKey, next.CreatedAt, next.ActiveFrom, next.RetireAt)
+	return db.tx(ctx, func(tx pgx.Tx) error { return rotatePoolKey(ctx, tx, next, retireAt) })
+}
+
+func rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retireAt time.Time) error {
+	if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return err
-	})
+	}
+	// A key that was to come into use later than it now retires never will be used.
+	if _, err := tx.Exec(ctx,
+		`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM pool_keys WHERE retire_at < $1`, next.CreatedAt.Add(-poolKeyAfter)); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO pool_keys (id, private_key, created_at, active_from, retire_at) VALUES ($1, $2, $3, $4, $5)`,
+		next.ID, next.PrivateKey, next.CreatedAt, next.ActiveFrom, next.RetireAt)
+	return err
 }
 
 // CreatePoolUser implements pool.Store.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
@@ -131,6 +133,18 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 	if len(keys) != 3 || keys[1].ID != "second" || keys[2].ID != "third" || !keys[0].RetireAt.Equal(retire) ||
 		!keys[1].RetireAt.Equal(f.now.Add(time.Hour)) || keys[2].RetireAt != nil {
 		t.Errorf("keys %+v", keys)
+	}
+
+	// An operator's rotation is logged, or does not take place.
+	nobody := store.Operated{DB: f.DB}
+	if err := nobody.RotatePoolKey(ctx, key("unlogged", f.now.Add(3*time.Hour)), retire); err == nil {
+		t.Error("the log took nobody")
+	}
+	must(t, store.Operated{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx, key("fourth", f.now.Add(3*time.Hour)), retire))
+	events, total, err := f.ListEvents(ctx, org.AuditQuery{Limit: 10})
+	must(t, err)
+	if keys, err = f.PoolKeys(ctx); err != nil || len(keys) != 4 || keys[3].ID != "fourth" || total != 1 || events[0].TargetID != "fourth" {
+		t.Errorf("keys %+v, events %+v, %v", keys, events, err)
 	}
 }
 

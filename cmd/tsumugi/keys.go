@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/store"
 )
 
 type keysCommand struct {
@@ -25,7 +25,9 @@ func (c *keysRotateCommand) Run(ctx context.Context, out *output, logs *logOutpu
 	}
 	defer db.Close()
 	// Nothing is issued here: neither the clients nor the issuer matter.
-	users, err := pool.New(ctx, pool.Config{PoolID: poolID, ClientID: clientID, Issuer: "http://localhost" + poolPath + poolID, Logger: commandLog(logs)}, db)
+	users, err := pool.New(ctx, pool.Config{
+		PoolID: poolID, ClientID: clientID, Issuer: "http://localhost" + poolPath + poolID, Logger: commandLog(logs),
+	}, store.Operated{DB: db, By: operator()})
 	if err != nil {
 		return err
 	}
@@ -34,14 +36,7 @@ func (c *keysRotateCommand) Run(ctx context.Context, out *output, logs *logOutpu
 	if err != nil {
 		return err
 	}
-	from, until := change.ActiveFrom.Format(time.RFC3339), change.OldUntil.Format(time.RFC3339)
-	err = db.RecordEvent(ctx, org.Event{
-		By: operator(), Action: org.ActionKeysRotate, TargetKind: org.TargetKey, TargetID: change.ID, TargetLabel: change.ID,
-		Details: []org.Change{{Field: "active_from", After: from}, {Field: "old_until", After: until}},
-	})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(out, "Key %s signs from %s on; the keys before it are published until %s.\n", change.ID, from, until)
+	_, err = fmt.Fprintf(out, "Key %s signs from %s on; the keys before it are published until %s.\n", change.ID,
+		change.ActiveFrom.Format(time.RFC3339), change.OldUntil.Format(time.RFC3339))
 	return err
 }

@@ -219,7 +219,7 @@ func day(t *time.Time) string {
 }
 
 type contractCommand struct {
-	Set contractSetCommand `cmd:"" help:"Change an organization's contract. It holds at once."`
+	Set contractSetCommand `cmd:"" help:"Change an organization's contract. Servers go by it within five seconds."`
 }
 
 type contractSetCommand struct {
