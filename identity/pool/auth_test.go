@@ -311,6 +311,35 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	wantNotAuthorized(t, err, exceeded)
 }
 
+// However much is typed around a name, attempts on one that is somebody's and on those that are nobody's are counted alike.
+func TestR39_LongNamesAnswerAlike(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	blanks := strings.Repeat(" ", 3000)
+	var want []string
+	for _, name := range []string{"nobody@example.com", email, "somebody@example.com"} {
+		var got []string
+		for range 6 {
+			_, err := f.signIn(t.Context(), blanks+name, "wrong")
+			got = append(got, refusalOf(err))
+		}
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// refusalOf returns an exception's text.
+func refusalOf(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorMessage()
+	}
+	return ""
+}
+
 func TestStatesOfAnAccountAreToldWithTheRightPasswordOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -139,6 +139,9 @@ func (p *Pool) count(ctx context.Context, key []byte, right bool) error {
 
 // findUser returns the user with that name, a sub or an address, or nil.
 func (p *Pool) findUser(ctx context.Context, name string) (*User, error) {
+	if len(name) > maxTyped { // With somebody's address in it, perhaps; but attempts count under what was typed.
+		return nil, nil
+	}
 	var user User
 	var err error
 	if sub, ok := parseSub(name); ok {

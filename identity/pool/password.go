@@ -26,6 +26,7 @@ type HashConfig struct {
 	MemoryKiB  uint32        // For each password that is being checked. Default 19456 (19 MiB).
 	Passes     uint32        // Default 2.
 	Concurrent int           // Passwords checked at once; the others wait. Default 4.
+	Waiting    int           // How many wait; more are refused at once. Default 512.
 	Patience   time.Duration // How long one waits before it is refused. Default 10 s.
 }
 
@@ -39,6 +40,9 @@ func (c HashConfig) withDefaults() HashConfig {
 	if c.Concurrent == 0 {
 		c.Concurrent = 4
 	}
+	if c.Waiting == 0 {
+		c.Waiting = 512
+	}
 	if c.Patience == 0 {
 		c.Patience = 10 * time.Second
 	}
@@ -46,7 +50,7 @@ func (c HashConfig) withDefaults() HashConfig {
 }
 
 func (c HashConfig) validate() error {
-	if c.MemoryKiB < 8 || c.MemoryKiB > maxHashMemory || c.Passes > maxHashPasses || c.Concurrent < 1 || c.Patience < 0 {
+	if c.MemoryKiB < 8 || c.MemoryKiB > maxHashMemory || c.Passes > maxHashPasses || c.Concurrent < 1 || c.Waiting < 0 || c.Patience < 0 {
 		return errors.New("pool: the settings of the password hash are out of bounds")
 	}
 	return nil
@@ -60,6 +64,7 @@ var errBusy = errors.New("pool: too many passwords at once")
 type hasher struct {
 	cfg   HashConfig
 	slots chan struct{} // Holds a token for each password that is being worked on.
+	queue chan struct{} // Holds a token for each that waits: in a flood, the bodies of their requests fill the memory too.
 	decoy phc           // What the password of nobody is checked against, so that it takes as long as anybody's.
 }
 
@@ -67,7 +72,7 @@ func newHasher(cfg HashConfig) *hasher {
 	decoy := phc{memory: cfg.MemoryKiB, passes: cfg.Passes, lanes: 1, salt: make([]byte, saltSize), tag: make([]byte, tagSize)}
 	rand.Read(decoy.salt) // Never fails: crypto/rand ends the program instead.
 	rand.Read(decoy.tag)
-	return &hasher{cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), decoy: decoy}
+	return &hasher{cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), queue: make(chan struct{}, cfg.Waiting), decoy: decoy}
 }
 
 // hash returns the password's hash with a new salt, in the PHC string format.
@@ -101,21 +106,36 @@ func (h *hasher) verify(ctx context.Context, encoded, password string) (bool, er
 
 // derive computes the tag of a password once there is room for it. The error is errBusy or the context's.
 func (h *hasher) derive(ctx context.Context, p phc, password string, size int) ([]byte, error) {
-	select {
-	case h.slots <- struct{}{}:
-	default:
-		timer := time.NewTimer(h.cfg.Patience)
-		defer timer.Stop()
-		select {
-		case h.slots <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-timer.C:
-			return nil, errBusy
-		}
+	if err := h.enter(ctx); err != nil {
+		return nil, err
 	}
 	defer func() { <-h.slots }()
 	return argon2.IDKey([]byte(password), p.salt, p.passes, p.memory, p.lanes, uint32(size)), nil
+}
+
+// enter takes one of the slots, in turn. The error is errBusy or the context's.
+func (h *hasher) enter(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case h.queue <- struct{}{}:
+		defer func() { <-h.queue }()
+	default:
+		return errBusy
+	}
+	timer := time.NewTimer(h.cfg.Patience)
+	defer timer.Stop()
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return errBusy
+	}
 }
 
 // phc is a password hash in the PHC string format, $argon2id$v=19$m=…,t=…,p=…$salt$tag. See

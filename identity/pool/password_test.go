@@ -178,6 +178,32 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	})
 }
 
+// A flood does not pile up: whoever cannot wait any more is told so at once, and those who wait keep their places.
+func TestFewPasswordsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1, Concurrent: 1, Waiting: 2, Patience: time.Minute})
+		release := h.Occupy()
+		waited := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := h.Hash(t.Context(), password)
+				waited <- err
+			}()
+		}
+		synctest.Wait()
+		start := time.Now()
+		if _, err := h.Hash(t.Context(), password); !errors.Is(err, pool.ErrBusy) || time.Since(start) != 0 {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+		release()
+		must(t, <-waited)
+		must(t, <-waited)
+		_, err := h.Hash(t.Context(), password)
+		must(t, err)
+	})
+}
+
 func TestCreateUserRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

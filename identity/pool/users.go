@@ -19,7 +19,7 @@ const (
 	minEmail = 3
 	maxEmail = 254 // RFC 5321, section 4.5.3.1, with the correction 1690.
 	maxName  = 100
-	maxTyped = 2048 // Of a name as it is typed at sign-in, in bytes.
+	maxTyped = 2048 // Of a name as it is typed at sign-in, in bytes. Longer ones are nobody's.
 	maxGroup = 128
 )
 
@@ -38,10 +38,11 @@ func NormalizeEmail(email string) string {
 	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(email)))
 }
 
-// normalizeName returns the one form of whatever is typed as a user name, for counting attempts.
+// normalizeName returns the one form of whatever is typed as a user name, for counting attempts. What is too long for a
+// name stays as it is: normalizing takes its time.
 func normalizeName(name string) string {
 	if len(name) > maxTyped {
-		name = name[:maxTyped]
+		return name
 	}
 	return NormalizeEmail(name)
 }
