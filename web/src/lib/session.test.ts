@@ -140,6 +140,23 @@ describe('the session', () => {
     expect(server.refreshes).toBe(0)
   })
 
+  it('lets no other tab begin until what it has stored is there to be seen', async () => {
+    vi.useFakeTimers()
+    let over = false
+    const locks = {
+      request: (_: string, run: () => Promise<unknown>) =>
+        run().then(() => {
+          over = true
+        }),
+    }
+    vi.stubGlobal('navigator', { locks })
+    expect((await new Session(host).fetch('/v1/me')).status).toBe(200)
+    expect(over).toBe(false)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(over).toBe(true)
+    vi.useRealTimers()
+  })
+
   it('does not retry a retry: a second 401 ends the session', async () => {
     server.refresh = () =>
       json(200, {

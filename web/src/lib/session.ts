@@ -21,6 +21,8 @@ const SUSPENDED = 'このアカウントは一時停止中か、削除されて�
 const UNREACHED = 'サインインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
 const SSO_REQUIRED = 'sso_required'
 const LOCK = 'tsumugi-refresh'
+/** How long what one tab has stored takes to be seen by all. */
+const SETTLE_MS = 200
 
 /** What the session does to the window; a test puts its own in place. */
 export interface SessionHost {
@@ -70,7 +72,7 @@ export class Session {
    * they were writing. It throws an {@link ApiError} that counts as offline, and the next call tries again.
    */
   refresh(stale: string): Promise<TokenRecord> {
-    this.#refreshing ??= this.#renewInTurn(stale).finally(() => {
+    this.#refreshing ??= this.#inTurn(stale).finally(() => {
       this.#refreshing = null
     })
     return this.#refreshing
@@ -136,13 +138,24 @@ export class Session {
     this.#host.go('/login')
   }
 
-  async #renewInTurn(stale: string): Promise<TokenRecord> {
-    const turn = async () => {
-      const stored = readToken()
-      if (stored !== null && stored.idToken !== stale) return stored
-      return this.#renew(stored)
-    }
-    return navigator.locks ? navigator.locks.request(LOCK, turn) : turn()
+  /** Renews the tokens, unless somebody has done it already. */
+  async #renewUnlessDone(stale: string): Promise<TokenRecord> {
+    const stored = readToken()
+    const taken = stored !== null && stored.idToken !== stale
+    return taken ? stored : this.#renew(stored)
+  }
+
+  /** Takes turns with the other tabs. */
+  #inTurn(stale: string): Promise<TokenRecord> {
+    if (!navigator.locks) return this.#renewUnlessDone(stale)
+    return new Promise((resolve, reject) => {
+      const turn = async () => {
+        await this.#renewUnlessDone(stale).then(resolve, reject)
+        // The storage reaches tabs of other processes a moment after the lock does: without it they would read the old tokens.
+        await new Promise((settled) => setTimeout(settled, SETTLE_MS))
+      }
+      navigator.locks.request(LOCK, turn).catch(reject)
+    })
   }
 
   async #renew(stored: TokenRecord | null): Promise<TokenRecord> {

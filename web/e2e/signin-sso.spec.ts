@@ -1,0 +1,216 @@
+import type { BrowserContext, Page } from '@playwright/test'
+import { emails } from './support/account'
+import { Idp } from './support/idp'
+import { readToken } from './support/people'
+import { test as base, expect } from './support/test'
+import { password, Tsumugi } from './support/tsumugi'
+
+const hanako = { login: 'hanako', email: 'hanako@demo.example', name: '佐藤 花子' }
+
+interface Fixtures {
+  readonly idp: Idp
+  /** The organization of this server has turned to single sign-on; nobody else shares the server. */
+  readonly sso: Tsumugi
+}
+
+const test = base.extend<object, Fixtures>({
+  server: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    async ({}, use) => {
+      const server = await Tsumugi.start(null)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  idp: [
+    // biome-ignore lint/correctness/noEmptyPattern: as above.
+    async ({}, use) => {
+      const idp = await Idp.start([hanako])
+      await use(idp)
+      await idp.stop()
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+  sso: [
+    async ({ server, idp, signIn }, use) => {
+      await signIn('user') // A session by password from before.
+      const admin = await signIn('admin')
+      await admin.call('PUT', '/v1/saml-config', {
+        idp_metadata_xml: await idp.metadata(),
+        email_attribute: idp.attributes.email,
+        name_attribute: idp.attributes.name,
+        email_domains: ['demo.example'],
+      })
+      await admin.call('PUT', '/v1/saml-config/on')
+      await use(server)
+    },
+    { scope: 'worker', timeout: 60_000 },
+  ],
+})
+
+/** Signs in by the organization's own page, from where the visitor wanted to go. */
+async function comeIn(page: Page, idp: Idp, from = '/login'): Promise<void> {
+  await page.goto(from)
+  await page.getByLabel('メールアドレス').fill(hanako.email)
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('button', { name: '組織の認証画面へ' })).toBeFocused()
+  await page.keyboard.press('Enter')
+  await idp.enter(page, hanako)
+}
+
+const expired = (idToken: string | undefined) => async (context: BrowserContext) => {
+  const refused: string[] = []
+  await context.route(/\/v1\/(me|skill|category|notification|thread)(\?|$)/, async (route) => {
+    if (route.request().headers().authorization !== `Bearer ${idToken}`) return route.continue()
+    refused.push(route.request().url())
+    const problem = { status: 401, code: 'unauthenticated', detail: 'jwt expired' }
+    return route.fulfill({ status: 401, contentType: 'application/problem+json', json: problem })
+  })
+  return refused
+}
+
+test.describe('single sign-on', () => {
+  test.use({ who: null })
+
+  test('leads back to where the visitor wanted to go, and has the menu of its kind', async ({
+    page,
+    idp,
+    sso,
+  }) => {
+    await comeIn(page, idp, '/login?next=%2Fhome%2Fskill%3Fq%3D%25E8%25A6%2581%25E7%25B4%2584')
+    await page.waitForURL(`${sso.url}/home/skill?q=%E8%A6%81%E7%B4%84`)
+    const record = await readToken(page)
+    expect(record).toMatchObject({ authType: 'federated_idp', expiresIn: 3600, tokenType: 'Bearer' })
+    expect(Object.keys(record ?? {})).toHaveLength(7)
+    await page.getByRole('button', { name: `${hanako.name}さんのメニュー` }).click()
+    await expect(page.getByRole('menuitem', { name: 'ログアウト' })).toBeVisible()
+    await expect(page.getByRole('menuitem', { name: '設定' })).toHaveCount(0)
+    await page.goto('/setting/change-password')
+    await page.waitForURL('**/home/skill')
+    await expect(page.getByText('組織の認証画面で管理されています')).toBeVisible()
+  })
+
+  test('R56: leads nowhere else', async ({ page, idp, sso }) => {
+    await comeIn(page, idp, '/login?next=%2F%2Fevil.example%2Fhome')
+    await page.waitForURL(`${sso.url}/home/skill`)
+  })
+
+  test('is renewed by the API, once for all tabs', async ({ page, idp, sso, context }) => {
+    await comeIn(page, idp)
+    await page.waitForURL(`${sso.url}/home/skill`)
+    const before = await readToken(page)
+    // What the page has under way must not be refused in mid-air.
+    await page.goto('about:blank')
+    const renewals: string[] = []
+    context.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (pathname === '/v1/refresh_token' || pathname === '/pool/') renewals.push(pathname)
+    })
+    const refused = await expired(before?.idToken)(context)
+    const other = await context.newPage()
+    await Promise.all([page.goto('/home/skill'), other.goto('/home/skill')])
+    for (const tab of [page, other])
+      await expect(tab.getByRole('heading', { level: 1 })).toContainText(`${hanako.name}さん`)
+    expect(refused.length).toBeGreaterThanOrEqual(2)
+    expect(renewals).toEqual(['/v1/refresh_token'])
+    const after = await readToken(page)
+    expect(after).toMatchObject({ authType: 'federated_idp', refreshToken: before?.refreshToken })
+    expect(after?.idToken).not.toBe(before?.idToken)
+  })
+
+  test('R75, R45: signing out ends it in all tabs, and its refresh token with it', async ({
+    page,
+    idp,
+    sso,
+    context,
+  }) => {
+    await comeIn(page, idp)
+    await page.waitForURL(`${sso.url}/home/skill`)
+    const record = await readToken(page)
+    const other = await context.newPage()
+    await other.goto('/home/skill')
+    await expect(other.getByRole('heading', { level: 1 })).toContainText(`${hanako.name}さん`)
+    await page.getByRole('button', { name: `${hanako.name}さんのメニュー` }).click()
+    await page.getByRole('menuitem', { name: 'ログアウト' }).click()
+    await page.waitForURL('**/logout/success')
+    await other.waitForURL('**/login')
+    expect(await readToken(page)).toBeNull()
+    const refreshed = await fetch(`${sso.url}/v1/refresh_token`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ client_id: record?.clientId, refresh_token: record?.refreshToken }),
+    })
+    expect(refreshed.status).toBe(401)
+    const answered = await fetch(`${sso.url}/v1/me`, {
+      headers: { Authorization: `Bearer ${record?.idToken}` },
+    })
+    expect(answered.status).toBe(401)
+    await other.close()
+  })
+
+  test('R57: another browser cannot use the code', async ({ page, idp, sso, browser }) => {
+    // The redirect itself cannot be held up, but the answer that it comes from can.
+    const caught = new Promise<string>((resolve) => {
+      void page.route('**/v1/saml/*/acs', async (route) => {
+        const answer = await route.fetch({ maxRedirects: 0 })
+        resolve(answer.headers().location ?? '')
+        await route.abort()
+      })
+    })
+    await comeIn(page, idp)
+    const thief = await browser.newContext({ baseURL: sso.url, locale: 'ja-JP' })
+    const theirs = await thief.newPage()
+    const link = await caught
+    expect(link).toContain('code=')
+    await theirs.goto(link)
+    await expect(theirs.getByRole('heading', { level: 1, name: 'サインインできませんでした' })).toBeVisible()
+    expect(new URL(theirs.url()).search).toBe('')
+    expect(await readToken(theirs)).toBeNull()
+    await theirs.getByRole('link', { name: 'もう一度サインイン' }).click()
+    await theirs.waitForURL('**/login')
+    await thief.close()
+  })
+
+  test('is the only way for members: a password is not enough', async ({ page, sso }) => {
+    await page.goto(`${sso.url}/login/super-admin`)
+    await page.getByLabel('メールアドレス').fill(emails.user)
+    await page.getByLabel('パスワード', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
+    await expect(page.getByText('組織の特権管理者だけです')).toBeVisible()
+    expect(await readToken(page)).toBeNull()
+    await page.goto('/reset/password')
+    await page.getByLabel('メールアドレス').fill(emails.user)
+    await page.keyboard.press('Enter')
+    await expect(page.getByText('パスワードは組織の認証画面で管理されています。')).toBeVisible()
+    await page.getByRole('button', { name: 'サインイン画面へ' }).click()
+    await page.waitForURL('**/login')
+    await expect(page.getByLabel('メールアドレス')).toHaveValue(emails.user)
+  })
+})
+
+test('a session by password from before ends, with the reason', async ({ page, sso }) => {
+  await page.goto(`${sso.url}/home/skill`)
+  await page.waitForURL('**/login')
+  await expect(page.getByText('この組織ではシングルサインオンでサインインしてください。')).toBeVisible()
+  expect(await readToken(page)).toBeNull()
+})
+
+test.describe('the super-admin', () => {
+  test.use({ who: 'admin' })
+
+  test('keeps a session by password, and may change the password', async ({ page, sso }) => {
+    await page.goto(`${sso.url}/setting/change-password`)
+    await expect(page.getByRole('heading', { level: 1, name: 'パスワードの変更' })).toBeVisible()
+    await page.evaluate(() => localStorage.clear())
+    await page.goto('/login')
+    await page.getByLabel('メールアドレス').fill(emails.admin)
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: '特権管理者としてパスワードでサインイン' }).click()
+    await expect(page.getByLabel('メールアドレス')).toHaveValue(emails.admin)
+    await expect(page.getByLabel('パスワード', { exact: true })).toBeFocused()
+    await page.keyboard.type(password)
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/home/skill')
+  })
+})
