@@ -28,6 +28,7 @@ const (
 
 const (
 	balanceAge  = 5 * time.Second // How long what was read is taken for true.
+	balanceLook = 4 * time.Second // After how long it is read again, so that nobody waits where many ask.
 	maxBalances = 10_000          // Of organizations that are remembered. Some 200 bytes each.
 )
 
@@ -104,15 +105,19 @@ func (b *Budget) Stop() {
 }
 
 // Check returns ErrContractEnded or ErrTokenLimit where an organization may not ask anything more. Other errors are the
-// database's. It asks the database at most once in balanceAge for an organization, whoever and however many wait for it.
+// database's. It asks the database at most once in balanceLook for an organization, whoever and however many wait for it.
 func (b *Budget) Check(ctx context.Context, organizationID uuid.UUID) error {
 	b.mu.Lock()
 	known := b.get(organizationID)
-	if time.Since(known.asOf) < balanceAge {
+	var look <-chan struct{}
+	age := time.Since(known.asOf)
+	if age >= balanceLook {
+		look = b.begin(organizationID, known)
+	}
+	if age < balanceAge {
 		defer b.mu.Unlock()
 		return known.verdict()
 	}
-	look := b.begin(organizationID, known)
 	b.mu.Unlock()
 	select {
 	case <-b.root.Done():

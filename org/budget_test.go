@@ -177,6 +177,27 @@ func TestBudgetRests(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForABusyBudget: where messages are sent all the time, it is read before it is too old.
+func TestNobodyWaitsForABusyBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &purse{balance: org.Balance{Limit: 10}}
+		b := org.NewBudget(p, slog.New(slog.DiscardHandler))
+		defer b.Stop()
+		id := uuid.New()
+		for i := range 30 {
+			began := time.Now()
+			if err := b.Check(t.Context(), id); err != nil || (i > 0 && time.Since(began) > 0) {
+				t.Errorf("message %d waits for %v, %v", i, time.Since(began), err)
+			}
+			<-time.After(500 * time.Millisecond)
+		}
+		if reads, _ := p.state(); reads != 4 {
+			t.Errorf("%d readings in fifteen seconds", reads)
+		}
+	})
+}
+
 // TestLongAnswersAreSeen: an answer that ends when nobody asks anything crosses the limit as well.
 func TestLongAnswersAreSeen(t *testing.T) {
 	t.Parallel()
