@@ -26,12 +26,17 @@ type folder struct {
 // fileTime is the form of the time in a file's name: names stand in order.
 const fileTime = "20060102T150405.000000000Z"
 
-// keep writes the mail. Only this user of the operating system may read it.
+// keepFor is how long mails are kept. By then what they say has long run out: without an end, whoever forgets passwords
+// would fill the disk.
+const keepFor = 30 * 24 * time.Hour
+
+// keep writes the mail, and removes old ones. Only this user of the operating system may read it.
 func (f *folder) keep(_ context.Context, letter letter, message *gomail.Msg) error {
 	name, err := f.write(message)
 	if err != nil {
 		return fault.Wrap(err, fault.Unavailable, "メールを保存できませんでした。")
 	}
+	f.sweep()
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  メール（送信サーバーの設定がないため、送らずに保存しました）\n    宛先: %s <%s>\n    件名: %s\n", letter.Name, letter.Email, letter.Subject)
 	for _, fact := range letter.Facts {
@@ -66,4 +71,23 @@ func (f *folder) write(message *gomail.Msg) (string, error) {
 		_ = os.Remove(file.Name())
 	}
 	return name, err
+}
+
+// sweep removes the mails that are too old. What it cannot remove, or did not write, stays.
+func (f *folder) sweep() {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries { // In order: the oldest first.
+		at, rest, _ := strings.Cut(entry.Name(), "-")
+		written, err := time.Parse(fileTime, at)
+		if err != nil || !strings.HasSuffix(rest, ".eml") {
+			continue
+		}
+		if time.Since(written) < keepFor {
+			return
+		}
+		_ = os.Remove(filepath.Join(f.dir, entry.Name()))
+	}
 }

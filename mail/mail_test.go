@@ -216,7 +216,7 @@ func TestRefusals(t *testing.T) {
 		url    string
 		says   string
 	}{
-		"refused recipient":   {serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 nobody"}}, "smtp://HOST?tls=none", "宛先"},
+		"refused recipient":   {serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 <" + invited.Email + "> is nobody"}}, "smtp://HOST?tls=none", "宛先"},
 		"recipient for now":   {serverConfig{refused: map[string]string{invited.Email: "451 4.7.1 later"}}, "smtp://HOST?tls=none", "しばらく"},
 		"wrong password":      {serverConfig{startTLS: true, credentials: "user\x00right"}, "smtp://user:hidden-word@HOST", "しばらく"},
 		"no starttls":         {serverConfig{credentials: "user\x00hidden-word"}, "smtp://user:hidden-word@HOST", "しばらく"},
@@ -234,8 +234,8 @@ func TestRefusals(t *testing.T) {
 			if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), server.says) {
 				t.Errorf("got %v", err)
 			}
-			if out := log.String() + err.Error(); strings.Contains(out, "hidden-word") || strings.Contains(out, invited.TemporaryPassword) {
-				t.Errorf("a secret is told: %s", out)
+			if out := log.String() + err.Error(); strings.Contains(out, "hidden-word") || strings.Contains(out, invited.TemporaryPassword) || strings.Contains(out, invited.Email) {
+				t.Errorf("a secret, or who was written to, is told: %s", out)
 			}
 			if len(s.took) != 0 {
 				t.Error("something was sent")
@@ -364,6 +364,40 @@ func TestWithoutServerMailsAreKept(t *testing.T) {
 	}
 	if err := blocked.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a folder that is a file: %v", err)
+	}
+}
+
+// TestKeptMailsGo has mails go that nobody needs any more, and nothing that is not the mailer's.
+func TestKeptMailsGo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := func(age time.Duration) string {
+		return time.Now().UTC().Add(-age).Format("20060102T150405.000000000Z") + "-123.eml"
+	}
+	gone, kept := name(31*24*time.Hour), name(29*24*time.Hour)
+	others := []string{kept, "00-readme.eml", name(400*24*time.Hour) + ".bak", "20000101T000000.000000000Z.txt", "letters"}
+	for _, file := range append([]string{gone}, others...) {
+		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := New(Config{Folder: dir, Console: io.Discard, PublicURL: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SendInvitation(t.Context(), invited); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range others {
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, gone)); !os.IsNotExist(err) {
+		t.Errorf("%s is there: %v", gone, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != len(others)+1 {
+		t.Errorf("got %v %v", entries, err)
 	}
 }
 

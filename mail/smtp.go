@@ -94,7 +94,7 @@ func newRelay(smtpURL string, cfg SMTPConfig) (*relay, error) {
 func loopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
 // send hands a message over, within the time limit whatever the server does.
-func (r *relay) send(ctx context.Context, _ letter, message *gomail.Msg) error {
+func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
 	err := r.transmit(ctx, message)
@@ -102,7 +102,10 @@ func (r *relay) send(ctx context.Context, _ letter, message *gomail.Msg) error {
 		return nil
 	}
 	var refused *gomail.SendError
-	if errors.As(err, &refused) && refused.Reason == gomail.ErrSMTPRcptTo && !refused.IsTemp() {
+	nobody := errors.As(err, &refused) && refused.Reason == gomail.ErrSMTPRcptTo && !refused.IsTemp()
+	// The library, and most servers, repeat the address. The log is not to have it.
+	err = errors.New(strings.ReplaceAll(err.Error(), letter.Email, "…"))
+	if nobody {
 		return fault.Wrap(err, fault.Unavailable, "メールサーバーが宛先のメールアドレスを受け付けませんでした。アドレスをご確認ください。")
 	}
 	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。しばらくしてからもう一度お試しください。")
@@ -111,19 +114,20 @@ func (r *relay) send(ctx context.Context, _ letter, message *gomail.Msg) error {
 // transmit connects, sends and closes. The connection is ours and not the library's: the library extends its deadline with
 // each step and leaves it open after some failures.
 func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
+	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer func() { _ = tcp.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = tcp.Close() })() // Whatever is encrypted ends with it.
+	conn := tcp
 	security := &tls.Config{ServerName: r.host, RootCAs: r.cfg.RootCAs, MinVersion: tls.VersionTLS12}
 	policy := gomail.NoTLS
 	switch {
 	case r.startTLS:
 		policy = gomail.TLSMandatory
 	case r.implicitTLS:
-		encrypted := tls.Client(conn, security)
+		encrypted := tls.Client(tcp, security)
 		if err := encrypted.HandshakeContext(ctx); err != nil {
 			return err
 		}
