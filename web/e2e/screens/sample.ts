@@ -56,3 +56,20 @@ export const threads: readonly (readonly [skill: string, title: string])[] = [
 ]
 
 export const favorites = ['要約', '翻訳', 'ビジネスメール作成', '文章校正', '議事録作成', 'アイデア出し']
+
+/** The members of the pictures: the part of the address before the @, the name, the role. */
+export const people: readonly (readonly [email: string, name: string, role: string])[] = [
+  ['ito.ken', '伊藤 健', 'general-user'],
+  ['kato.megumi', '加藤 恵', 'general-user'],
+  ['kobayashi.naoki', '小林 直樹', 'general-user'],
+  ['sasaki.sho', '佐々木 翔', 'organization-admin'],
+  ['takahashi.saburo', '高橋 三郎', 'general-user'],
+  ['tanaka.misaki', '田中 美咲', 'general-user'],
+  ['watanabe.yumi', '渡辺 由美', 'organization-admin'],
+]
+
+/** A list of people to invite, as it is pasted. */
+export const invitees = `氏名\tメールアドレス\t役割
+中村 彩\tnakamura.aya@demo.example\t一般ユーザー
+山本 大輔\tyamamoto.daisuke@demo.example\t管理者
+吉田 拓也\tyoshida.takuya@demo\t`

@@ -1,5 +1,6 @@
 import type { Page, Route } from '@playwright/test'
 import type { Chat } from '../support/chat'
+import { Idp } from '../support/idp'
 import type { Model } from '../support/model'
 import { openSkills } from '../support/skills'
 import { expect, test } from '../support/test'
@@ -169,6 +170,36 @@ test.describe('at work', () => {
       },
     })
     await conversation(chat, model)
+  })
+})
+
+test.describe('administration', () => {
+  test.use({ who: 'admin' })
+
+  test('contract, members, single sign-on and audit log', async ({ page, account }) => {
+    const users = sample.people.map(([email, name, role]) => ({ email: `${email}@demo.example`, name, role }))
+    await account.call('POST', '/v1/user/invite', { users })
+    const idp = await Idp.start([])
+    const idp_metadata_xml = await idp.metadata()
+    await account.call('PUT', '/v1/saml-config', { idp_metadata_xml, name_attribute: 'displayName' })
+    await idp.stop()
+
+    await shoot(page, { name: 'admin-contract', open: at('/admin/contract', '契約') })
+    const members = at('/admin/organization/member', 'メンバー')
+    await shoot(page, { name: 'admin-members', open: members })
+    await shoot(page, {
+      name: 'admin-invite',
+      open: async () => {
+        await members(page)
+        await page.getByRole('button', { name: 'メンバーを招待' }).click()
+        await page.getByRole('button', { name: 'まとめて' }).click()
+        await page.getByLabel('招待する人の一覧').fill(sample.invitees)
+        await page.getByText('送信前の確認').scrollIntoViewIfNeeded()
+      },
+    })
+    await shoot(page, { name: 'admin-saml', open: at('/admin/saml', /^シングルサインオン/) })
+    await shoot(page, { name: 'admin-saml-edit', open: at('/admin/saml/edit', 'シングルサインオンの設定') })
+    await shoot(page, { name: 'admin-audit', open: at('/admin/audit', '監査ログ') })
   })
 })
 
