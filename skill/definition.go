@@ -22,6 +22,9 @@ const (
 	maxOption          = 60
 )
 
+// maxPosition is the farthest that a skill or category stands from the middle, either way.
+const maxPosition = 1_000_000
+
 // Bounds of a skill's lists.
 const (
 	maxSuggestions = 6
@@ -80,6 +83,9 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 func (s Skill) validate() error {
 	if !fits(s.Name, maxName) {
 		return fmt.Errorf("name must have 1 to %d characters", maxName)
+	}
+	if !placed(s.Position) {
+		return fmt.Errorf("position must be from -%d to %d", maxPosition, maxPosition)
 	}
 	if !fits(s.Prompt, maxPrompt) || Neutralize(s.Prompt) != s.Prompt {
 		return fmt.Errorf("prompt must have 1 to %d characters and none of the reserved tags", maxPrompt)
@@ -147,6 +153,9 @@ func validateFields(fields []FormField) error {
 	}
 	return nil
 }
+
+// placed reports whether a position is one.
+func placed(position int) bool { return -maxPosition <= position && position <= maxPosition }
 
 // fits reports whether s has 1 to limit characters.
 func fits(s string, limit int) bool {

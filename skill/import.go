@@ -165,6 +165,8 @@ func (r *importReader) read(file importFile) (Import, error) {
 			r.wrong(line, "category %q: %s", c.Key, keyRule)
 		case !fits(c.Name, maxCategoryName):
 			r.wrong(line, "category %q: name must have 1 to %d characters", c.Key, maxCategoryName)
+		case !placed(c.Position):
+			r.wrong(line, "category %q: position must be from -%d to %d", c.Key, maxPosition, maxPosition)
 		}
 		r.categories[c.Key] = uuid.Nil
 		imported.Categories = append(imported.Categories, ImportedCategory{

@@ -105,6 +105,8 @@ func TestImportNamesWhatIsWrong(t *testing.T) {
 		"unknown list":       {"retire:", "retired:", "line 37: unknown key retired"},
 		"key twice":          {"    icon: report\n", "    icon: report\n    icon: chat\n", "line 13: mapping key"},
 		"wrong type":         {"position: 3", "position: last", "line 28: cannot unmarshal"},
+		"position":           {"position: 3", "position: 3000000000", "line 26: skill \"pitch\": position"},
+		"category position":  {"name: 営業", "name: 営業\n    position: -3000000000", "line 3: category \"sales\": position"},
 		"form is text":       {"    suggestions: [値引きを求められたら]", "    suggestions: 値引き", "cannot unmarshal"},
 		"skill key":          {"key: visit-report", "key: Visit Report", "line 6: skill \"Visit Report\""},
 		"same key":           {"key: pitch", "key: visit-report", "line 26: skill \"visit-report\""},

@@ -128,7 +128,8 @@ func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key 
 	return done, err
 }
 
-// checkSkillNames refuses names that people would see twice in one list.
+// checkSkillNames refuses names that people would see twice in one list: those of an organization have its own skills and
+// those for all.
 func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, list []skill.ImportedSkill) error {
 	names := make([]string, len(list))
 	for i, s := range list {
@@ -137,7 +138,7 @@ func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, 
 	var twice string
 	err := tx.QueryRow(ctx, `
 		SELECT name FROM skills
-		WHERE (organization_id IS NULL OR organization_id = $1) AND retired_at IS NULL AND name = ANY ($2)
+		WHERE (organization_id IS NULL OR $1::uuid IS NULL OR organization_id = $1) AND retired_at IS NULL AND name = ANY ($2)
 		GROUP BY name
 		HAVING count(*) > 1
 		ORDER BY name

@@ -116,6 +116,11 @@ func TestImportsThatCannotBe(t *testing.T) {
 	if !strings.Contains(fault.DetailOf(err), "校正") {
 		t.Errorf("got %v", err)
 	}
+	// Whoever sees both would see one name twice.
+	_, err = f.ImportSkills(ctx, &f.b, imported("visit=訪問"), by, false)
+	must(t, err)
+	_, err = f.ImportSkills(ctx, nil, imported("visit=訪問"), by, false)
+	wantCode(t, err, fault.Conflict)
 	_, err = f.ImportSkills(ctx, &f.a, skill.Import{Retire: []string{"never"}}, by, false)
 	wantCode(t, err, fault.NotFound)
 	got, err := f.ListSkills(ctx, f.a, f.ann.UserID, 0, 100)
