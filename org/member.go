@@ -63,8 +63,8 @@ func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQue
 }
 
 // EditMember changes a member of the actor's organization and returns what they are then. It holds from their next request
-// on. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for the last active super-admin, and ErrNoSeat
-// if there is none for a member who is made active.
+// on. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for a super-admin who cannot be spared, and
+// ErrNoSeat if there is none for a member who is made active.
 func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID uuid.UUID, edit MemberEdit) (Member, error) {
 	if err := administers(actor); err != nil {
 		return Member{}, err
@@ -83,7 +83,7 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 }
 
 // RemoveMember removes a member of the actor's organization with their threads. Errors: fault.Forbidden, fault.NotFound,
-// and fault.Conflict for the last active super-admin.
+// and fault.Conflict for a super-admin who cannot be spared.
 func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err

@@ -54,6 +54,40 @@ func TestR62_TheLastSuperAdminStays(t *testing.T) {
 	}
 }
 
+// TestR62_OneSuperAdminKeepsAPassword: while single sign-on is on, somebody gets in when it fails.
+func TestR62_OneSuperAdminKeepsAPassword(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	boss := f.actor(f.a, "boss", super)
+	f.exec(`UPDATE users SET auth_type = 'federated_idp' WHERE id = $1`, boss.ID)
+	inactive, lower, name := identity.StateInactive, general, "別の名前"
+	lose := map[string]func() error{
+		"demoted": func() error {
+			_, err := f.EditMember(t.Context(), boss, f.super.ID, org.MemberEdit{Role: &lower})
+			return err
+		},
+		"made inactive": func() error {
+			_, err := f.EditMember(t.Context(), boss, f.super.ID, org.MemberEdit{State: &inactive})
+			return err
+		},
+		"removed": func() error { return f.RemoveMember(t.Context(), boss, f.super.ID) },
+	}
+	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.a)
+	for what, do := range lose {
+		if err := do(); !errors.Is(err, org.ErrLastPassword) {
+			t.Errorf("the only one with a password is %s: %v", what, err)
+		}
+	}
+	_, err := f.EditMember(t.Context(), boss, f.super.ID, org.MemberEdit{Name: &name})
+	f.must(err)
+	_, err = f.EditMember(t.Context(), f.super, boss.ID, org.MemberEdit{Role: &lower})
+	f.must(err)
+	_, err = f.EditMember(t.Context(), f.super, boss.ID, org.MemberEdit{Role: &boss.Role})
+	f.must(err)
+	f.actor(f.a, "spare", super)
+	f.must(lose["removed"]())
+}
+
 // TestR61_OthersMembersDoNotExist: what is somebody else's is answered like what is not there, and stays as it is.
 func TestR61_OthersMembersDoNotExist(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ var (
 	ErrForbidden       = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
 	ErrSelf            = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
 	ErrLastSuper       = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
+	ErrLastPassword    = fault.Errorf(fault.Conflict, "パスワードでサインインできる特権管理者が一人もいなくなるため、この操作はできません。シングルサインオンの障害に備えて、一人以上必要です。")
 	ErrNoMember        = fault.Errorf(fault.NotFound, "メンバーが見つかりません。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
@@ -24,10 +25,12 @@ var (
 
 // Roster is what the rules look at: a member who is to be changed, and what is around them at that moment.
 type Roster struct {
-	Actor        *Member // Who does it, as they are now. Nil for operators, and for somebody who is no member any more.
-	Member       Member
-	ActiveSupers int // Active super-admins, the member included.
-	FreeSeats    int
+	Actor          *Member // Who does it, as they are now. Nil for operators, and for somebody who is no member any more.
+	Member         Member
+	SingleSignOn   bool // The organization uses it.
+	ActiveSupers   int  // Active super-admins, the member included.
+	PasswordSupers int  // Those of them who have a password.
+	FreeSeats      int
 }
 
 // MemberChange is what becomes of a member.
@@ -101,10 +104,12 @@ func (r Roster) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, error) {
 	switch {
 	case !mayHandle(r.Actor.Role, change.Role):
 		return MemberChange{}, ErrForbidden
-	case r.isLastSuper() && (change.Role != m.Role || change.State != m.State):
-		return MemberChange{}, ErrLastSuper
 	case m.State != identity.StateActive && change.State == identity.StateActive && r.FreeSeats <= 0:
 		return MemberChange{}, ErrNoSeat
+	case change.Role != m.Role || change.State != m.State:
+		if err := r.spare(); err != nil {
+			return MemberChange{}, err
+		}
 	}
 	change.note("name", m.Name, change.Name)
 	change.note("role", string(m.Role), string(change.Role))
@@ -117,8 +122,8 @@ func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
 	if err := r.touch(actorID); err != nil {
 		return MemberChange{}, err
 	}
-	if r.isLastSuper() {
-		return MemberChange{}, ErrLastSuper
+	if err := r.spare(); err != nil {
+		return MemberChange{}, err
 	}
 	return MemberChange{Remove: true, Action: ActionRemove, Details: []Change{
 		{Field: "name", Before: r.Member.Name}, {Field: "role", Before: string(r.Member.Role)},
@@ -144,9 +149,18 @@ func (r Roster) enable() (MemberChange, error) {
 	return change, nil
 }
 
-// isLastSuper reports whether nobody would be left who may do everything.
-func (r Roster) isLastSuper() bool {
-	return r.Member.Role == identity.RoleOrganizationSuperAdmin && r.Member.State == identity.StateActive && r.ActiveSupers <= 1
+// spare refuses to do without the member as a super-admin where nobody would be left who may do everything, or nobody who
+// gets in when single sign-on fails.
+func (r Roster) spare() error {
+	switch m := r.Member; {
+	case m.Role != identity.RoleOrganizationSuperAdmin || m.State != identity.StateActive:
+		return nil
+	case r.ActiveSupers <= 1:
+		return ErrLastSuper
+	case r.SingleSignOn && m.AuthType == identity.AuthCognito && r.PasswordSupers <= 1:
+		return ErrLastPassword
+	}
+	return nil
 }
 
 // note adds a field to what is logged if it changes.

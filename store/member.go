@@ -126,9 +126,11 @@ func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID
 		return r, err
 	}
 	err = tx.QueryRow(ctx, `
-		SELECT count(*) FROM users
+		SELECT (SELECT o.auth_type = $4 FROM organizations o WHERE o.id = $1), count(*), count(*) FILTER (WHERE auth_type = $5)
+		FROM users
 		WHERE organization_id = $1 AND role = $2 AND state = $3`,
-		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive).Scan(&r.ActiveSupers)
+		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive, identity.AuthFederated, identity.AuthCognito,
+	).Scan(&r.SingleSignOn, &r.ActiveSupers, &r.PasswordSupers)
 	return r, err
 }
 
