@@ -192,7 +192,10 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 		return nil, err
 	}
 	p.cfg.Logger.InfoContext(ctx, "pool: a forgotten password was replaced", "account", hex.EncodeToString(key[:8]))
-	return empty{}, p.store.UpdatePoolAttempts(ctx, key, p.now(), func(Attempts) Attempts { return Attempts{} })
+	if err := p.store.UpdatePoolAttempts(ctx, key, p.now(), func(Attempts) Attempts { return Attempts{} }); err != nil {
+		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err) // The code has been used.
+	}
+	return empty{}, nil
 }
 
 // tryCode returns the code that is kept under a key if it is the given one. Each look at it is counted before, so that

@@ -321,6 +321,40 @@ func TestR39_ANewPasswordLiftsTheLockOut(t *testing.T) {
 	must(t, err)
 }
 
+// forgetful is a store that fails to lift a lock-out.
+type forgetful struct {
+	pool.Store
+	used atomic.Bool // A code was.
+}
+
+func (s *forgetful) UsePoolCode(ctx context.Context, code pool.Code, set pool.Password, at time.Time) error {
+	err := s.Store.UsePoolCode(ctx, code, set, at)
+	s.used.Store(err == nil)
+	return err
+}
+
+func (s *forgetful) UpdatePoolAttempts(ctx context.Context, key []byte, at time.Time, update func(pool.Attempts) pool.Attempts) error {
+	if s.used.Load() {
+		return errors.New("the database is away")
+	}
+	return s.Store.UpdatePoolAttempts(ctx, key, at, update)
+}
+
+// Whoever was told that it failed would use the code again, in vain.
+func TestR42_APasswordThatWasReplacedIsNoFailure(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := serve(t, newPool(t, config(f.clock), &forgetful{Store: f.db}))
+	code := f.code(t, email)
+	r := post(t, server, "ConfirmForgotPassword",
+		`{"ClientId":"`+clientID+`","Username":"`+email+`","ConfirmationCode":"`+code+`","Password":"`+fresh+`"}`)
+	if r.status != 200 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	_, err := f.signIn(t.Context(), email, fresh)
+	must(t, err)
+}
+
 func TestForgotPasswordRefusals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
