@@ -67,7 +67,7 @@ export const texts = {
     organization: '組織名',
     period: '契約期間',
     range: (from: string, to: string) => `${from} – ${to}`,
-    open: (from: string) => `${from} から（期限なし）`,
+    open: (from: string) => `${from}から（期限なし）`,
     seats: 'シート',
     seatsUnit: '席',
     seatsLeft: (count: string) => `残り${count}席`,
