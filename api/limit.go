@@ -155,8 +155,10 @@ func guessing(r *http.Request) guess {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), &failing{r.Body, err}), r.Body}
-	var call struct{ AuthFlow string }
-	if json.Unmarshal(head, &call) == nil && strings.HasPrefix(call.AuthFlow, "REFRESH_TOKEN") {
+	// As the pool reads it: a struct would take members whose names differ in case for the flow, too.
+	var call map[string]json.RawMessage
+	var flow string
+	if json.Unmarshal(head, &call) == nil && json.Unmarshal(call["AuthFlow"], &flow) == nil && strings.HasPrefix(flow, "REFRESH_TOKEN") {
 		return noGuess
 	}
 	return mayGuess

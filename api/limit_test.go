@@ -160,6 +160,10 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 		"a body that is none": {
 			{"InitiateAuth", `{`, 400}, {"InitiateAuth", strings.Repeat("x", 1<<17), 400}, {"InitiateAuth", right, 429},
 		},
+		"a member that is only like the flow": { // The pool knows members by their exact names.
+			{"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","authflow":"REFRESH_TOKEN_AUTH"}`, 400},
+			{"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","AUTHFLOW":"REFRESH_TOKEN"}`, 400}, {"InitiateAuth", wrong, 429},
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			handler := limitedServer(t, api.Config{})
