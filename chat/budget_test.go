@@ -153,6 +153,25 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	}
 }
 
+// TestDeletedThreadsAreCounted: whoever deletes a thread while the answer is written has used what it took.
+func TestDeletedThreadsAreCounted(t *testing.T) {
+	t.Parallel()
+	live := llmtest.NewLive()
+	f := newFixture(t, live)
+	budget := &ledger{}
+	s := f.startWith(chat.Needs{Model: counting(live), Budget: budget}, chat.Config{})
+	exchange := f.sendTo(s, f.question("長い質問"))
+	live.Next(t).Emit("途中まで")
+	w := f.watch(s, exchange.Answer.ID)
+	if err := s.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.drain(w)
+	if got := f.usage(); got != (org.Usage{Messages: 1, InputTokens: 100, OutputTokens: 11}) || budget.total() != 111 {
+		t.Errorf("counted %+v, the budget was told of %d tokens", got, budget.total())
+	}
+}
+
 // TestLimitOfTheContractStopsMessages: with the budget and the database as a server has them, the answer that crosses
 // the limit is the last one.
 func TestLimitOfTheContractStopsMessages(t *testing.T) {

@@ -110,11 +110,13 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errShutdown):
 		return OutcomeHandedOver, 0 // Another server, or this one when it is back, writes the next run.
-	case !g.state.CompareAndSwap(writing, ending):
-		return OutcomeDropped, 0
 	}
 	o := g.outcome(ctx, result, err)
 	o.ServerID = s.serverID
+	if !g.state.CompareAndSwap(writing, ending) {
+		s.countDropped(g, o)
+		return OutcomeDropped, 0
+	}
 	if o.Failure != nil {
 		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.threadID, "run", g.run, "err", err)
 	}
@@ -122,6 +124,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		if errors.Is(context.Cause(ctx), errShutdown) {
 			return OutcomeHandedOver, 0
 		}
+		s.countDropped(g, o)
 		return OutcomeDropped, 0
 	}
 	s.budget.Spent(g.owner.OrganizationID, o.InputTokens+o.OutputTokens)
@@ -137,6 +140,20 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		return OutcomeStopped, o.OutputTokens
 	}
 	return OutcomeSuccess, o.OutputTokens
+}
+
+// countDropped counts what an answer took if its thread was deleted while it was written. One that another server writes is
+// counted there.
+func (s *Service) countDropped(g *generation, o Outcome) {
+	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
+	defer cancel()
+	counted, err := s.store.CountDeleted(ctx, o)
+	if err != nil {
+		s.log.WarnContext(ctx, "counting an answer whose thread was deleted failed", "message_id", g.answer.ID, "err", err)
+	}
+	if counted {
+		s.budget.Spent(g.owner.OrganizationID, o.InputTokens+o.OutputTokens)
+	}
 }
 
 // leavePlace gives the generation's place to the next one, once.

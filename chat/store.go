@@ -160,6 +160,9 @@ type Store interface {
 	// stored.
 	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
 
+	// CountDeleted counts what an answer took if it is gone with its thread, and reports whether it is.
+	CountDeleted(ctx context.Context, outcome Outcome) (counted bool, err error)
+
 	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
@@ -188,6 +189,19 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 			WHERE organization_id = $1 AND month = `+thisMonth+` AND percent = $2`, organizationID, percent, notice.ID)
 		return err
 	})
+}
+
+// CountDeleted implements chat.Store.
+func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, err error) {
+	tag, err := db.pool.Exec(ctx, `
+		INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
+		SELECT $1, `+japanToday+`, $2, 1, $4, $5
+		WHERE NOT EXISTS (SELECT FROM generations WHERE message_id = $3)
+		ON CONFLICT (organization_id, date, user_id) DO UPDATE
+		SET messages = d.messages + 1, input_tokens = d.input_tokens + excluded.input_tokens,
+		    output_tokens = d.output_tokens + excluded.output_tokens`,
+		o.Owner.OrganizationID, o.Owner.UserID, o.MessageID, storableCount(o.InputTokens), storableCount(o.OutputTokens))
+	return tag.RowsAffected() > 0, translate(err)
 }
 
 // OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. What the edit leaves out is
