@@ -230,8 +230,11 @@ var errRefused = errors.New("refused")
 
 // samlCandidates returns whom an assertion may mean. The organization must be locked.
 func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found saml.Candidates, err error) {
+	// Signed in has whoever opened the app, and whoever was let in once, by whichever identity provider.
 	const member = `
-		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.state, u.auth_type, u.last_signed_in_at IS NOT NULL AS signed_in
+		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.state, u.auth_type,
+		    u.last_signed_in_at IS NOT NULL OR EXISTS (
+		        SELECT 1 FROM federated_identities i WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS signed_in
 		FROM users u `
 	linked, err := queryRows[saml.Member](ctx, tx, member+`
 		JOIN federated_identities f ON f.organization_id = u.organization_id AND f.user_id = u.id
@@ -298,11 +301,12 @@ func (db *DB) TakeSAMLCode(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (saml.Grantee, error) {
 	grantee, err := queryRow[saml.Grantee](ctx, db.pool, `
-		DELETE FROM saml_codes c USING users u
+		DELETE FROM saml_codes c USING users u, organizations o
 		WHERE c.hash = $1 AND c.browser_hash = $2 AND c.organization_id = $3 AND c.expires_at > $4
 		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND u.state = $5
+		  AND o.id = c.organization_id AND o.auth_type = $6
 		RETURNING u.subject, u.email, u.name, c.next`,
-		hash, browserHash, organizationID, at, identity.StateActive)
+		hash, browserHash, organizationID, at, identity.StateActive, identity.AuthFederated)
 	return grantee, translate(err)
 }
 

@@ -191,7 +191,8 @@ type Store interface {
 	) error
 
 	// TakeSAMLCode returns whom a code was given to, and uses it up. If there is no such code for the browser and the
-	// organization, or it was used or has run out, or the member is not active, the error has the code fault.NotFound.
+	// organization, or it was used or has run out, or the member is not active, or the organization does not use single
+	// sign-on any more, the error has the code fault.NotFound.
 	TakeSAMLCode(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Grantee, error)
 
 	// CreateSAMLTest keeps a trial that begins, with its state.

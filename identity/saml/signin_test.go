@@ -259,6 +259,20 @@ func TestR58_WhoAnAddressIs(t *testing.T) {
 	}
 }
 
+// TestR58_InvitationIsUsedOnce: whoever has signed in by an invitation keeps it, whether their app was ever opened or not.
+func TestR58_InvitationIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.member(f.org, "invited@corp.example", identity.RoleOrganizationAdmin, identity.AuthFederated)
+	_, err := f.signIn("n1", "invited@corp.example", "招待 された")
+	must(t, err)
+	if _, err := f.signIn("n2", "Invited@corp.example", "別人"); fault.CodeOf(err) != saml.CodeNotLinked {
+		t.Errorf("another spelling took the account over: %v", err)
+	}
+	_, err = f.signIn("n1", "invited@corp.example", "招待 された")
+	must(t, err)
+}
+
 func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -356,6 +370,16 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	must(t, err)
 	if _, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)); fault.CodeOf(err) != saml.CodeDisabled {
 		t.Errorf("switched off meanwhile: %v", err)
+	}
+	_, err = f.saml.TurnOn(t.Context(), f.admin)
+	must(t, err)
+	b = f.begin("")
+	outcome, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t))
+	must(t, err)
+	_, err = f.saml.TurnOff(t.Context(), f.admin)
+	must(t, err)
+	if _, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != saml.CodeState {
+		t.Errorf("a code from before it was switched off: %v", err)
 	}
 	f.exec(`UPDATE saml_configs SET certificates = '{}'`)
 	incomplete := f.organization("bare.example")
