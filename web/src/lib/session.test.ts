@@ -314,6 +314,19 @@ describe('the session', () => {
     stop()
   })
 
+  it('goes its own way out when another tab finds out first that the session is over', async () => {
+    const session = new Session(host)
+    const stop = session.follow(window)
+    const oldValue = JSON.stringify({ ...record, idToken: `e30.${btoa('{"sub":"u1"}')}.s` })
+    await session.leave(async () => {
+      localStorage.clear()
+      window.dispatchEvent(new StorageEvent('storage', { key: TOKEN_KEY, oldValue, newValue: null }))
+      return '/logout/success'
+    })
+    stop()
+    expect(host.go).toHaveBeenCalledExactlyOnceWith('/logout/success')
+  })
+
   it('starts over when another tab signs in as somebody else, and not when it only refreshes', () => {
     const stop = new Session(host).follow(window)
     const token = (sub: string) => ({ ...record, idToken: `e30.${btoa(JSON.stringify({ sub }))}.s` })

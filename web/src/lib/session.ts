@@ -103,7 +103,8 @@ export class Session {
   /** Follows what other tabs do to the token: signs out with them, and starts over if they sign in as another user. */
   follow(target: Window): () => void {
     const onStorage = (event: StorageEvent) => {
-      if (event.key !== TOKEN_KEY && event.key !== null) return
+      // A tab that is leaving goes its own way: another one may be quicker to find out that the session is over.
+      if (this.#ended || (event.key !== TOKEN_KEY && event.key !== null)) return
       const before = subjectOf(parseIdToken(event.oldValue))
       const now = readToken()
       if (now === null) {
