@@ -101,8 +101,8 @@ type Store interface {
 	MarkSignedIn(ctx context.Context, userID uuid.UUID) error
 
 	// ProviderByMailDomain returns how addresses of a mail domain (lower case) sign in: by the organization that has the
-	// domain, else by the oldest organization with passwords. If there is no organization at all, the error has the code
-	// fault.NotFound.
+	// domain, else with a password, by the oldest organization with passwords or, if all use single sign-on, the oldest of
+	// all. If there is no organization at all, the error has the code fault.NotFound.
 	ProviderByMailDomain(ctx context.Context, domain string) (Provider, error)
 }
 

@@ -81,11 +81,11 @@ func (db *DB) ProviderByMailDomain(ctx context.Context, domain string) (identity
 		    (SELECT 1 AS choice, o.id, o.auth_type FROM organizations o
 		     WHERE o.mail_domains @> ARRAY[$1::text] ORDER BY o.created_at, o.id LIMIT 1)
 		    UNION ALL
-		    (SELECT 2 AS choice, o.id, o.auth_type FROM organizations o
-		     WHERE o.auth_type = 'cognito' ORDER BY o.created_at, o.id LIMIT 1)
+		    (SELECT 2 AS choice, o.id, $2::text AS auth_type FROM organizations o
+		     ORDER BY o.auth_type <> $2::text, o.created_at, o.id LIMIT 1)
 		) c
 		ORDER BY c.choice
-		LIMIT 1`, domain)
+		LIMIT 1`, domain, identity.AuthCognito)
 	if isNoRows(err) {
 		return identity.Provider{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
 	}

@@ -191,6 +191,11 @@ func TestProviderByMailDomain(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", domain, got, err, want)
 		}
 	}
+	// Where all sign in elsewhere an unknown address still cannot be told from one with a password.
+	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp'`)
+	if got, err := f.ProviderByMailDomain(t.Context(), "unknown.test"); err != nil || got != (identity.Provider{OrganizationID: federated, AuthType: identity.AuthCognito}) {
+		t.Errorf("of nobody: %+v, %v", got, err)
+	}
 	f.exec(t, `DELETE FROM organizations`)
 	_, err := f.ProviderByMailDomain(t.Context(), "sso.example")
 	wantCode(t, err, fault.NotFound)
