@@ -309,6 +309,10 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	}
 	_, err := f.signIn(t.Context(), email, "wrong")
 	wantNotAuthorized(t, err, exceeded)
+	release = pool.Occupy(f.Pool)
+	defer release()
+	_, err = f.signIn(t.Context(), email, password) // While it is locked, no password is looked at, nor waits for its turn.
+	wantNotAuthorized(t, err, exceeded)
 }
 
 // However much is typed around a name, attempts on one that is somebody's and on those that are nobody's are counted alike.
