@@ -191,9 +191,11 @@ func cleanInvitees(invitees []Invitee) ([]Invitee, error) {
 
 // CleanAddress returns a mail address as it is stored, in lower case, or an error that names the field.
 func CleanAddress(field, address string) (string, error) {
-	address = strings.ToLower(strings.TrimSpace(address))
+	address = strings.TrimSpace(address)
+	odd := strings.ContainsFunc(address, notInAddress) // Some letters turn into plain ones in lower case.
+	address = strings.ToLower(address)
 	parsed, err := mail.ParseAddress(address)
-	if err != nil || parsed.Address != address || len(address) > maxAddress || strings.ContainsFunc(address, notInAddress) {
+	if odd || err != nil || parsed.Address != address || len(address) > maxAddress {
 		return "", fault.InvalidField(field, "メールアドレスの形式が正しくありません。")
 	}
 	return address, nil

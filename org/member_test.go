@@ -148,7 +148,7 @@ func TestMembersAreFound(t *testing.T) {
 	}
 }
 
-// TestR45_WhoIsMadeInactive: it holds in the database before the provider is told, and the provider is told at once.
+// TestR45_ChangesAreTold: a change holds in the database before the provider is told, and the provider is told at once.
 func TestR45_ChangesAreTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

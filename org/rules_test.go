@@ -216,6 +216,7 @@ func TestInputOfInvitations(t *testing.T) {
 		"users[0].email a": person(`"a b"@example.com`, "a", general),
 		"users[0].email b": person("a@example.com, b@example.com", "a", general),
 		"users[0].email c": person("A <a@example.com>", "a", general),
+		"users[0].email d": person("\u212Aei@example.com", "a", general), // The sign of kelvin, in lower case a plain k.
 		"users[0].name ":   person("a@example.com", "a\u202eb", general),
 	} {
 		s, err := act(member(general), super, func(s *org.Service, a identity.Actor) error {
