@@ -107,8 +107,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		return OutcomeDropped, 0
 	}
 	<-g.told
-	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errShutdown):
+	if err != nil && errors.Is(context.Cause(ctx), errShutdown) {
 		return OutcomeHandedOver, 0 // Another server, or this one when it is back, writes the next run.
 	}
 	o := g.outcome(ctx, result, err)
