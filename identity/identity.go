@@ -86,8 +86,8 @@ type Store interface {
 	// user, the error has the code fault.NotFound.
 	UserBySubject(ctx context.Context, subject string, session uuid.UUID) (Standing, error)
 
-	// Outdated returns those of some users who are no longer there or active, or who had a session revoked within a time:
-	// what they have open may be more than they may see.
+	// Outdated returns those of some users who are no longer there or active, or whose role, state, sessions or way to sign
+	// in have changed within a time: what they have open may be more than they may see.
 	Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
 
 	// WatchUsers tells the watcher of each user whose role, state, sessions or way to sign in have changed, by whomever,

@@ -34,7 +34,8 @@ func (db *DB) Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Dur
 		SELECT p.id
 		FROM unnest($1::uuid[]) AS p(id)
 		LEFT JOIN users u ON u.id = p.id
-		WHERE u.state IS DISTINCT FROM 'active' OR u.subject IN (
+		LEFT JOIN organizations o ON o.id = u.organization_id
+		WHERE u.state IS DISTINCT FROM 'active' OR greatest(u.changed_at, o.changed_at) > now() - $2::interval OR u.subject IN (
 		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)`, userIDs, within)
 	if err != nil {
 		return nil, translate(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/org"
 )
 
 // session signs a member in who is a user of the pool too, and returns what proves it.
@@ -96,14 +97,24 @@ func TestR45_OutdatedUsers(t *testing.T) {
 	must(t, f.RevokeGrant(t.Context(), f.session(t, "mallory").ID, now.Add(-time.Hour)))
 	inactive, gone := f.user(t, f.b, "inactive").UserID, newID()
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, inactive)
+	demoted := f.user(t, f.b, "demoted").UserID // Whose screens may show what is for administrators.
+	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, demoted)
+	f.exec(t, `UPDATE users SET role = 'general-user' WHERE id = $1`, demoted)
+	turned, long := newID(), newID() // To single sign-on, now and an hour ago.
+	for _, id := range []uuid.UUID{turned, long} {
+		must(t, f.CreateOrganization(t.Context(), org.Organization{ID: id, Name: "連携会社", AuthType: "cognito"}))
+		f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, id)
+	}
+	f.exec(t, `UPDATE organizations SET changed_at = now() - interval '1 hour' WHERE id = $1`, long)
+	hers, his := f.user(t, turned, "hers").UserID, f.user(t, long, "his").UserID
 	for _, c := range []struct {
 		within time.Duration
 		want   []uuid.UUID
 	}{
-		{10 * time.Minute, []uuid.UUID{f.ann.UserID, inactive, gone}},
-		{2 * time.Hour, []uuid.UUID{f.ann.UserID, f.mallory.UserID, inactive, gone}},
+		{10 * time.Minute, []uuid.UUID{f.ann.UserID, inactive, gone, demoted, hers}},
+		{2 * time.Hour, []uuid.UUID{f.ann.UserID, f.mallory.UserID, inactive, gone, demoted, hers, his}},
 	} {
-		got, err := f.Outdated(t.Context(), []uuid.UUID{f.ann.UserID, f.bob.UserID, f.mallory.UserID, inactive, gone}, c.within)
+		got, err := f.Outdated(t.Context(), []uuid.UUID{f.ann.UserID, f.bob.UserID, f.mallory.UserID, inactive, gone, demoted, hers, his}, c.within)
 		must(t, err)
 		byText := func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
 		slices.SortFunc(got, byText)
