@@ -16,26 +16,15 @@ import (
 )
 
 // BeginGeneration implements chat.Store. A person waits for it before the first word, so that it is one round trip: the
-// thread is locked, and each statement that follows sees what was committed before the lock was given. What is written
-// depends on conditions within beginSQL, since nobody is there to look at what the others answer.
+// thread is locked, and what follows sees what was committed before the lock was given. If nothing could be written, it is
+// looked why.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var (
-		found, busy bool
-		request     *requestRow
-		written     []beginRow
-		asked       []messageRow // The question of an answer that is asked again.
+		written []beginRow
+		asked   []messageRow // The question of an answer that is asked again.
 	)
 	err := db.batch(ctx, func(batch *pgx.Batch) {
-		request = nil
-		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID).Exec(func(tag pgconn.CommandTag) error {
-			found = tag.RowsAffected() > 0
-			return nil
-		})
-		queueRequest(batch, b.Owner, b.RequestID, &request)
-		batch.Queue(`
-			SELECT EXISTS (SELECT FROM generations
-			               WHERE thread_id = $2 AND organization_id = $1 AND ended_at IS NULL)`,
-			b.Owner.OrganizationID, b.ThreadID).QueryRow(func(row pgx.Row) error { return row.Scan(&busy) })
+		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID)
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
 			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate).Query(collect(&written))
 		if b.Regenerate != nil {
@@ -51,20 +40,27 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 		return chat.Begun{}, chat.ErrRequestConflict
 	case err != nil:
 		return chat.Begun{}, err
-	case len(written) > 0:
-		return written[0].begun(b, asked), nil
-	case !found:
-		return chat.Begun{}, chat.ErrNoThread
-	case request != nil:
-		return db.begunBefore(ctx, b, request)
-	case busy:
-		return chat.Begun{}, chat.ErrThreadBusy
+	case len(written) == 0:
+		return db.notBegun(ctx, b)
 	}
-	return chat.Begun{}, chat.ErrNotLast
+	return written[0].begun(b, asked), nil
 }
 
-// begunBefore returns what a request has begun that is known.
-func (db *DB) begunBefore(ctx context.Context, b chat.Begin, request *requestRow) (chat.Begun, error) {
+// notBegun returns what the request has begun before, or why it can begin nothing.
+func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
+	thread, err := db.FindThread(ctx, b.Owner, b.ThreadID)
+	if err != nil {
+		return chat.Begun{}, err
+	}
+	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID, b.RequestID)
+	switch {
+	case isNoRows(err) && b.Regenerate != nil && !thread.Running:
+		return chat.Begun{}, chat.ErrNotLast
+	case isNoRows(err): // The answer that was being written may have ended since.
+		return chat.Begun{}, chat.ErrThreadBusy
+	case err != nil:
+		return chat.Begun{}, translate(err)
+	}
 	exchange, err := request.exchange(ctx, db.pool, b.Owner, b.RequestHash)
 	switch {
 	case err != nil:
@@ -163,11 +159,9 @@ func isRefusal(code string) bool {
 }
 
 // endGeneration is EndGeneration. The condition on run and server is checked again when the row is written: a
-// server that was only slow cannot overwrite what its successor does. If this very run of this server has ended before,
-// nothing is written and all is well: the first try was stored, and only its acknowledgement was lost.
+// server that was only slow cannot overwrite what its successor does.
 func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	var (
-		over    bool // Before.
 		threads []chat.Thread
 		written []endRow
 		message = storedOutcome(o)
@@ -181,31 +175,37 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 			RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
 			          t.updated_at, t.touched_at, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
-		batch.Queue(`
-			SELECT EXISTS (SELECT FROM generations
-			               WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NOT NULL)`,
-			o.MessageID, o.Run, o.ServerID).QueryRow(func(row pgx.Row) error { return row.Scan(&over) })
 		queueOutcome(batch, message, o.ServerID, &written)
 	})
 	switch {
 	case err != nil:
 		return chat.Ended{}, err
-	case over:
-		return db.endedBefore(ctx, o)
 	case len(threads) == 0 || len(written) == 0:
-		return chat.Ended{}, chat.ErrStaleRun
+		return db.endedBefore(ctx, o)
 	}
 	message.QuestionID, message.CreatedAt, message.CompletedAt = written[0].QuestionID, written[0].CreatedAt, written[0].CompletedAt
 	return chat.Ended{Thread: threads[0], Message: message}, nil
 }
 
-// endedBefore returns what there is of an answer that was stored before.
+// endedBefore returns what there is of an answer if this very run of this server has ended: then the first try was stored,
+// and only its acknowledgement was lost.
 func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended, err error) {
+	var over bool
+	err = db.pool.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM generations
+		               WHERE message_id = $1 AND run = $2 AND server_id = $3 AND ended_at IS NOT NULL)`,
+		o.MessageID, o.Run, o.ServerID).Scan(&over)
+	switch {
+	case err != nil:
+		return chat.Ended{}, translate(err)
+	case !over:
+		return chat.Ended{}, chat.ErrStaleRun
+	}
 	if ended.Thread, err = db.FindThread(ctx, o.Owner, o.ThreadID); err == nil {
 		ended.Message, err = db.FindMessage(ctx, o.Owner, o.MessageID)
 	}
 	if fault.CodeOf(err) == fault.NotFound {
-		return chat.Ended{}, chat.ErrStaleRun
+		return chat.Ended{}, chat.ErrStaleRun // Deleted since.
 	}
 	return ended, err
 }
