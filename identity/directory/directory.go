@@ -84,7 +84,14 @@ func New(cfg Config) (*Directory, error) {
 func (d *Directory) Invite(ctx context.Context, email, name string) (subject string, err error) {
 	err = d.do(ctx, func(ctx context.Context) error {
 		subject, err = d.create(ctx, email, name, "")
-		if _, taken := errors.AsType[*types.UsernameExistsException](err); taken && d.invited(ctx, email) {
+		if _, taken := errors.AsType[*types.UsernameExistsException](err); !taken {
+			return err
+		}
+		again, lookup := d.invited(ctx, email)
+		if lookup != nil {
+			return lookup
+		}
+		if again {
 			subject, err = d.create(ctx, email, name, types.MessageActionTypeResend)
 		}
 		return err
@@ -93,9 +100,9 @@ func (d *Directory) Invite(ctx context.Context, email, name string) (subject str
 }
 
 // invited reports whether somebody has an account and never signed in.
-func (d *Directory) invited(ctx context.Context, email string) bool {
+func (d *Directory) invited(ctx context.Context, email string) (bool, error) {
 	out, err := d.client.AdminGetUser(ctx, &cognito.AdminGetUserInput{UserPoolId: d.poolID, Username: &email})
-	return err == nil && out.Enabled && out.UserStatus == types.UserStatusTypeForceChangePassword
+	return err == nil && out.Enabled && out.UserStatus == types.UserStatusTypeForceChangePassword, err
 }
 
 // create calls AdminCreateUser and returns the subject.

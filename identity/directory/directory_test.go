@@ -253,6 +253,30 @@ func TestErrorsOfAWS(t *testing.T) {
 	}
 }
 
+// byCall is a transport that answers each operation with its own refusal.
+type byCall map[string]answering
+
+func (b byCall) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return b[operation]()
+}
+
+// Whether somebody was invited before may not be known: that is no reason to say that the address is taken.
+func TestInvitationOfSomebodyWhoCannotBeLookedUp(t *testing.T) {
+	t.Parallel()
+	for kind, code := range map[string]fault.Code{
+		"LimitExceededException": fault.Unavailable, "AccessDeniedException": fault.Internal, "UserNotFoundException": fault.NotFound,
+	} {
+		d, err := directory.New(directory.Config{
+			UserPoolID: poolID, Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"},
+			Transport: byCall{"AdminCreateUser": refusing(400, "UsernameExistsException"), "AdminGetUser": refusing(400, kind)},
+		})
+		must(t, err)
+		_, err = d.Invite(t.Context(), email, "花子")
+		wantCode(t, err, code)
+	}
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"", "tsumugi", "_x"} {
