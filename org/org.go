@@ -53,12 +53,6 @@ type Notification struct {
 
 // Store is what the Service needs of a database.
 type Store interface {
-	// CreateOrganization adds an organization.
-	CreateOrganization(ctx context.Context, organization Organization) error
-
-	// CountUsers returns how many users all organizations have together.
-	CountUsers(ctx context.Context) (int, error)
-
 	// ListNotifications returns the notices for the user of the organization that are published by now, newest first, then by
 	// id descending, with Read set for the user. Those for administrators are for the user if they are one.
 	ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error)
@@ -66,9 +60,6 @@ type Store interface {
 	// ReadNotifications marks notices as read by the user. Ids that do not exist or are another organization's are
 	// passed over.
 	ReadNotifications(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error
-
-	// PublishNotification adds a notice.
-	PublishNotification(ctx context.Context, notification Notification) error
 
 	// FindNotification returns a notice, published by now or not, with Read unset. If there is none, the error has the
 	// code fault.NotFound.

@@ -14,7 +14,7 @@ import (
 
 var _ org.Store = (*DB)(nil)
 
-// CreateOrganization implements org.Store. An id that is taken gives fault.Conflict.
+// CreateOrganization adds an organization without members. An id that is taken gives fault.Conflict.
 func (db *DB) CreateOrganization(ctx context.Context, o org.Organization) error {
 	return insertOrganization(ctx, db.pool, o)
 }
@@ -49,7 +49,7 @@ func insertOrganization(ctx context.Context, e executor, o org.Organization) err
 	return translate(err)
 }
 
-// CountUsers implements org.Store.
+// CountUsers returns how many users all organizations have together.
 func (db *DB) CountUsers(ctx context.Context) (int, error) {
 	var n int
 	err := db.pool.QueryRow(ctx, `SELECT count(*) FROM users`).Scan(&n)
@@ -92,8 +92,8 @@ func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid
 	return translate(err)
 }
 
-// PublishNotification implements org.Store. Without a time it is published now. An organization that does not exist
-// gives fault.NotFound.
+// PublishNotification adds a notice, on nobody's behalf. Without a time it is published now. An organization that does not
+// exist gives fault.NotFound.
 func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error {
 	return insertNotification(ctx, db.pool, n)
 }
