@@ -2,6 +2,7 @@ package pool_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"regexp"
@@ -254,6 +255,20 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 	}
 	if len(f.mail.codes) != 0 {
 		t.Errorf("%d more", len(f.mail.codes))
+	}
+}
+
+// Somebody may guess a code that nobody was sent. It is answered as all others are.
+func TestR42_NobodysCodeIsNeverRight(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	hash, err := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(t.Context(), "123456")
+	must(t, err)
+	key := sha256.Sum256([]byte("name nobody@example.com"))
+	must(t, f.db.SavePoolCode(t.Context(), pool.Code{Key: key[:], Hash: hash, ExpiresAt: f.clock.Now().Add(time.Hour)}, f.clock.Now()))
+	for range 5 {
+		err := f.confirm(t.Context(), "nobody@example.com", "123456", fresh)
+		wantRefusal(t, err, "CodeMismatchException", "Invalid verification code provided, please try again.")
 	}
 }
 
