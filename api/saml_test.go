@@ -250,7 +250,7 @@ func TestR56_NothingLeadsElsewhere(t *testing.T) {
 	f := newSSO(t)
 	f.configure()
 	b := &browser{f: f}
-	for _, next := range []string{"//evil.example", `/\evil.example`, "https://evil.example/", "/a\r\nSet-Cookie: a=b", "/\t/evil.example"} {
+	for _, next := range []string{"//evil.example", `/\evil.example`, "https://evil.example/", "/a\r\nSet-Cookie: a=b", "/\t/evil.example", "/home/..//evil.example", "/.//evil.example", "/%2e%2e//evil.example", "/home/%2F/evil.example"} {
 		if record := tokens(t, b.signIn("dora", next)); record.Next != "" {
 			t.Errorf("%q: %q", next, record.Next)
 		}

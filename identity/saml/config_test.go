@@ -260,7 +260,7 @@ func TestTrialsSignNobodyIn(t *testing.T) {
 
 func TestR56_NextIsAPathOfTheApp(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"/", "/home/skill", "/thread/1?a=b&c=%2F%2Fd", "/検索?q=紡", "/a#b", "/a//b"} {
+	for _, good := range []string{"/", "/home/skill", "/thread/1?a=b&c=%2F%2Fd", "/検索?q=紡", "/a#b", "/a/", "/a/..b"} {
 		if got := saml.LocalPath(good); got != good {
 			t.Errorf("%q: %q", good, got)
 		}
@@ -268,7 +268,8 @@ func TestR56_NextIsAPathOfTheApp(t *testing.T) {
 	for _, bad := range []string{
 		"", "home", "//evil.example", `/\evil.example`, `\/evil.example`, `\\evil.example`, "https://evil.example", "///evil.example",
 		"/\t/evil.example", "\t//evil.example", "/\n/evil.example", "/a\r\nSet-Cookie: x=y", "/a\x00b", "/a b", "javascript:alert(1)",
-		"/%5Cevil.example", "/%2F/evil.example", "/%09/evil.example", "//user@evil.example", "/%zz", "/\xff\xfe", "/" + strings.Repeat("a", 2048),
+		"/%5Cevil.example", "/%2F/evil.example", "/%09/evil.example", "//user@evil.example", "/%zz", "/\xff\xfe",
+		"/a//b", "/home/..//evil.example", "/.//evil.example", "/%2e%2e//evil.example", "/a/../b", "/" + strings.Repeat("a", 2048),
 	} {
 		if got := saml.LocalPath(bad); got != "" {
 			t.Errorf("%q: %q", bad, got)

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -152,7 +153,11 @@ func LocalPath(next string) string {
 		return ""
 	}
 	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(u.Path, "\\\r\n\t") {
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(u.Path, "\\\r\n\t") {
+		return ""
+	}
+	// Dots and slashes are resolved where it is used: /home/..//evil is //evil then.
+	if clean := path.Clean(u.Path); clean != u.Path && clean+"/" != u.Path {
 		return ""
 	}
 	return next
