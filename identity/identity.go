@@ -128,7 +128,6 @@ type Claims struct {
 	Subject   string
 	Session   uuid.UUID // The claim origin_jti: one sign-in on one device. Nil where the provider names none.
 	AuthType  AuthType  // How the session began.
-	AuthTime  time.Time // When. Zero where the provider does not say.
 	ExpiresAt time.Time
 }
 

@@ -72,9 +72,8 @@ func NewPoolVerifier(now func() time.Time, issuers ...Issuer) *PoolVerifier {
 // idClaims are the claims of an id token that matter.
 type idClaims struct {
 	jwt.RegisteredClaims
-	TokenUse  string           `json:"token_use"`
-	OriginJTI string           `json:"origin_jti"`
-	AuthTime  *jwt.NumericDate `json:"auth_time"`
+	TokenUse  string `json:"token_use"`
+	OriginJTI string `json:"origin_jti"`
 }
 
 var errNotIDToken = errors.New("identity: not an id token")
@@ -137,9 +136,6 @@ func (c *idClaims) of(how AuthType) Claims {
 	found := Claims{Subject: c.Subject, AuthType: how, ExpiresAt: c.ExpiresAt.Time}
 	if session, err := uuid.Parse(c.OriginJTI); err == nil {
 		found.Session = session
-	}
-	if c.AuthTime != nil {
-		found.AuthTime = c.AuthTime.Time
 	}
 	return found
 }
