@@ -86,6 +86,9 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := user.checkTemporary(p.now()); err != nil {
+		return nil, err
+	}
 	encoded, err := p.hasher.hash(ctx, proposed)
 	if err != nil {
 		return nil, err

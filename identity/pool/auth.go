@@ -116,11 +116,19 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	}
 }
 
+// checkTemporary refuses a password that was temporary and has run out.
+func (u *User) checkTemporary(now time.Time) error {
+	if u.TemporaryUntil != nil && !now.Before(*u.TemporaryUntil) {
+		return notAuthorized("Temporary password has expired and must be reset by an administrator.")
+	}
+	return nil
+}
+
 // askForNewPassword sets the challenge NEW_PASSWORD_REQUIRED.
 func (p *Pool) askForNewPassword(ctx context.Context, user User) (any, error) {
 	now := p.now()
-	if user.TemporaryUntil == nil || !now.Before(*user.TemporaryUntil) {
-		return nil, notAuthorized("Temporary password has expired and must be reset by an administrator.")
+	if err := user.checkTemporary(now); err != nil {
+		return nil, err
 	}
 	known := map[string]string{}
 	for _, a := range attributes(user) {

@@ -165,6 +165,26 @@ func TestTemporaryPasswordRunsOut(t *testing.T) {
 	wantNotAuthorized(t, err, incorrect)
 }
 
+// Somebody invited may come in by another identity provider: there, too, a temporary password ends.
+func TestTemporaryPasswordRunsOutForExternalUsersToo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	sub := f.create(t, pool.NewUser{Email: newcomer, Name: "新人", TemporaryPassword: temporary})
+	change := func() error {
+		tokens, err := f.SignInExternal(ctx, sub)
+		must(t, err)
+		_, err = f.sdk.ChangePassword(ctx, &cognito.ChangePasswordInput{
+			AccessToken: &tokens.AccessToken, PreviousPassword: aws.String(temporary), ProposedPassword: aws.String(fresh),
+		})
+		return err
+	}
+	f.clock.Advance(7 * 24 * time.Hour)
+	wantNotAuthorized(t, change(), "Temporary password has expired and must be reset by an administrator.")
+	must(t, f.SetPassword(ctx, sub, temporary, false))
+	must(t, change())
+}
+
 func TestChallengeRefusals(t *testing.T) {
 	t.Parallel()
 	f := withNewcomer(t)
