@@ -31,6 +31,19 @@ export function overflow(page: Page): Promise<{ by: number; what: string[] }> {
   })
 }
 
+/** By how much the page is longer, and scrolls, for what is there for screen readers alone. */
+function lengthened(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const root = document.documentElement
+    const before = root.scrollHeight
+    const hidden = [...document.querySelectorAll<HTMLElement>('.visually-hidden')]
+    for (const element of hidden) element.style.display = 'none'
+    const after = root.scrollHeight
+    for (const element of hidden) element.style.display = ''
+    return before - after
+  })
+}
+
 /** Looks at a place in light and dark, wide and on a phone. */
 export async function inspect(page: Page, place: Place): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
@@ -43,5 +56,6 @@ export async function inspect(page: Page, place: Place): Promise<void> {
   await expect
     .poll(() => overflow(page), { message: `${place.name} on a phone` })
     .toEqual({ by: 0, what: [] })
+  expect(await lengthened(page), `${place.name} on a phone, what nobody sees`).toBe(0)
   expect(await breaches(page), `${place.name}, dark, on a phone`).toEqual([])
 }
