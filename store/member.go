@@ -86,7 +86,7 @@ func (db *DB) ChangeMember(
 			return err
 		}
 		if change.Remove {
-			_, err = tx.Exec(ctx, `DELETE FROM users WHERE id = $1`, userID)
+			err = removeMember(ctx, tx, organizationID, userID)
 		} else {
 			_, err = tx.Exec(ctx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
 				userID, change.Name, change.Role, change.State)
@@ -108,13 +108,24 @@ func (db *DB) ChangeMember(
 	return member, err
 }
 
+// removeMember removes a member with their threads, which are locked first: a question locks its thread, and then looks for
+// its owner.
+func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
+	if _, err := tx.Exec(ctx, `
+		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2 ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `DELETE FROM users WHERE organization_id = $1 AND id = $2`, organizationID, userID)
+	return err
+}
+
 // lockRoster locks an organization and reads what the rules look at. The statements come after the lock: they see what was
-// committed before it was given.
+// committed before it was given. The member's row may still be referred to.
 func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID) (r org.Roster, err error) {
 	if err := lockOrganization(ctx, tx, organizationID); err != nil {
 		return r, err
 	}
-	if r.Member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2 FOR UPDATE`, userID, organizationID); err != nil {
+	if r.Member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2 FOR NO KEY UPDATE`, userID, organizationID); err != nil {
 		return r, err
 	}
 	if actorID != nil {

@@ -1,0 +1,50 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/org"
+)
+
+// TestRemovalWaitsForQuestions: a question locks the thread and then refers to its owner. Whoever removes the owner takes
+// both in the same order: else each would wait for the other until the database ends one of them.
+func TestRemovalWaitsForQuestions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread := f.thread(t, f.ann)
+	conn, err := pgx.Connect(t.Context(), f.dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	tx, err := conn.Begin(t.Context())
+	must(t, err)
+	_, err = tx.Exec(t.Context(), `SELECT 1 FROM threads WHERE id = $1 FOR UPDATE`, thread.ID)
+	must(t, err)
+
+	removed := make(chan error, 1)
+	go func() {
+		_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
+			return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}}, nil
+		})
+		removed <- err
+	}()
+	deadline := time.Now().Add(time.Minute)
+	for value[int](t, f, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("the removal does not wait")
+		}
+	}
+	// As the foreign key of a generation does.
+	_, err = tx.Exec(t.Context(), `SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE NOWAIT`, f.ann.UserID)
+	if err := errors.Join(err, tx.Rollback(t.Context())); err != nil {
+		t.Error(err)
+	}
+	must(t, <-removed)
+	if n := value[int](t, f, `SELECT count(*) FROM threads WHERE user_id = $1`, f.ann.UserID); n != 0 {
+		t.Errorf("%d threads are left", n)
+	}
+}
