@@ -61,6 +61,11 @@ func TestR46_AdministrationNeedsTheServersCredentials(t *testing.T) {
 	server := serve(t, newPool(t, cfg, f.db))
 	_, err := newAdmin(server, f.clock, credentials).AdminGetUser(t.Context(), get)
 	wantRefusal(t, err, "UnrecognizedClientException", "The security token included in the request is invalid.")
+	empty := f.signed()
+	empty.key, empty.url = pool.Credentials{}, server.URL+"/pool/"
+	if r := do(t, server, empty.request(t, nil)); r.status != 400 || r.fields["__type"] != "UnrecognizedClientException" {
+		t.Errorf("with empty ones: %d %s", r.status, r.body)
+	}
 	if user, err := f.UserByEmail(t.Context(), email); err != nil || !user.Enabled {
 		t.Errorf("user %+v, %v", user, err)
 	}
