@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// ssoCookie binds a sign-in to the browser that began it.
+	// ssoCookie binds a sign-in to the browser that began it. Over TLS browsers take a cookie whose name begins with hostOnly
+	// from this server alone: others of the same domain could have somebody sign in as somebody else by setting it.
 	ssoCookie    = "tsumugi_sso"
+	hostOnly     = "__Host-"
 	ssoCookieAge = 15 * 60 // Seconds: as long as a sign-in may take, and the exchange of its code.
 
 	// Where the browser goes once the identity provider has answered.
@@ -33,7 +35,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	start, err := s.SAML.Begin(r.Context(), organizationID, ssoBrowser(r), query.Get("next"))
+	start, err := s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), query.Get("next"))
 	if err != nil {
 		return s.signInFailed(w, r, organizationID, err)
 	}
@@ -52,7 +54,7 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	session, err := s.SAML.Exchange(r.Context(), organizationID, query.Get("code"), ssoBrowser(r))
+	session, err := s.SAML.Exchange(r.Context(), organizationID, query.Get("code"), s.ssoBrowser(r))
 	if err != nil {
 		return err
 	}
@@ -120,7 +122,7 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 		return fault.Wrap(err, fault.Invalid, "フォームを読み取れませんでした。")
 	}
 	outcome, err := s.SAML.Consume(r.Context(), saml.Posted{
-		OrganizationID: organizationID, Browser: ssoBrowser(r),
+		OrganizationID: organizationID, Browser: s.ssoBrowser(r),
 		RelayState: r.PostForm.Get("RelayState"), Response: r.PostForm.Get("SAMLResponse"),
 		Origin: saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())},
 	})
@@ -159,20 +161,25 @@ func seeOther(w http.ResponseWriter, location string) error {
 }
 
 // ssoBrowser returns what the browser's cookie holds, or "".
-func ssoBrowser(r *http.Request) string {
-	cookie, err := r.Cookie(ssoCookie)
+func (s *Server) ssoBrowser(r *http.Request) string {
+	cookie, err := r.Cookie(s.ssoCookie("").Name)
 	if err != nil {
 		return ""
 	}
 	return cookie.Value
 }
 
-// bindBrowser gives the browser its cookie. The identity provider's page posts to this server from another site: over TLS
-// the cookie says that it comes along; without, browsers let it come along for two minutes.
+// bindBrowser gives the browser its cookie.
 func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
-	cookie := http.Cookie{Name: ssoCookie, Value: browser, Path: "/v1/", MaxAge: ssoCookieAge, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
+	http.SetCookie(w, s.ssoCookie(browser))
+}
+
+// ssoCookie returns the cookie. The identity provider's page posts to this server from another site: over TLS the cookie says
+// that it comes along; without, browsers let it come along for two minutes.
+func (s *Server) ssoCookie(browser string) *http.Cookie {
+	cookie := &http.Cookie{Name: ssoCookie, Value: browser, Path: "/", MaxAge: ssoCookieAge, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
 	if s.SAML.OverTLS() {
-		cookie.Secure, cookie.SameSite = true, http.SameSiteNoneMode
+		cookie.Name, cookie.Secure, cookie.SameSite = hostOnly+ssoCookie, true, http.SameSiteNoneMode
 	}
-	http.SetCookie(w, &cookie)
+	return cookie
 }

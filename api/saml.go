@@ -62,7 +62,7 @@ func writeSAMLConfig(w http.ResponseWriter, v saml.View, err error) error {
 }
 
 func (s *Server) testSAML(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	id, start, err := s.SAML.BeginTest(r.Context(), actor, ssoBrowser(r))
+	id, start, err := s.SAML.BeginTest(r.Context(), actor, s.ssoBrowser(r))
 	if err != nil {
 		return err
 	}

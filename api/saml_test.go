@@ -230,18 +230,29 @@ func TestSingleSignOnCookieIsForOurServerAlone(t *testing.T) {
 	f.configure()
 	b := &browser{f: f}
 	first := b.authorize("").header.Get("Set-Cookie")
-	for _, part := range []string{"tsumugi_sso=", "Path=/v1/", "HttpOnly", "Secure", "SameSite=None", "Max-Age="} {
+	for _, part := range []string{"__Host-tsumugi_sso=", "Path=/;", "HttpOnly", "Secure", "SameSite=None", "Max-Age="} {
 		if !strings.Contains(first, part) {
 			t.Errorf("%s lacks %s", first, part)
 		}
 	}
+	if strings.Contains(first, "Domain") {
+		t.Errorf("%s goes to other servers", first)
+	}
 	if second := b.authorize("").header.Get("Set-Cookie"); second != first {
 		t.Errorf("a second tab changes the cookie: %s, %s", first, second)
 	}
-	b.cookie = "tsumugi_sso=chosen-by-somebody"
+	b.cookie = "__Host-tsumugi_sso=chosen-by-somebody"
 	b.authorize("")
 	if strings.Contains(b.cookie, "chosen") {
 		t.Errorf("kept %s", b.cookie)
+	}
+	// Servers of the same domain can set cookies here, of any name but those that begin with __Host-.
+	_, secret, _ := strings.Cut(first, "=")
+	secret, _, _ = strings.Cut(secret, ";")
+	b.cookie = "tsumugi_sso=" + secret
+	b.authorize("")
+	if strings.Contains(b.cookie, secret) {
+		t.Errorf("kept what a server of the same domain has set: %s", b.cookie)
 	}
 }
 
