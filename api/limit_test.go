@@ -162,7 +162,8 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 		},
 		"a member that is only like the flow": { // The pool knows members by their exact names.
 			{"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","authflow":"REFRESH_TOKEN_AUTH"}`, 400},
-			{"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","AUTHFLOW":"REFRESH_TOKEN"}`, 400}, {"InitiateAuth", wrong, 429},
+			{"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","AUTHFLOW":"REFRESH_TOKEN"}`, 400},
+			{"InitiateAuth", wrong, 429},
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -146,6 +146,20 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 	}
 }
 
+// TestR45_DemotedAdministrators: what is for administrators is refused by the next request, whatever the token says.
+func TestR45_DemotedAdministrators(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
+	for role, want := range map[string]int{"organization-super-admin": http.StatusOK, "general-user": http.StatusForbidden} {
+		f.exec("UPDATE users SET role = $2 WHERE id = $1", f.alice.ID, role)
+		for _, path := range []string{"/v1/user", "/v1/contract", "/v1/contract/usage/member", "/v1/audit", "/v1/saml-config"} {
+			if resp := f.do(call{method: "GET", path: path, token: f.alice.Subject}); resp.status != want {
+				t.Errorf("%s as %s: %d %s", path, role, resp.status, resp.body)
+			}
+		}
+	}
+}
+
 // TestR45_OtherSessionsComeBack: what one device ends is ended on it alone, although the others are asked again.
 func TestR45_OtherSessionsComeBack(t *testing.T) {
 	t.Parallel()
