@@ -277,6 +277,27 @@ func TestInvitationOfSomebodyWhoCannotBeLookedUp(t *testing.T) {
 	}
 }
 
+// At AWS disabling alone leaves sessions as they are.
+func TestR45_DisablingSignsOutAsWell(t *testing.T) {
+	t.Parallel()
+	var called []string
+	done := func(operation string) answering {
+		return func() (*http.Response, error) {
+			called = append(called, operation)
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+		}
+	}
+	d, err := directory.New(directory.Config{
+		UserPoolID: poolID, Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"},
+		Transport: byCall{"AdminDisableUser": done("disable"), "AdminUserGlobalSignOut": done("sign out")},
+	})
+	must(t, err)
+	must(t, d.Disable(t.Context(), uuid.NewString()))
+	if len(called) != 2 || called[0] != "disable" || called[1] != "sign out" {
+		t.Errorf("called %v", called)
+	}
+}
+
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"", "tsumugi", "_x"} {
