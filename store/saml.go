@@ -68,6 +68,14 @@ func (db *DB) ChangeSAMLSettings(
 		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
 			return err
 		}
+		// As they are now: another super-admin may have been before them.
+		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
+		if err != nil {
+			return err
+		}
+		if member == nil || member.Role != identity.RoleOrganizationSuperAdmin || member.State != identity.StateActive {
+			return org.ErrForbidden
+		}
 		before, err := samlSettings(ctx, tx, actor.OrganizationID)
 		if err != nil {
 			return err

@@ -168,7 +168,8 @@ type Store interface {
 
 	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by what change makes of them, one
 	// caller after the other. passwordAdmins is how many active super-admins could sign in with a password. An error of change
-	// is returned as it is and changes nothing.
+	// is returned as it is and changes nothing. Where the actor is no active super-admin any more the error has the code
+	// fault.Forbidden.
 	ChangeSAMLSettings(
 		ctx context.Context, actor identity.Actor, action Action, change func(settings *Settings, passwordAdmins int) error,
 	) error

@@ -391,6 +391,21 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	}
 }
 
+// TestR61_SettingsAreASuperAdmins: who was demoted since the request came changes nothing.
+func TestR61_SettingsAreASuperAdmins(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, change := range []string{`role = 'organization-admin'`, `role = 'organization-super-admin', state = 'inactive'`} {
+		f.exec(`UPDATE users SET `+change+` WHERE id = $1`, f.admin.ID)
+		if _, err := f.saml.TurnOff(t.Context(), f.admin); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("%s: %v", change, err)
+		}
+		if _, err := f.saml.Change(t.Context(), f.admin, saml.Change{NameAttribute: new("cn")}); fault.CodeOf(err) != fault.Forbidden {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+}
+
 func TestMemberWhoseAccountIsBeingMade(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
