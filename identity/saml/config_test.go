@@ -173,11 +173,12 @@ func TestSwitchingOnNeedsEverything(t *testing.T) {
 	must(t, err) // It is not on yet.
 	refused("an expired certificate")
 	f.configure(admin)
-	for _, change := range []string{`state = 'inactive'`, `state = 'active', auth_type = 'federated_idp'`} {
-		f.exec(`UPDATE users SET `+change+` WHERE organization_id = $1`, id)
-		refused("nobody with a password: " + change)
-	}
-	f.exec(`UPDATE users SET auth_type = 'cognito' WHERE organization_id = $1`, id)
+	f.exec(`UPDATE users SET auth_type = 'federated_idp' WHERE organization_id = $1`, id)
+	refused("nobody with a password")
+	away := f.member(id, "away@new.example", identity.RoleOrganizationSuperAdmin, identity.AuthCognito)
+	f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`, away.ID)
+	refused("nobody active with a password")
+	f.exec(`UPDATE users SET state = 'active' WHERE id = $1`, away.ID)
 	view, err := f.saml.TurnOn(t.Context(), admin)
 	if err != nil || !view.Enabled {
 		t.Fatalf("got %+v, %v", view, err)
