@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,10 +27,11 @@ const (
 	ssoClient    = "sso"
 )
 
-// userPool is an embedded user pool that keeps the codes it sends.
+// userPool is an embedded user pool that keeps the codes and the temporary passwords it sends.
 type userPool struct {
 	*pool.Pool
 	codes       chan pool.ResetCode
+	temporary   sync.Map // The last temporary password, a string, by address.
 	credentials pool.Credentials
 }
 
@@ -49,7 +51,10 @@ func newUserPool(t *testing.T, db *store.DB) *userPool {
 }
 
 // SendInvitation implements pool.Mailer.
-func (u *userPool) SendInvitation(context.Context, pool.Invitation) error { return nil }
+func (u *userPool) SendInvitation(_ context.Context, invitation pool.Invitation) error {
+	u.temporary.Store(invitation.Email, invitation.TemporaryPassword)
+	return nil
+}
 
 // SendResetCode implements pool.Mailer.
 func (u *userPool) SendResetCode(_ context.Context, code pool.ResetCode) error {
@@ -146,6 +151,26 @@ func (f *fixture) initiate(flow string, parameters map[string]string, header ...
 func (f *fixture) signIn(u identity.NewUser) session {
 	f.t.Helper()
 	resp := f.initiate("USER_PASSWORD_AUTH", map[string]string{"USERNAME": u.Email, "PASSWORD": poolPassword})
+	var answer struct{ AuthenticationResult session }
+	if err := json.Unmarshal(resp.body, &answer); err != nil || resp.status != http.StatusOK {
+		f.t.Fatalf("%d %s", resp.status, resp.body)
+	}
+	return answer.AuthenticationResult
+}
+
+// firstSignIn signs an invited person in for the first time, and gives them the password of all.
+func (f *fixture) firstSignIn(email string) session {
+	f.t.Helper()
+	temporary, _ := f.users.temporary.Load(email)
+	resp := f.initiate("USER_PASSWORD_AUTH", map[string]string{"USERNAME": email, "PASSWORD": temporary.(string)})
+	var challenge struct{ ChallengeName, Session string }
+	if err := json.Unmarshal(resp.body, &challenge); err != nil || challenge.ChallengeName != "NEW_PASSWORD_REQUIRED" {
+		f.t.Fatalf("%d %s", resp.status, resp.body)
+	}
+	resp = f.callPool("RespondToAuthChallenge", map[string]any{
+		"ClientId": "client", "ChallengeName": challenge.ChallengeName, "Session": challenge.Session,
+		"ChallengeResponses": map[string]string{"USERNAME": email, "NEW_PASSWORD": poolPassword},
+	})
 	var answer struct{ AuthenticationResult session }
 	if err := json.Unmarshal(resp.body, &answer); err != nil || resp.status != http.StatusOK {
 		f.t.Fatalf("%d %s", resp.status, resp.body)

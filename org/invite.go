@@ -123,30 +123,52 @@ func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid
 	}
 }
 
-// Resend sends a member of the actor's organization who has never signed in another invitation. Errors: fault.Forbidden,
-// fault.NotFound, fault.Conflict for one who has signed in or is inactive, and those of Accounts.
+// Resend sends a member of the actor's organization who has not signed in since they were invited another invitation.
+// Whoever single sign-on has added and who has no way in without it, because the organization does not use it any more, is
+// invited to sign in with a password, as who they are. Errors: fault.Forbidden, fault.NotFound, fault.Conflict for one who
+// needs no invitation or is inactive, and those of Accounts.
 func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
 	}
-	member, err := s.store.FindMember(ctx, actor.OrganizationID, userID)
-	switch {
-	case err != nil:
+	stranded := false
+	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+		stranded = r.stranded()
+		return MemberChange{}, r.resend(actor.ID)
+	})
+	if err != nil {
 		return err
-	case !mayHandle(actor.Role, member.Role):
-		return ErrForbidden
-	case member.LastSignedInAt != nil || member.State != identity.StateActive || member.Subject == "":
-		return fault.Errorf(fault.Conflict, "招待を再送できるのは、まだサインインしていない有効なメンバーだけです。")
 	}
-	if member.AuthType == identity.AuthFederated {
-		_, err = s.accounts.InviteFederated(ctx, member.Email, member.Name)
+	if stranded {
+		member.AuthType = identity.AuthCognito
+		member.Subject, err = s.accounts.Invite(ctx, member.Email, member.Name)
 	} else {
-		err = s.accounts.Resend(ctx, member.Email)
+		member.Subject, err = s.resend(ctx, member)
 	}
 	if err != nil {
 		return err
 	}
-	return s.store.MarkInvited(context.WithoutCancel(ctx), member, DoerOf(actor))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	err = s.store.MarkInvited(ctx, member, DoerOf(actor))
+	if errors.Is(err, ErrNoMember) { // Removed meanwhile: the account goes as well.
+		s.settle(ctx, userID)
+	}
+	return err
+}
+
+// resend has the identity provider send another invitation, and returns the subject of the account. One that somebody has
+// removed there is made anew: nobody has signed in to it.
+func (s *Service) resend(ctx context.Context, m Member) (subject string, err error) {
+	if m.AuthType == identity.AuthFederated {
+		_, err = s.accounts.InviteFederated(ctx, m.Email, m.Name)
+		return m.Subject, err
+	}
+	err = s.accounts.Resend(ctx, m.Email)
+	if fault.CodeOf(err) == fault.NotFound {
+		return s.accounts.Invite(ctx, m.Email, m.Name)
+	}
+	return m.Subject, err
 }
 
 // mayInvite says whether somebody may invite people, as they are now.

@@ -26,6 +26,11 @@ type Member struct {
 	LastSignedInAt *time.Time // Nil: never.
 }
 
+// invited reports whether the member has not signed in since they were invited, or ever.
+func (m Member) invited() bool {
+	return m.LastSignedInAt == nil || m.InvitedAt != nil && m.InvitedAt.After(*m.LastSignedInAt)
+}
+
 // MemberState is a state as the list shows it: each member has one.
 type MemberState string
 

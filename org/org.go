@@ -103,7 +103,8 @@ type Store interface {
 	// ForgetInvites removes calls that are older.
 	ForgetInvites(ctx context.Context, age time.Duration) error
 
-	// MarkInvited notes that a member was invited again, and logs it.
+	// MarkInvited notes that a member was invited again, with the account and the way to sign in that they have by it, and
+	// logs it. For one who was removed meanwhile the error is ErrNoMember, and the account is left to be removed.
 	MarkInvited(ctx context.Context, member Member, by Doer) error
 
 	// ClaimAccountChanges returns changes that are due, of one user or of all, and keeps others from them for a time.

@@ -130,6 +130,23 @@ func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
 	}}, nil
 }
 
+// resend decides whether an administrator may send another invitation.
+func (r Roster) resend(actorID uuid.UUID) error {
+	m := r.Member
+	switch err := r.touch(actorID); {
+	case err != nil:
+		return err
+	case m.State != identity.StateActive || m.Subject == "" || !m.invited() && !r.stranded():
+		return fault.Errorf(fault.Conflict, "招待を送信できるのは、まだサインインしていないメンバーと、パスワードのないメンバーだけです。")
+	}
+	return nil
+}
+
+// stranded reports whether the member has no way in: single sign-on has added them, and is off.
+func (r Roster) stranded() bool {
+	return r.Member.AuthType == identity.AuthFederated && !r.SingleSignOn
+}
+
 // disable is an operator's change: they may do it to anybody.
 func (r Roster) disable() MemberChange {
 	m := r.Member

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -288,10 +289,62 @@ func (db *DB) ForgetInvites(ctx context.Context, age time.Duration) error {
 
 // MarkInvited implements org.Store.
 func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `UPDATE users SET invited_at = now() WHERE id = $1`, m.ID); err != nil {
+	gone := false
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		now, err := findMember(ctx, tx, `WHERE u.id = $1 FOR NO KEY UPDATE`, m.ID)
+		if gone = errors.Is(err, org.ErrNoMember); gone {
+			return leaveAccount(ctx, tx, m)
+		}
+		if err != nil {
 			return err
 		}
-		return audit(ctx, tx, memberEvent(by, org.ActionResend, m))
+		if m.AuthType == identity.AuthFederated { // The account is what it was, or has a password since.
+			m.Subject, m.AuthType = now.Subject, now.AuthType
+		}
+		if err := setSubject(ctx, tx, m.ID, m.Subject); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE users SET auth_type = $2, invited_at = now() WHERE id = $1`, m.ID, m.AuthType); err != nil {
+			return err
+		}
+		if err := noteChange(ctx, tx, m, org.MemberChange{Name: now.Name, State: now.State}); err != nil {
+			return err
+		}
+		var changes []org.Change
+		if now.AuthType != m.AuthType {
+			changes = []org.Change{{Field: "auth_type", Before: string(now.AuthType), After: string(m.AuthType)}}
+		}
+		return audit(ctx, tx, memberEvent(by, org.ActionResend, m, changes...))
 	})
+	if err == nil && gone {
+		err = org.ErrNoMember
+	}
+	return err
+}
+
+// setSubject stores what the identity provider calls a member, for what it has still to be told as well.
+func setSubject(ctx context.Context, tx pgx.Tx, userID uuid.UUID, subject string) error {
+	_, err := tx.Exec(ctx, `UPDATE users SET subject = $2 WHERE id = $1 AND subject <> $2`, userID, subject)
+	if hasCode(err, codeUnique) {
+		return fault.Wrap(err, fault.Conflict, "このアカウントは別のメンバーのものです。")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		UPDATE account_changes
+		SET subject = $2, version = version + 1, due_at = now()
+		WHERE user_id = $1 AND subject <> $2`, userID, subject)
+	return err
+}
+
+// leaveAccount has the account of a member who is gone removed.
+func leaveAccount(ctx context.Context, tx pgx.Tx, m org.Member) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, remove, due_at)
+		VALUES ($1, $2, $3, $4, true, now())
+		ON CONFLICT (user_id) DO UPDATE
+		SET subject = excluded.subject, remove = true, version = a.version + 1, due_at = now()`,
+		m.ID, m.OrganizationID, m.Subject, m.Email)
+	return err
 }

@@ -31,7 +31,7 @@ const whereMembers = `
 	  AND ($2 = '' OR position($2 IN lower(normalize(u.name, NFKC))) > 0 OR position($2 IN u.email) > 0)
 	  AND ($3 = '' OR u.role = $3)
 	  AND ($4 = '' OR $4 = CASE WHEN u.state = 'inactive' THEN 'inactive'
-	                            WHEN u.invited_at IS NOT NULL AND u.last_signed_in_at IS NULL THEN 'invited'
+	                            WHEN u.invited_at > coalesce(u.last_signed_in_at, '-infinity') THEN 'invited'
 	                            ELSE 'active' END)`
 
 // ListMembers implements org.Store.

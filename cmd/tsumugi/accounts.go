@@ -120,6 +120,21 @@ func (c *cognito) issuers(users *pool.Pool, publicURL string, log *slog.Logger) 
 	return []identity.Issuer{passwords, federated}
 }
 
+// Invite implements org.Accounts. Whoever had no password yet is known by another subject where passwords are: the account
+// that they had elsewhere would only keep the address from it.
+func (a accounts) Invite(ctx context.Context, email, name string) (subject string, err error) {
+	subject, err = a.Directory.Invite(ctx, email, name)
+	for _, d := range a.federated {
+		if err != nil {
+			break
+		}
+		if err = d.Delete(ctx, email); fault.CodeOf(err) == fault.NotFound {
+			err = nil
+		}
+	}
+	return subject, err
+}
+
 // InviteFederated implements org.Accounts.
 func (a accounts) InviteFederated(ctx context.Context, email, name string) (subject string, err error) {
 	sub, err := a.users.CreateExternalUser(ctx, uuid.Nil, email, name)

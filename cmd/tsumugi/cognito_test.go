@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	cognitoidp "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
@@ -151,6 +153,41 @@ func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	}
 	if _, err := e.signIn(t, "taro@corp.example", password); err == nil {
 		t.Error("the user pool lets a disabled member in")
+	}
+}
+
+// TestPasswordsElsewhereForMembersOfSingleSignOn: whoever had an account of our own has one at the user pool elsewhere, by
+// another subject, which single sign-on knows them by as well.
+func TestPasswordsElsewhereForMembersOfSingleSignOn(t *testing.T) {
+	const email, name = "hana@corp.example", "中野 花"
+	e := newElsewhere(t)
+	for _, variable := range e.environ() {
+		key, value, _ := strings.Cut(variable, "=")
+		t.Setenv(key, value)
+	}
+	mailer, err := new(mailing).mailer(t.TempDir(), "https://chat.example", make(console, 10), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := cognito{CognitoUserPoolID: elsewhereID, CognitoClientID: elsewhereClient, CognitoRegion: region, CognitoEndpoint: e.url}
+	people, err := settings.openAccounts(t.Context(), storetest.New(t), "https://chat.example", mailer, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { people.users.Stop(context.Background()) })
+	before, err := people.InviteFederated(t.Context(), email, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // Repeated, it is the same account.
+		subject, err := people.Invite(t.Context(), email, name)
+		if err != nil || subject == before {
+			t.Fatalf("got %s, %v", subject, err)
+		}
+		if _, err := people.users.CreateExternalUser(t.Context(), uuid.MustParse(subject), email, name); err != nil {
+			t.Errorf("single sign-on: %v", err)
+		}
+		<-e.invited
 	}
 }
 

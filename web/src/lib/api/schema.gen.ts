@@ -377,7 +377,11 @@ export interface paths {
         put?: never;
         /**
          * Send an invitation again
-         * @description For members who have never signed in. The earlier temporary password does not hold any more.
+         * @description For the organization's administrators; only a super-admin invites administrators. For active members who have not
+         *     signed in since they were invited, or ever; an earlier temporary password does not hold any more. Where single
+         *     sign-on is off, also for members whose `auth_type` is `federated_idp`, whether they have signed in or not: they get a
+         *     temporary password, their `auth_type` becomes `cognito` and their sessions end; all else stays theirs. Others are
+         *     answered 409.
          */
         post: operations["resendInvitation"];
         delete?: never;
