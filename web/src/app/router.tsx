@@ -158,7 +158,7 @@ export const router = createBrowserRouter([
             errorElement: <RouteError />,
             shouldRevalidate: never,
             lazy: {
-              loader: async () => adminOnly((await import('@/features/admin/routes')).contractLoader),
+              loader: async () => adminOnly((await import('@/features/admin/routes')).membersLoader),
               Component: async () => (await import('@/features/admin/routes')).MembersPage,
             },
           },

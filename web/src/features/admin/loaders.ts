@@ -8,6 +8,12 @@ export function contractLoader(): null {
   return null
 }
 
+/** Begins to read what stands around the list of members. */
+export function membersLoader(): null {
+  void queryClient.prefetchQuery(samlQuery)
+  return contractLoader()
+}
+
 /** Begins to read the single sign-on. */
 export function samlLoader(): null {
   void queryClient.prefetchQuery(samlQuery)

@@ -1,7 +1,7 @@
 export { AdminLayout } from './AdminLayout'
 export { AuditPage } from './audit/AuditPage'
 export { ContractPage } from './contract/ContractPage'
-export { contractLoader, samlEditLoader, samlLoader } from './loaders'
+export { contractLoader, membersLoader, samlEditLoader, samlLoader } from './loaders'
 export { MembersPage } from './members/MembersPage'
 export { SamlEditPage } from './saml/SamlEditPage'
 export { SamlPage } from './saml/SamlPage'

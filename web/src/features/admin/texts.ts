@@ -138,12 +138,21 @@ export const texts = {
     menu: (name: string) => `${name}さんの操作`,
     edit: '編集',
     resend: '招待メールを再送',
+    givePassword: 'パスワードの招待を送信',
     remove: '削除',
     found: (count: string) => `${count}名のメンバー`,
     empty: '条件に合うメンバーはいません。',
     emptyHint: '検索の言葉を変えるか、条件を消してください。',
-    resent: (name: string) => `${name}さんに招待メールを再送しました。`,
-    notResent: (name: string, why: string) => `${name}さんに招待メールを再送できませんでした。${why}`,
+    sending: {
+      again: {
+        sent: (name: string) => `${name}さんに招待メールを再送しました。`,
+        notSent: (name: string, why: string) => `${name}さんに招待メールを再送できませんでした。${why}`,
+      },
+      password: {
+        sent: (name: string) => `${name}さんにパスワードの招待を送信しました。`,
+        notSent: (name: string, why: string) => `${name}さんにパスワードの招待を送信できませんでした。${why}`,
+      },
+    },
     removed: (name: string) => `${name}さんを削除しました。`,
     notRemoved: (name: string, why: string) => `${name}さんを削除できませんでした。${why}`,
     why: {
@@ -173,6 +182,13 @@ export const texts = {
     save: '保存する',
     nameRequired: '名前を入力してください。',
     saved: (name: string) => `${name}さんの情報を変更しました。`,
+  },
+  givingPassword: {
+    title: (name: string) => `${name}さんにパスワードの招待を送信しますか`,
+    body: (name: string, email: string) =>
+      `${name}さん（${email}）に、仮パスワードを記載した招待メールを送信します。パスワードを設定すると、これまでのスレッドをそのまま利用できます。`,
+    hint: 'シングルサインオンで始めたセッションは終了します。',
+    submit: '送信する',
   },
   removing: {
     title: (name: string) => `${name}さんを削除しますか`,
@@ -306,7 +322,7 @@ export const texts = {
       items: [
         'メンバーは、次からメールアドレスとパスワードでサインインします。',
         'シングルサインオンでサインイン中の人は、そのセッションが終わるまで利用を続けられます。',
-        'シングルサインオンで追加されたメンバーは、パスワードがないため、次からサインインできません。',
+        'シングルサインオンで追加されたメンバーは、パスワードがないため、次からサインインできません。オフにした後、メンバーの一覧の「パスワードの招待を送信」で仮パスワードを送信してください。スレッドは残ります。',
       ],
     },
     turnedOn: 'シングルサインオンをオンにしました。',

@@ -1,4 +1,4 @@
-import { Mail, MoreHorizontal, Pencil, Trash2 } from 'lucide-react'
+import { KeyRound, Mail, MoreHorizontal, Pencil, Trash2 } from 'lucide-react'
 import { useRef } from 'react'
 import { Avatar } from '@/components/Avatar'
 import { IconButton } from '@/components/IconButton'
@@ -9,7 +9,7 @@ import { formatDate, formatFull } from '@/lib/dates'
 import table from '../parts/Table.module.css'
 import { texts } from '../texts'
 import styles from './MemberTable.module.css'
-import { stateOf, whyNot } from './may'
+import { invitationFor, stateOf, whyNot } from './may'
 
 const words = texts.members
 const icon = { size: 16, 'aria-hidden': true } as const
@@ -17,14 +17,19 @@ const icon = { size: 16, 'aria-hidden': true } as const
 interface MemberTableProps {
   me: Me
   members: readonly Member[]
+  /** Whether the organization uses it; undefined while that is not known. */
+  singleSignOn: boolean | undefined
   busy: boolean
   onEdit: (member: Member) => void
   onRemove: (member: Member) => void
   onResend: (member: Member) => void
+  onGivePassword: (member: Member) => void
 }
 
+type Actions = Pick<MemberTableProps, 'onEdit' | 'onRemove' | 'onResend' | 'onGivePassword'>
+
 /** A page of members, with a menu for each. */
-export function MemberTable({ me, members, busy, onEdit, onRemove, onResend }: MemberTableProps) {
+export function MemberTable({ me, members, singleSignOn, busy, ...actions }: MemberTableProps) {
   return (
     <table className={cx(table.table, table.stacked, styles.members)} aria-busy={busy}>
       <caption className="visually-hidden">{words.table}</caption>
@@ -49,19 +54,15 @@ export function MemberTable({ me, members, busy, onEdit, onRemove, onResend }: M
             <td className={table.nowrap}>
               <State member={member} />
             </td>
-            <td
-              className={cx(table.nowrap, table.quiet)}
-              data-label={member.last_signed_in_at && words.lastSignIn}
-            >
+            <td className={cx(table.nowrap, table.quiet)} data-label={lastSignIn(member) && words.lastSignIn}>
               <LastSignIn member={member} />
             </td>
             <td className={cx(table.narrow, styles.menu)}>
               <MemberMenu
                 member={member}
+                singleSignOn={singleSignOn}
                 refused={whyNot(me, member) !== undefined}
-                onEdit={onEdit}
-                onRemove={onRemove}
-                onResend={onResend}
+                {...actions}
               />
             </td>
           </tr>
@@ -71,13 +72,16 @@ export function MemberTable({ me, members, busy, onEdit, onRemove, onResend }: M
   )
 }
 
-interface MemberMenuProps extends Pick<MemberTableProps, 'onEdit' | 'onRemove' | 'onResend'> {
+interface MemberMenuProps extends Actions {
   member: Member
+  singleSignOn: boolean | undefined
   /** Whether the reader may not change this member; the form then says why. */
   refused: boolean
 }
 
-function MemberMenu({ member, refused, onEdit, onRemove, onResend }: MemberMenuProps) {
+function MemberMenu({ member, singleSignOn, refused, ...actions }: MemberMenuProps) {
+  const { onEdit, onRemove, onResend, onGivePassword } = actions
+  const invitation = invitationFor(member, singleSignOn)
   // A dialog opens once the menu has given the focus back to its button: that is where the dialog will leave it.
   const next = useRef<((member: Member) => void) | null>(null)
   const openNext = () => {
@@ -100,9 +104,14 @@ function MemberMenu({ member, refused, onEdit, onRemove, onResend }: MemberMenuP
       <MenuItem icon={<Pencil {...icon} />} onSelect={later(onEdit)}>
         {words.edit}
       </MenuItem>
-      {stateOf(member) === 'invited' && (
+      {invitation === 'again' && (
         <MenuItem icon={<Mail {...icon} />} disabled={refused} onSelect={() => onResend(member)}>
           {words.resend}
+        </MenuItem>
+      )}
+      {invitation === 'password' && (
+        <MenuItem icon={<KeyRound {...icon} />} disabled={refused} onSelect={later(onGivePassword)}>
+          {words.givePassword}
         </MenuItem>
       )}
       <MenuSeparator />
@@ -138,8 +147,14 @@ export function State({ member }: { member: Member }) {
   )
 }
 
+/** When a member signed in last; for one who is invited it is the invitation that counts. */
+function lastSignIn(member: Member): string | undefined {
+  return stateOf(member) === 'invited' ? undefined : member.last_signed_in_at
+}
+
 function LastSignIn({ member }: { member: Member }) {
-  const { last_signed_in_at: last, invited_at: invited } = member
+  const { invited_at: invited } = member
+  const last = lastSignIn(member)
   if (last !== undefined) return <When at={last}>{formatDate(last)}</When>
   if (invited !== undefined) return <When at={invited}>{words.invitedAt(formatDate(invited))}</When>
   return words.never

@@ -14,7 +14,7 @@ import { Page } from '../parts/Page'
 import { Paging } from '../parts/Paging'
 import { SearchBox } from '../parts/SearchBox'
 import table from '../parts/Table.module.css'
-import { contractQuery, membersQuery } from '../queries'
+import { contractQuery, membersQuery, samlQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import { resend } from './changes'
@@ -22,11 +22,12 @@ import { EditDialog } from './EditDialog'
 import { InviteDialog } from './InviteDialog'
 import { MemberTable } from './MemberTable'
 import { ROLES } from './may'
+import { PasswordDialog } from './PasswordDialog'
 import { RemoveDialog } from './RemoveDialog'
 
 const words = texts.members
 
-type Open = { kind: 'invite' } | { kind: 'edit' | 'remove'; member: Member } | null
+type Open = { kind: 'invite' } | { kind: 'edit' | 'remove' | 'password'; member: Member } | null
 
 /** The members: who they are, what they may do, and the ways to invite, change and remove them. */
 export function MembersPage() {
@@ -54,12 +55,14 @@ export function MembersPage() {
           url={url}
           onEdit={(member) => setOpen({ kind: 'edit', member })}
           onRemove={(member) => setOpen({ kind: 'remove', member })}
+          onGivePassword={(member) => setOpen({ kind: 'password', member })}
         />
       </div>
       {open?.kind === 'invite' && (
         <InviteDialog me={me} seatsLeft={seats && seats.limit - seats.used} onClose={close} />
       )}
       {open?.kind === 'edit' && <EditDialog me={me} member={open.member} onClose={close} />}
+      {open?.kind === 'password' && <PasswordDialog member={open.member} onClose={close} />}
       {open?.kind === 'remove' && <RemoveDialog member={open.member} onClose={close} />}
     </Page>
   )
@@ -123,10 +126,12 @@ interface ListProps {
   url: UrlState
   onEdit: (member: Member) => void
   onRemove: (member: Member) => void
+  onGivePassword: (member: Member) => void
 }
 
-function List({ url, onEdit, onRemove }: ListProps) {
+function List({ url, ...actions }: ListProps) {
   const { data: me } = useSuspenseQuery(meQuery)
+  const { data: saml } = useQuery(samlQuery)
   const { data, isError, isPlaceholderData, refetch } = useQuery({
     ...membersQuery(filtersOf(url), url.page),
     placeholderData: (before) => before,
@@ -149,10 +154,10 @@ function List({ url, onEdit, onRemove }: ListProps) {
         <MemberTable
           me={me}
           members={data.items}
+          singleSignOn={saml?.enabled}
           busy={isPlaceholderData}
-          onEdit={onEdit}
-          onRemove={onRemove}
           onResend={(member) => void resend(member)}
+          {...actions}
         />
       )}
       {data && <Paging url={url} total={data.total} shown={data.items.length} />}

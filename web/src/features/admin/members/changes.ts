@@ -13,14 +13,15 @@ export function reason(cause: unknown): string {
   return cause instanceof ApiError ? cause.detail : new ApiError(500, {}).detail
 }
 
-/** Sends an invitation again, and says what came of it. */
-export async function resend(member: Member): Promise<void> {
+/** Sends an invitation again, or the one to a password, and says what came of it. */
+export async function resend(member: Member, kind: 'again' | 'password' = 'again'): Promise<void> {
+  const { sent, notSent } = words.sending[kind]
   try {
     await admin.resendInvitation(member.id)
-    toast(words.resent(member.name), { tone: 'success' })
+    toast(sent(member.name), { tone: 'success' })
     await refreshMembers()
   } catch (cause) {
-    toastFailure(words.notResent(member.name, reason(cause)), () => void resend(member))
+    toastFailure(notSent(member.name, reason(cause)), () => void resend(member, kind))
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Me, Member, Role } from '@/lib/api'
-import { stateOf, whyNot } from './may'
+import { invitationFor, stateOf, whyNot } from './may'
 
 const me = (role: Role): Me => ({ id: 'me', role }) as Me
 const member = (change: Partial<Member>): Member =>
@@ -29,7 +29,30 @@ describe('the state of a member', () => {
     expect(stateOf(member({ invited_at: '2026-11-01T00:00:00Z' }))).toBe('invited')
     const last_signed_in_at = '2026-11-02T00:00:00Z'
     expect(stateOf(member({ invited_at: '2026-11-01T00:00:00Z', last_signed_in_at }))).toBe('active')
+    expect(stateOf(member({ invited_at: '2026-11-03T00:00:00Z', last_signed_in_at }))).toBe('invited')
     expect(stateOf(member({}))).toBe('active')
     expect(stateOf(member({ state: 'inactive', invited_at: '2026-11-01T00:00:00Z' }))).toBe('inactive')
+  })
+})
+
+describe('what can be sent to a member', () => {
+  const invited = { invited_at: '2026-11-01T00:00:00Z' } as const
+  const federated = { auth_type: 'federated_idp', last_signed_in_at: '2026-11-02T00:00:00Z' } as const
+  it.each([
+    ['an invited one', invited, false, 'again'],
+    ['an invited one of single sign-on', { ...invited, auth_type: 'federated_idp' }, true, 'again'],
+    ['one with a password', { auth_type: 'cognito' }, false, undefined],
+    ['one of single sign-on that is on', federated, true, undefined],
+    ['one of single sign-on that is not known', federated, undefined, undefined],
+    ['one of single sign-on that is off', federated, false, 'password'],
+    [
+      'an invited one of single sign-on that is off',
+      { ...invited, auth_type: 'federated_idp' },
+      false,
+      'password',
+    ],
+    ['an inactive one', { ...federated, state: 'inactive' }, false, undefined],
+  ] as const)('%s', (_, change, singleSignOn, want) => {
+    expect(invitationFor(member(change), singleSignOn)).toBe(want)
   })
 })

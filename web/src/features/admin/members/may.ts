@@ -6,10 +6,25 @@ const { why } = texts.members
 /** The roles of an organization, the least first. */
 export const ROLES: readonly Role[] = ['general-user', 'organization-admin', 'organization-super-admin']
 
-/** The state of a member as the list shows it: who has never signed in since the invitation is still invited. */
+/** The state of a member as the list shows it: who has not signed in since the invitation is still invited. */
 export function stateOf(member: Member): MemberFilter {
   if (member.state === 'inactive') return 'inactive'
-  return member.invited_at !== undefined && member.last_signed_in_at === undefined ? 'invited' : 'active'
+  const { invited_at: invited, last_signed_in_at: last } = member
+  if (invited === undefined) return 'active'
+  return last === undefined || Date.parse(invited) > Date.parse(last) ? 'invited' : 'active'
+}
+
+/**
+ * What can be sent to a member: the invitation once more, a first password to somebody whom single sign-on, which is off,
+ * has left without a way in, or nothing. `singleSignOn` is undefined while it is not known.
+ */
+export function invitationFor(
+  member: Member,
+  singleSignOn: boolean | undefined,
+): 'again' | 'password' | undefined {
+  if (member.state === 'inactive') return undefined
+  if (member.auth_type === 'federated_idp' && singleSignOn === false) return 'password'
+  return stateOf(member) === 'invited' ? 'again' : undefined
 }
 
 /** Whether somebody may give administrators' roles. */

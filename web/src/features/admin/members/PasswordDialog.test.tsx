@@ -1,0 +1,34 @@
+import { cleanup, render, screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, expect, it, vi } from 'vitest'
+import type { Member } from '@/lib/api'
+import { PasswordDialog } from './PasswordDialog'
+
+const member: Member = {
+  id: 'm',
+  name: '鈴木 花子',
+  email: 'hanako@demo.example',
+  role: 'general-user',
+  state: 'active',
+  auth_type: 'federated_idp',
+}
+
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+it('asks before somebody is invited to a password, and then closes', async () => {
+  const server = vi.fn<typeof fetch>(async () => new Response(null, { status: 204 }))
+  vi.stubGlobal('fetch', server)
+  const onClose = vi.fn()
+  render(<PasswordDialog member={member} onClose={onClose} />)
+  expect(screen.getByText(/鈴木 花子さん（hanako@demo.example）に、仮パスワード/)).toBeTruthy()
+  expect(server).not.toHaveBeenCalled()
+  await userEvent.click(screen.getByRole('button', { name: '送信する' }))
+  expect(onClose).toHaveBeenCalledOnce()
+  await vi.waitFor(() => expect(server).toHaveBeenCalledOnce())
+  const request = new Request(server.mock.calls[0]?.[0] ?? '')
+  expect([request.method, new URL(request.url).pathname]).toEqual(['POST', '/v1/user/invite/resend'])
+  expect(await request.json()).toEqual({ user_id: 'm' })
+})
