@@ -29,6 +29,7 @@ type members struct {
 	told     chan uuid.UUID // uuid.Nil: listening begins. uuid.Max: an interruption.
 	outdated []uuid.UUID
 	within   time.Duration // What Outdated was asked for last.
+	failing  int           // So many times Outdated fails.
 }
 
 func (m *members) UserBySubject(context.Context, string, uuid.UUID) (identity.Standing, error) {
@@ -37,6 +38,10 @@ func (m *members) UserBySubject(context.Context, string, uuid.UUID) (identity.St
 
 func (m *members) Outdated(_ context.Context, _ []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
 	m.within = within
+	if m.failing > 0 {
+		m.failing--
+		return nil, errors.New("broken pipe")
+	}
 	return m.outdated, m.err
 }
 
@@ -170,8 +175,15 @@ func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
 			t.Errorf("looked back %v", store.within)
 		}
 		store.told <- uuid.Max
+		store.failing = 2 // Connections from before the interruption.
+		store.told <- uuid.Nil
+		want("the first answers are errors")
+		<-time.After(time.Second)
+		want("asked again", b)
+		store.told <- uuid.Max
 		store.err = errors.New("down")
 		store.told <- uuid.Nil
+		<-time.After(5 * time.Second)
 		want("nobody knows who has changed", a, b)
 	})
 }

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	lookTimeout  = 5 * time.Second  // How long the watch waits for the database.
-	silentBefore = time.Minute      // For how long a lost connection may have been silent, clocks that differ included.
-	changesKept  = 30 * time.Second // Longer than a request takes from its token to what it opens.
+	lookTimeout  = 4 * time.Second        // How long the watch asks the database,
+	lookPause    = 200 * time.Millisecond // and how often: the pool's connections may be from before the interruption.
+	silentBefore = time.Minute            // For how long a lost connection may have been silent, clocks that differ included.
+	changesKept  = 30 * time.Second       // Longer than a request takes from its token to what it opens.
 )
 
 // changes are the users who have changed lately. The zero value is ready for use.
@@ -86,9 +87,7 @@ func (w *watch) tell(userID uuid.UUID) {
 func (w *watch) catchUp(ctx context.Context) {
 	present := w.events.Present()
 	if len(present) > 0 {
-		asking, cancel := context.WithTimeout(ctx, lookTimeout)
-		defer cancel()
-		outdated, err := w.store.Outdated(asking, present, time.Since(w.lost)+silentBefore)
+		outdated, err := w.outdated(ctx, present)
 		if ctx.Err() != nil {
 			return
 		}
@@ -101,4 +100,21 @@ func (w *watch) catchUp(ctx context.Context) {
 		}
 	}
 	w.lost = time.Time{}
+}
+
+// outdated asks who has changed in an interruption until it is told.
+func (w *watch) outdated(ctx context.Context, present []uuid.UUID) ([]uuid.UUID, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	for {
+		outdated, err := w.store.Outdated(ctx, present, time.Since(w.lost)+silentBefore)
+		if err == nil {
+			return outdated, nil
+		}
+		select {
+		case <-time.After(lookPause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
