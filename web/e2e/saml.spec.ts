@@ -1,6 +1,8 @@
 import { emails } from './support/account'
 import { Idp } from './support/idp'
-import { readToken } from './support/people'
+import { breaches } from './support/inspect'
+import { fact } from './support/mail'
+import { enter, newMail, readToken } from './support/people'
 import { test as base, expect } from './support/test'
 import { password, Tsumugi } from './support/tsumugi'
 import { watch } from './support/watch'
@@ -102,6 +104,31 @@ test('an administrator sets single sign-on up, and members sign in by it', async
     await theirs.getByLabel('パスワード', { exact: true }).fill(password)
     await theirs.getByRole('button', { name: 'サインイン' }).click()
     await theirs.waitForURL('**/home/skill')
+    await context.close()
+  })
+  await test.step('switched off, whoever it has added is invited to a password', async () => {
+    await page.getByRole('button', { name: 'オフにする' }).click()
+    const off = page.getByRole('dialog')
+    await expect(off).toContainText('「パスワードの招待を送信」')
+    await off.getByRole('button', { name: 'オフにする' }).click()
+    await expect(page.getByText('シングルサインオンをオフにしました。')).toBeVisible()
+    await page.getByRole('link', { name: 'メンバー' }).click()
+    await page.getByRole('button', { name: `${hanako.name}さんの操作` }).click()
+    await page.getByRole('menuitem', { name: 'パスワードの招待を送信' }).click()
+    const asked = page.getByRole('dialog', { name: `${hanako.name}さんにパスワードの招待を送信しますか` })
+    expect(await breaches(page), 'the dialog').toEqual([])
+    await asked.getByRole('button', { name: '送信する' }).click()
+    await expect(page.getByText(`${hanako.name}さんにパスワードの招待を送信しました。`)).toBeVisible()
+    await expect(page.getByRole('row').filter({ hasText: hanako.email })).toContainText('招待中')
+
+    const temporary = fact(await newMail(server, hanako.email, 0), '仮パスワード')
+    const { page: hers, context } = await fresh()
+    await hers.goto('/login')
+    await enter(hers, hanako.email, temporary)
+    await hers.getByLabel('新しいパスワード', { exact: true }).fill(password)
+    await hers.keyboard.press('Enter')
+    await hers.waitForURL('**/home/skill')
+    await expect(hers.getByRole('heading', { level: 1 })).toContainText(`${hanako.name}さん`)
     await context.close()
   })
 })
