@@ -30,7 +30,7 @@ const (
 	SkillUnavailable Code = "skill_unavailable"   // The means that a skill needs are not configured.
 	RequestConflict  Code = "request_id_conflict" // The same request id came with another body.
 	NoSeat           Code = "no_seat"             // The contract allows no more active members.
-	TokenLimit       Code = "token_limit_reached" // The contract's tokens of the month are used up.
+	TokenLimit       Code = "token_limit_reached" //nolint:gosec // No credential. The contract's tokens of the month are used up.
 	ContractEnded    Code = "contract_ended"      // The contract is suspended or over.
 )
 
