@@ -181,10 +181,12 @@ func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
 		<-time.After(time.Second)
 		want("asked again", b)
 		store.told <- uuid.Max
-		store.err = errors.New("down")
+		store.failing = 100 // Away again, for 20 s: who is there stays, since nobody could come back.
 		store.told <- uuid.Nil
-		<-time.After(5 * time.Second)
-		want("nobody knows who has changed", a, b)
+		<-time.After(10 * time.Second)
+		want("nobody knows who has changed")
+		<-time.After(20 * time.Second)
+		want("it is known", b)
 	})
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	lookTimeout  = 4 * time.Second        // How long the watch asks the database,
-	lookPause    = 200 * time.Millisecond // and how often: the pool's connections may be from before the interruption.
+	lookTimeout  = 4 * time.Second        // How long the watch waits for the database,
+	lookPause    = 200 * time.Millisecond // and after what pause it asks again: connections may be from before the interruption.
 	silentBefore = time.Minute            // For how long a lost connection may have been silent, clocks that differ included.
 	changesKept  = 30 * time.Second       // Longer than a request takes from its token to what it opens.
 )
@@ -82,39 +82,35 @@ func (w *watch) tell(userID uuid.UUID) {
 	w.events.PersonChanged(userID)
 }
 
-// catchUp looks for those who have changed in an interruption. If they cannot be found it tells of everybody: who is still
-// allowed to comes back.
+// catchUp looks for those who have changed in an interruption. What people have open goes on until it is known: nobody could
+// come back without the database, and most have not changed.
 func (w *watch) catchUp(ctx context.Context) {
-	present := w.events.Present()
-	if len(present) > 0 {
-		outdated, err := w.outdated(ctx, present)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			w.log.Warn("looking for users who have changed failed: the streams of all end", "err", err)
-			outdated = present
-		}
-		for _, id := range outdated {
-			w.tell(id)
-		}
+	for _, id := range w.outdated(ctx) {
+		w.tell(id)
 	}
 	w.lost = time.Time{}
 }
 
-// outdated asks who has changed in an interruption until it is told.
-func (w *watch) outdated(ctx context.Context, present []uuid.UUID) ([]uuid.UUID, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
-	defer cancel()
-	for {
-		outdated, err := w.store.Outdated(ctx, present, time.Since(w.lost)+silentBefore)
-		if err == nil {
-			return outdated, nil
+// outdated returns who is present and has changed in an interruption. It asks until it is told, or the context ends.
+func (w *watch) outdated(ctx context.Context) []uuid.UUID {
+	for failed := false; ; failed = true {
+		present := w.events.Present()
+		if len(present) == 0 {
+			return nil
+		}
+		asking, cancel := context.WithTimeout(ctx, lookTimeout)
+		outdated, err := w.store.Outdated(asking, present, time.Since(w.lost)+silentBefore)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return outdated
+		}
+		if !failed {
+			w.log.Warn("looking for users who have changed failed; it is tried again", "err", err)
 		}
 		select {
 		case <-time.After(lookPause):
 		case <-ctx.Done():
-			return nil, err
+			return nil
 		}
 	}
 }
