@@ -34,7 +34,7 @@ interface UserMenuProps {
   narrow: boolean
 }
 
-/** Who is signed in, and what depends on it: how this session began decides the links, their role the admin screens. */
+/** Who is signed in, and what depends on it: how they signed in decides the links, their role the admin screens. */
 export function UserMenu({ me, links, narrow }: UserMenuProps) {
   const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
