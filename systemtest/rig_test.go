@@ -15,6 +15,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/cluster"
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
 // patience bounds what a test waits for where nothing else is said.
@@ -119,6 +120,11 @@ func newSingle(t *testing.T, more ...string) *single {
 	s.restart(t)
 	t.Cleanup(func() {
 		s.running().Kill()
+		// The database that the server had started stops when it sees that the server is gone, and writes until then.
+		await(t, "the database has stopped", patience, func() bool {
+			_, err := postgres.Running(filepath.Join(s.cfg.Data, "postgres"))
+			return errors.Is(err, postgres.ErrNotRunning)
+		})
 		showLogs(t, data)
 	})
 	s.client = signIn(t, s.url())
