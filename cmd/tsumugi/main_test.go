@@ -124,6 +124,9 @@ type process struct {
 func start(t *testing.T, data string, environ ...string) *process {
 	t.Helper()
 	p := &process{cmd: exec.CommandContext(t.Context(), os.Args[0], "serve", "--listen=127.0.0.1:0", "--data="+data)} //nolint:gosec // Itself.
+	// Killed, it would leave a database that still writes while the test's folder is removed.
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
+	p.cmd.WaitDelay = time.Minute
 	p.cmd.Env = append(append(os.Environ(), child+"=1", "TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1"), environ...)
 	log, err := os.CreateTemp(t.TempDir(), "log")
 	if err != nil {
@@ -139,7 +142,7 @@ func start(t *testing.T, data string, environ ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill(); _ = p.cmd.Wait() })
+	t.Cleanup(func() { _ = p.cmd.Wait() }) // The test's context has ended by then.
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		p.welcome += lines.Text() + "\n"
