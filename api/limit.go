@@ -74,7 +74,7 @@ func (l *limiter) refusal() error {
 
 // addressKey is whom a limit by address counts: an IPv4 address, or the network that a provider gives one customer of IPv6.
 func addressKey(r *http.Request) string {
-	return httprate.CanonicalizeIP(clientAddress(r.Context()).WithZone("").String())
+	return httprate.CanonicalizeIP(clientAddress(r.Context()).String())
 }
 
 // limitAddress limits calls that lead to a session by where they come from.

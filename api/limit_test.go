@@ -114,7 +114,14 @@ func TestR64_ForwardedAddresses(t *testing.T) {
 		"a forged proxy before it":         {proxy, func(i int) []string { return []string{"10.0.0." + strconv.Itoa(i) + ", 198.51.100.1"} }, true},
 		"a forged one that looks like it":  {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", ::ffff:198.51.100.1"} }, true},
 		"garbage":                          {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", x"} }, true},
-		"with a port":                      {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ":80"} }, true},
+		"ports":                            {proxy, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i) + ":4711, 10.9.9.9:8443"} }, false},
+		"a port, IPv6":                     {proxy, func(i int) []string { return []string{"[2001:db8:0:" + strconv.Itoa(i) + "::1]:443"} }, false},
+		"brackets, IPv6":                   {proxy, func(i int) []string { return []string{"[2001:db8:0:" + strconv.Itoa(i) + "::1]"} }, false},
+		"one of many ports":                {proxy, func(i int) []string { return []string{"198.51.100.1:" + strconv.Itoa(4711+i)} }, true},
+		"a forged one with a port":         {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ":80, 198.51.100.1:4711"} }, true},
+		"a forged port":                    {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1:x"} }, true},
+		"a forged proxy with a port":       {proxy, func(i int) []string { return []string{"203.0.113." + strconv.Itoa(i) + ", 198.51.100.1, 10.0.0.1:80"} }, true},
+		"a zone":                           {proxy, func(i int) []string { return []string{"fe80::1%" + strconv.Itoa(i)} }, true},
 		"nothing":                          {proxy, func(int) []string { return nil }, true},
 		"no proxy of ours":                 {other, func(i int) []string { return []string{"198.51.100." + strconv.Itoa(i)} }, true},
 		"a network of IPv6 behind a proxy": {"fd00::1", func(i int) []string { return []string{"2001:db8::" + strconv.Itoa(i)} }, true},
@@ -246,7 +253,7 @@ func TestWhereFromIsLogged(t *testing.T) {
 	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
 	get[api.User](f, http.StatusOK, call{
 		method: "PUT", path: "/v1/user/" + f.bob.ID.String(), token: f.alice.Subject, body: map[string]any{"name": "新しい名前"},
-		header: map[string]string{"X-Forwarded-For": "203.0.113.1, 198.51.100.7", "X-Request-Id": "of-the-edit"},
+		header: map[string]string{"X-Forwarded-For": "203.0.113.1, 198.51.100.7:4711", "X-Request-Id": "of-the-edit"},
 	})
 	log := get[api.AuditEventList](f, http.StatusOK, call{method: "GET", path: "/v1/audit?action=member.edit&q=bob", token: f.alice.Subject})
 	if len(log.Items) != 1 || log.Total != 1 {
