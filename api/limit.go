@@ -67,9 +67,9 @@ func (l *limiter) count(key string) {
 func (l *limiter) refusal() error {
 	now := time.Now()
 	next := now.Truncate(window).Add(window).Sub(now) + window/time.Duration(l.most)
-	return &fault.Error{
-		Code: fault.RateLimited, Detail: "操作の回数が多すぎます。しばらくしてから、もう一度お試しください。", RetryAfter: next,
-	}
+	refusal := fault.Errorf(fault.RateLimited, "操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。", math.Ceil(next.Seconds()))
+	refusal.RetryAfter = next
+	return refusal
 }
 
 // addressKey is whom a limit by address counts: an IPv4 address, or the network that a provider gives one customer of IPv6.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -93,6 +94,40 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 		<-time.After(time.Duration(after) * time.Second)
 		if code := signInFrom(t, handler, "203.0.113.7"); code != http.StatusBadRequest {
 			t.Errorf("when it was told to come back: %d", code)
+		}
+	})
+}
+
+// TestR64_ALimitIsAPageToABrowser: who navigates is told when to come back by the app, and others by a problem.
+func TestR64_ALimitIsAPageToABrowser(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		handler := limitedServer(t, api.Config{})
+		for range 4 {
+			signInFrom(t, handler, "203.0.113.7")
+		}
+		organizationID := newID()
+		for _, step := range [][2]string{{http.MethodGet, "/v1/oauth2/authorize?organization_id=" + organizationID}, {http.MethodPost, "/v1/saml/" + organizationID + "/acs"}} {
+			ask := func(accept string) *httptest.ResponseRecorder {
+				r := httptest.NewRequestWithContext(t.Context(), step[0], step[1], nil)
+				r.RemoteAddr = "203.0.113.7:1234"
+				r.Header.Set("Accept", accept)
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, r)
+				return w
+			}
+			w := ask("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+			page, err := url.Parse(w.Header().Get("Location"))
+			if err != nil || w.Code != http.StatusSeeOther || page.Path != "/oauth2/callback" || w.Header().Get("Cache-Control") != "no-store" {
+				t.Fatalf("%s: %d %v %s", step[1], w.Code, w.Header(), w.Body)
+			}
+			want := "操作の回数が多すぎます。75秒ほど待ってから、もう一度お試しください。"
+			if q := page.Query(); q.Get("error") != "rate_limited" || q.Get("error_description") != want || q.Get("organization_id") != organizationID {
+				t.Errorf("%s: %v", step[1], q)
+			}
+			if w := ask("*/*"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "75" || !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s, to others: %d %v %s", step[1], w.Code, w.Header(), w.Body)
+			}
 		}
 	})
 }

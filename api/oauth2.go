@@ -1,11 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
@@ -37,7 +40,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	}
 	start, err := s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), query.Get("next"))
 	if err != nil {
-		return s.signInFailed(w, r, organizationID, err)
+		return signInFailed(w, r, s.problem(r, err))
 	}
 	s.bindBrowser(w, start.Browser)
 	return seeOther(w, start.URL)
@@ -128,7 +131,7 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case err != nil:
-		return s.signInFailed(w, r, organizationID, err)
+		return signInFailed(w, r, s.problem(r, err))
 	case outcome.Test != uuid.Nil:
 		return seeOther(w, trialPage+"?"+url.Values{"test": {outcome.Test.String()}}.Encode())
 	default:
@@ -136,18 +139,18 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
+// navigates reports whether a person's browser shows what a step of a sign-in is answered.
+func navigates(r *http.Request) bool {
+	path := r.URL.Path
+	step := path == "/v1/oauth2/authorize" || strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs")
+	return step && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
 // signInFailed sends the browser to the app's page, which says why.
-func (s *Server) signInFailed(w http.ResponseWriter, r *http.Request, organizationID uuid.UUID, err error) error {
-	code, detail := fault.CodeOf(err), fault.DetailOf(err)
-	switch code {
-	case fault.Unavailable, fault.Canceled:
-		detail = busyDetail
-	case fault.Internal:
-		s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
-		detail = internalDetail
-	}
+func signInFailed(w http.ResponseWriter, r *http.Request, why Problem) error {
+	organizationID := cmp.Or(chi.URLParam(r, "organization_id"), r.URL.Query().Get("organization_id"))
 	return seeOther(w, callbackPage+"?"+url.Values{
-		"organization_id": {organizationID.String()}, "error": {string(code)}, "error_description": {detail},
+		"organization_id": {organizationID}, "error": {why.Code}, "error_description": {why.Detail},
 	}.Encode())
 }
 

@@ -35,7 +35,13 @@ var statuses = map[fault.Code]int{
 	fault.RateLimited:      http.StatusTooManyRequests,
 	fault.Unavailable:      http.StatusServiceUnavailable,
 	fault.Canceled:         http.StatusServiceUnavailable,
+	saml.CodeDisabled:      http.StatusConflict,
 	saml.CodeState:         http.StatusBadRequest,
+	saml.CodeResponse:      http.StatusBadRequest,
+	saml.CodeDenied:        http.StatusForbidden,
+	saml.CodeAddress:       http.StatusForbidden,
+	saml.CodeNotLinked:     http.StatusForbidden,
+	saml.CodeInactive:      http.StatusForbidden,
 	codeMethod:             http.StatusMethodNotAllowed,
 	codeMediaType:          http.StatusUnsupportedMediaType,
 	codeUpgrade:            http.StatusUpgradeRequired,
@@ -69,8 +75,29 @@ func retryAfter(err error) string {
 	return strconv.Itoa(seconds)
 }
 
-// writeProblem answers an error as a problem document (RFC 9457). What is internal is logged and not shown.
+// writeProblem answers an error as a problem document (RFC 9457), or, on a step of a sign-in that a browser navigates to, as a
+// page of the app.
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+	problem := s.problem(r, err)
+	if navigates(r) {
+		_ = signInFailed(w, r, problem) // It returns no error.
+		return
+	}
+	h := w.Header()
+	switch problem.Status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		h.Set("Retry-After", retryAfter(err))
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(problem.Status)
+	_ = json.NewEncoder(w).Encode(problem) // The client may be gone: nothing is left to do.
+}
+
+// problem returns what is told of an error. What is internal is logged and not shown.
+func (s *Server) problem(r *http.Request, err error) Problem {
 	gone := errors.Is(err, context.Canceled) && r.Context().Err() != nil
 	if gone {
 		// Nobody is there to read it, or this server stops and another one will have the answer.
@@ -96,17 +123,7 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 		s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	}
 	problem.Status, problem.Title = status, http.StatusText(status)
-	h := w.Header()
-	switch status {
-	case http.StatusUnauthorized:
-		h.Set("WWW-Authenticate", "Bearer")
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		h.Set("Retry-After", retryAfter(err))
-	}
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem) // The client may be gone: nothing is left to do.
+	return problem
 }
 
 // writeJSON answers a record.

@@ -77,7 +77,8 @@ export interface paths {
          * Begin single sign-on
          * @description Redirects the browser to the organization's identity provider with a signed SAML AuthnRequest, and binds the
          *     sign-in to this browser by a cookie. Where it cannot begin, it redirects to `/oauth2/callback` with `error` and
-         *     `error_description`.
+         *     `error_description`. A browser that navigates here (its `Accept` names `text/html`) is redirected there instead of being
+         *     answered a problem, too.
          */
         get: operations["authorize"];
         put?: never;
@@ -144,7 +145,8 @@ export interface paths {
         /**
          * SAML assertion consumer
          * @description Takes the identity provider's signed response (HTTP-POST binding, at most 256 KiB), provisions or finds the user, and
-         *     redirects to `/oauth2/callback` with a one-time code, or with `error` and `error_description`.
+         *     redirects to `/oauth2/callback` with a one-time code, or with `error` and `error_description`. A browser that
+         *     navigates here (its `Accept` names `text/html`) is redirected there instead of being answered a problem, too.
          */
         post: operations["samlAssertionConsumer"];
         delete?: never;
