@@ -19,9 +19,6 @@ const (
 	natsDisk   = 1 << 30
 )
 
-// natsTimeout bounds the start of the nodes, with the election of a leader.
-const natsTimeout = 30 * time.Second
-
 // natsNodes is a NATS cluster with JetStream in this process.
 type natsNodes struct {
 	nodes   []*server.Server
@@ -56,7 +53,7 @@ func startNATS(ctx context.Context, dir string, n int) (*natsNodes, error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, natsTimeout)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := nats.await(ctx); err != nil {
 		nats.stop()
@@ -79,7 +76,7 @@ func (n *natsNodes) start(i int) error {
 // await waits until all take clients and one leads.
 func (n *natsNodes) await(ctx context.Context) error {
 	for i, node := range n.nodes {
-		if !node.ReadyForConnections(natsTimeout) {
+		if !node.ReadyForConnections(startTimeout) {
 			return fmt.Errorf("NATS node %d does not start", i+1)
 		}
 	}

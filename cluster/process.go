@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// startTimeout bounds the start of a server, with the creation of a database of its own.
+// startTimeout bounds the start of a server, with the creation of a database of its own, and of the NATS nodes, with the
+// election of a leader.
 const startTimeout = time.Minute
 
 // ProcessConfig says which server runs where.

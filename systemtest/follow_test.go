@@ -25,7 +25,7 @@ type follower struct {
 	body   any
 
 	onEvent func(e event)        // After the event was taken in; may be nil.
-	onDrop  func(err error)      // A connection has ended without [DONE]; may be nil.
+	onDrop  dropHook             // May be nil.
 	onBegin func(*http.Response) // A connection has begun to answer; may be nil.
 	silence time.Duration        // Without a byte for so long the connection is given up. 0: 40 s.
 
@@ -40,6 +40,9 @@ type follower struct {
 	connections int
 	resets      int
 }
+
+// dropHook is told that a connection has ended without [DONE], why, and how long the client was told to wait.
+type dropHook func(err error, pause time.Duration)
 
 // event is one event of a stream.
 type event struct {
@@ -76,9 +79,6 @@ func (f *follower) follow(ctx context.Context) error {
 		if f.done {
 			break
 		}
-		if f.onDrop != nil {
-			f.onDrop(err)
-		}
 		pause := f.retry
 		if p, ok := errors.AsType[*problem](err); ok {
 			if !p.passing() {
@@ -88,6 +88,9 @@ func (f *follower) follow(ctx context.Context) error {
 		}
 		if pause == 0 {
 			pause = 500 * time.Millisecond // Nobody has named a time yet.
+		}
+		if f.onDrop != nil {
+			f.onDrop(err, pause)
 		}
 		select {
 		case <-time.After(pause):
