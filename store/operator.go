@@ -14,8 +14,8 @@ import (
 )
 
 // EditOrganization changes what an organization is called and its mail domains (lower case), on behalf of an operator, logs
-// it, and returns it. Nil leaves what is. Errors: org.ErrNoOrganization, and fault.Conflict for a domain that another
-// organization has.
+// it, and returns it. Nil leaves what is. Errors: org.ErrNoOrganization, and fault.Conflict for domains of which another
+// organization has one.
 func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, domains []string, by org.Doer) (org.Organization, error) {
 	var after org.Organization
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -36,12 +36,12 @@ func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, 
 		if was, is := strings.Join(before.MailDomains, " "), strings.Join(domains, " "); domains != nil && was != is {
 			after.MailDomains = domains
 			changes = append(changes, org.Change{Field: "mail_domains", Before: was, After: is})
+			if err := claimDomains(ctx, tx, after); err != nil {
+				return err
+			}
 		}
 		if len(changes) == 0 {
 			return nil
-		}
-		if err := claimDomains(ctx, tx, after); err != nil {
-			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE organizations SET name = $2, mail_domains = $3 WHERE id = $1`,
 			id, after.Name, orEmpty(after.MailDomains)); err != nil {

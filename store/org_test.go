@@ -200,3 +200,21 @@ func TestProviderByMailDomain(t *testing.T) {
 	_, err := f.ProviderByMailDomain(t.Context(), "sso.example")
 	wantCode(t, err, fault.NotFound)
 }
+
+// TestOrganizationsAreRenamedWhateverDomainsTheyShare: only who changes domains is told of others that have one of them.
+func TestOrganizationsAreRenamedWhateverDomainsTheyShare(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(t, `UPDATE organizations SET mail_domains = '{example.com}'`) // As before anybody looked at it.
+	name := "紡ホールディングス"
+	after, err := f.EditOrganization(t.Context(), f.a, &name, nil, org.Operator("root"))
+	if err != nil || after.Name != name || !equal(after.MailDomains, "example.com") {
+		t.Errorf("renamed: %+v, %v", after, err)
+	}
+	_, err = f.EditOrganization(t.Context(), f.a, nil, []string{"example.com", "example.jp"}, org.Operator("root"))
+	wantCode(t, err, fault.Conflict)
+	after, err = f.EditOrganization(t.Context(), f.a, nil, []string{"example.jp"}, org.Operator("root"))
+	if err != nil || !equal(after.MailDomains, "example.jp") {
+		t.Errorf("given up: %+v, %v", after, err)
+	}
+}
