@@ -84,7 +84,13 @@ func TestR62_OneSuperAdminKeepsAPassword(t *testing.T) {
 	f.must(err)
 	_, err = f.EditMember(t.Context(), f.super, boss.ID, org.MemberEdit{Role: &boss.Role})
 	f.must(err)
-	f.actor(f.a, "spare", super)
+	spare := f.actor(f.a, "spare", super)
+	f.exec(`UPDATE users SET invited_at = now() WHERE id = $1`, spare.ID)
+	if err := lose["removed"](); !errors.Is(err, org.ErrLastPassword) {
+		t.Errorf("the other one was only invited: %v", err)
+	}
+	f.must(f.RemoveMember(t.Context(), boss, spare.ID)) // Nobody's way in is lost with them.
+	f.actor(f.a, "another", super)
 	f.must(lose["removed"]())
 }
 

@@ -29,7 +29,8 @@ type Roster struct {
 	Member         Member
 	SingleSignOn   bool // The organization uses it.
 	ActiveSupers   int  // Active super-admins, the member included.
-	PasswordSupers int  // Those of them who have a password.
+	PasswordSupers int  // Those of them who can sign in with a password: not who was only invited to.
+	HasPassword    bool // The member is one of these.
 	FreeSeats      int
 }
 
@@ -174,7 +175,7 @@ func (r Roster) spare() error {
 		return nil
 	case r.ActiveSupers <= 1:
 		return ErrLastSuper
-	case r.SingleSignOn && m.AuthType == identity.AuthCognito && r.PasswordSupers <= 1:
+	case r.SingleSignOn && r.HasPassword && r.PasswordSupers <= 1:
 		return ErrLastPassword
 	}
 	return nil

@@ -34,6 +34,14 @@ const whereMembers = `
 	                            WHEN u.invited_at > coalesce(u.last_signed_in_at, '-infinity') THEN 'invited'
 	                            ELSE 'active' END)`
 
+// hasPassword holds for members u who can sign in with a password, and were not only invited to: the embedded user pool
+// knows one of their own or, where it is not asked, they have signed in since they were invited, if they ever were.
+const hasPassword = `
+	(u.auth_type = 'cognito' AND coalesce(
+	    (SELECT p.status = 'CONFIRMED' FROM pool_users p
+	     WHERE p.email = u.email AND p.sub::text = u.subject AND p.status <> 'EXTERNAL_PROVIDER'),
+	    u.invited_at IS NULL OR u.last_signed_in_at >= u.invited_at, false))`
+
 // ListMembers implements org.Store.
 func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.MemberQuery) ([]org.Member, int, error) {
 	args := []any{organizationID, searched(q.Search), q.Role, q.State}
@@ -137,11 +145,12 @@ func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID
 		return r, err
 	}
 	err = tx.QueryRow(ctx, `
-		SELECT (SELECT o.auth_type = $4 FROM organizations o WHERE o.id = $1), count(*), count(*) FILTER (WHERE auth_type = $5)
-		FROM users
-		WHERE organization_id = $1 AND role = $2 AND state = $3`,
-		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive, identity.AuthFederated, identity.AuthCognito,
-	).Scan(&r.SingleSignOn, &r.ActiveSupers, &r.PasswordSupers)
+		SELECT (SELECT o.auth_type = $4 FROM organizations o WHERE o.id = $1), count(*), count(*) FILTER (WHERE `+hasPassword+`),
+		       count(*) FILTER (WHERE u.id = $5 AND `+hasPassword+`) > 0
+		FROM users u
+		WHERE u.organization_id = $1 AND u.role = $2 AND u.state = $3`,
+		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive, identity.AuthFederated, userID,
+	).Scan(&r.SingleSignOn, &r.ActiveSupers, &r.PasswordSupers, &r.HasPassword)
 	return r, err
 }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
 
@@ -111,5 +114,63 @@ func TestRefusedChangesLeaveNothing(t *testing.T) {
 	}
 	if n := value[int](t, f, `SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM account_changes)`); n != 0 {
 		t.Errorf("%d rows tell of it", n)
+	}
+}
+
+// TestWhoHasAPassword: those super-admins alone who can sign in with one at this moment keep single sign-on from being the
+// only way in.
+func TestWhoHasAPassword(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(t, `UPDATE users SET role = 'organization-super-admin', auth_type = 'federated_idp' WHERE id = $1`, f.ann.UserID)
+	admin := identity.Actor{User: identity.User{OrganizationID: f.a, ID: f.ann.UserID}}
+	for name, c := range map[string]struct {
+		user   string // What the row is.
+		status string // In the embedded user pool. "": AWS's knows them.
+		has    bool
+	}{
+		"never invited":                       {`auth_type = 'cognito'`, "", true},
+		"invited":                             {`auth_type = 'cognito', invited_at = now()`, "", false},
+		"invited, signed in":                  {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "", true},
+		"signed in, then invited again":       {`auth_type = 'cognito', invited_at = now(), last_signed_in_at = now() - interval '1 day'`, "", false},
+		"of single sign-on":                   {`auth_type = 'federated_idp', last_signed_in_at = now()`, "EXTERNAL_PROVIDER", false},
+		"invited here":                        {`auth_type = 'cognito', invited_at = now()`, "FORCE_CHANGE_PASSWORD", false},
+		"invited, came by single sign-on":     {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "FORCE_CHANGE_PASSWORD", false},
+		"chose a password, never opened it":   {`auth_type = 'cognito', invited_at = now()`, "CONFIRMED", true},
+		"of AWS, also came by single sign-on": {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "EXTERNAL_PROVIDER", true},
+		"general user":                        {`auth_type = 'cognito', role = 'general-user'`, "CONFIRMED", false},
+		"inactive":                            {`auth_type = 'cognito', state = 'inactive'`, "CONFIRMED", false},
+	} {
+		id, subject := newID(), newID()
+		must(t, f.CreateUser(t.Context(), identity.NewUser{
+			ID: id, OrganizationID: f.a, Subject: subject.String(), Email: id.String() + "@example.com", Name: name,
+			Role: identity.RoleOrganizationSuperAdmin, AuthType: identity.AuthCognito,
+		}))
+		f.exec(t, `UPDATE users SET `+c.user+` WHERE id = $1`, id)
+		if c.status != "" {
+			f.exec(t, `
+				INSERT INTO pool_users (sub, email, name, status, temporary_until, created_at, updated_at)
+				VALUES ($1, $2, 'x', $3, CASE $3 WHEN 'FORCE_CHANGE_PASSWORD' THEN now() END, now(), now())`,
+				subject, id.String()+"@example.com", c.status)
+		}
+		want := 0
+		if c.has {
+			want = 1
+		}
+		_, err := f.ChangeMember(t.Context(), f.a, id, org.System(), func(r org.Roster) (org.MemberChange, error) {
+			if r.PasswordSupers != want || r.HasPassword != c.has {
+				t.Errorf("%s: %v, %d in all", name, r.HasPassword, r.PasswordSupers)
+			}
+			return org.MemberChange{}, nil
+		})
+		must(t, err)
+		err = f.ChangeSAMLSettings(t.Context(), admin, saml.ActionOn, func(_ *saml.Settings, passwordAdmins int) error {
+			if passwordAdmins != want {
+				t.Errorf("%s, to single sign-on: %d", name, passwordAdmins)
+			}
+			return org.ErrForbidden
+		})
+		wantCode(t, err, fault.Forbidden)
+		f.exec(t, `DELETE FROM users WHERE id = $1`, id)
 	}
 }

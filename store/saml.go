@@ -82,8 +82,8 @@ func (db *DB) ChangeSAMLSettings(
 		}
 		passwordAdmins := 0
 		if err := tx.QueryRow(ctx, `
-			SELECT count(*) FROM users WHERE organization_id = $1 AND role = $2 AND state = $3 AND auth_type = $4`,
-			actor.OrganizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive, identity.AuthCognito).Scan(&passwordAdmins); err != nil {
+			SELECT count(*) FROM users u WHERE u.organization_id = $1 AND u.role = $2 AND u.state = $3 AND `+hasPassword,
+			actor.OrganizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive).Scan(&passwordAdmins); err != nil {
 			return err
 		}
 		after := before

@@ -167,9 +167,9 @@ type Store interface {
 	SAMLSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
 	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by what change makes of them, one
-	// caller after the other. passwordAdmins is how many active super-admins could sign in with a password. An error of change
-	// is returned as it is and changes nothing. Where the actor is no active super-admin any more the error has the code
-	// fault.Forbidden.
+	// caller after the other. passwordAdmins is how many active super-admins could sign in with a password: not who was only
+	// invited to. An error of change is returned as it is and changes nothing. Where the actor is no active super-admin any
+	// more the error has the code fault.Forbidden.
 	ChangeSAMLSettings(
 		ctx context.Context, actor identity.Actor, action Action, change func(settings *Settings, passwordAdmins int) error,
 	) error
