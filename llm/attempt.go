@@ -106,33 +106,38 @@ func (a *answer) read(response *http.Response) error {
 }
 
 func (a *answer) readStream(body io.Reader) error {
-	lines := newLineReader(body, a.run.client.cfg.MaxBytes, a.idle)
-	var c chunk
+	lines := newLineReader(body, a.run.client.cfg.MaxBytes, &a.run.client.buffers, a.idle)
+	defer lines.close()
+	var d decoder
 	for {
 		data, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if errors.Is(err, errLineTooLong) {
-			return fault.Wrap(err, CodeBadResponse, detailBadResponse)
-		}
-		if errors.Is(err, errTooMuch) {
-			return fault.Wrap(err, CodeTooLong, detailTooLong)
-		}
 		if err != nil {
-			return interrupted(err, a.run.emitted)
+			return a.ended(err)
 		}
 		if string(data) == "[DONE]" {
 			a.drain(body)
 			return nil
 		}
-		if err := decodeChunk(data, &c); err != nil {
+		if err := d.decode(data); err != nil {
 			return fault.Wrap(err, CodeBadResponse, detailBadResponse)
 		}
-		if err := a.take(&c); err != nil {
+		if err := a.take(&d.chunk); err != nil {
 			return err
 		}
 	}
+}
+
+// ended is what it means that no further line can be read.
+func (a *answer) ended(err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, errLineTooLong):
+		return fault.Wrap(err, CodeBadResponse, detailBadResponse)
+	case errors.Is(err, errTooMuch):
+		return fault.Wrap(err, CodeTooLong, detailTooLong)
+	}
+	return interrupted(err, a.run.emitted)
 }
 
 // interrupted is the error of a connection that broke. Before the first token that is no different from one that was
@@ -157,11 +162,11 @@ func (a *answer) readWhole(body io.Reader) error {
 	if len(data) > maxBody {
 		return fault.Wrap(errBodyTooLong, CodeBadResponse, detailBadResponse)
 	}
-	var c chunk
-	if err := decodeChunk(data, &c); err != nil {
+	var d decoder
+	if err := d.decode(data); err != nil {
 		return fault.Wrap(err, CodeBadResponse, detailBadResponse)
 	}
-	return a.take(&c)
+	return a.take(&d.chunk)
 }
 
 // take adds one chunk to the answer.

@@ -109,6 +109,7 @@ type Client struct {
 	cfg      Config
 	endpoint endpoint
 	http     *http.Client
+	buffers  sync.Pool // Of *[largeBuffer]byte, for answers that come in a hurry.
 
 	mu       sync.Mutex         // Guards dialects.
 	dialects map[string]dialect // What each model was found not to understand.
@@ -138,6 +139,7 @@ func NewClient(cfg Config) (*Client, error) {
 			// A redirected POST loses its body or carries the key elsewhere; it is reported instead.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
+		buffers:  sync.Pool{New: func() any { return new([largeBuffer]byte) }},
 		dialects: make(map[string]dialect),
 	}, nil
 }

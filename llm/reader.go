@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // The reading of the stream is our own and not go-openai's Recv: that reads lines without a bound, so that a provider (or
@@ -13,9 +14,10 @@ import (
 // characters that are split over chunks; and it matches two regular expressions a line. What is left to write is this
 // file. go-openai still makes the request: its types, its URLs and headers for OpenAI and Azure.
 const (
-	firstBuffer  = 4 << 10 // A chunk is about 300 bytes, and net/http reads as much at once.
-	maxLine      = 1 << 20 // No chunk of an answer comes near this.
-	maxBody      = 8 << 20 // A whole answer of a server that doesn't stream.
+	firstBuffer  = 4 << 10  // A chunk is about 300 bytes, and net/http reads as much at once.
+	largeBuffer  = 32 << 10 // For a provider that sends faster than it is read: an eighth of the system calls and deltas.
+	maxLine      = 1 << 20  // No chunk of an answer comes near this.
+	maxBody      = 8 << 20  // A whole answer of a server that doesn't stream.
 	maxErrorBody = 64 << 10
 )
 
@@ -37,11 +39,22 @@ type lineReader struct {
 	start int // buf[start:end] has been read from the body and not been returned.
 	seen  int // buf[start:start+seen] has no line break.
 	end   int
+	full  bool       // The last read has filled buf: more is there already.
+	large *sync.Pool // Of *[largeBuffer]byte.
+	taken *[largeBuffer]byte
 	err   error // What the body ended with.
 }
 
-func newLineReader(body io.Reader, limit int64, idle func()) *lineReader {
-	return &lineReader{body: body, idle: idle, left: limit, buf: make([]byte, firstBuffer)}
+func newLineReader(body io.Reader, limit int64, large *sync.Pool, idle func()) *lineReader {
+	return &lineReader{body: body, idle: idle, left: limit, buf: make([]byte, firstBuffer), large: large}
+}
+
+// close gives back what was borrowed. What next has returned is no longer valid.
+func (r *lineReader) close() {
+	if r.taken != nil {
+		r.large.Put(r.taken)
+	}
+	r.buf, r.taken = nil, nil
 }
 
 // next returns the next payload, which is valid until the following call, or io.EOF.
@@ -91,15 +104,21 @@ func (r *lineReader) read() {
 		r.end = copy(r.buf, r.buf[r.start:r.end])
 		r.start = 0
 	}
-	if r.end == len(r.buf) {
-		if len(r.buf) >= maxLine {
-			r.err = errLineTooLong
-			return
-		}
+	switch {
+	case r.full && len(r.buf) < largeBuffer:
+		r.taken = r.large.Get().(*[largeBuffer]byte) //nolint:forcetypeassert // Nothing else is put there.
+		copy(r.taken[:], r.buf[:r.end])
+		r.buf = r.taken[:]
+	case r.end < len(r.buf):
+	case len(r.buf) >= maxLine:
+		r.err = errLineTooLong
+		return
+	default:
 		r.buf = append(r.buf, make([]byte, len(r.buf))...)
 	}
 	n, err := r.body.Read(r.buf[r.end:])
 	r.end += n
+	r.full = r.end == len(r.buf)
 	r.err = err
 	if r.left -= int64(n); r.left < 0 {
 		r.err = errTooMuch
@@ -144,13 +163,44 @@ type wireUsage struct {
 	CompletionTokens int `json:"completion_tokens"`
 }
 
-// decodeChunk reads one payload into c, which holds the one before. What scanChunk does not know is left to encoding/json.
-func decodeChunk(data []byte, c *chunk) error {
-	previous := c.model
-	if *c = (chunk{}); scanChunk(data, c, previous) {
+// decoder reads the payloads of one answer. The zero value is ready for use.
+type decoder struct {
+	chunk chunk // The last one.
+
+	// The last one that scanChunk knew: its model, and what stood before and behind its text.
+	model      string
+	head, tail []byte
+}
+
+// decode reads a payload into chunk. What scanChunk does not know is left to encoding/json.
+func (d *decoder) decode(data []byte) error {
+	if text := d.again(data); text != nil {
+		d.chunk = chunk{model: d.model, content: text}
 		return nil
 	}
-	return decodeAnyChunk(data, c)
+	previous := d.chunk.model
+	d.chunk = chunk{}
+	at, known := scanChunk(data, &d.chunk, previous)
+	if !known {
+		return decodeAnyChunk(data, &d.chunk)
+	}
+	d.model, d.head = d.chunk.model, append(d.head[:0], data[:at]...)
+	d.tail = append(d.tail[:0], data[at+len(d.chunk.content):]...)
+	return nil
+}
+
+// again returns the text's literal of a payload that is, but for that, the same as the last one that scanChunk knew, as
+// nearly all of an answer's are; else nil. Where one JSON string stands in another one's place, all around it means the same.
+func (d *decoder) again(data []byte) []byte {
+	from, to := len(d.head), len(data)-len(d.tail)
+	if from == 0 || to-from <= len(`""`) || !bytes.HasPrefix(data, d.head) || !bytes.HasSuffix(data, d.tail) {
+		return nil
+	}
+	s := scanner{data: data[from:to]}
+	if !s.string() || s.at < len(s.data) {
+		return nil
+	}
+	return s.data
 }
 
 // decodeAnyChunk reads a payload of any shape into c.

@@ -3,8 +3,9 @@ package llm
 // scanChunk reads the chunk that nearly all of an answer consists of, one choice with a piece of text, without building
 // anything: a twentieth of what encoding/json takes. It reports false for whatever else it meets, be that a shape, a
 // member, an escape or a mistake it does not know, and c is of no use then: what it accepts, it reads as encoding/json
-// would. previous is the model's name in the chunk before, which is not made anew if it is the same.
-func scanChunk(data []byte, c *chunk, previous string) bool {
+// would. previous is the model's name in the chunk before, which is not made anew if it is the same. at is where the text's
+// literal stands in data.
+func scanChunk(data []byte, c *chunk, previous string) (at int, known bool) {
 	s := scanner{data: data}
 	choices := false
 	ok := s.object(func(key []byte) bool {
@@ -32,14 +33,15 @@ func scanChunk(data []byte, c *chunk, previous string) bool {
 		}
 		return s.scalar()
 	})
-	return ok && choices && c.content != nil && s.at == len(s.data)
+	return s.content, ok && choices && c.content != nil && s.at == len(s.data)
 }
 
 // scanner is a position in a chunk's JSON. Every method reports whether it found what it is named after, and stands
 // behind it then.
 type scanner struct {
-	data []byte
-	at   int
+	data    []byte
+	at      int
+	content int // Where the text's literal was found.
 }
 
 // choice reads a choice that goes on, with text in it.
@@ -61,7 +63,7 @@ func (s *scanner) choice(c *chunk) bool {
 					if c.content != nil || !s.string() || s.at-from <= len(`""`) {
 						return false
 					}
-					c.content = s.data[from:s.at]
+					c.content, s.content = s.data[from:s.at], from
 					return true
 				case "refusal", "reasoning", "reasoning_content":
 					return s.null()

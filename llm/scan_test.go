@@ -68,3 +68,39 @@ func FuzzR27_ScanChunk(f *testing.F) {
 		}
 	})
 }
+
+// A chunk that differs from the one before in its text only is read by that alone, and as encoding/json reads it.
+func TestDecodeKnowsTheChunkBefore(t *testing.T) {
+	t.Parallel()
+	const head, tail = `{"model":"m","choices":[{"index":0,"delta":{"content":`, `},"finish_reason":null}]}`
+	for text, want := range map[string]bool{
+		`"答"`: true, `"\ud83c\n\""`: true, `"` + strings.Repeat("長", 99) + `"`: true,
+		``: false, `"`: false, `""`: false, `"a`: false, `a"`: false, `"a""`: false, `"a" `: false, `"\"`: false, `"\x"`: false, "\"\n\"": false,
+		`null`: false, `"a","n":"b"`: false, `"a","content":"b"`: false, `{}`: false, `"a"},"finish_reason":"stop"}]},{"`: false,
+	} {
+		got, decoded, again := llm.DecodeAfter([]byte(head+`"はい"`+tail), []byte(head+text+tail))
+		if again != want || !reflect.DeepEqual(got, decoded) {
+			t.Errorf("%s: known %v\n%+v\n%+v", text, again, got, decoded)
+		}
+	}
+	for _, first := range append(known(), others()...) {
+		for _, data := range append(known(), others()...) {
+			if got, decoded, _ := llm.DecodeAfter([]byte(first), []byte(data)); !reflect.DeepEqual(got, decoded) {
+				t.Errorf("%s\nafter %s\n%+v\n%+v", data, first, got, decoded)
+			}
+		}
+	}
+}
+
+// Whatever came before, a chunk is read as encoding/json reads it.
+func FuzzR27_DecodeAfter(f *testing.F) {
+	for _, data := range append(known(), others()...) {
+		f.Add([]byte(known()[2]), []byte(data))
+		f.Add([]byte(data), []byte(known()[2]))
+	}
+	f.Fuzz(func(t *testing.T, first, data []byte) {
+		if got, decoded, _ := llm.DecodeAfter(first, data); !reflect.DeepEqual(got, decoded) {
+			t.Errorf("%q after %q\n%+v\n%+v", data, first, got, decoded)
+		}
+	})
+}
