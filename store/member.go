@@ -36,6 +36,8 @@ const whereMembers = `
 
 // hasPassword holds for members u who can sign in with a password, and were not only invited to: the embedded user pool
 // knows one of their own or, where it is not asked, they have signed in since they were invited, if they ever were.
+//
+//nolint:gosec // SQL, no credential.
 const hasPassword = `
 	(u.auth_type = 'cognito' AND coalesce(
 	    (SELECT p.status = 'CONFIRMED' FROM pool_users p
