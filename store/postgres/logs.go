@@ -20,7 +20,11 @@ type logReader struct {
 	mu    sync.Mutex // Guards what follows.
 	quiet bool       // While starting and stopping, refused connections are to be expected.
 	last  []string   // The last error or unprefixed message with the hints that belong to it.
-	level slog.Level // Of the message that continuation lines belong to.
+	level slog.Level // Of the message that further lines belong to.
+
+	severity string // What the last line that was no continuation began with; "" for none.
+	fatal    bool   // The message ends a process.
+	withheld bool   // Its lines are not logged: people's texts may stand in them.
 }
 
 func newLogReader(pipe *os.File, log *slog.Logger) *logReader {
@@ -30,12 +34,12 @@ func newLogReader(pipe *os.File, log *slog.Logger) *logReader {
 // run reads until every process that writes has ended, or close is called.
 func (l *logReader) run() {
 	r := bufio.NewReaderSize(l.pipe, maxLogLine)
-	for {
+	for cut := false; ; {
 		line, err := r.ReadSlice('\n')
-		if text := strings.TrimRight(string(line), "\r\n"); text != "" {
+		if text := strings.TrimRight(string(line), "\r\n"); text != "" && !cut {
 			l.line(text)
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+		if cut = errors.Is(err, bufio.ErrBufferFull); err != nil && !cut {
 			return
 		}
 	}
@@ -43,35 +47,48 @@ func (l *logReader) run() {
 
 func (l *logReader) close() { _ = l.pipe.Close() }
 
-// line files one line. PostgreSQL's messages begin with their severity and two spaces.
+// line files one line. Lines that go on with the one before begin with a tab.
 func (l *logReader) line(text string) {
 	l.mu.Lock()
-	severity, message, found := strings.Cut(text, ":  ")
-	if !found {
-		severity, message = "", text
+	message, continues := strings.CutPrefix(text, "\t")
+	if !continues {
+		message = l.begin(text)
 	}
-	switch severity {
-	case "DETAIL", "HINT", "CONTEXT", "STATEMENT", "LOCATION":
-		if len(l.last) > 0 && len(l.last) < 4 && severity != "STATEMENT" {
-			l.last = append(l.last, message)
-		}
-	case "LOG", "DEBUG", "INFO", "NOTICE":
-		l.level = slog.LevelDebug
-	case "WARNING":
-		l.level = slog.LevelWarn
-	case "FATAL", "PANIC", "ERROR":
-		l.level = slog.LevelError
-		l.last = []string{message}
-	default: // The dynamic linker and the shell know no severities.
-		l.level = slog.LevelWarn
-		l.last = []string{message}
-	}
-	level := l.level
+	level, severity, withheld := l.level, l.severity, l.withheld
 	if l.quiet {
 		level = slog.LevelDebug
 	}
 	l.mu.Unlock()
-	l.log.Log(context.Background(), level, "postgresql: "+message, "severity", severity)
+	if !withheld {
+		l.log.Log(context.Background(), level, "postgresql: "+message, "severity", severity)
+	}
+}
+
+// begin files a line that is no continuation and returns it without its severity. PostgreSQL's messages begin with one and
+// two spaces, and so does what it adds to them. Statements, what they were called from, and details, such as a row that
+// breaks a rule, hold what people have written. Those of a process that ends do not, and tell why. The caller holds mu.
+func (l *logReader) begin(text string) string {
+	severity, message, _ := strings.Cut(text, ":  ")
+	l.severity, l.withheld = severity, false
+	switch severity {
+	case "STATEMENT", "QUERY", "CONTEXT", "LOCATION", "BACKTRACE":
+		l.withheld = true
+	case "DETAIL", "HINT":
+		if l.withheld = severity == "DETAIL" && !l.fatal; !l.withheld && len(l.last) > 0 && len(l.last) < 4 {
+			l.last = append(l.last, message)
+		}
+	case "LOG", "DEBUG", "INFO", "NOTICE":
+		l.level, l.fatal = slog.LevelDebug, false
+	case "WARNING":
+		l.level, l.fatal = slog.LevelWarn, false
+	case "FATAL", "PANIC", "ERROR":
+		l.level, l.fatal = slog.LevelError, severity != "ERROR"
+		l.last = []string{message}
+	default: // The dynamic linker and the shell know no severities.
+		l.level, l.fatal, l.severity, message = slog.LevelWarn, false, "", text
+		l.last = []string{message}
+	}
+	return message
 }
 
 // settled is called when the server runs: errors are news from now on, and what was said before is over.
