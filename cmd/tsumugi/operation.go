@@ -34,6 +34,19 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, dsn)
 }
 
+// openFor connects to the database of the servers, which the caller closes, and finds the organization that a flag gives.
+func (o *operation) openFor(ctx context.Context, given string) (*store.DB, org.Organization, error) {
+	db, err := o.open(ctx)
+	if err != nil {
+		return nil, org.Organization{}, err
+	}
+	found, err := findOrganization(ctx, db, given)
+	if err != nil {
+		db.Close()
+	}
+	return db, found, err
+}
+
 // findOrganization returns the organization with an id or a name, as a flag gives it.
 func findOrganization(ctx context.Context, db *store.DB, given string) (org.Organization, error) {
 	if id, err := uuid.Parse(given); err == nil {

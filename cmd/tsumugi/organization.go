@@ -163,15 +163,11 @@ func (c *organizationEditCommand) Validate() error {
 
 // Run changes the organization and prints what it is then.
 func (c *organizationEditCommand) Run(ctx context.Context, out *output) error {
-	db, err := c.open(ctx)
+	db, found, err := c.openFor(ctx, c.Organization)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	found, err := findOrganization(ctx, db, c.Organization)
-	if err != nil {
-		return err
-	}
 	domains := c.Domain
 	if c.NoDomains {
 		domains = []string{}
@@ -242,15 +238,11 @@ func (c *contractSetCommand) Validate() error {
 
 // Run changes the contract and prints what it is then.
 func (c *contractSetCommand) Run(ctx context.Context, out *output) error {
-	db, err := c.open(ctx)
+	db, found, err := c.openFor(ctx, c.Organization)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	found, err := findOrganization(ctx, db, c.Organization)
-	if err != nil {
-		return err
-	}
 	edit := c.contractEdit()
 	edit.Open = c.Open
 	contract, err := db.SetContract(ctx, found.ID, edit, operator())

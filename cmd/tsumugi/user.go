@@ -113,15 +113,11 @@ func (c *userCreateCommand) Run(ctx context.Context, in *input, out *output, log
 			return err
 		}
 	}
-	db, err := c.open(ctx)
+	db, found, err := c.openFor(ctx, c.Organization)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	found, err := findOrganization(ctx, db, c.Organization)
-	if err != nil {
-		return err
-	}
 	invitee := org.Invitee{Email: c.Email, Name: c.Name, Role: identity.Role(c.Role)}
 	member, err := c.enroll(ctx, db, c.Data, found.ID, invitee, password, out, logs)
 	if err != nil {
