@@ -1,13 +1,50 @@
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
+import type { Plugin, Rolldown } from 'vite'
 import { defineConfig } from 'vitest/config'
 
 const server = process.env.TSUMUGI_DEV_SERVER ?? 'http://127.0.0.1:8080'
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url)).replace(/\/$/, '')
 
+/** The modules that a page of /home needs first, beside those that every page does: public/start.js loads them early. */
+const firstModules = {
+  home: 'app/HomeRoute.tsx',
+  skills: 'features/skills/SkillsPage.tsx',
+  chat: 'features/chat/routes.tsx',
+  markdown: 'lib/markdown/Rendered.tsx',
+}
+
+/** Puts the names of the files with these modules, and with what they import, at the tag of public/start.js. */
+function namesForStart(): Plugin {
+  return {
+    name: 'names-for-start',
+    transformIndexHtml: {
+      order: 'post',
+      handler(html, { bundle }) {
+        const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk')
+        const attributes = Object.entries(firstModules).map(([name, module]) => {
+          const chunk = chunks.find(({ moduleIds }) => moduleIds.includes(source(module)))
+          if (bundle && !chunk) throw new Error(`no chunk has ${module}`)
+          const files = chunk ? filesOf(chunk, chunks).filter((file) => !html.includes(file)) : []
+          return `data-${name}="${files.map((file) => `/${file}`).join(' ')}"`
+        })
+        return html.replace('src="/start.js"', `src="/start.js" ${attributes.join(' ')}`)
+      },
+    },
+  }
+}
+
+function filesOf(chunk: Rolldown.OutputChunk, chunks: readonly Rolldown.OutputChunk[]): string[] {
+  const needed = new Set([chunk])
+  // What is added on the way is visited too.
+  for (const { imports } of needed)
+    for (const one of chunks) if (imports.includes(one.fileName)) needed.add(one)
+  return [...needed].flatMap((one) => [one.fileName, ...(one.viteMetadata?.importedCss ?? [])])
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), namesForStart()],
   resolve: {
     alias: {
       '@': source(''),

@@ -2,6 +2,7 @@ import { useEffect } from 'react'
 import { HomeLayout } from '@/features/home/HomeLayout'
 import { Shortcuts } from '@/features/shortcuts/Shortcuts'
 import { Finished } from '@/features/threads/Finished'
+import { whenIdle } from '@/lib/idle'
 import { live } from '@/lib/live'
 import { followNotifications } from '@/lib/notifications'
 import { followThreads } from '@/lib/threads'
@@ -27,9 +28,11 @@ function followLive(): () => void {
   }
 }
 
-/** Loads the chat once there is nothing else to do: the first question opens without waiting. If that fails, opening a skill tries again. */
-function loadChat(): void {
-  const load = () => void import('@/features/chat/routes').catch(() => {})
-  if ('requestIdleCallback' in window) requestIdleCallback(load)
-  else setTimeout(load, 1000)
+/**
+ * Loads the chat and what draws its answers once there is nothing else to do: the first question opens without waiting. If
+ * that fails, opening a skill or asking tries again.
+ */
+function loadChat(): () => void {
+  const load = async () => (await import('@/features/chat/routes')).preloadMarkdown()
+  return whenIdle(() => void load().catch(() => {}))
 }

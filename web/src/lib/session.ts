@@ -1,4 +1,5 @@
 import { ApiError, asApiError, NO_ANSWER, readProblem } from './api/errors'
+import { takeEarly } from './early'
 import { isRefusal, renew } from './identity'
 import { type Ending, forgetPlace, needsSession, rememberEnding, rememberPlace } from './place'
 import {
@@ -179,7 +180,7 @@ export class Session {
 async function send(request: Request, token: TokenRecord | null): Promise<Response> {
   if (token) request.headers.set('Authorization', `Bearer ${token.idToken}`)
   try {
-    return await fetch(request)
+    return await (takeEarly(request, token?.idToken) ?? fetch(request))
   } catch (cause) {
     throw asApiError(cause)
   }

@@ -5,6 +5,7 @@ import { Button } from '@/components/Button'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { ime } from '@/lib/ime'
+import { preloadMarkdown } from '@/lib/markdown'
 import { Announcer } from './Announcer'
 import { Busy } from './Busy'
 import styles from './Chat.module.css'
@@ -35,6 +36,8 @@ export function Chat({ skill, conversation, title }: ChatProps) {
 
   const ask = useCallback(
     (question: Question) => {
+      // The answer need not wait for it, and will hardly be there before it.
+      preloadMarkdown().catch(() => {})
       void conversation.ask(question)
       requestAnimationFrame(() => toEnd())
     },

@@ -18,8 +18,6 @@ export interface SkillData {
  */
 export async function skillLoader({ params }: LoaderFunctionArgs): Promise<SkillData> {
   const { skillId = '', threadId } = params
-  // Without it answers are shown plain at first: worth starting early, not worth failing for.
-  const renderer = preloadMarkdown().catch(() => {})
   const skill = queryClient.fetchQuery(skillQuery(skillId))
   if (threadId === undefined) {
     if ((await skill).form_type === 'form') await import('./SkillForm')
@@ -34,7 +32,8 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
   const [thread, page] = await Promise.all([
     api.getThread(threadId),
     api.listMessages(threadId, { offset: 0, limit: MESSAGE_PAGE }),
-    renderer,
+    // Without it messages are shown plain at first: worth waiting for, not worth failing for.
+    preloadMarkdown().catch(() => {}),
   ])
   const conversation = openConversation(skillId, thread)
   conversation.load(thread, page)

@@ -12,6 +12,7 @@ import { moveDraft } from './drafts'
 import type { SkillData } from './loader'
 import { texts } from './texts'
 
+export { preloadMarkdown } from '@/lib/markdown'
 export { skillLoader } from './loader'
 
 function useSkillData(): SkillData {

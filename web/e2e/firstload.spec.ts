@@ -1,0 +1,130 @@
+import type { Page, Request } from '@playwright/test'
+import { hold } from './support/hold'
+import { expect, test } from './support/test'
+
+const renderer = /\/assets\/Rendered-[^/]+\.js$/
+const framework = /\/assets\/vendor-[^/]+\.js$/
+const answer = { text: '## 見出し\n\n- **太字**の項目\n- `コード`の項目' }
+
+/** What a page has asked the server for since now, in order: paths with queries, files without their hashes. */
+function watchRequests(page: Page): string[] {
+  const asked: string[] = []
+  page.on('request', (request: Request) => {
+    const { pathname, search } = new URL(request.url())
+    asked.push(pathname.replace(/-[\w-]{8}\.(js|css)$/, '.$1') + search)
+  })
+  return asked
+}
+
+test.describe('the first load', () => {
+  test('of a skill asks for what it shows before the app runs, and for nothing twice', async ({
+    account,
+    page,
+  }) => {
+    const { id } = await account.skill('汎用チャット')
+    const app = await hold(page, framework)
+    const asked = watchRequests(page)
+    await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
+    const early = ['/v1/me', '/v1/thread?offset=0&limit=20', `/v1/skill/${id}`]
+    const parts = ['/assets/home.js', '/assets/home.css', '/assets/routes.js', '/assets/routes.css']
+    for (const one of [...early, ...parts]) await expect.poll(() => asked).toContain(one)
+    app.release()
+    await expect(page.getByRole('textbox', { name: '質問' })).toBeFocused()
+    for (const one of ['/v1/me', `/v1/skill/${id}`, ...parts])
+      expect(asked.filter((path) => path === one)).toEqual([one])
+  })
+
+  test('of the skills, and of a thread, asks early for what they show, and for nothing twice', async ({
+    account,
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, answer)
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    const thread = await chat.threadId()
+    const { id } = await account.skill('汎用チャット')
+
+    for (const { path, early } of [
+      { path: '/home/skill', early: ['/v1/skill?offset=0&limit=100', '/v1/category?offset=0&limit=100'] },
+      {
+        path: `/home/skill/${id}/chat/${thread}`,
+        early: [`/v1/thread/${thread}`, `/v1/message?thread_id=${thread}&offset=0&limit=20`],
+      },
+    ]) {
+      const tab = await page.context().newPage()
+      const app = await hold(tab, framework)
+      const asked = watchRequests(tab)
+      await tab.goto(path, { waitUntil: 'commit' })
+      for (const one of ['/v1/me', ...early]) await expect.poll(() => asked).toContain(one)
+      app.release()
+      await expect(tab.getByRole('heading', { level: 1 })).toBeVisible()
+      for (const one of ['/v1/me', ...early]) expect(asked.filter((path) => path === one)).toEqual([one])
+      await tab.close()
+    }
+  })
+
+  test('does not make the composer wait for what draws answers; the first answer is drawn with it', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, answer)
+    await page.addInitScript(noteComposer)
+    const drawing = await hold(page, renderer)
+    const asked = page.waitForRequest(renderer)
+    await chat.open()
+    await expect(chat.composer).toBeFocused()
+    // Nobody has asked anything yet: it comes by itself, after the composer.
+    await asked
+    const [usable, begun] = await page.evaluate(() => [
+      performance.getEntriesByName('composer')[0]?.startTime ?? 0,
+      performance.getEntriesByType('resource').find(({ name }) => name.includes('/Rendered-'))?.startTime,
+    ])
+    expect(usable).toBeGreaterThan(0)
+    expect(begun ?? Number.POSITIVE_INFINITY).toBeGreaterThan(usable)
+
+    await chat.ask(question)
+    await chat.finished()
+    drawing.release()
+    await expect(chat.answer.getByRole('heading', { name: '見出し' })).toBeVisible()
+    await expect(chat.answer.getByRole('listitem')).toHaveText(['太字の項目', 'コードの項目'])
+  })
+
+  test('of a thread shows its messages as they are meant, never as they were typed', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, answer)
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    await chat.threadId()
+
+    const drawing = await hold(page, renderer)
+    const asked = page.waitForRequest(renderer)
+    await page.reload({ waitUntil: 'commit' })
+    await asked
+    await expect(page.getByText('読み込み中...')).toBeAttached()
+    await expect(chat.turns).toHaveCount(0)
+    drawing.release()
+    await expect(chat.answer.getByRole('heading', { name: '見出し' })).toBeVisible()
+    await expect(chat.answer).not.toContainText('##')
+  })
+})
+
+/** Runs in the page: notes when the composer is there. */
+function noteComposer(): void {
+  const observer = new MutationObserver(() => {
+    if (document.querySelector('[data-composer]') === null) return
+    observer.disconnect()
+    performance.mark('composer')
+  })
+  observer.observe(document, { childList: true, subtree: true })
+}

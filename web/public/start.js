@@ -1,0 +1,45 @@
+// Runs before everything else. The content security policy allows no inline script, hence a file of its own.
+
+/** What the app begins with, asked for while the app itself is still on its way. Taken over by src/lib/early.ts. */
+function askEarly(token, paths) {
+  const headers = { Authorization: `Bearer ${token}` }
+  const answers = new Map(paths.map((path) => [path, fetch(path, { headers })]))
+  for (const answer of answers.values()) answer.catch(() => {}) // Whoever takes it over finds out.
+  window.tsumugiEarly = { token, answers }
+}
+
+/** Loads parts of the app that would be found only once the app runs. Their names were put at our tag by the build. */
+function loadEarly(names) {
+  for (const href of new Set(names.join(' ').split(/\s+/))) {
+    if (href === '') continue
+    const style = href.endsWith('.css')
+    const link = document.createElement('link')
+    Object.assign(link, { rel: style ? 'preload' : 'modulepreload', crossOrigin: '', href })
+    if (style) link.as = 'style'
+    document.head.append(link)
+  }
+}
+
+try {
+  // A chosen theme never flashes the other one. Keep the key in step with src/lib/theme.ts.
+  const theme = localStorage.getItem('tsumugiTheme')
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+
+  const token = JSON.parse(localStorage.getItem('tsumugiToken'))?.idToken
+  const page = /^\/home(?:\/skill(?:\/([\w-]+)(?:\/chat\/([\w-]+))?)?)?\/?$/.exec(location.pathname)
+  if (token && page) {
+    const [, skill, thread] = page
+    const { home, skills, chat, markdown } = document.currentScript.dataset
+    loadEarly([home, skill ? chat : skills, thread && markdown])
+    askEarly(token, [
+      '/v1/me',
+      '/v1/thread?offset=0&limit=20',
+      ...(skill
+        ? [`/v1/skill/${skill}`]
+        : ['/v1/skill?offset=0&limit=100', '/v1/category?offset=0&limit=100']),
+      ...(thread ? [`/v1/thread/${thread}`, `/v1/message?thread_id=${thread}&offset=0&limit=20`] : []),
+    ])
+  }
+} catch {
+  // Storage may be forbidden or hold something else: the system's theme is used, and the app asks by itself.
+}

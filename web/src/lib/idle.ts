@@ -1,0 +1,13 @@
+/**
+ * Does what can wait once there is nothing else to do, such as loading what is needed later. The returned function calls it
+ * off.
+ */
+export function whenIdle(work: () => void): () => void {
+  // Safari has no idle callbacks.
+  if (!('requestIdleCallback' in window)) {
+    const timer = setTimeout(work, 1000)
+    return () => clearTimeout(timer)
+  }
+  const callback = requestIdleCallback(work)
+  return () => cancelIdleCallback(callback)
+}
