@@ -1,4 +1,5 @@
 import { Download, MoreHorizontal, Printer } from 'lucide-react'
+import { useEffect, useEffectEvent } from 'react'
 import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
@@ -23,14 +24,19 @@ export function ChatHead({
   const withAll = (run: () => void) => {
     conversation.loadAll().then(run, () => toastFailure(texts.menu.failed, () => withAll(run)))
   }
+  // After the menu has gone: it would be on the paper.
+  const print = () => withAll(() => setTimeout(() => window.print(), 100))
+  usePrintKey(conversation, print)
   const save = () => download(fileName(title), toMarkdown(title, skill.name, conversation.state.turns))
   return (
     <header className={styles.head}>
-      <Link className={styles.skill} to={`/home/skill/${skill.id}`}>
+      <Link className={styles.skill} to={`/home/skill/${skill.id}`} title={skill.name}>
         <SkillIcon path={skill.icon_path} size={20} />
-        {skill.name}
+        <span>{skill.name}</span>
       </Link>
-      <h1 className={styles.title}>{title}</h1>
+      <h1 className={styles.title} title={title}>
+        {title}
+      </h1>
       <Menu
         trigger={
           <IconButton label={texts.menu.label} data-print="hide">
@@ -41,14 +47,24 @@ export function ChatHead({
         <MenuItem icon={<Download size={16} aria-hidden />} onSelect={() => withAll(save)}>
           {texts.menu.save}
         </MenuItem>
-        {/* After the menu has gone: it would be on the paper. */}
-        <MenuItem
-          icon={<Printer size={16} aria-hidden />}
-          onSelect={() => withAll(() => setTimeout(() => window.print(), 100))}
-        >
+        <MenuItem icon={<Printer size={16} aria-hidden />} onSelect={print}>
           {texts.menu.print}
         </MenuItem>
       </Menu>
     </header>
   )
+}
+
+/** Ctrl+P prints the thread as the menu does, from its beginning; once all of it is there, the browser needs no help. */
+function usePrintKey(conversation: Conversation, print: () => void): void {
+  const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
+    const mod = event.ctrlKey !== event.metaKey && !event.shiftKey && !event.altKey
+    if (!mod || event.key.toLowerCase() !== 'p' || conversation.state.older === 'end') return
+    event.preventDefault()
+    print()
+  })
+  useEffect(() => {
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
 }

@@ -267,6 +267,17 @@ describe('what is stored', () => {
     expect(conversation.state.older).toBe('end')
   })
 
+  it('waits for the page that is being read when all of them are wanted', async () => {
+    const all = Array.from({ length: 55 }, (_, i) => message(i + 1))
+    const { conversation, api, turns } = setup(all)
+    conversation.load(thread, all.toReversed().slice(0, MESSAGE_PAGE))
+    const reading = conversation.loadOlder()
+    await conversation.loadAll()
+    await reading
+    expect(turns()).toHaveLength(55)
+    expect(api.listMessages).toHaveBeenCalledTimes(2)
+  })
+
   it('does not show a question twice that is still on its way', async () => {
     const { conversation, turns, messages } = setup()
     conversation.load(thread, [])

@@ -86,6 +86,7 @@ export class Conversation {
   readonly skillId: string
   readonly #state: PrimitiveAtom<ConversationState>
   #threadRequest: string | null = null
+  #loadingOlder: Promise<void> | null = null
   #refreshing: Promise<void> | null = null
   #refreshingAgain: Promise<void> | null = null
   /** What was told while a question was on its way, and may have been about that question. */
@@ -182,16 +183,21 @@ export class Conversation {
     if (id !== null) await this.#stopMessage(id)
   }
 
-  /** Reads the page before the oldest message at hand. */
-  async loadOlder(): Promise<void> {
+  /** Reads the page before the oldest message at hand. Who asks while it is being read waits for the same page. */
+  loadOlder(): Promise<void> {
+    this.#loadingOlder ??= this.#readOlder().finally(() => {
+      this.#loadingOlder = null
+    })
+    return this.#loadingOlder
+  }
+
+  async #readOlder(): Promise<void> {
     const { thread, older } = this.state
-    if (thread === null || older === 'loading' || older === 'end') return
+    if (thread === null || older === 'end') return
     this.#set({ older: 'loading' })
     try {
-      const page = await this.deps.api.listMessages(thread.id, {
-        offset: this.#stored(),
-        limit: MESSAGE_PAGE,
-      })
+      const range = { offset: this.#stored(), limit: MESSAGE_PAGE }
+      const page = await this.deps.api.listMessages(thread.id, range)
       this.#set({
         turns: prependOlder(this.state.turns, page),
         older: page.length < MESSAGE_PAGE ? 'end' : 'more',

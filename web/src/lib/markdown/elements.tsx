@@ -26,7 +26,7 @@ export function safeUrl(url: string): string {
 function Anchor({ href = '', children }: { href?: string | undefined; children?: ReactNode }) {
   if (href === '') return <span>{children}</span>
   return (
-    <a href={href} target="_blank" rel="noopener noreferrer">
+    <a href={href} target="_blank" rel="noopener noreferrer" data-bare={children === href || undefined}>
       {children}
     </a>
   )
