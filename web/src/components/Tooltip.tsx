@@ -1,6 +1,6 @@
 import { useAtomValue } from 'jotai'
 import { Tooltip as Radix } from 'radix-ui'
-import type { ReactNode } from 'react'
+import type { FocusEvent, ReactNode } from 'react'
 import { layerAtom } from '@/lib/layers'
 import { store } from '@/lib/store'
 import styles from './Tooltip.module.css'
@@ -18,7 +18,9 @@ export function Tooltip({ label, shortcut, side = 'bottom', children }: TooltipP
   const layer = useAtomValue(layerAtom, { store })
   return (
     <Radix.Root>
-      <Radix.Trigger asChild>{children}</Radix.Trigger>
+      <Radix.Trigger asChild onFocus={onlyByKeyboard}>
+        {children}
+      </Radix.Trigger>
       <Radix.Portal container={layer}>
         <Radix.Content className={styles.tip} side={side} sideOffset={6} collisionPadding={8} aria-hidden>
           {label}
@@ -27,6 +29,11 @@ export function Tooltip({ label, shortcut, side = 'bottom', children }: TooltipP
       </Radix.Portal>
     </Radix.Root>
   )
+}
+
+/** The focus that a closed dialog or menu gives back after a click or touch is no question what a button is. */
+function onlyByKeyboard(event: FocusEvent<HTMLElement>): void {
+  if (!event.currentTarget.matches(':focus-visible')) event.preventDefault()
 }
 
 /** Stands once around the app: tooltips that follow each other open without delay. */

@@ -30,6 +30,7 @@ export function RenameField({ title, onDone }: { title: string; onDone: (title: 
       className={styles.rename}
       aria-label={texts.renameLabel}
       defaultValue={title}
+      placeholder={texts.untitled}
       maxLength={100}
       onBlur={() => end(true)}
       onKeyDown={(event) => {
