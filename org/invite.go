@@ -131,10 +131,10 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	if err := administers(actor); err != nil {
 		return err
 	}
-	stranded := false
-	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+	stranded, by := false, DoerOf(actor)
+	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, by, func(r Roster) (MemberChange, error) {
 		stranded = r.stranded()
-		return MemberChange{}, r.resend(actor.ID)
+		return r.resend(actor.ID)
 	})
 	if err != nil {
 		return err
@@ -145,12 +145,15 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	} else {
 		member.Subject, err = s.resend(ctx, member)
 	}
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
-	err = s.store.MarkInvited(ctx, member, DoerOf(actor))
+	if err != nil {
+		if failed := s.store.FailResend(ctx, member, by); failed != nil {
+			s.log.WarnContext(ctx, "logging that an invitation was not sent again failed", "user_id", userID, "err", failed)
+		}
+		return err
+	}
+	err = s.store.MarkInvited(ctx, member, by)
 	if errors.Is(err, ErrNoMember) { // Removed meanwhile: the account goes as well.
 		s.settle(ctx, userID)
 	}

@@ -103,8 +103,12 @@ type Store interface {
 	// ForgetInvites removes calls that are older.
 	ForgetInvites(ctx context.Context, age time.Duration) error
 
+	// FailResend logs that an invitation was not sent again after all.
+	FailResend(ctx context.Context, member Member, by Doer) error
+
 	// MarkInvited notes that a member was invited again, with the account and the way to sign in that they have by it, and
-	// logs it. For one who was removed meanwhile the error is ErrNoMember, and the account is left to be removed.
+	// logs it if that is another one. For one who was removed meanwhile the error is ErrNoMember, and the account is left to
+	// be removed.
 	MarkInvited(ctx context.Context, member Member, by Doer) error
 
 	// ClaimAccountChanges returns changes that are due, of one user or of all, and keeps others from them for a time.

@@ -1,7 +1,9 @@
 package org_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -37,10 +39,17 @@ func (a *accounts) forget(email string) {
 	delete(a.subject, email)
 }
 
-// resends counts the entries of the audit log about a member.
-func (f *fixture) resends(id uuid.UUID) int {
+// moved counts the entries of the audit log that tell of another way to sign in.
+func (f *fixture) moved(id uuid.UUID) int {
 	f.t.Helper()
-	return f.count(`SELECT count(*) FROM audit_events WHERE action = 'member.resend' AND target_id = $1 AND details @> '[{"field": "auth_type"}]'`, id.String())
+	return f.count(`SELECT count(*) FROM audit_events WHERE action = 'member.edit' AND target_id = $1 AND details @> '[{"field": "auth_type"}]'`, id.String())
+}
+
+// resends counts the entries of the audit log that tell of invitations that were sent again, and of those that failed.
+func (f *fixture) resends(id uuid.UUID) (sent, failed int) {
+	f.t.Helper()
+	const entries = `SELECT count(*) FROM audit_events WHERE action = 'member.resend' AND target_id = $1 AND details @> `
+	return f.count(entries+`'[{"field": "email"}]'`, id.String()), f.count(entries+`'[{"field": "result", "after": "failed"}]'`, id.String())
 }
 
 // TestMembersWhomSingleSignOnLeavesBehind: whoever it has added is given a password when it is off, as who they are, whether
@@ -61,7 +70,7 @@ func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
 		if now.ID != m.ID || now.AuthType != identity.AuthCognito || (now.Subject != m.Subject) != other || time.Since(*now.InvitedAt) > time.Hour {
 			t.Errorf("got %+v of %+v", now, m)
 		}
-		if n := f.resends(m.ID); n != 1 {
+		if n := f.moved(m.ID); n != 1 {
 			t.Errorf("%d entries of the audit log", n)
 		}
 		invited, _, err := f.Members(t.Context(), f.admin, org.MemberQuery{State: org.MemberInvited, Limit: 10})
@@ -119,8 +128,11 @@ func TestPasswordInvitationsThatFail(t *testing.T) {
 		t.Errorf("the provider is away: %v", err)
 	}
 	now := f.find(m.Email)
-	if now.Subject != m.Subject || now.AuthType != identity.AuthFederated || f.resends(m.ID) != 0 {
+	if now.Subject != m.Subject || now.AuthType != identity.AuthFederated || f.moved(m.ID) != 0 {
 		t.Errorf("got %+v", now)
+	}
+	if sent, failed := f.resends(m.ID); sent != 1 || failed != 1 {
+		t.Errorf("logged %d times, %d failures", sent, failed)
 	}
 	f.accounts.fail("invite new@example.com", nil)
 	var both sync.WaitGroup // Two administrators at once.
@@ -132,7 +144,7 @@ func TestPasswordInvitationsThatFail(t *testing.T) {
 		})
 	}
 	both.Wait()
-	if now := f.find(m.Email); now.ID != m.ID || now.AuthType != identity.AuthCognito || f.resends(m.ID) != 1 {
+	if now := f.find(m.Email); now.ID != m.ID || now.AuthType != identity.AuthCognito || f.moved(m.ID) != 1 {
 		t.Errorf("got %+v", now)
 	}
 }
@@ -179,5 +191,35 @@ func TestInvitedMembersWithoutAnAccount(t *testing.T) {
 	f.must(f.Resend(t.Context(), f.admin, m.ID))
 	if now, told := f.find(m.Email), f.accounts.take(); now.Subject == m.Subject || !slices.Equal(told, []string{"invite new@example.com"}) {
 		t.Errorf("told %v, %+v", told, now)
+	}
+}
+
+// interrupted is a database that is away whenever an invitation has been sent.
+type interrupted struct{ org.Store }
+
+func (interrupted) MarkInvited(context.Context, org.Member, org.Doer) error { return errDatabase }
+
+var errDatabase = fault.Errorf(fault.Unavailable, "the database is away")
+
+// TestNoMailWithoutAnEntry: what an administrator has sent stands in the audit log, even if the database is away just then.
+func TestNoMailWithoutAnEntry(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.invite(newID(), "new@example.com")
+	m := f.find("new@example.com")
+	f.accounts.take()
+	s := org.NewService(interrupted{f.db}, f.accounts, nil, slog.New(slog.DiscardHandler))
+	if err := s.Resend(t.Context(), f.admin, m.ID); !errors.Is(err, errDatabase) {
+		t.Errorf("got %v", err)
+	}
+	if told := f.accounts.take(); !slices.Equal(told, []string{"resend new@example.com"}) {
+		t.Errorf("told %v", told)
+	}
+	if sent, failed := f.resends(m.ID); sent != 1 || failed != 0 {
+		t.Errorf("logged %d times, %d failures", sent, failed)
+	}
+	f.must(f.Resend(t.Context(), f.admin, m.ID)) // As they are told to.
+	if sent, _ := f.resends(m.ID); sent != 2 {
+		t.Errorf("logged %d times", sent)
 	}
 }

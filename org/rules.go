@@ -131,16 +131,19 @@ func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
 	}}, nil
 }
 
-// resend decides whether an administrator may send another invitation.
-func (r Roster) resend(actorID uuid.UUID) error {
+// resend decides whether an administrator may send another invitation. It is logged before it is sent: none goes out without
+// an entry.
+func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 	m := r.Member
 	switch err := r.touch(actorID); {
 	case err != nil:
-		return err
+		return MemberChange{}, err
 	case m.State != identity.StateActive || m.Subject == "" || !m.invited() && !r.stranded():
-		return fault.Errorf(fault.Conflict, "招待を送信できるのは、まだサインインしていないメンバーと、パスワードのないメンバーだけです。")
+		return MemberChange{}, fault.Errorf(fault.Conflict, "招待を送信できるのは、まだサインインしていないメンバーと、パスワードのないメンバーだけです。")
 	}
-	return nil
+	return MemberChange{
+		Name: m.Name, Role: m.Role, State: m.State, Action: ActionResend, Details: []Change{{Field: "email", After: m.Email}},
+	}, nil
 }
 
 // stranded reports whether the member has no way in: single sign-on has added them, and is off.

@@ -287,6 +287,12 @@ func (db *DB) ForgetInvites(ctx context.Context, age time.Duration) error {
 	return translate(err)
 }
 
+// FailResend implements org.Store.
+func (db *DB) FailResend(ctx context.Context, m org.Member, by org.Doer) error {
+	failed := org.Change{Field: "result", After: string(org.InviteFailed)}
+	return translate(audit(ctx, db.pool, memberEvent(by, org.ActionResend, m, failed)))
+}
+
 // MarkInvited implements org.Store.
 func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error {
 	gone := false
@@ -310,11 +316,11 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error 
 		if err := noteChange(ctx, tx, m, org.MemberChange{Name: now.Name, State: now.State}); err != nil {
 			return err
 		}
-		var changes []org.Change
-		if now.AuthType != m.AuthType {
-			changes = []org.Change{{Field: "auth_type", Before: string(now.AuthType), After: string(m.AuthType)}}
+		if now.AuthType == m.AuthType {
+			return nil
 		}
-		return audit(ctx, tx, memberEvent(by, org.ActionResend, m, changes...))
+		return audit(ctx, tx, memberEvent(by, org.ActionEdit, m,
+			org.Change{Field: "auth_type", Before: string(now.AuthType), After: string(m.AuthType)}))
 	})
 	if err == nil && gone {
 		err = org.ErrNoMember
