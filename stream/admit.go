@@ -134,13 +134,13 @@ func (a *Admission) pause() {
 	}
 }
 
-// call is a stream that net/http sends. end has the reason why it is to end early.
+// call is a stream that is held. end has the reason why it is to end early.
 type call struct {
 	admission *Admission
 	end       chan error // With room for one.
 }
 
-// enter notes a stream that net/http sends. It fails if it is too late to begin.
+// enter notes a stream that is held. It fails if it is too late to begin.
 func (s *Server) enter(a *Admission) (*call, error) {
 	c := &call{admission: a, end: make(chan error, 1)}
 	s.mu.Lock()

@@ -47,12 +47,13 @@
 //
 // The hub owns a goroutine for each text that is written here (relay) and for each message that is mirrored here (follow);
 // Hub.Stop waits for them. A transport owns its own. The [Server] owns those that send; a Text, a Watch and an Interest have
-// none: they belong to whoever writes or reads.
+// none: they belong to whoever writes or reads. Where net/http writes to a client, its goroutine waits for the end, and what is
+// written is written by one of the server's few: the same way for all connections, and stacks only for as many as write at once.
 //
 // Hub.mu guards which texts are known, which interests are held and which run a mirror is at. Text.mu guards what was
 // written and what of it is in the log; what a log's segments hold is read without it. Feed.mu guards who subscribes. None
 // of the three is taken while another is held: texts are changed, and abandoned, after the hub's lock was released. One
-// watch at a time makes up what slow ones lack (segment.catching, taken before Text.mu).
+// watch at a time makes up what slow ones lack (segment.catching, taken before Text.mu). Of the server's locks, its own is taken before those of its shards and of its crew.
 //
 // # The wire
 //

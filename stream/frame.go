@@ -119,16 +119,29 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, body...)
 }
 
-func appendStart(dst []byte, head Head, at start) []byte {
+// startFrame returns the start event without its id.
+func startFrame(head Head) []byte {
 	metadata := map[string]any{"run": head.Run}
 	for k, v := range head.Metadata {
 		metadata[k] = v
 	}
-	dst = appendEvent(dst, Cursor{head.Run, at.offset}.String(), startChunk{"start", head.MessageID, metadata})
+	return appendEvent(nil, "", startChunk{"start", head.MessageID, metadata})
+}
+
+// appendStart appends the first events of a stream. frame is the startFrame.
+func appendStart(dst, frame []byte, run int, at start) []byte {
+	dst = append(appendID(dst, Cursor{run, at.offset}), frame...)
 	if at.reset {
-		dst = appendEvent(dst, "", dataChunk{Type: "data-reset", Data: map[string]int{"run": head.Run}})
+		dst = appendEvent(dst, "", dataChunk{Type: "data-reset", Data: map[string]int{"run": run}})
 	}
 	return dst
+}
+
+// appendID appends the line that holds an event's id.
+func appendID(dst []byte, c Cursor) []byte {
+	dst = strconv.AppendInt(append(dst, "id: "...), int64(c.Run), 10)
+	dst = strconv.AppendInt(append(dst, '-'), int64(c.Offset), 10)
+	return append(dst, '\n')
 }
 
 // appendText appends the text from an offset on as few deltas. It splits no character.
@@ -146,11 +159,8 @@ func appendText(dst []byte, run int, text []byte, offset int) []byte {
 
 // appendDelta appends one text-delta event. offset is the length of the text once the delta is in.
 func appendDelta[T string | []byte](dst []byte, run, offset int, delta T) []byte {
-	dst = append(dst, "id: "...)
-	dst = strconv.AppendInt(dst, int64(run), 10)
-	dst = append(dst, '-')
-	dst = strconv.AppendInt(dst, int64(offset), 10)
-	dst = append(dst, "\ndata: {\"type\":\"text-delta\",\"id\":\""+textPartID+"\",\"delta\":\""...)
+	dst = appendID(dst, Cursor{run, offset})
+	dst = append(dst, "data: {\"type\":\"text-delta\",\"id\":\""+textPartID+"\",\"delta\":\""...)
 	dst = appendEscaped(dst, delta)
 	return append(dst, "\"}\n\n"...)
 }

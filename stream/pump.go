@@ -1,17 +1,19 @@
 package stream
 
 import (
+	"context"
+	"io"
 	"net"
-	"slices"
+	"net/http"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// The fast path: connections that were taken over from net/http. Nothing waits for them. A change of a text marks the shards
-// of its crowd, the workers write to the clients in those, and what a client does not take at once is left to a drain, a
-// goroutine that ends when the client has caught up. Whoever writes to a client has claimed it by its state; those who
-// come meanwhile leave a note and go on, so that nobody waits for anybody.
+// How streams are sent. A change of a text marks the shards of its crowd, and the workers write to the clients in those,
+// without waiting for any: what a client does not take at once is left to a goroutine of its own, which ends when the client
+// has caught up. A client that can only be written to by waiting, as by net/http, is lent a hand each time. Whoever writes to a
+// client has claimed it by its state; those who come meanwhile leave a note and go on, so that nobody waits for anybody.
 
 // States of a client.
 const (
@@ -21,14 +23,16 @@ const (
 	over                // The stream has ended.
 )
 
-// client is a connection that was taken over, and what is sent to it. There are ten thousands of them.
+// client is a connection, and what is sent to it. There are ten thousands of them.
 type client struct {
 	server    *Server
-	conn      net.Conn
+	conn      outlet
+	response  *response              // The same as conn, if net/http writes; else nil.
 	admission *Admission             // Nil if it needs none.
 	raw       syscall.RawConn        // Nil if the connection cannot be written to without waiting.
 	watch     *Watch                 // Belongs to whoever has claimed the client.
 	done      func(error)            // The same.
+	since     time.Duration          // The same. When what a hand is lent for was published, by the server's clock; 0 if not known.
 	until     time.Duration          // By the server's clock; 0 for never.
 	last      atomic.Int64           // When something was sent last, by the server's clock.
 	ending    atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
@@ -37,7 +41,15 @@ type client struct {
 	seat      int32 // In the shard's clients, guarded by its mu.
 	state     atomic.Uint32
 	beat      atomic.Bool // A heartbeat is due.
+	greet     bool        // Belongs to whoever has claimed the client. It must still be told when to come back.
 	lead      uint8       // How much earlier than others it gets its heartbeats, of 256.
+}
+
+// outlet is what a client is written to: a net.Conn or a response.
+type outlet interface {
+	io.Writer
+	SetWriteDeadline(at time.Time) error
+	Close() error
 }
 
 // ending is why a stream ends, as Delivery.Done is told.
@@ -48,9 +60,31 @@ func (s *Server) clock(t time.Time) time.Duration { return t.Sub(s.began) }
 
 // take sends a delivery over a connection that is ours from now on.
 func (s *Server) take(conn net.Conn, d Delivery) {
-	c := &client{
-		server: s, conn: conn, admission: d.Admission, raw: rawConn(conn), watch: d.Watch, done: d.Done, lead: randomByte(),
+	s.launch(&client{conn: conn, raw: rawConn(conn)}, d)
+}
+
+// lend sends a delivery by net/http. It returns when the stream is over.
+func (s *Server) lend(w http.ResponseWriter, r *http.Request, d Delivery) {
+	sent := s.response(w, r)
+	c := &client{conn: sent, response: sent}
+	s.launch(c, d)
+	c.await(r.Context())
+}
+
+// await waits until net/http's goroutine can go. It does nothing else, so that its stack stays small: to write takes more than
+// net/http has used until then, and what a stack has once grown to, it keeps for as long as the stream lasts.
+func (c *client) await(ctx context.Context) {
+	select {
+	case <-c.response.over:
+	case <-ctx.Done():
+		c.cutOff(ctx.Err(), true)
+		<-c.response.over
 	}
+}
+
+// launch begins to send.
+func (s *Server) launch(c *client, d Delivery) {
+	c.server, c.admission, c.watch, c.done, c.greet, c.lead = s, d.Admission, d.Watch, d.Done, !d.Begun, randomByte()
 	c.state.Store(busy)
 	c.last.Store(int64(s.clock(time.Now())))
 	if !d.Until.IsZero() {
@@ -61,9 +95,6 @@ func (s *Server) take(conn net.Conn, d Delivery) {
 	}
 	b := s.burst()
 	defer s.unburst(b)
-	if !d.Begun {
-		b.bufs = append(b.bufs, s.appendRetry(nil))
-	}
 	c.work(b, true)
 }
 
@@ -82,11 +113,20 @@ func (c *client) pump(b *burst, here bool) {
 // work writes what there is to a client that was claimed, and lets go of it.
 func (c *client) work(b *burst, here bool) {
 	for {
+		if c.raw == nil && c.ending.Load() == nil {
+			c.server.lendHand(c, b.since)
+			return
+		}
 		rest := c.send(b)
 		switch {
 		case rest != nil:
 			c.server.counters.drains.Add(1)
-			c.server.pumps.Go(func() { c.drain(rest) })
+			c.server.pumps.Go(func() {
+				b := c.server.burst()
+				defer c.server.unburst(b)
+				b.bufs = append(b.bufs, rest...)
+				c.drain(b)
+			})
 			return
 		case c.ending.Load() == nil:
 			if c.state.CompareAndSwap(busy, idle) {
@@ -144,7 +184,11 @@ func (c *client) cutOff(err error, here bool) {
 	if !c.ending.CompareAndSwap(nil, &ending{err}) {
 		return
 	}
-	_ = c.conn.SetWriteDeadline(time.Unix(1, 0)) // A drain waits no longer.
+	if c.response == nil {
+		_ = c.conn.SetWriteDeadline(time.Unix(1, 0)) // Whoever waits for the client waits no longer.
+	} else if c.state.Load() != idle { // One at rest has a response that can still be ended well.
+		c.response.interrupt()
+	}
 	b := c.server.burst()
 	defer c.server.unburst(b)
 	c.pump(b, here)
@@ -152,16 +196,11 @@ func (c *client) cutOff(err error, here bool) {
 
 // drain sends what the client did not take at once, and what is published meanwhile, until it has caught up. It is the
 // only one to wait for a client.
-func (c *client) drain(rest [][]byte) {
-	b := c.server.burst()
-	defer c.server.unburst(b)
+func (c *client) drain(b *burst) {
+	defer b.clear()
 	for {
-		for _, piece := range rest {
-			c.sendSlowly(b, piece)
-		}
-		rest = nil
 		if c.ending.Load() == nil && b.gather(c) > 0 {
-			rest = slices.Clone(b.bufs)
+			c.sendSlowly(b)
 			b.clear()
 			continue
 		}
@@ -183,27 +222,42 @@ func (c *client) drain(rest [][]byte) {
 // maxPiece is how much a client must take within the time for a write.
 const maxPiece = 64 << 10
 
-// sendSlowly writes a piece, waiting for the client.
-func (c *client) sendSlowly(b *burst, piece []byte) {
-	for len(piece) > 0 {
-		part := piece[:min(len(piece), maxPiece)]
-		piece = piece[len(part):]
-		err := c.conn.SetWriteDeadline(time.Now().Add(c.server.cfg.WriteTimeout))
-		if c.ending.Load() != nil {
-			return // After the deadline was set: cut sets one that has passed.
-		}
-		n := 0
-		if err == nil {
-			n, err = c.conn.Write(part)
-		}
-		now := time.Now()
-		c.last.Store(int64(c.server.clock(now)))
-		b.tally.wrote(n, time.Time{}, now)
-		if err != nil {
-			c.end(sendError(err))
-			return
+// sendSlowly writes what was gathered, waiting for the client.
+func (c *client) sendSlowly(b *burst) {
+	wrote, err := c.sendPieces(b.bufs)
+	now := time.Now()
+	c.last.Store(int64(c.server.clock(now)))
+	b.tally.wrote(wrote, b.since, now)
+	b.since = time.Time{}
+	if err != nil {
+		c.end(sendError(err))
+	}
+}
+
+// sendPieces returns early, without an error, if the stream is to end.
+func (c *client) sendPieces(pieces [][]byte) (wrote int, err error) {
+	for _, piece := range pieces {
+		for len(piece) > 0 {
+			part := piece[:min(len(piece), maxPiece)]
+			piece = piece[len(part):]
+			err := c.conn.SetWriteDeadline(time.Now().Add(c.server.cfg.WriteTimeout))
+			if c.ending.Load() != nil {
+				return wrote, nil // After the deadline was set: cut sets one that has passed.
+			}
+			n := 0
+			if err == nil {
+				n, err = c.conn.Write(part)
+			}
+			wrote += n
+			if err != nil {
+				return wrote, err
+			}
 		}
 	}
+	if c.response != nil {
+		err = c.response.flush()
+	}
+	return wrote, err
 }
 
 // settle releases everything of a client that was claimed and whose end is known.
@@ -215,6 +269,9 @@ func (c *client) settle() {
 	c.watch, c.done = nil, nil
 	c.server.remove(c)
 	c.server.finish(done, c.ending.Load().err)
+	if c.response != nil {
+		close(c.response.over)
+	}
 }
 
 // remainder returns what is left of pieces of which n bytes were written. They share no memory with bufs itself.
@@ -269,6 +326,12 @@ func (b *burst) gather(c *client) (n int) {
 	for _, piece := range b.bufs {
 		n += len(piece)
 	}
+	if c.greet {
+		c.greet = false
+		retry := c.server.appendRetry(nil)
+		b.bufs = append(b.bufs, retry)
+		n += len(retry)
+	}
 	for len(b.bufs) < maxSlices && n < maxBurst {
 		piece := c.watch.Take()
 		if piece == nil {
@@ -285,9 +348,4 @@ func (b *burst) gather(c *client) (n int) {
 	return n
 }
 
-func (b *burst) write(raw syscall.RawConn) (n int, err error) {
-	if raw == nil {
-		return 0, nil
-	}
-	return b.writer.write(raw, b.bufs)
-}
+func (b *burst) write(raw syscall.RawConn) (n int, err error) { return b.writer.write(raw, b.bufs) }

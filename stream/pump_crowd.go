@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// How the clients of the fast path learn that there is more: a crowd for each text, split into a shard for each worker.
+// How clients learn that there is more: a crowd for each text, split into a shard for each worker.
 
 // crowd is the clients of a text. It is told of the text's changes.
 type crowd struct {
@@ -22,10 +22,10 @@ type crowd struct {
 // the worker writes, and costs fewer writes.
 const calm = time.Millisecond
 
-// wake implements waker. A lone client is written to here and now, which saves a hop between goroutines.
+// wake implements waker. A lone client is written to, or lent a hand, here and now, which saves a hop between goroutines.
 func (c *crowd) wake() {
 	now := time.Now()
-	if lone := c.lone.Load(); lone != nil && c.server.clock(now)-time.Duration(lone.last.Load()) > calm {
+	if lone := c.lone.Load(); lone != nil && (lone.raw == nil || c.server.clock(now)-time.Duration(lone.last.Load()) > calm) {
 		b := c.server.burst()
 		b.since = now
 		lone.pump(b, false)
@@ -139,6 +139,9 @@ func (s *Server) join(c *client) error {
 	cr.add(c)
 	c.place = int32(len(s.clients)) //nolint:gosec // A process has fewer descriptors.
 	s.clients = append(s.clients, c)
+	if c.response != nil {
+		s.lent++
+	}
 	if len(s.clients) == 1 {
 		s.start()
 	} else if c.until != 0 && c.until < s.nextLook {
@@ -151,6 +154,7 @@ func (s *Server) join(c *client) error {
 func (s *Server) start() {
 	quit := make(chan struct{})
 	s.quit = quit
+	s.crew.open()
 	for _, w := range s.workers {
 		s.pumps.Go(func() { w.run(quit) })
 	}
@@ -190,6 +194,9 @@ func (s *Server) remove(c *client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	leave(&s.clients, c, func(c *client) *int32 { return &c.place })
+	if c.response != nil {
+		s.lent--
+	}
 	c.admission.pause()
 	cr := c.shard.crowd
 	cr.remove(c)
@@ -200,6 +207,7 @@ func (s *Server) remove(c *client) {
 	if len(s.clients) == 0 {
 		close(s.quit)
 		s.quit, s.clients = nil, nil
+		s.crew.close()
 	}
 	s.left()
 }

@@ -49,12 +49,14 @@ type Server struct {
 	counters sendCounters
 	workers  []*worker
 	bursts   sync.Pool      // Of *burst.
-	pumps    sync.WaitGroup // Goroutines of the fast path.
+	pumps    sync.WaitGroup // Goroutines that send.
+	crew     crew           // Those of them that wait for clients to be written to.
 
 	mu       sync.Mutex
-	clients  []*client             // Guarded by mu. Streams of the fast path.
+	clients  []*client             // Guarded by mu. Streams that are sent.
+	lent     int                   // Guarded by mu. How many of them net/http writes.
 	crowds   map[*Text]*crowd      // Guarded by mu. The same, by text.
-	calls    map[*call]struct{}    // Guarded by mu. Streams of net/http.
+	calls    map[*call]struct{}    // Guarded by mu. Streams that are held.
 	admitted int                   // Guarded by mu.
 	people   map[string]admissions // Guarded by mu. By person.
 	draining bool                  // Guarded by mu. Nobody is admitted any more.
@@ -109,14 +111,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 			return
 		}
 	}
-	var err error
-	if !d.Begun {
-		err = s.conn(w).write(s.appendRetry(nil))
-	}
-	if err == nil {
-		err = s.send(r.Context(), w, d)
-	}
-	s.finish(d.Done, err)
+	s.lend(w, r, d)
 }
 
 // finish counts and tells the end of a stream.
@@ -148,7 +143,8 @@ var (
 // Begin writes the head of the response. Hold or Serve follow and flush it with the first they have.
 func (s *Server) Begin(w http.ResponseWriter, r *http.Request) error {
 	s.head(w, r)
-	return s.conn(w).write(s.appendRetry(nil))
+	_, err := w.Write(s.appendRetry(nil))
+	return err
 }
 
 // head sets the response's header.
@@ -170,41 +166,6 @@ func (s *Server) appendRetry(dst []byte) []byte {
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
 }
 
-// send sends what a watch has to say until its text is over (nil, or ErrAbandoned), the context ends (its error), the stream
-// is ended early (ErrDraining, ErrEnded) or the client is gone or too slow (an error). A client that did not receive [DONE] comes
-// back.
-func (s *Server) send(ctx context.Context, w http.ResponseWriter, d Delivery) error {
-	call, err := s.enter(d.Admission)
-	if err != nil {
-		return err
-	}
-	defer s.leave(call)
-	c := s.conn(w)
-	c.timer(d.Until)
-	defer c.alarm.Stop()
-	for {
-		if err := c.forward(d.Watch); err != nil {
-			return err
-		}
-		more, over := d.Watch.Wait()
-		if over {
-			return d.Watch.outcome()
-		}
-		select {
-		case <-more:
-			c.since = d.Watch.changed()
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-call.end:
-			return err
-		case <-c.alarm.C:
-			if err := c.tick(); err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil), the
 // context ends (its error) or the stream is ended early (ErrDraining, ErrEnded). admission may be nil.
 func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Admission, ready <-chan struct{}) error {
@@ -213,12 +174,9 @@ func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Adm
 		return err
 	}
 	defer s.leave(call)
-	c := s.conn(w)
-	if err := c.beat(); err != nil {
-		return err
-	}
-	c.timer(time.Time{})
-	defer c.alarm.Stop()
+	held := &response{w: w, timeout: s.cfg.WriteTimeout, brief: true}
+	beat := time.NewTimer(0)
+	defer beat.Stop()
 	for {
 		select {
 		case <-ready:
@@ -227,83 +185,16 @@ func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Adm
 			return ctx.Err()
 		case err := <-call.end:
 			return err
-		case <-c.alarm.C:
-			if err := c.tick(); err != nil {
+		case <-beat.C:
+			if err := held.send(heartbeatFrame); err != nil {
 				return err
 			}
+			beat.Reset(s.cfg.Heartbeat)
+			t := tally{heartbeats: 1}
+			t.wrote(len(heartbeatFrame), time.Time{}, time.Time{})
+			s.counters.collect(&t)
 		}
 	}
-}
-
-// conn writes to one client by net/http, each write under a deadline. It belongs to one goroutine.
-type conn struct {
-	server   *Server
-	w        http.ResponseWriter
-	rc       *http.ResponseController
-	deadline time.Time   // Of the writes; zero before the first.
-	last     time.Time   // When something was flushed last.
-	until    time.Time   // The stream ends then; zero for never.
-	since    time.Time   // When the next thing to be written was published, zero if that is not known.
-	alarm    *time.Timer // Fires when a heartbeat may be due or the time is up.
-}
-
-func (s *Server) conn(w http.ResponseWriter) *conn {
-	return &conn{server: s, w: w, rc: http.NewResponseController(w), last: time.Now()}
-}
-
-// forward writes and flushes all that a watch has.
-func (c *conn) forward(watch *Watch) error {
-	n := 0
-	for b := watch.Take(); b != nil; b = watch.Take() {
-		if err := c.write(b); err != nil {
-			return err
-		}
-		n += len(b)
-	}
-	if n == 0 {
-		return nil
-	}
-	return c.flush(n)
-}
-
-func (c *conn) write(b []byte) error {
-	for len(b) > 0 {
-		if err := c.extend(time.Now()); err != nil {
-			return err
-		}
-		piece := b[:min(len(b), maxPiece)]
-		b = b[len(piece):]
-		if _, err := c.w.Write(piece); err != nil {
-			return sendError(err)
-		}
-	}
-	return nil
-}
-
-// extend moves the deadline on when a quarter of it is gone: setting it at every token would cost more than the write.
-func (c *conn) extend(now time.Time) error {
-	timeout := c.server.cfg.WriteTimeout
-	if c.deadline.Sub(now) > timeout*3/4 {
-		return nil
-	}
-	c.deadline = now.Add(timeout)
-	if err := c.rc.SetWriteDeadline(c.deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	return nil
-}
-
-// flush sends the n bytes that were written.
-func (c *conn) flush(n int) error {
-	if err := c.rc.Flush(); err != nil {
-		return sendError(err)
-	}
-	c.last = time.Now()
-	var t tally
-	t.wrote(n, c.since, c.last)
-	c.server.counters.collect(&t)
-	c.since = time.Time{}
-	return nil
 }
 
 // sendError tells a client that is too slow from one that is gone.
@@ -312,42 +203,4 @@ func sendError(err error) error {
 		return ErrSlow
 	}
 	return err
-}
-
-// timer sets the alarm that tick answers. It is not touched when text is sent.
-func (c *conn) timer(until time.Time) {
-	c.until = until
-	c.alarm = time.NewTimer(c.quiet())
-}
-
-// quiet is for how long nothing has to be done if nothing is sent.
-func (c *conn) quiet() time.Duration {
-	quiet := time.Until(c.last.Add(c.server.cfg.Heartbeat))
-	if !c.until.IsZero() {
-		quiet = min(quiet, time.Until(c.until))
-	}
-	return quiet
-}
-
-// tick sends a heartbeat if one is due, and says if the time is up.
-func (c *conn) tick() error {
-	now := time.Now()
-	if !c.until.IsZero() && !now.Before(c.until) {
-		return context.DeadlineExceeded
-	}
-	if now.Sub(c.last) >= c.server.cfg.Heartbeat {
-		if err := c.beat(); err != nil {
-			return err
-		}
-	}
-	c.alarm.Reset(c.quiet())
-	return nil
-}
-
-func (c *conn) beat() error {
-	if err := c.write(heartbeatFrame); err != nil {
-		return err
-	}
-	c.server.counters.heartbeats.Add(1)
-	return c.flush(len(heartbeatFrame))
 }

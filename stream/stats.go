@@ -151,6 +151,6 @@ func (s *Server) Stats() Stats {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st.OpenFast, st.OpenHTTP = int64(len(s.clients)), int64(len(s.calls))
+	st.OpenFast, st.OpenHTTP = int64(len(s.clients)-s.lent), int64(len(s.calls)+s.lent)
 	return st
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unicode/utf8"
 )
 
@@ -16,29 +15,24 @@ const maxPart = 32 << 10
 // Text is one run of an answer: what has been written of it, and the log of the events that said so. One goroutine
 // publishes (AppendText, PutStep, … Finish); any number may watch.
 type Text struct {
+	first    []byte // The head as an event without its id: encoded once, since every watch is told of it.
 	head     Head
 	mirrored bool          // Another server writes it. Set before it is known to anybody.
 	followed chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
 
 	mu        sync.Mutex
-	text      []byte      // Guarded by mu. Only appended to: a slice of it stays valid.
-	closed    bool        // Guarded by mu. Nothing is added to the text any more.
-	parts     []Part      // Guarded by mu. What a late watch is told beside the text.
-	partSeq   int         // Guarded by mu. The Seq of the latest part.
-	end       *End        // Guarded by mu. Nil while it goes on. What it points to does not change.
-	abandoned bool        // Guarded by mu. Watches end without a terminal event.
-	log       log         // Guarded by mu.
-	wake      *bell       // Guarded by mu. Rung at the next change; nil if no watch waits.
-	wakers    []waker     // Guarded by mu. Told of a change once mu is released; replaced and never changed.
-	changed   bool        // Guarded by mu. The wakers have still to be told.
-	ended     atomic.Bool // The text is over, and all that there will ever be is in the log.
-	scratch   []byte      // Guarded by mu. Room to encode an event in.
-}
-
-// bell wakes goroutines that wait for a change.
-type bell struct {
-	c    chan struct{} // Closed when it is rung.
-	rung time.Time     // Set before c is closed.
+	text      []byte        // Guarded by mu. Only appended to: a slice of it stays valid.
+	closed    bool          // Guarded by mu. Nothing is added to the text any more.
+	parts     []Part        // Guarded by mu. What a late watch is told beside the text.
+	partSeq   int           // Guarded by mu. The Seq of the latest part.
+	end       *End          // Guarded by mu. Nil while it goes on. What it points to does not change.
+	abandoned bool          // Guarded by mu. Watches end without a terminal event.
+	log       log           // Guarded by mu.
+	wake      chan struct{} // Guarded by mu. Closed at the next change; nil if nobody waits for that.
+	wakers    []waker       // Guarded by mu. Told of a change once mu is released; replaced and never changed.
+	changed   bool          // Guarded by mu. The wakers have still to be told.
+	ended     atomic.Bool   // The text is over, and all that there will ever be is in the log.
+	scratch   []byte        // Guarded by mu. Room to encode an event in.
 }
 
 // waker is told of changes on behalf of watches for which no goroutine waits.
@@ -93,7 +87,7 @@ type Position struct {
 // NewText returns an empty text, which a Hub makes known to others. To replay a stored answer, publish it whole to a
 // text of its own and watch that.
 func NewText(head Head) *Text {
-	return &Text{head: head, log: newLog()}
+	return &Text{head: head, first: startFrame(head), log: newLog()}
 }
 
 // Run returns which run of the answer this is.
@@ -245,7 +239,7 @@ func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 	case t.end != nil:
 		return nil, true
 	}
-	return t.await().c, false
+	return t.await(), false
 }
 
 // held returns how many bytes of text and of its log are in memory.
@@ -265,16 +259,15 @@ func (t *Text) publish(frame []byte) {
 func (t *Text) broadcast() {
 	t.changed = true
 	if t.wake != nil {
-		t.wake.rung = time.Now()
-		close(t.wake.c)
+		close(t.wake)
 		t.wake = nil
 	}
 }
 
-// await returns the bell of the next change. It belongs to holders of mu.
-func (t *Text) await() *bell {
+// await returns a channel that is closed at the next change. It belongs to holders of mu.
+func (t *Text) await() <-chan struct{} {
 	if t.wake == nil {
-		t.wake = &bell{c: make(chan struct{})}
+		t.wake = make(chan struct{})
 	}
 	return t.wake
 }
@@ -287,7 +280,7 @@ func (t *Text) WaitClosed(ctx context.Context) error {
 			t.mu.Unlock()
 			return nil
 		}
-		change := t.await().c
+		change := t.await()
 		t.mu.Unlock()
 		select {
 		case <-change:
@@ -312,7 +305,7 @@ func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 			t.mu.Unlock()
 			return !stale
 		}
-		change := t.await().c
+		change := t.await()
 		t.mu.Unlock()
 		select {
 		case <-change:

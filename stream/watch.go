@@ -1,16 +1,13 @@
 package stream
 
-import "time"
-
 // Watch is one client's position in a text. Its methods belong to one goroutine.
 type Watch struct {
 	text    *Text
 	pending []byte // What the client is told before the log.
 	at      *segment
 	pos     int
-	bell    *bell // What Wait returned last.
-	resumed bool  // The client had a cursor.
-	reset   bool  // It did not hold.
+	resumed bool // The client had a cursor.
+	reset   bool // It did not hold.
 }
 
 // Watch returns the position of a client that has what lastEventID says, "" for nothing.
@@ -25,7 +22,7 @@ func (t *Text) Watch(lastEventID string) *Watch {
 	t.mu.Unlock()
 
 	// Encoded outside the lock: what was read under it does not change any more.
-	b := appendStart(make([]byte, 0, n.size()), t.head, from)
+	b := appendStart(make([]byte, 0, n.size()), t.first, t.head.Run, from)
 	w.pending = n.appendEvents(b, t.head.Run)
 	return w
 }
@@ -132,23 +129,13 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	t := w.text
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	w.bell = nil
 	if w.pending != nil || w.at != t.log.tail || w.pos < int(t.log.tail.n.Load()) {
 		return ready, false
 	}
 	if t.over() {
 		return nil, true
 	}
-	w.bell = t.await()
-	return w.bell.c, false
-}
-
-// changed returns when the change came that Wait's channel told of, zero if it had come before.
-func (w *Watch) changed() time.Time {
-	if w.bell == nil {
-		return time.Time{}
-	}
-	return w.bell.rung
+	return t.await(), false
 }
 
 // exhausted reports whether all has been taken of a text that is over.

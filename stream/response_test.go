@@ -1,0 +1,94 @@
+package stream_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// TestR12_QuietStreamsOutliveTheirWriteDeadline has streams say nothing for longer than a write may take. HTTP/2 resets a
+// stream whose deadline has passed, even if nobody writes.
+func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
+	t.Parallel()
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := newText(1)
+			s := stream.NewServer(stream.Config{WriteTimeout: 100 * time.Millisecond, Heartbeat: 400 * time.Millisecond})
+			ready, ended := make(chan struct{}), make(chan error, 1)
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if err := errors.Join(s.Begin(w, r), s.Hold(r.Context(), w, nil, ready)); err != nil {
+					t.Error(err)
+				}
+				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, ended)})
+			}))
+			server.EnableHTTP2 = http2
+			server.StartTLS()
+			t.Cleanup(func() {
+				s.Close()
+				server.Close()
+			})
+			resp, err := server.Client().Get(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body := bufio.NewReader(resp.Body)
+			for beats := 0; beats < 4; {
+				line, err := body.ReadString('\n')
+				if err != nil {
+					t.Fatal(err)
+				}
+				if line == ":\n" {
+					beats++
+				}
+				if beats == 2 && line == ":\n" { // One as it begins, one when it was quiet. Two more from Serve.
+					close(ready)
+				}
+			}
+			text.AppendText(sample)
+			text.Finish(done)
+			rest, err := io.ReadAll(body)
+			if err != nil || !bytes.HasSuffix(rest, []byte("[DONE]\n\n")) || resp.ProtoMajor == 2 != http2 {
+				t.Errorf("%s: %v after %q", resp.Proto, err, rest)
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestR13_ConnectionOutlivesAStreamWhoseTimeIsUp asks again over a connection whose stream was ended while it was quiet.
+func TestR13_ConnectionOutlivesAStreamWhoseTimeIsUp(t *testing.T) {
+	t.Parallel()
+	text := newText(1)
+	s := stream.NewServer(stream.Config{WriteTimeout: 50 * time.Millisecond})
+	ended := make(chan error, 2)
+	server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Until: time.Now().Add(200 * time.Millisecond), Done: func(err error) { ended <- err }})
+	})
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for range 2 {
+		resp := askOver(t, conn, "HTTP/1.1", "")
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil { // Its last chunk, too.
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
