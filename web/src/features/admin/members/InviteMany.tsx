@@ -1,4 +1,4 @@
-import { Check, CircleAlert, FileText } from 'lucide-react'
+import { FileText } from 'lucide-react'
 import { type ChangeEvent, type ReactNode, useDeferredValue, useMemo, useRef, useState } from 'react'
 import { Button } from '@/components/Button'
 import { TextArea } from '@/components/Field'
@@ -8,7 +8,8 @@ import { texts } from '../texts'
 import { decodeText, MAX_FILE_BYTES } from './csv'
 import styles from './Dialogs.module.css'
 import { InviteFrame, type InviteProps } from './InviteDialog'
-import { type Invitee, readInvitees } from './invitees'
+import { InvitePreview } from './InvitePreview'
+import { readInvitees } from './invitees'
 import { mayGrant } from './may'
 import { RoleSelect } from './RoleSelect'
 
@@ -49,13 +50,7 @@ export function InviteMany({ me, seatsLeft, ways, text, onText, onSend, onClose 
     >
       <ListField text={text} onText={onText} />
       <RoleSelect me={me} label={words.roleWhere} value={role} onChange={setRole} />
-      {invitees.length > 0 && (
-        <div className={styles.preview}>
-          <h3>{words.preview}</h3>
-          <Counts good={good.length} wrong={invitees.length - good.length} seatsLeft={seatsLeft} />
-          <Preview invitees={invitees} />
-        </div>
-      )}
+      {invitees.length > 0 && <InvitePreview invitees={invitees} good={good.length} seatsLeft={seatsLeft} />}
     </InviteFrame>
   )
 }
@@ -112,80 +107,5 @@ function ListField({ text, onText }: { text: string; onText: (text: string) => v
         <span role="status">{said || words.fileHint}</span>
       </div>
     </div>
-  )
-}
-
-interface CountsProps {
-  good: number
-  wrong: number
-  seatsLeft: number | undefined
-}
-
-function Counts({ good, wrong, seatsLeft }: CountsProps) {
-  return (
-    <div className={styles.counts} role="status">
-      <p>{words.ready(formatNumber(good))}</p>
-      {wrong > 0 && <p data-bad>{words.wrong(formatNumber(wrong))}</p>}
-      {seatsLeft !== undefined && good > seatsLeft && (
-        <p data-warn>{words.overSeats(formatNumber(Math.max(0, seatsLeft)))}</p>
-      )}
-    </div>
-  )
-}
-
-function Preview({ invitees }: { invitees: readonly Invitee[] }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
-    <div className={styles.lines} tabIndex={0} role="group" aria-label={words.preview}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{words.line}</th>
-            <th scope="col">{words.name}</th>
-            <th scope="col" className={styles.role}>
-              {words.role}
-            </th>
-            <th scope="col">{words.problem}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {invitees.map((item) => (
-            <tr key={item.line}>
-              <th scope="row">{item.line}</th>
-              <td>
-                <span className={styles.person}>
-                  <span>{item.name}</span>
-                  <span>{item.email}</span>
-                </span>
-              </td>
-              <td className={styles.role}>{texts.roles[item.role]}</td>
-              <td>
-                <Verdict invitee={item} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-function Verdict({ invitee: { error, assumedName } }: { invitee: Invitee }) {
-  if (error !== undefined) {
-    return (
-      <span className={styles.bad}>
-        <CircleAlert size={14} aria-hidden />
-        {error}
-      </span>
-    )
-  }
-  return (
-    <>
-      <span className={styles.good}>
-        <Check size={14} aria-hidden />
-        {words.good}
-      </span>
-      {assumedName && <span className={styles.note}>{words.assumedName}</span>}
-    </>
   )
 }

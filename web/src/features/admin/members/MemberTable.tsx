@@ -1,32 +1,22 @@
-import { KeyRound, Mail, MoreHorizontal, Pencil, Trash2 } from 'lucide-react'
-import { useRef } from 'react'
 import { Avatar } from '@/components/Avatar'
-import { IconButton } from '@/components/IconButton'
-import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
 import type { Me, Member } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { formatDate, formatFull } from '@/lib/dates'
 import table from '../parts/Table.module.css'
 import { texts } from '../texts'
+import { type MemberActions, MemberMenu } from './MemberMenu'
 import styles from './MemberTable.module.css'
-import { invitationFor, stateOf, whyNot } from './may'
+import { stateOf, whyNot } from './may'
 
 const words = texts.members
-const icon = { size: 16, 'aria-hidden': true } as const
 
-interface MemberTableProps {
+interface MemberTableProps extends MemberActions {
   me: Me
   members: readonly Member[]
   /** Whether the organization uses it; undefined while that is not known. */
   singleSignOn: boolean | undefined
   busy: boolean
-  onEdit: (member: Member) => void
-  onRemove: (member: Member) => void
-  onResend: (member: Member) => void
-  onGivePassword: (member: Member) => void
 }
-
-type Actions = Pick<MemberTableProps, 'onEdit' | 'onRemove' | 'onResend' | 'onGivePassword'>
 
 /** A page of members, with a menu for each. */
 export function MemberTable({ me, members, singleSignOn, busy, ...actions }: MemberTableProps) {
@@ -69,56 +59,6 @@ export function MemberTable({ me, members, singleSignOn, busy, ...actions }: Mem
         ))}
       </tbody>
     </table>
-  )
-}
-
-interface MemberMenuProps extends Actions {
-  member: Member
-  singleSignOn: boolean | undefined
-  /** Whether the reader may not change this member; the form then says why. */
-  refused: boolean
-}
-
-function MemberMenu({ member, singleSignOn, refused, ...actions }: MemberMenuProps) {
-  const { onEdit, onRemove, onResend, onGivePassword } = actions
-  const invitation = invitationFor(member, singleSignOn)
-  // A dialog opens once the menu has given the focus back to its button: that is where the dialog will leave it.
-  const next = useRef<((member: Member) => void) | null>(null)
-  const openNext = () => {
-    const open = next.current
-    next.current = null
-    if (open) queueMicrotask(() => open(member))
-  }
-  const later = (open: (member: Member) => void) => () => {
-    next.current = open
-  }
-  return (
-    <Menu
-      onCloseAutoFocus={openNext}
-      trigger={
-        <IconButton label={words.menu(member.name)}>
-          <MoreHorizontal size={18} />
-        </IconButton>
-      }
-    >
-      <MenuItem icon={<Pencil {...icon} />} onSelect={later(onEdit)}>
-        {words.edit}
-      </MenuItem>
-      {invitation === 'again' && (
-        <MenuItem icon={<Mail {...icon} />} disabled={refused} onSelect={() => onResend(member)}>
-          {words.resend}
-        </MenuItem>
-      )}
-      {invitation === 'password' && (
-        <MenuItem icon={<KeyRound {...icon} />} disabled={refused} onSelect={later(onGivePassword)}>
-          {words.givePassword}
-        </MenuItem>
-      )}
-      <MenuSeparator />
-      <MenuItem icon={<Trash2 {...icon} />} danger disabled={refused} onSelect={later(onRemove)}>
-        {words.remove}
-      </MenuItem>
-    </Menu>
   )
 }
 

@@ -17,13 +17,12 @@ import table from '../parts/Table.module.css'
 import { contractQuery, membersQuery, samlQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
+import { AskDialog } from './AskDialog'
 import { resend } from './changes'
 import { EditDialog } from './EditDialog'
 import { InviteDialog } from './InviteDialog'
 import { MemberTable } from './MemberTable'
 import { ROLES } from './may'
-import { PasswordDialog } from './PasswordDialog'
-import { RemoveDialog } from './RemoveDialog'
 
 const words = texts.members
 
@@ -62,8 +61,9 @@ export function MembersPage() {
         <InviteDialog me={me} seatsLeft={seats && seats.limit - seats.used} onClose={close} />
       )}
       {open?.kind === 'edit' && <EditDialog me={me} member={open.member} onClose={close} />}
-      {open?.kind === 'password' && <PasswordDialog member={open.member} onClose={close} />}
-      {open?.kind === 'remove' && <RemoveDialog member={open.member} onClose={close} />}
+      {(open?.kind === 'remove' || open?.kind === 'password') && (
+        <AskDialog question={open.kind} member={open.member} onClose={close} />
+      )}
     </Page>
   )
 }

@@ -1,7 +1,6 @@
 import { type RefObject, useEffect } from 'react'
 import { useBlocker } from 'react-router'
-import { Button } from '@/components/Button'
-import { Dialog } from '@/components/Dialog'
+import { ConfirmDialog } from './ConfirmDialog'
 import styles from './Page.module.css'
 
 /** Asks before a page with unsaved changes is left, within the app or by closing it. `released` lets it go. */
@@ -30,19 +29,15 @@ export function UnsavedGuard({
 
   if (blocker.state !== 'blocked') return null
   return (
-    <Dialog
+    <ConfirmDialog
       title={words.title}
+      confirm={words.leave}
+      cancel={words.stay}
+      danger
+      onConfirm={() => blocker.proceed()}
       onClose={() => blocker.reset()}
-      actions={
-        <>
-          <Button onClick={() => blocker.reset()}>{words.stay}</Button>
-          <Button variant="danger" onClick={() => blocker.proceed()}>
-            {words.leave}
-          </Button>
-        </>
-      }
     >
       <p className={styles.dialogBody}>{words.body}</p>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { Button } from '@/components/Button'
-import { Dialog } from '@/components/Dialog'
 import { FieldErrorText } from '@/components/Field'
 import { ApiError, type SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { queryClient } from '@/lib/queries'
 import { toast, toastFailure } from '@/lib/toast'
+import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { samlQuery } from '../queries'
 import { texts } from '../texts'
 import styles from './Saml.module.css'
@@ -82,17 +82,13 @@ function SwitchDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
     }
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={title}
+      confirm={on ? words.turnOn : words.turnOff}
+      danger={!on}
+      busy={busy}
+      onConfirm={() => void submit()}
       onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{texts.common.cancel}</Button>
-          <Button variant={on ? 'primary' : 'danger'} loading={busy} onClick={() => void submit()}>
-            {on ? words.turnOn : words.turnOff}
-          </Button>
-        </>
-      }
     >
       <ul className={styles.consequences}>
         {items.map((item) => (
@@ -100,7 +96,7 @@ function SwitchDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
         ))}
       </ul>
       <div role="alert">{error !== null && <FieldErrorText>{messageOf(error)}</FieldErrorText>}</div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }
 

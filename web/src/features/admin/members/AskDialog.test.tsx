@@ -2,7 +2,7 @@ import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { Member } from '@/lib/api'
-import { PasswordDialog } from './PasswordDialog'
+import { AskDialog } from './AskDialog'
 
 const member: Member = {
   id: 'm',
@@ -22,7 +22,7 @@ it('asks before somebody is invited to a password, and then closes', async () =>
   const server = vi.fn<typeof fetch>(async () => new Response(null, { status: 204 }))
   vi.stubGlobal('fetch', server)
   const onClose = vi.fn()
-  render(<PasswordDialog member={member} onClose={onClose} />)
+  render(<AskDialog question="password" member={member} onClose={onClose} />)
   expect(screen.getByText(/鈴木 花子さん（hanako@demo.example）に、仮パスワード/)).toBeTruthy()
   expect(server).not.toHaveBeenCalled()
   await userEvent.click(screen.getByRole('button', { name: '送信する' }))

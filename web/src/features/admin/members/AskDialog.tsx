@@ -1,0 +1,44 @@
+import type { Member } from '@/lib/api'
+import { ConfirmDialog } from '../parts/ConfirmDialog'
+import { texts } from '../texts'
+import { remove, resend } from './changes'
+import styles from './Dialogs.module.css'
+
+const questions = {
+  /** Before a member is removed: what goes with them. */
+  remove: { words: texts.removing, danger: true, act: remove },
+  /** Before somebody whom single sign-on has added is invited to a password. */
+  password: {
+    words: texts.givingPassword,
+    danger: false,
+    act: (member: Member) => resend(member, 'password'),
+  },
+} as const
+
+interface AskDialogProps {
+  question: keyof typeof questions
+  member: Member
+  onClose: () => void
+}
+
+/** Asks before something is done to a member, and says what goes with it. */
+export function AskDialog({ question, member, onClose }: AskDialogProps) {
+  const { words, danger, act } = questions[question]
+  return (
+    <ConfirmDialog
+      title={words.title(member.name)}
+      confirm={words.submit}
+      danger={danger}
+      onClose={onClose}
+      onConfirm={() => {
+        onClose()
+        void act(member)
+      }}
+    >
+      <div className={styles.body}>
+        <p>{words.body(member.name, member.email)}</p>
+        <p className={styles.quiet}>{words.hint}</p>
+      </div>
+    </ConfirmDialog>
+  )
+}

@@ -1,0 +1,69 @@
+import { KeyRound, Mail, MoreHorizontal, Pencil, Trash2 } from 'lucide-react'
+import { useRef } from 'react'
+import { IconButton } from '@/components/IconButton'
+import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
+import type { Member } from '@/lib/api'
+import { texts } from '../texts'
+import { invitationFor } from './may'
+
+const words = texts.members
+const icon = { size: 16, 'aria-hidden': true } as const
+
+/** What can be done to a member. */
+export interface MemberActions {
+  onEdit: (member: Member) => void
+  onRemove: (member: Member) => void
+  onResend: (member: Member) => void
+  onGivePassword: (member: Member) => void
+}
+
+interface MemberMenuProps extends MemberActions {
+  member: Member
+  singleSignOn: boolean | undefined
+  /** Whether the reader may not change this member; the form then says why. */
+  refused: boolean
+}
+
+/** The menu of a member. What the reader may not do is grey. */
+export function MemberMenu({ member, singleSignOn, refused, ...actions }: MemberMenuProps) {
+  const { onEdit, onRemove, onResend, onGivePassword } = actions
+  const invitation = invitationFor(member, singleSignOn)
+  // A dialog opens once the menu has given the focus back to its button: that is where the dialog will leave it.
+  const next = useRef<((member: Member) => void) | null>(null)
+  const openNext = () => {
+    const open = next.current
+    next.current = null
+    if (open) queueMicrotask(() => open(member))
+  }
+  const later = (open: (member: Member) => void) => () => {
+    next.current = open
+  }
+  return (
+    <Menu
+      onCloseAutoFocus={openNext}
+      trigger={
+        <IconButton label={words.menu(member.name)}>
+          <MoreHorizontal size={18} />
+        </IconButton>
+      }
+    >
+      <MenuItem icon={<Pencil {...icon} />} onSelect={later(onEdit)}>
+        {words.edit}
+      </MenuItem>
+      {invitation === 'again' && (
+        <MenuItem icon={<Mail {...icon} />} disabled={refused} onSelect={() => onResend(member)}>
+          {words.resend}
+        </MenuItem>
+      )}
+      {invitation === 'password' && (
+        <MenuItem icon={<KeyRound {...icon} />} disabled={refused} onSelect={later(onGivePassword)}>
+          {words.givePassword}
+        </MenuItem>
+      )}
+      <MenuSeparator />
+      <MenuItem icon={<Trash2 {...icon} />} danger disabled={refused} onSelect={later(onRemove)}>
+        {words.remove}
+      </MenuItem>
+    </Menu>
+  )
+}

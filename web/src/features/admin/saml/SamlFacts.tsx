@@ -1,0 +1,113 @@
+import { Download } from 'lucide-react'
+import type { SamlConfig } from '@/lib/api'
+import { CopyValue } from '../parts/CopyValue'
+import { Fact, Facts, Section } from '../parts/Page'
+import table from '../parts/Table.module.css'
+import { texts } from '../texts'
+import { Certificates } from './Certificates'
+import styles from './Saml.module.css'
+
+const words = texts.saml
+
+/** What has to be entered at the identity provider. */
+export function ServiceProvider({ config }: { config: SamlConfig }) {
+  const { sp } = words
+  return (
+    <Section
+      title={sp.title}
+      lead={sp.lead}
+      actions={
+        <a
+          className={styles.download}
+          href={pathOf(config.sp_metadata_url)}
+          download="tsumugi-saml-metadata.xml"
+        >
+          <Download size={15} aria-hidden />
+          {sp.download}
+        </a>
+      }
+    >
+      <div className={table.box}>
+        <div className={styles.facts}>
+          <Facts>
+            <Fact name={sp.entity}>
+              <CopyValue label={sp.entity} value={config.sp_entity_id} />
+            </Fact>
+            <Fact name={sp.acs}>
+              <CopyValue label={sp.acs} value={config.sp_acs_url} />
+            </Fact>
+            <Fact name={sp.metadata}>
+              <CopyValue label={sp.metadata} value={config.sp_metadata_url} />
+            </Fact>
+          </Facts>
+        </div>
+      </div>
+    </Section>
+  )
+}
+
+// On this server by whatever name it was opened: a browser saves only what comes from the page's own origin.
+function pathOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : url
+}
+
+/** What is known of the identity provider. */
+export function IdentityProvider({ config }: { config: SamlConfig }) {
+  const { idp } = words
+  return (
+    <Section title={idp.title}>
+      <div className={table.box}>
+        <div className={styles.facts}>
+          <Facts>
+            <Fact name={idp.entity}>
+              <Code value={config.idp_entity_id} />
+            </Fact>
+            <Fact name={idp.sso}>
+              <Code value={config.idp_sso_url} />
+            </Fact>
+            <Fact name={idp.certificates}>
+              {config.idp_certificates.length === 0 ? (
+                <Unset />
+              ) : (
+                <Certificates certificates={config.idp_certificates} />
+              )}
+            </Fact>
+          </Facts>
+        </div>
+      </div>
+    </Section>
+  )
+}
+
+/** What is read of an assertion, and whose is taken. */
+export function Attributes({ config }: { config: SamlConfig }) {
+  const { attributes } = words
+  return (
+    <Section title={attributes.title}>
+      <div className={table.box}>
+        <div className={styles.facts}>
+          <Facts>
+            <Fact name={attributes.email}>
+              <Code value={config.email_attribute} empty={attributes.emailEmpty} />
+            </Fact>
+            <Fact name={attributes.name}>
+              <Code value={config.name_attribute} empty={attributes.nameEmpty} />
+            </Fact>
+            <Fact name={attributes.domains}>
+              {config.email_domains.length === 0 ? <Unset /> : config.email_domains.join('、')}
+            </Fact>
+          </Facts>
+        </div>
+      </div>
+    </Section>
+  )
+}
+
+function Code({ value, empty }: { value: string; empty?: string }) {
+  if (value !== '') return <code className={styles.code}>{value}</code>
+  return empty ? <span>{empty}</span> : <Unset />
+}
+
+function Unset() {
+  return <span className={styles.unset}>{texts.common.unset}</span>
+}
