@@ -81,7 +81,7 @@ export default defineConfig({
             },
             {
               name: 'base',
-              test: /src[\\/](components[\\/](?!Field|PasswordRules)|lib[\\/](?!api[\\/](admin|signIn)|identity[A-Z]|markdown|password|stream[\\/](?!wake)))|node_modules[\\/](@radix-ui|@floating-ui|radix-ui|aria-hidden|lucide-react)[\\/]/,
+              test: /src[\\/](components[\\/](?!PasswordRules)|lib[\\/](?!api[\\/](admin|signIn)|identity[A-Z]|markdown|password|stream[\\/](?!wake)))|node_modules[\\/](@radix-ui|@floating-ui|radix-ui|aria-hidden|lucide-react)[\\/]/,
             },
             {
               name: 'home',

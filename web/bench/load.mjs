@@ -9,6 +9,7 @@ import { chromium } from 'playwright-core'
 
 const [url, address, password, times] = process.argv.slice(2)
 const slowdown = 4
+const mark = 'usable at '
 
 const executablePath = [
   process.env.CHROMIUM,
@@ -33,16 +34,16 @@ try {
   const { items: skills } = await answer.json()
   const skill = skills.find((one) => one.form_type === 'chat' && !one.unavailable_reason)
 
-  await page.addInitScript(watchComposer)
+  await page.addInitScript(watchComposer, mark)
   const devtools = await context.newCDPSession(page)
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
   const usable = []
   for (let i = 0; i < Number(times); i++) {
     await page.goto('about:blank')
     await devtools.send('Network.clearBrowserCache')
+    const told = page.waitForEvent('console', (message) => message.text().startsWith(mark))
     await page.goto(`${url}/home/skill/${skill.id}`, { waitUntil: 'commit' })
-    await page.waitForFunction(() => window.usableAt > 0)
-    usable.push(await page.evaluate(() => window.usableAt))
+    usable.push(Number((await told).text().slice(mark.length)))
     await page.waitForLoadState('networkidle')
     await page.locator('[data-composer]').fill('こんにちは') // It is what it is taken for.
   }
@@ -51,15 +52,18 @@ try {
   await browser.close()
 }
 
-/** Runs in the page before everything else: notes when the composer can be typed into, since the load began. */
-function watchComposer() {
-  window.usableAt = 0
+/**
+ * Runs in the page before everything else: tells when the composer can be typed into, since the load began. It is not asked
+ * for it, since what asks would have to be loaded into the page meanwhile.
+ */
+function watchComposer(mark) {
   const look = () => {
     const composer = document.querySelector('[data-composer]')
     if (!composer || composer.disabled || composer.readOnly) return
     observer.disconnect()
     // In the frame after the one that shows it: what was waiting to run has run.
-    requestAnimationFrame(() => setTimeout(() => (window.usableAt = performance.now())))
+    // biome-ignore lint/suspicious/noConsole: it is how the page tells us.
+    requestAnimationFrame(() => setTimeout(() => console.debug(mark + performance.now())))
   }
   const observer = new MutationObserver(look)
   observer.observe(document, {

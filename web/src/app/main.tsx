@@ -8,8 +8,11 @@ import { startTagManager } from '@/lib/tagManager'
 import { followTheme } from '@/lib/theme'
 import { flushDeletions } from '@/lib/threads'
 import { App } from './App'
+import { router } from './router'
 
 const RELOADED = 'tsumugiReloaded'
+/** From when on a first page that has not come yet is shown to be on its way. */
+const BOOTING_AFTER_MS = 300
 
 ime.watch(document)
 session.follow(window)
@@ -30,5 +33,18 @@ queryClient.fetchQuery(configQuery).then(
   () => {},
 )
 
-const root = document.getElementById('root')
-if (root) createRoot(root).render(<App />)
+// A first page that comes soon comes without the sign of waiting before it, which would only hold it up.
+const waiting = setTimeout(show, BOOTING_AFTER_MS)
+const unsubscribe = router.subscribe(showInitialized)
+showInitialized(router.state)
+
+function showInitialized({ initialized }: { initialized: boolean }): void {
+  if (initialized) show()
+}
+
+function show(): void {
+  clearTimeout(waiting)
+  unsubscribe()
+  const root = document.getElementById('root')
+  if (root) createRoot(root).render(<App />)
+}
