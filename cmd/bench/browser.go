@@ -68,7 +68,7 @@ func measureBrowser(ctx context.Context, b *bench) error {
 
 // measureLoad has Chromium open the chat page with an empty cache on a slow computer.
 func measureLoad(ctx context.Context, b *bench, p *product) error {
-	const column, rowUsable = "tsumugi", "ms until the composer takes what is typed"
+	const column, rowUsable, rowJS = "tsumugi", "ms until the composer takes what is typed", "JavaScript loaded by then, KB gz"
 	times := 5
 	if b.quick {
 		times = 2
@@ -82,6 +82,7 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 	}
 	var r struct {
 		Usable []float64 `json:"usable_ms"`
+		JS     []float64 `json:"js_kb"`
 	}
 	if err := json.Unmarshal(out, &r); err != nil {
 		return err
@@ -91,6 +92,9 @@ func measureLoad(ctx context.Context, b *bench, p *product) error {
 	b.report.Sections = append(b.report.Sections, t)
 	for _, ms := range r.Usable {
 		t.add(rowUsable, column, 0, ms)
+	}
+	for _, kb := range r.JS {
+		t.add(rowJS, column, 1, kb)
 	}
 	b.report.atMost("first load of the chat page, 4 × slower: usable", t.median(rowUsable, column), 1000, 0, " ms")
 	return nil

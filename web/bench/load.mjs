@@ -38,18 +38,31 @@ try {
   const devtools = await context.newCDPSession(page)
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown })
   const usable = []
+  const scripts = []
   for (let i = 0; i < Number(times); i++) {
     await page.goto('about:blank')
     await devtools.send('Network.clearBrowserCache')
     const told = page.waitForEvent('console', (message) => message.text().startsWith(mark))
     await page.goto(`${url}/home/skill/${skill.id}`, { waitUntil: 'commit' })
-    usable.push(Number((await told).text().slice(mark.length)))
+    const at = Number((await told).text().slice(mark.length))
+    usable.push(at)
+    scripts.push(await page.evaluate(loadedScripts, at))
     await page.waitForLoadState('networkidle')
     await page.locator('[data-composer]').fill('こんにちは') // It is what it is taken for.
   }
-  process.stdout.write(JSON.stringify({ chromium: browser.version(), usable_ms: usable }))
+  process.stdout.write(JSON.stringify({ chromium: browser.version(), usable_ms: usable, js_kb: scripts }))
 } finally {
   await browser.close()
+}
+
+/** Runs in the page: the compressed size of the scripts it had by then, in KB of 1,000 bytes. */
+function loadedScripts(at) {
+  return (
+    performance
+      .getEntriesByType('resource')
+      .filter((entry) => new URL(entry.name).pathname.endsWith('.js') && entry.responseEnd <= at)
+      .reduce((sum, entry) => sum + entry.encodedBodySize, 0) / 1000
+  )
 }
 
 /**
