@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -91,12 +92,13 @@ func cross(ctx context.Context, b *bench, t *table, way string, p pace, seconds 
 	if err != nil {
 		return err
 	}
+	all := slices.Concat(lags...)
 	for _, q := range []int{50, 99} {
-		t.add(fmt.Sprintf(rowCross, p.streams, p.perSecond, q), way, 2, quantile(lags, float64(q)/100))
+		t.add(fmt.Sprintf(rowCross, p.streams, p.perSecond, q), way, 2, quantile(all, float64(q)/100))
 	}
 	t.add(fmt.Sprintf(rowCrossLost, p.streams, p.perSecond), way, 0, float64(wrong))
 	cpu := func(of string, used time.Duration) {
-		t.add(fmt.Sprintf(rowCrossCPU, p.streams, p.perSecond, of), way, 1, float64(used.Microseconds())/float64(len(lags)))
+		t.add(fmt.Sprintf(rowCrossCPU, p.streams, p.perSecond, of), way, 1, float64(used.Microseconds())/float64(len(all)))
 	}
 	cpu("the server that writes", used)
 	if way == otherServer {
