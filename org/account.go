@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/identity"
 )
 
-// Accounts manages people at the identity provider. Errors have the codes fault.Conflict, fault.NotFound and
-// fault.Unavailable, or none.
+// Accounts manages people at the identity provider. Errors have the codes fault.Conflict, fault.NotFound, fault.Unavailable
+// and, for what the provider never takes, fault.Invalid, or none.
 type Accounts interface {
 	// Invite makes an account with a temporary password and sends it by mail. For an account that is there but was never
 	// signed in to, it sends another temporary password and returns its subject; for any other one the error has the code
@@ -126,9 +126,13 @@ func (s *Service) tell(ctx context.Context, c AccountChange) {
 	calling, cancel := context.WithTimeout(ctx, providerPatience)
 	err := s.tellAccount(calling, c)
 	cancel()
-	if fault.CodeOf(err) == fault.NotFound {
+	switch fault.CodeOf(err) {
+	case fault.NotFound:
 		s.log.InfoContext(ctx, "the identity provider does not know a member", "user_id", c.UserID)
 		err = nil // Nobody is there to be told of.
+	case fault.Invalid:
+		s.log.WarnContext(ctx, "the identity provider does not take a member's name", "user_id", c.UserID, "err", err)
+		err = nil // It never will.
 	}
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
@@ -156,19 +160,18 @@ func (s *Service) tellAccount(ctx context.Context, c AccountChange) error {
 	case c.Member == nil:
 		return s.accounts.Delete(ctx, c.Subject)
 	}
-	if c.Name {
-		if err := s.accounts.Rename(ctx, c.Subject, c.Member.Name); err != nil {
-			return err
-		}
-	}
-	switch {
+	var err error
+	switch { // First: it must not wait for a name.
 	case !c.State:
-		return nil
 	case c.Member.State == identity.StateActive:
-		return s.accounts.Enable(ctx, c.Subject)
+		err = s.accounts.Enable(ctx, c.Subject)
 	default:
-		return s.accounts.Disable(ctx, c.Subject)
+		err = s.accounts.Disable(ctx, c.Subject)
 	}
+	if err != nil || !c.Name {
+		return err
+	}
+	return s.accounts.Rename(ctx, c.Subject, c.Member.Name)
 }
 
 // noAccounts is an identity provider that is not there.

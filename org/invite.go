@@ -139,13 +139,16 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // A mail may take longer than whoever asked waits.
+	calling, cancel := context.WithTimeout(ctx, providerPatience)
 	if stranded {
 		member.AuthType = identity.AuthCognito
-		member.Subject, err = s.accounts.Invite(ctx, member.Email, member.Name)
+		member.Subject, err = s.accounts.Invite(calling, member.Email, member.Name)
 	} else {
-		member.Subject, err = s.resend(ctx, member)
+		member.Subject, err = s.resend(calling, member)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	cancel()
+	ctx, cancel = context.WithTimeout(ctx, storePatience)
 	defer cancel()
 	if err != nil {
 		if failed := s.store.FailResend(ctx, member, by); failed != nil {

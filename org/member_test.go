@@ -342,3 +342,20 @@ func TestOperatorsMembers(t *testing.T) {
 		t.Errorf("%d entries of operators", n)
 	}
 }
+
+// TestNamesThatTheProviderDoesNotTake: they are this server's alone then, and keep nothing else from being told.
+func TestNamesThatTheProviderDoesNotTake(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := f.actor(f.a, "ann", general)
+	f.accounts.fail("rename sub-ann 紡 杏", fault.Errorf(fault.Invalid, "no such name"))
+	name, inactive := "紡 杏", identity.StateInactive
+	_, err := f.EditMember(t.Context(), f.super, ann.ID, org.MemberEdit{Name: &name, State: &inactive})
+	f.must(err)
+	if told := f.accounts.take(); !slices.Equal(told, []string{"disable sub-ann"}) {
+		t.Errorf("told %v", told)
+	}
+	if n := f.count(`SELECT count(*) FROM account_changes`); n != 0 {
+		t.Error("it is tried again and again")
+	}
+}

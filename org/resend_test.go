@@ -223,3 +223,31 @@ func TestNoMailWithoutAnEntry(t *testing.T) {
 		t.Errorf("logged %d times", sent)
 	}
 }
+
+// hasty is an administrator's browser that is closed while the provider sends a mail.
+type hasty struct {
+	*accounts
+	leave context.CancelFunc
+}
+
+func (h hasty) Resend(ctx context.Context, email string) error {
+	h.leave()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return h.accounts.Resend(ctx, email)
+}
+
+// TestResendingGoesOnWithoutWhoAsked: a mail server may take longer than somebody looks at the screen.
+func TestResendingGoesOnWithoutWhoAsked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.invite(newID(), "new@example.com")
+	m := f.find("new@example.com")
+	f.exec(`UPDATE users SET invited_at = now() - interval '1 day' WHERE id = $1`, m.ID)
+	ctx, leave := context.WithCancel(t.Context())
+	f.must(org.NewService(f.db, hasty{f.accounts, leave}, nil, slog.New(slog.DiscardHandler)).Resend(ctx, f.admin, m.ID))
+	if now := f.find(m.Email); time.Since(*now.InvitedAt) > time.Hour {
+		t.Errorf("got %+v", now)
+	}
+}
