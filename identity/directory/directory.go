@@ -184,7 +184,7 @@ func (d *Directory) do(ctx context.Context, call func(ctx context.Context) error
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := call(limited)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return fault.Wrap(err, fault.Canceled, "処理は取り消されました。")
 	}
 	return translate(err)

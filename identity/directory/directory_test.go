@@ -342,3 +342,22 @@ func TestInProcess(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeThatRunsOut: a caller whose time is over has not given up. It is the provider that is slow.
+func TestTimeThatRunsOut(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	late, end := context.WithTimeout(t.Context(), time.Millisecond)
+	defer end()
+	slow := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	d, err := directory.New(directory.Config{
+		UserPoolID: poolID, Endpoint: "http://pool.internal/pool/", Transport: directory.InProcess(slow),
+		Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"},
+	})
+	must(t, err)
+	wantCode(t, d.Resend(ctx, email), fault.Canceled)
+	wantCode(t, d.Resend(late, email), fault.Unavailable)
+}
