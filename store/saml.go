@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,9 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 	if isNoRows(err) {
 		return saml.Settings{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
 	}
+	settings.EmailDomains = slices.DeleteFunc(settings.EmailDomains, func(domain string) bool {
+		return !slices.Contains(settings.MailDomains, domain) // An operator has taken it away.
+	})
 	return settings, translate(err)
 }
 

@@ -74,7 +74,9 @@ func cutAddress(email string) (local, domain string, ok bool) {
 
 // tidyName returns a name that a member can have, or "".
 func tidyName(name string) string {
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+	// Nor those that turn the direction of what follows: people choose their names at many identity providers.
+	odd := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
 		return ""
 	}
 	runes := []rune(strings.Join(strings.Fields(name), " "))

@@ -192,6 +192,25 @@ func TestSwitchingOnNeedsEverything(t *testing.T) {
 	}
 }
 
+// TestDomainsThatOperatorsTakeAway: what was chosen among them is chosen no more, and without any nobody is sent away.
+func TestDomainsThatOperatorsTakeAway(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(`UPDATE organizations SET mail_domains = '{sub.corp.example,new.example}'`)
+	view, err := f.saml.View(t.Context(), f.admin)
+	if err != nil || !slices.Equal(view.EmailDomains, []string{"sub.corp.example"}) {
+		t.Errorf("chosen are %v, %v", view.EmailDomains, err)
+	}
+	f.begin("")
+	f.exec(`UPDATE organizations SET mail_domains = '{new.example}'`)
+	if _, err := f.saml.Begin(t.Context(), f.org, "", ""); fault.CodeOf(err) != saml.CodeDisabled {
+		t.Errorf("nobody can sign in, but it begins: %v", err)
+	}
+	if _, _, err := f.saml.BeginTest(t.Context(), f.admin, ""); fault.CodeOf(err) != fault.Conflict {
+		t.Errorf("a trial: %v", err)
+	}
+}
+
 func TestSettingsChangedAtOnceAreAllKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

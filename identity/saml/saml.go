@@ -36,7 +36,7 @@ type Settings struct {
 	Certificates   [][]byte // DER. Any of them may sign.
 	EmailAttribute string   // "": the NameID is the address.
 	NameAttribute  string   // "": the address stands for the name.
-	EmailDomains   []string // Those of MailDomains that may sign in.
+	EmailDomains   []string // Those of MailDomains that may sign in. Others that were chosen once are left out.
 	UpdatedAt      *time.Time
 }
 

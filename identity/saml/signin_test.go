@@ -3,6 +3,7 @@ package saml_test
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -313,6 +314,21 @@ func TestR58_AddressAsNameID(t *testing.T) {
 	r.assertion.AttributeStatements[0].Attributes[0].Values = append(r.assertion.AttributeStatements[0].Attributes[0].Values, crewjam.AttributeValue{Value: "b@corp.example"})
 	if _, err := f.post(b, r.bytes(t)); fault.CodeOf(err) != saml.CodeAddress {
 		t.Errorf("two addresses: %v", err)
+	}
+}
+
+// TestNamesThatLookLikeOthers: people choose what they are called at many identity providers.
+func TestNamesThatLookLikeOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i, name := range []string{"理\u202e管", "\u2066管理", "管\u200f理", "管\x7f理", "  "} {
+		email := fmt.Sprintf("new%d@corp.example", i)
+		if _, err := f.signIn(email, email, name); err != nil {
+			t.Fatal(err)
+		}
+		if got := value[string](f, `SELECT name FROM users WHERE email = $1`, email); got != fmt.Sprintf("new%d", i) {
+			t.Errorf("%q is called %q", name, got)
+		}
 	}
 }
 
