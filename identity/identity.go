@@ -97,7 +97,8 @@ type Store interface {
 	// CreateUser adds a user. If the address or the subject is taken, the error has the code fault.Conflict.
 	CreateUser(ctx context.Context, user NewUser) error
 
-	// MarkSignedIn sets when the user last signed in to now, unless it was set within the last minute.
+	// MarkSignedIn sets when the user last signed in to now, unless it was set within the last minute and since they were
+	// invited.
 	MarkSignedIn(ctx context.Context, userID uuid.UUID) error
 
 	// ProviderByMailDomain returns how addresses of a mail domain (lower case) sign in: by the organization that has the

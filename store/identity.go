@@ -70,7 +70,7 @@ func (db *DB) MarkSignedIn(ctx context.Context, userID uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE users
 		SET last_signed_in_at = now()
-		WHERE id = $1 AND (last_signed_in_at IS NULL OR last_signed_in_at < now() - interval '1 minute')`, userID)
+		WHERE id = $1 AND (last_signed_in_at IS NULL OR last_signed_in_at < greatest(invited_at, now() - interval '1 minute'))`, userID)
 	return translate(err)
 }
 

@@ -169,6 +169,12 @@ func TestMarkSignedIn(t *testing.T) {
 	if later := value[time.Time](t, f, query, f.ann.UserID); !later.After(first) {
 		t.Errorf("not set after a minute: %s, %s", first, later)
 	}
+	// Whoever was invited a moment after signing in has come in by the invitation.
+	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '20 seconds', invited_at = now() - interval '10 seconds'`)
+	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
+	if !value[bool](t, f, `SELECT last_signed_in_at > invited_at FROM users WHERE id = $1`, f.ann.UserID) {
+		t.Error("not set after an invitation")
+	}
 }
 
 func TestProviderByMailDomain(t *testing.T) {
