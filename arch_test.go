@@ -22,7 +22,7 @@ var order = []string{
 	"identity", "identity/pool", "identity/directory", "identity/saml", "identity/saml/samltest",
 	"org", "skill", "chat",
 	"store/postgres", "store", "store/storetest",
-	"telemetry", "api", "web", "cmd/fakemodel", "cmd/fakeidp", "cmd/client", "cmd/bench", "cmd/loadgen", "cluster", "cmd/cluster", "systemtest", "cmd/tsumugi",
+	"telemetry", "api", "web", "cmd/fake", "cmd/fakemodel", "cmd/fakeidp", "cmd/client", "cmd/bench", "cmd/loadgen", "cluster", "cmd/cluster", "systemtest", "cmd/tsumugi",
 }
 
 // bans are imports that the order alone would allow, each with its reason. from and to are prefixes of import paths.

@@ -4,7 +4,7 @@
 //
 // It prints the URL of its metadata, whose text goes into 管理 › SAML › 編集, with the attributes that it prints below. A
 // service provider that it does not know is looked up by its entity id, which is the URL of the metadata. It is no part of
-// the product; it imports package samltest and the standard library.
+// the product; it imports packages fake and samltest and the standard library.
 package main
 
 import (
@@ -13,14 +13,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/tsumugi-ai/tsumugi/cmd/fake"
 	"github.com/tsumugi-ai/tsumugi/identity/saml/samltest"
 )
 
@@ -29,18 +26,9 @@ const (
 	maxMetadata = 1 << 20         // Bytes.
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "fakeidp:", err)
-		os.Exit(1)
-	}
-}
+func main() { fake.Main("fakeidp", run) }
 
-// run serves until ctx ends. It writes the metadata's URL to stdout as soon as connections are taken, so that a test which
-// listens on port 0 learns the port.
+// run serves until ctx ends. What it writes to stdout begins with the metadata's URL.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("fakeidp", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -51,33 +39,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		users = append(users, user)
 		return err
 	})
-	if err := flags.Parse(args); err != nil {
+	if err := fake.Parse(flags, args); err != nil {
 		return err
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", *listen)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = listener.Close() }() // The server has closed it, unless the start failed.
-	provider, err := samltest.New(samltest.Config{URL: "http://" + listener.Addr().String(), Users: users, Discover: fetch})
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: provider, ReadHeaderTimeout: patience}
-	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stopped()
-	if _, err := fmt.Fprintf(stdout, "%s\n  address: %s\n  name:    %s\n",
-		provider.EntityID(), samltest.EmailAttribute, samltest.NameAttribute); err != nil {
-		return err
-	}
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return fake.Serve(ctx, *listen, patience, stdout, func(url string) (http.Handler, string, error) {
+		provider, err := samltest.New(samltest.Config{URL: url, Users: users, Discover: fetch})
+		if err != nil {
+			return nil, "", err
+		}
+		return provider, fmt.Sprintf("%s\n  address: %s\n  name:    %s\n",
+			provider.EntityID(), samltest.EmailAttribute, samltest.NameAttribute), nil
+	})
 }
 
 func parseUser(text string) (samltest.User, error) {
