@@ -116,6 +116,22 @@ test.describe('the first load', () => {
     await expect(chat.answer.getByRole('heading', { name: '見出し' })).toBeVisible()
     await expect(chat.answer).not.toContainText('##')
   })
+
+  test('says so where a part of the app cannot be had, and goes on once it can', async ({
+    account,
+    chat,
+    page,
+  }) => {
+    const { id } = await account.skill('汎用チャット')
+    for (const part of [/\/assets\/home-[^/]+\.js$/, /\/assets\/routes-[^/]+\.js$/]) {
+      await page.route(part, (route) => route.abort())
+      await page.goto(`/home/skill/${id}`)
+      await expect(page.getByRole('heading', { name: 'サーバーに接続できません' })).toBeVisible()
+      await page.unroute(part)
+      await page.getByRole('button', { name: '再読み込み' }).click()
+      await expect(chat.composer).toBeFocused()
+    }
+  })
 })
 
 /** Runs in the page: notes when the composer is there. */

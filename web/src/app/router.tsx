@@ -1,4 +1,4 @@
-import { createBrowserRouter, redirect, type ShouldRevalidateFunction } from 'react-router'
+import { createBrowserRouter, type RouteObject, redirect, type ShouldRevalidateFunction } from 'react-router'
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
 import { api } from '@/lib/api'
@@ -12,6 +12,14 @@ const never: ShouldRevalidateFunction = () => false
 /** A skill and its thread are loaded anew only when another one is opened. */
 const onOtherThread: ShouldRevalidateFunction = ({ currentParams, nextParams }) =>
   currentParams.skillId !== nextParams.skillId || currentParams.threadId !== nextParams.threadId
+
+/**
+ * A route in whose place its own failure is shown. The boundary stands around it: on the route itself it would not be drawn
+ * if the route's part of the app is what cannot be loaded.
+ */
+function caught(route: RouteObject): RouteObject {
+  return { errorElement: <RouteError />, children: [route] }
+}
 
 /** All routes of the app. */
 export const router = createBrowserRouter([
@@ -46,26 +54,24 @@ export const router = createBrowserRouter([
           Component: async () => (await import('@/features/login/ResetPasswordPage')).ResetPasswordPage,
         },
       },
-      {
+      caught({
         path: '/oauth2/callback',
         loader: async (args) => {
           coverQuery(args.request)
           return (await import('@/features/login/callback')).callbackLoader(args)
         },
         shouldRevalidate: never,
-        errorElement: <RouteError />,
         lazy: { Component: async () => (await import('@/features/login/CallbackPage')).CallbackPage },
-      },
+      }),
       {
         path: '/logout/success',
         loader: () => (readToken() === null ? null : redirect('/home')),
         lazy: { Component: async () => (await import('@/features/login/SignedOutPage')).SignedOutPage },
       },
-      {
+      caught({
         path: '/home',
         loader: signedIn(),
         shouldRevalidate: never,
-        errorElement: <RouteError />,
         lazy: { Component: async () => (await import('./HomeRoute')).HomeRoute },
         children: [
           { index: true, loader: () => redirect('/home/skill') },
@@ -78,19 +84,17 @@ export const router = createBrowserRouter([
             shouldRevalidate: never,
             lazy: { Component: async () => (await import('@/features/threads/SkillLayout')).SkillLayout },
             children: [
-              {
+              caught({
                 index: true,
-                errorElement: <RouteError />,
                 lazy: {
                   loader: async () => signedIn((await import('@/features/skills/loader')).skillsLoader),
                   Component: async () => (await import('@/features/skills/SkillsPage')).SkillsPage,
                 },
                 shouldRevalidate: never,
-              },
-              {
+              }),
+              caught({
                 id: 'skill',
                 path: ':skillId',
-                errorElement: <RouteError />,
                 lazy: { loader: async () => signedIn((await import('@/features/chat/routes')).skillLoader) },
                 shouldRevalidate: onOtherThread,
                 children: [
@@ -103,12 +107,12 @@ export const router = createBrowserRouter([
                     lazy: { Component: async () => (await import('@/features/chat/routes')).ChatPage },
                   },
                 ],
-              },
+              }),
             ],
           },
           { path: '*', Component: NotFoundPage },
         ],
-      },
+      }),
       {
         path: '/chat/:threadId',
         loader: signedIn(async ({ params, request }) => {
@@ -117,11 +121,10 @@ export const router = createBrowserRouter([
         }),
         element: null,
       },
-      {
+      caught({
         path: '/setting',
         loader: ({ request }) => requireSession(request) ?? null,
         shouldRevalidate: never,
-        errorElement: <RouteError />,
         lazy: { Component: async () => (await import('@/features/settings/SettingLayout')).SettingLayout },
         children: [
           { index: true, loader: () => redirect('/setting/change-password') },
@@ -135,61 +138,55 @@ export const router = createBrowserRouter([
           },
           { path: '*', Component: NotFoundPage },
         ],
-      },
-      {
+      }),
+      caught({
         path: '/admin',
         loader: adminOnly(),
         shouldRevalidate: never,
-        errorElement: <RouteError />,
         lazy: { Component: async () => (await import('@/features/admin/routes')).AdminLayout },
         children: [
           { index: true, loader: () => redirect('/admin/contract') },
-          {
+          caught({
             path: 'contract',
-            errorElement: <RouteError />,
             shouldRevalidate: never,
             lazy: {
               loader: async () => adminOnly((await import('@/features/admin/routes')).contractLoader),
               Component: async () => (await import('@/features/admin/routes')).ContractPage,
             },
-          },
-          {
+          }),
+          caught({
             path: 'organization/member',
-            errorElement: <RouteError />,
             shouldRevalidate: never,
             lazy: {
               loader: async () => adminOnly((await import('@/features/admin/routes')).membersLoader),
               Component: async () => (await import('@/features/admin/routes')).MembersPage,
             },
-          },
-          {
+          }),
+          caught({
             path: 'saml',
-            errorElement: <RouteError />,
             shouldRevalidate: never,
             lazy: {
               loader: async () => adminOnly((await import('@/features/admin/routes')).samlLoader),
               Component: async () => (await import('@/features/admin/routes')).SamlPage,
             },
-          },
-          {
+          }),
+          caught({
             path: 'saml/edit',
-            errorElement: <RouteError />,
             shouldRevalidate: never,
             lazy: {
               loader: async () => adminOnly((await import('@/features/admin/routes')).samlEditLoader),
               Component: async () => (await import('@/features/admin/routes')).SamlEditPage,
             },
-          },
-          {
+          }),
+          caught({
             path: 'audit',
-            errorElement: <RouteError />,
             loader: adminOnly(),
             shouldRevalidate: never,
             lazy: { Component: async () => (await import('@/features/admin/routes')).AuditPage },
-          },
+          }),
           { path: '*', Component: NotFoundPage },
         ],
-      },
+      }),
       { path: '/forbidden', Component: ForbiddenPage },
       { path: '*', Component: NotFoundPage },
     ],
