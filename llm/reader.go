@@ -167,7 +167,7 @@ type wireUsage struct {
 type decoder struct {
 	chunk chunk // The last one.
 
-	// The last one that scanChunk knew: its model, and what stood before and behind its text.
+	// The last one with text alone that scanChunk knew: its model, and what stood before and behind its text.
 	model      string
 	head, tail []byte
 }
@@ -184,13 +184,16 @@ func (d *decoder) decode(data []byte) error {
 	if !known {
 		return decodeAnyChunk(data, &d.chunk)
 	}
+	if d.chunk.content == nil || d.chunk.finish != "" || d.chunk.usage != nil {
+		return nil
+	}
 	d.model, d.head = d.chunk.model, append(d.head[:0], data[:at]...)
 	d.tail = append(d.tail[:0], data[at+len(d.chunk.content):]...)
 	return nil
 }
 
-// again returns the text's literal of a payload that is, but for that, the same as the last one that scanChunk knew, as
-// nearly all of an answer's are; else nil. Where one JSON string stands in another one's place, all around it means the same.
+// again returns the text's literal of a payload that is, but for that, the same as the last one with text, as nearly all of
+// an answer's are; else nil. Where one JSON string stands in another one's place, all around it means the same.
 func (d *decoder) again(data []byte) []byte {
 	from, to := len(d.head), len(data)-len(d.tail)
 	if from == 0 || to-from <= len(`""`) || !bytes.HasPrefix(data, d.head) || !bytes.HasSuffix(data, d.tail) {

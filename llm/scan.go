@@ -1,10 +1,10 @@
 package llm
 
-// scanChunk reads the chunk that nearly all of an answer consists of, one choice with a piece of text, without building
-// anything: a twentieth of what encoding/json takes. It reports false for whatever else it meets, be that a shape, a
-// member, an escape or a mistake it does not know, and c is of no use then: what it accepts, it reads as encoding/json
-// would. previous is the model's name in the chunk before, which is not made anew if it is the same. at is where the text's
-// literal stands in data.
+// scanChunk reads the chunks that an answer consists of, one choice with a piece of text nearly all of them, then its end and
+// the usage, without building anything: a twentieth of what encoding/json takes. It reports false for whatever else it meets,
+// be that a shape, a member, an escape or a mistake it does not know, and c is of no use then: what it accepts, it reads as
+// encoding/json would. previous is the model's name in the chunk before, which is not made anew if it is the same. at is where
+// the text's literal stands in data, if there is one.
 func scanChunk(data []byte, c *chunk, previous string) (at int, known bool) {
 	s := scanner{data: data}
 	choices := false
@@ -27,13 +27,16 @@ func scanChunk(data []byte, c *chunk, previous string) (at int, known bool) {
 				return false
 			}
 			choices = true
-			return s.take('[') && s.choice(c) && s.take(']')
-		case "error", "usage":
+			return s.take('[') && (s.take(']') || s.choice(c) && s.take(']'))
+		case "usage":
+			return c.usage == nil && (s.null() || s.usage(c))
+		case "error":
 			return s.null()
 		}
 		return s.scalar()
 	})
-	return s.content, ok && choices && c.content != nil && s.at == len(s.data)
+	said := c.content != nil || c.finish != "" || c.usage != nil
+	return s.content, ok && choices && said && s.at == len(s.data)
 }
 
 // scanner is a position in a chunk's JSON. Every method reports whether it found what it is named after, and stands
@@ -44,7 +47,7 @@ type scanner struct {
 	content int // Where the text's literal was found.
 }
 
-// choice reads a choice that goes on, with text in it.
+// choice reads a choice, with text in it, or none at its end.
 func (s *scanner) choice(c *chunk) bool {
 	delta := false
 	return s.object(func(key []byte) bool {
@@ -70,11 +73,52 @@ func (s *scanner) choice(c *chunk) bool {
 				}
 				return s.scalar()
 			})
-		case "finish_reason", "message":
+		case "finish_reason":
+			return c.finish == "" && (s.null() || s.finish(c))
+		case "message":
 			return s.null()
 		}
 		return s.scalar()
 	})
+}
+
+func (s *scanner) finish(c *chunk) bool {
+	reason, plain := s.plainString()
+	c.finish = string(reason)
+	return plain
+}
+
+// usage reads an account of whole numbers, and objects of them that tell more.
+func (s *scanner) usage(c *chunk) bool {
+	c.usage = &Usage{}
+	return s.object(func(key []byte) bool {
+		switch string(key) {
+		case "prompt_tokens":
+			return s.number(&c.usage.InputTokens)
+		case "completion_tokens":
+			return s.number(&c.usage.OutputTokens)
+		}
+		if s.at < len(s.data) && s.data[s.at] == '{' {
+			return s.object(func([]byte) bool { return s.scalar() })
+		}
+		return s.scalar()
+	})
+}
+
+// number reads an integer from 0 of at most nine digits.
+func (s *scanner) number(n *int) bool {
+	from := s.at
+	if !s.scalar() || s.at-from > 9 {
+		return false
+	}
+	*n = 0
+	for _, c := range s.data[from:s.at] {
+		if c < '0' || c > '9' {
+			return false
+		}
+		*n = *n*10 + int(c-'0')
+	}
+	return true
 }
 
 // object reads an object and calls member before each value, which member reads. Names that encoding/json might take for
@@ -82,6 +126,9 @@ func (s *scanner) choice(c *chunk) bool {
 func (s *scanner) object(member func(key []byte) bool) bool {
 	if !s.take('{') {
 		return false
+	}
+	if s.take('}') {
+		return true
 	}
 	for {
 		key, ok := s.plainString()

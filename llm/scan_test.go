@@ -17,6 +17,10 @@ func known() []string {
 		`{"choices": [{"index": 0, "delta": {"role": "assistant", "content": "はい"}, "finish_reason": null}], "model": "m", "usage": null}`,
 		`{"id":"x","object":"chat.completion.chunk","created":17,"model":"m","service_tier":"default","obfuscation":"\u0041/\/",` +
 			`"choices":[{"index":0,"delta":{"content":"\ud83c","refusal":null,"reasoning_content":null},"logprobs":null}]}`,
+		`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `{"choices":[{"delta":{"role":"assistant"},"finish_reason":"length"}]}`,
+		`{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"choices":[{"finish_reason":"eos"}],"model":"m"}`,
+		`{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":0,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":3},"x":{}}}`,
+		`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}`, `{"usage":{},"choices":[]}`,
 	}
 }
 
@@ -26,13 +30,17 @@ func others() []string {
 		``, `{}`, `[]`, `null`, `{"choices":[]}`, `{"choices":[{"index":0,"delta":{}}]}`,
 		`{"choices":[{"index":0,"delta":{"content":""}}]}`, `{"choices":[{"index":0,"delta":{"content":null}}]}`,
 		`{"choices":[{"index":1,"delta":{"content":"b"}}]}`, `{"choices":[{"index":0,"delta":{"content":"a"}},{"index":1}]}`,
-		`{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}`, `{"error":{},"choices":[{"delta":{"content":"a"}}]}`,
+		`{"choices":[{"delta":{},"finish_reason":"\u0073top"}]}`, `{"choices":[{"delta":{},"finish_reason":"stop","finish_reason":null}]}`,
+		`{"choices":[],"usage":{"prompt_tokens":1.5}}`, `{"choices":[],"usage":{"prompt_tokens":-1}}`, `{"choices":[],"usage":{"prompt_tokens":null}}`,
+		`{"choices":[],"usage":{"prompt_tokens":1234567890}}`, `{"choices":[],"usage":{"prompt_tokens":"1"}}`, `{"choices":[],"usage":{},"usage":null}`,
+		`{"choices":[],"usage":{"prompt_tokens":01}}`, `{"choices":[],"usage":[]}`, `{"choices":[{},{}],"usage":{}}`, `{"choices":[{"delta":{},"finish_reason":""}]}`,
+		`{"error":{},"choices":[{"delta":{"content":"a"}}]}`,
 		`{"object":"error","choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a","Content":"b"}}]}`,
 		`{"choices":[{"delta":{"content":"a","content":"b"}}]}`, `{"choices":[{"delta":{"content":"a"}}],"choices":[]}`,
 		`{"choices":[{"delta":{"content":"a"},"delta":{}}]}`, `{"choices":[{"delta":{"content":"\x"}}]}`,
 		`{"choices":[{"delta":{"content":"\u00g0"}}]}`, "{\"choices\":[{\"delta\":{\"content\":\"\n\"}}]}",
 		`{"choices":[{"delta":{"content":"a"}}]}x`, `{"choices":[{"delta":{"content":"a"}}]`, `{"choices":[{"delta":{"content":"a`,
-		`{"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":1}}`, `{"choices":[{"delta":{"content":"a"}}],"n":01}`,
+		`{"choices":[{"delta":{"content":"a"}}],"n":01}`,
 		`{"choices":[{"delta":{"content":"a","tool_calls":[]}}]}`, `{"choices":[{"delta":{"content":"a"},"logprobs":{}}]}`,
 		`{"model":"モデル","choices":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a"}}],"model":"\u0061"}`,
 		`{"choice\u0073":[{"delta":{"content":"a"}}]}`, `{"choices":[{"delta":{"content":"a",}}]}`, `{"choices":[{"delta":{"content":"a"},}]}`,
