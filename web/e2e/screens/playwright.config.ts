@@ -9,5 +9,5 @@ export default defineConfig({
   outputDir: '../../test-results',
   globalSetup: '../support/prepare.ts',
   workers: 1,
-  timeout: 120_000,
+  timeout: 600_000,
 })
