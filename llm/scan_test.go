@@ -83,7 +83,7 @@ func TestDecodeKnowsTheChunkBefore(t *testing.T) {
 	const head, tail = `{"model":"m","choices":[{"index":0,"delta":{"content":`, `},"finish_reason":null}]}`
 	for text, want := range map[string]bool{
 		`"答"`: true, `"\ud83c\n\""`: true, `"` + strings.Repeat("長", 99) + `"`: true,
-		``: false, `"`: false, `""`: false, `"a`: false, `a"`: false, `"a""`: false, `"a"`+" ": false, `"\"`: false, `"\x"`: false, "\"\n\"": false,
+		``: false, `"`: false, `""`: false, `"a`: false, `a"`: false, `"a""`: false, `"a"` + " ": false, `"\"`: false, `"\x"`: false, "\"\n\"": false,
 		`null`: false, `"a","n":"b"`: false, `"a","content":"b"`: false, `{}`: false, `"a"},"finish_reason":"stop"}]},{"`: false,
 	} {
 		got, decoded, again := llm.DecodeAfter([]byte(head+`"はい"`+tail), []byte(head+text+tail))
