@@ -57,6 +57,12 @@ func newLog() log {
 	return log{tail: &segment{buf: make([]byte, firstSegment)}, size: firstSegment}
 }
 
+// room returns where the next event can be encoded. One that fits is not copied by append.
+func (l *log) room() []byte {
+	n := l.tail.n.Load()
+	return l.tail.buf[n:n]
+}
+
 // append adds the bytes of an event, after which its readers have been told what position says.
 func (l *log) append(frame []byte, told Position) {
 	s := l.tail
@@ -65,7 +71,9 @@ func (l *log) append(frame []byte, told Position) {
 		l.grow(len(frame))
 		s, n = l.tail, 0
 	}
-	copy(s.buf[n:], frame)
+	if at := s.buf[n:]; len(frame) > 0 && &frame[0] != &at[0] {
+		copy(at, frame)
+	}
 	s.n.Store(int64(n + len(frame)))
 	l.told = told
 }

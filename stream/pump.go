@@ -23,26 +23,33 @@ const (
 	over                // The stream has ended.
 )
 
-// client is a connection, and what is sent to it. There are ten thousands of them.
+// client is a connection, and what is sent to it. There are ten thousands of them. What every token needs stands first, in 64
+// bytes: a line of the processor's cache.
 type client struct {
-	server    *Server
+	server *Server
+	raw    syscall.RawConn        // Nil if the connection cannot be written to without waiting.
+	watch  *Watch                 // Belongs to whoever has claimed the client.
+	since  time.Duration          // The same. When what a hand is lent for was published, by the server's clock; 0 if not known.
+	last   atomic.Int64           // When something was sent last, by the server's clock.
+	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
+	state  atomic.Uint32
+	beat   atomic.Bool // A heartbeat is due.
+
 	conn      outlet
-	response  *response              // The same as conn, if net/http writes; else nil.
-	admission *Admission             // Nil if it needs none.
-	raw       syscall.RawConn        // Nil if the connection cannot be written to without waiting.
-	watch     *Watch                 // Belongs to whoever has claimed the client.
-	done      func(error)            // The same.
-	since     time.Duration          // The same. When what a hand is lent for was published, by the server's clock; 0 if not known.
-	until     time.Duration          // By the server's clock; 0 for never.
-	last      atomic.Int64           // When something was sent last, by the server's clock.
-	ending    atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
+	admission *Admission    // Nil if it needs none.
+	done      func(error)   // Belongs to whoever has claimed the client.
+	until     time.Duration // By the server's clock; 0 for never.
 	shard     *shard
 	place     int32 // In the server's clients, guarded by its mu.
 	seat      int32 // In the shard's clients, guarded by its mu.
-	state     atomic.Uint32
-	beat      atomic.Bool // A heartbeat is due.
-	greet     bool        // Belongs to whoever has claimed the client. It must still be told when to come back.
-	lead      uint8       // How much earlier than others it gets its heartbeats, of 256.
+	greet     bool  // Belongs to whoever has claimed the client. It must still be told when to come back.
+	lead      uint8 // How much earlier than others it gets its heartbeats, of 256.
+}
+
+// response returns what net/http has lent, nil for a connection that was taken over.
+func (c *client) response() *response {
+	r, _ := c.conn.(*response)
+	return r
 }
 
 // outlet is what a client is written to: a net.Conn or a response.
@@ -66,19 +73,19 @@ func (s *Server) take(conn net.Conn, d Delivery) {
 // lend sends a delivery by net/http. It returns when the stream is over.
 func (s *Server) lend(w http.ResponseWriter, r *http.Request, d Delivery) {
 	sent := s.response(w, r)
-	c := &client{conn: sent, response: sent}
+	c := &client{conn: sent}
 	s.launch(c, d)
-	c.await(r.Context())
+	c.await(r.Context(), sent.over)
 }
 
 // await waits until net/http's goroutine can go. It does nothing else, so that its stack stays small: to write takes more than
 // net/http has used until then, and what a stack has once grown to, it keeps for as long as the stream lasts.
-func (c *client) await(ctx context.Context) {
+func (c *client) await(ctx context.Context, over <-chan struct{}) {
 	select {
-	case <-c.response.over:
+	case <-over:
 	case <-ctx.Done():
 		c.cutOff(ctx.Err(), true)
-		<-c.response.over
+		<-over
 	}
 }
 
@@ -184,10 +191,10 @@ func (c *client) cutOff(err error, here bool) {
 	if !c.ending.CompareAndSwap(nil, &ending{err}) {
 		return
 	}
-	if c.response == nil {
+	if r := c.response(); r == nil {
 		_ = c.conn.SetWriteDeadline(time.Unix(1, 0)) // Whoever waits for the client waits no longer.
 	} else if c.state.Load() != idle { // One at rest has a response that can still be ended well.
-		c.response.interrupt()
+		r.interrupt()
 	}
 	b := c.server.burst()
 	defer c.server.unburst(b)
@@ -254,8 +261,8 @@ func (c *client) sendPieces(pieces [][]byte) (wrote int, err error) {
 			}
 		}
 	}
-	if c.response != nil {
-		err = c.response.flush()
+	if r := c.response(); r != nil {
+		err = r.flush()
 	}
 	return wrote, err
 }
@@ -269,8 +276,8 @@ func (c *client) settle() {
 	c.watch, c.done = nil, nil
 	c.server.remove(c)
 	c.server.finish(done, c.ending.Load().err)
-	if c.response != nil {
-		close(c.response.over)
+	if r := c.response(); r != nil {
+		close(r.over)
 	}
 }
 

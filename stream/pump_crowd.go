@@ -139,7 +139,7 @@ func (s *Server) join(c *client) error {
 	cr.add(c)
 	c.place = int32(len(s.clients)) //nolint:gosec // A process has fewer descriptors.
 	s.clients = append(s.clients, c)
-	if c.response != nil {
+	if c.response() != nil {
 		s.lent++
 	}
 	if len(s.clients) == 1 {
@@ -194,7 +194,7 @@ func (s *Server) remove(c *client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	leave(&s.clients, c, func(c *client) *int32 { return &c.place })
-	if c.response != nil {
+	if c.response() != nil {
 		s.lent--
 	}
 	c.admission.pause()

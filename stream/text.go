@@ -14,25 +14,27 @@ const maxPart = 32 << 10
 
 // Text is one run of an answer: what has been written of it, and the log of the events that said so. One goroutine
 // publishes (AppendText, PutStep, … Finish); any number may watch.
+//
+// Many texts are published to in turn, so that each is out of the processor's cache by the time of its next token: what a token
+// needs stands together, first.
 type Text struct {
-	first    []byte // The head as an event without its id: encoded once, since every watch is told of it.
-	head     Head
-	mirrored bool          // Another server writes it. Set before it is known to anybody.
-	followed chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
-
 	mu        sync.Mutex
-	text      []byte        // Guarded by mu. Only appended to: a slice of it stays valid.
 	closed    bool          // Guarded by mu. Nothing is added to the text any more.
-	parts     []Part        // Guarded by mu. What a late watch is told beside the text.
-	partSeq   int           // Guarded by mu. The Seq of the latest part.
-	end       *End          // Guarded by mu. Nil while it goes on. What it points to does not change.
 	abandoned bool          // Guarded by mu. Watches end without a terminal event.
-	log       log           // Guarded by mu.
-	wake      chan struct{} // Guarded by mu. Closed at the next change; nil if nobody waits for that.
-	wakers    []waker       // Guarded by mu. Told of a change once mu is released; replaced and never changed.
 	changed   bool          // Guarded by mu. The wakers have still to be told.
-	ended     atomic.Bool   // The text is over, and all that there will ever be is in the log.
-	scratch   []byte        // Guarded by mu. Room to encode an event in.
+	mirrored  bool          // Another server writes it. Set before it is known to anybody.
+	text      []byte        // Guarded by mu. Only appended to: a slice of it stays valid.
+	end       *End          // Guarded by mu. Nil while it goes on. What it points to does not change.
+	wake      chan struct{} // Guarded by mu. Closed at the next change; nil if nobody waits for that.
+	partSeq   int           // Guarded by mu. The Seq of the latest part.
+	log       log           // Guarded by mu.
+	wakers    []waker       // Guarded by mu. Told of a change once mu is released; replaced and never changed.
+	head      Head
+
+	ended    atomic.Bool   // The text is over, and all that there will ever be is in the log.
+	parts    []Part        // Guarded by mu. What a late watch is told beside the text.
+	first    []byte        // The head as an event without its id: encoded once, since every watch is told of it.
+	followed chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
 }
 
 // waker is told of changes on behalf of watches for which no goroutine waits.
@@ -113,14 +115,12 @@ func (t *Text) AppendText(delta string) {
 	if t.closed || t.over() {
 		return
 	}
-	b := t.scratch[:0]
+	b := t.log.room()
 	if len(t.text) == 0 {
 		b = append(b, textStartFrame...)
 	}
 	t.text = append(t.text, delta...)
-	b = appendDelta(b, t.head.Run, len(t.text), delta)
-	t.publish(b)
-	t.scratch = b
+	t.publish(appendDelta(b, t.head.Run, len(t.text), delta))
 }
 
 // PutStep publishes what the assistant does before it writes. A later step of the same kind takes its place.

@@ -105,15 +105,13 @@ func (t *Text) Apply(u Update) error {
 
 // appendAll is AppendText for a piece of any length. It belongs to holders of mu.
 func (t *Text) appendAll(fresh []byte) {
-	b := t.scratch[:0]
+	b := t.log.room()
 	from := len(t.text)
 	if from == 0 {
 		b = append(b, textStartFrame...)
 	}
 	t.text = append(t.text, fresh...)
-	b = appendText(b, t.head.Run, t.text, from)
-	t.publish(b)
-	t.scratch = b
+	t.publish(appendText(b, t.head.Run, t.text, from))
 }
 
 // The encoding of an update: a version, flags, then the fields that the flags name in the order of Update. Numbers are
