@@ -14,7 +14,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is a server that is measured.
@@ -84,15 +85,13 @@ func (p *process) stop() {
 	_ = p.logs.Close()
 }
 
-// cpu returns the time that the process has spent computing, in it and in the kernel for it: its CPU clock, which /proc tells in
-// steps of 10 ms only.
+// cpu returns the time that the process has spent computing, in it and in the kernel for it: its CPU clock, since /proc tells it
+// in steps of 10 ms.
 func (p *process) cpu() (time.Duration, error) {
-	clock := ^p.cmd.Process.Pid<<3 | 2 // As clock_getcpuclockid makes it.
-	var at syscall.Timespec
-	//nolint:gosec // The one way to call it: package syscall does not.
-	_, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&at)), 0)
-	if errno != 0 {
-		return 0, fmt.Errorf("the CPU clock of process %d: %w", p.cmd.Process.Pid, errno)
+	var at unix.Timespec
+	clock := ^p.cmd.Process.Pid<<3 | 2                           // As clock_getcpuclockid makes it.
+	if err := unix.ClockGettime(int32(clock), &at); err != nil { //nolint:gosec // A process id has 22 bits at most.
+		return 0, fmt.Errorf("the CPU clock of process %d: %w", p.cmd.Process.Pid, err)
 	}
 	return time.Duration(at.Nano()), nil
 }
