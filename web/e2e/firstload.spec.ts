@@ -117,6 +117,28 @@ test.describe('the first load', () => {
     await expect(chat.answer).not.toContainText('##')
   })
 
+  test('loses no question where what draws its answer cannot be had: it is shown as it was written', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, answer)
+    let loads = 0
+    page.on('load', () => loads++)
+    const failed = page.waitForEvent('requestfailed', (request) => renderer.test(request.url()))
+    await page.route(renderer, (route) => route.abort())
+    await chat.open()
+    await failed
+    await chat.ask(question)
+    await chat.finished()
+    await expect(chat.answer).toContainText('## 見出し')
+    expect(loads).toBe(1)
+    await page.unroute(renderer)
+    await page.reload()
+    await expect(chat.answer.getByRole('heading', { name: '見出し' })).toBeVisible()
+  })
+
   test('says so where a part of the app cannot be had, and goes on once it can', async ({
     account,
     chat,

@@ -3,6 +3,7 @@ import '../styles/base.css'
 import { createRoot } from 'react-dom/client'
 import { ime } from '@/lib/ime'
 import { configQuery, queryClient } from '@/lib/queries'
+import { forgetReload } from '@/lib/reload'
 import { session } from '@/lib/session'
 import { startTagManager } from '@/lib/tagManager'
 import { followTheme } from '@/lib/theme'
@@ -10,23 +11,14 @@ import { flushDeletions } from '@/lib/threads'
 import { App } from './App'
 import { router } from './router'
 
-const RELOADED = 'tsumugiReloaded'
 /** From when on a first page that has not come yet is shown to be on its way. */
 const BOOTING_AFTER_MS = 300
 
 ime.watch(document)
 session.follow(window)
 followTheme(window)
+forgetReload(window)
 window.addEventListener('pagehide', flushDeletions)
-
-// A deploy replaces the files that an open page still names: load the page anew, once.
-window.addEventListener('vite:preloadError', (event) => {
-  if (sessionStorage.getItem(RELOADED)) return
-  sessionStorage.setItem(RELOADED, '1')
-  event.preventDefault()
-  window.location.reload()
-})
-window.addEventListener('load', () => setTimeout(() => sessionStorage.removeItem(RELOADED), 10_000))
 
 queryClient.fetchQuery(configQuery).then(
   (config) => startTagManager(config.tag_manager_id),

@@ -25,12 +25,27 @@ describe('a route that fails', () => {
     [new ApiError(400, { code: 'invalid' }), 'ページが見つかりません'],
     [new Response(null, { status: 404 }), 'ページが見つかりません'],
     [new ApiError(0, {}), 'サーバーに接続できません'],
-    [new TypeError('Failed to fetch dynamically imported module: /assets/x.js'), 'サーバーに接続できません'],
     [new ApiError(500, {}), '問題が発生しました'],
     [new Error('bug'), '問題が発生しました'],
   ])('shows the page for %s', async (error, title) => {
     await show(error)
     expect(screen.getByRole('heading', { name: title })).toBeTruthy()
+  })
+
+  it.each([
+    new TypeError('Failed to fetch dynamically imported module: /assets/x.js'),
+    new Error('Unable to preload CSS for /assets/x.css'),
+  ])('loads the page anew once for %s, and then says so', async (error) => {
+    const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
+    sessionStorage.clear()
+    await show(error)
+    expect(reload).toHaveBeenCalledOnce()
+    expect(screen.queryByRole('heading')).toBeNull()
+    cleanup()
+    await show(error)
+    expect(reload).toHaveBeenCalledOnce()
+    expect(screen.getByRole('heading', { name: 'サーバーに接続できません' })).toBeTruthy()
+    reload.mockRestore()
   })
 
   it('shows the request id to tell support', async () => {
