@@ -1,3 +1,4 @@
+import { hold } from './support/hold'
 import { expect, test } from './support/test'
 
 const wide = `数字の列が多い表です。
@@ -65,6 +66,48 @@ test.describe('what an answer looks like', () => {
     await printed
     await expect(chat.questions).toHaveCount(12)
     await expect(chat.questions.first()).toContainText('1番目の質問です。')
+  })
+
+  test('a thread is printed once, however often it is asked for, and not when its reader has left', async ({
+    page,
+    chat,
+    account,
+    model,
+  }) => {
+    model.script('番目の質問です。', { chars: 60, tokens_per_second: -1 })
+    const thread = await account.newThread('汎用チャット', '印刷するスレッド')
+    for (let i = 1; i <= 12; i++) await account.ask(thread.id, `${i}番目の質問です。`)
+    let printed = 0
+    await page.exposeFunction('printed', () => printed++)
+    await page.addInitScript(() => {
+      window.print = () => (window as unknown as { printed: () => void }).printed()
+    })
+    const askTwice = async () => {
+      const older = await hold(page, /offset=20&/)
+      const asked = page.waitForRequest(/offset=20&/)
+      await page.keyboard.press('Control+p')
+      await page.keyboard.press('Control+p')
+      await asked
+      return older
+    }
+    await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+    await chat.finished()
+    const older = await askTwice()
+    older.release()
+    await expect.poll(() => printed).toBe(1)
+
+    await page.reload()
+    await chat.finished()
+    await page.unrouteAll()
+    const left = await askTwice()
+    await page.getByRole('main').getByRole('link', { name: '汎用チャット' }).click()
+    await expect(chat.questions).toHaveCount(0)
+    left.release()
+    await page.goBack()
+    await expect(chat.questions).toHaveCount(12)
+    await page.getByRole('button', { name: 'スレッドのメニュー' }).click()
+    await page.getByRole('menuitem', { name: '印刷' }).click()
+    await expect.poll(() => printed).toBe(2)
   })
 })
 

@@ -1,5 +1,5 @@
 import { Download, MoreHorizontal, Printer } from 'lucide-react'
-import { useEffect, useEffectEvent } from 'react'
+import { useEffect, useEffectEvent, useRef } from 'react'
 import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
@@ -24,8 +24,7 @@ export function ChatHead({
   const withAll = (run: () => void) => {
     conversation.loadAll().then(run, () => toastFailure(texts.menu.failed, () => withAll(run)))
   }
-  // After the menu has gone: it would be on the paper.
-  const print = () => withAll(() => setTimeout(() => window.print(), 100))
+  const print = usePrint(conversation)
   usePrintKey(conversation, print)
   const save = () => download(fileName(title), toMarkdown(title, skill.name, conversation.state.turns))
   return (
@@ -53,6 +52,32 @@ export function ChatHead({
       </Menu>
     </header>
   )
+}
+
+/** Prints the thread once all of it is there: one time, however often it is asked meanwhile, and not if its reader has left it. */
+function usePrint(conversation: Conversation): () => void {
+  const shown = useRef<{ conversation: Conversation; printing: boolean }>(null)
+  useEffect(() => {
+    shown.current = { conversation, printing: false }
+    return () => {
+      shown.current = null
+    }
+  }, [conversation])
+  const print = () => {
+    const here = shown.current
+    if (here?.conversation !== conversation || here.printing) return
+    here.printing = true
+    const ended = (then: () => void) => {
+      here.printing = false
+      if (shown.current === here) then()
+    }
+    conversation.loadAll().then(
+      // After the menu has gone: it would be on the paper.
+      () => setTimeout(() => ended(() => window.print()), 100),
+      () => ended(() => toastFailure(texts.menu.failed, print)),
+    )
+  }
+  return print
 }
 
 /** Ctrl+P prints the thread as the menu does, from its beginning; once all of it is there, the browser needs no help. */
