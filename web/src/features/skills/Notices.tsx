@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Info, TriangleAlert, Wrench, X } from 'lucide-react'
+import { useEffect, useRef } from 'react'
 import { IconButton } from '@/components/IconButton'
 import type { Notification } from '@/lib/api'
 import { formatDate } from '@/lib/dates'
@@ -15,17 +16,33 @@ const icons = { info: Info, warning: TriangleAlert, maintenance: Wrench } as con
 /** The unread notices at the top of the page; closing one marks it as read. */
 export function Notices() {
   const unread = useQuery(notificationsQuery).data?.filter((item) => !item.read) ?? []
+  const section = useRef<HTMLElement>(null)
+  /** Where the notice stood that has just been closed: the one that stands there next gets the focus, which went with it. */
+  const place = useRef<number>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it runs when a notice has gone.
+  useEffect(() => {
+    if (place.current === null) return
+    const buttons = [...(section.current?.querySelectorAll('button') ?? [])]
+    const next = buttons[place.current] ?? buttons.at(-1) ?? document.querySelector<HTMLElement>('main')
+    place.current = null
+    next?.focus({ preventScroll: true })
+  }, [unread.length])
+
   if (unread.length === 0) return null
+  const close = (item: Notification, index: number) => {
+    place.current = index
+    void markRead([item.id])
+  }
   return (
-    <section className={styles.notices} aria-label={texts.notices}>
-      {unread.slice(0, SHOWN).map((item) => (
-        <Notice key={item.id} notice={item} />
+    <section ref={section} className={styles.notices} aria-label={texts.notices}>
+      {unread.slice(0, SHOWN).map((item, index) => (
+        <Notice key={item.id} notice={item} onClose={() => close(item, index)} />
       ))}
     </section>
   )
 }
 
-function Notice({ notice }: { notice: Notification }) {
+function Notice({ notice, onClose }: { notice: Notification; onClose: () => void }) {
   const Icon = icons[notice.level]
   return (
     <article className={styles.notice} data-level={notice.level}>
@@ -45,7 +62,7 @@ function Notice({ notice }: { notice: Notification }) {
           )}
         </p>
       </div>
-      <IconButton size="sm" label={texts.close(notice.title)} onClick={() => void markRead([notice.id])}>
+      <IconButton size="sm" label={texts.close(notice.title)} onClick={onClose}>
         <X size={16} />
       </IconButton>
     </article>
