@@ -20,16 +20,23 @@ describe('what was asked for before the app ran', () => {
     expect(takeEarly(asked('/v1/thread?offset=0&limit=20'), 'i')).toBeUndefined()
   })
 
-  it('is nobody else’s, and no answer to what changes something', () => {
+  it.each(['other', undefined])('is nobody else’s, and is dropped then (%s)', (token) => {
     begin()
-    expect(takeEarly(asked('/v1/thread?offset=0&limit=20'), 'other')).toBeUndefined()
-    expect(takeEarly(asked('/v1/thread?offset=0&limit=20'), undefined)).toBeUndefined()
+    expect(takeEarly(asked('/v1/me'), token)).toBeUndefined()
+    expect(window.tsumugiEarly).toBeUndefined()
+  })
+
+  it('is no answer to what changes something', () => {
+    begin()
     expect(takeEarly(asked('/v1/thread?offset=0&limit=20', { method: 'POST' }), 'i')).toBeUndefined()
+    expect(takeEarly(asked('/v1/thread?offset=0&limit=20'), 'i')).toBe(answer)
   })
 
   it('is too old after half a minute', () => {
     begin()
-    vi.spyOn(performance, 'now').mockReturnValue(30_001)
+    const now = vi.spyOn(performance, 'now').mockReturnValue(30_001)
     expect(takeEarly(asked('/v1/thread?offset=0&limit=20'), 'i')).toBeUndefined()
+    expect(window.tsumugiEarly).toBeUndefined()
+    now.mockRestore()
   })
 })

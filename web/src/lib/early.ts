@@ -14,9 +14,15 @@ const freshMs = 30_000
  */
 export function takeEarly(request: Request, token: string | undefined): Promise<Response> | undefined {
   const early = window.tsumugiEarly
-  if (early === undefined || early.token !== token || request.method !== 'GET') return undefined
+  if (early === undefined) return undefined
+  if (early.token !== token || performance.now() > freshMs) {
+    // Nobody will take the rest; what is left unread of it would hold a connection.
+    delete window.tsumugiEarly
+    return undefined
+  }
+  if (request.method !== 'GET') return undefined
   const { pathname, search } = new URL(request.url)
   const answer = early.answers.get(pathname + search)
   early.answers.delete(pathname + search)
-  return performance.now() < freshMs ? answer : undefined
+  return answer
 }
