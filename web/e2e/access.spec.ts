@@ -17,6 +17,9 @@ const title = (name: string | RegExp) => (page: Page) =>
   expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
 
 test.describe('everybody can use', () => {
+  // Each place is looked at three times, which takes long where there is little to reckon with.
+  test.slow()
+
   test.describe('signed out', () => {
     test.use({ who: null })
     const places: Place[] = [

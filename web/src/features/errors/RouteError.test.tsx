@@ -29,7 +29,7 @@ describe('a route that fails', () => {
     [new Error('bug'), '問題が発生しました'],
   ])('shows the page for %s', async (error, title) => {
     await show(error)
-    expect(screen.getByRole('heading', { name: title })).toBeTruthy()
+    await screen.findByRole('heading', { name: title })
   })
 
   it.each([
@@ -39,18 +39,29 @@ describe('a route that fails', () => {
     const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
     sessionStorage.clear()
     await show(error)
-    expect(reload).toHaveBeenCalledOnce()
+    await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce())
     expect(screen.queryByRole('heading')).toBeNull()
     cleanup()
     await show(error)
     expect(reload).toHaveBeenCalledOnce()
-    expect(screen.getByRole('heading', { name: 'サーバーに接続できません' })).toBeTruthy()
+    await screen.findByRole('heading', { name: 'サーバーに接続できません' })
+    reload.mockRestore()
+  })
+
+  it('stays, rather than leave for the browser’s own page, while there is no network', async () => {
+    sessionStorage.clear()
+    const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
+    const onLine = vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
+    await show(new TypeError('Failed to fetch dynamically imported module: /assets/x.js'))
+    await screen.findByRole('heading', { name: 'サーバーに接続できません' })
+    expect(reload).not.toHaveBeenCalled()
+    onLine.mockRestore()
     reload.mockRestore()
   })
 
   it('shows the request id to tell support', async () => {
     await show(new ApiError(500, { request_id: 'r-1' }))
-    expect(screen.getByText('r-1')).toBeTruthy()
+    await screen.findByText('r-1')
   })
 
   it('shows nothing while the browser leaves for /login', async () => {
