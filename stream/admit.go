@@ -251,7 +251,8 @@ func (s *Server) endAll() {
 	}
 }
 
-// Close ends every stream at once, and waits for the server's goroutines. None can be sent any more.
+// Close ends every stream at once, and waits for the server's goroutines. None can be sent any more. A write to an HTTP/2
+// connection of which nothing is taken ends with the connection only: the http.Server is closed before, or has a WriteByteTimeout.
 func (s *Server) Close() {
 	s.endAll()
 	s.pumps.Wait()

@@ -76,6 +76,9 @@ func (s *Server) lend(w http.ResponseWriter, r *http.Request, d Delivery) {
 	c := &client{conn: sent}
 	s.launch(c, d)
 	c.await(r.Context(), sent.over)
+	if sent.panicked != nil {
+		panic(sent.panicked) // As if it had been written here: the response is aborted, and whoever is around us is told.
+	}
 }
 
 // await waits until net/http's goroutine can go. It does nothing else, so that its stack stays small: to write takes more than
@@ -236,13 +239,19 @@ func (c *client) sendSlowly(b *burst) {
 	c.last.Store(int64(c.server.clock(now)))
 	b.tally.wrote(wrote, b.since, now)
 	b.since = time.Time{}
-	if err != nil {
+	if r := c.response(); r != nil && r.late(now) {
+		c.ending.Store(&ending{ErrSlow}) // Whatever net/http makes of it: it ends the request's context, too.
+	} else if err != nil {
 		c.end(sendError(err))
 	}
 }
 
 // sendPieces returns early, without an error, if the stream is to end.
 func (c *client) sendPieces(pieces [][]byte) (wrote int, err error) {
+	r := c.response()
+	if r != nil {
+		defer r.catch(&err)
+	}
 	for _, piece := range pieces {
 		for len(piece) > 0 {
 			part := piece[:min(len(piece), maxPiece)]
@@ -261,7 +270,7 @@ func (c *client) sendPieces(pieces [][]byte) (wrote int, err error) {
 			}
 		}
 	}
-	if r := c.response(); r != nil {
+	if r != nil {
 		err = r.flush()
 	}
 	return wrote, err

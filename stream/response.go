@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ type response struct {
 	w        http.ResponseWriter
 	timeout  time.Duration
 	deadline time.Time     // Belongs to who writes. Of the writes; zero if there is none.
+	panicked any           // The same. What a write has panicked with.
 	brief    bool          // A deadline that passes ends the stream even while nothing is written.
 	over     chan struct{} // Closed when nothing is written any more.
 
@@ -42,6 +44,16 @@ func (r *response) send(b []byte) error {
 	}
 	return r.SetWriteDeadline(time.Time{})
 }
+
+// catch is deferred by who writes on a goroutine of ours, where net/http does not catch what a wrapped writer panics with.
+func (r *response) catch(err *error) {
+	if v := recover(); v != nil {
+		r.panicked, *err = v, fmt.Errorf("stream: a write panicked: %v", v)
+	}
+}
+
+// late reports whether the time for a write is up. It belongs to who writes.
+func (r *response) late(now time.Time) bool { return !r.deadline.IsZero() && !now.Before(r.deadline) }
 
 // SetWriteDeadline implements outlet. A deadline is only moved on when a quarter of the time is gone: setting it for every
 // token would cost more than the write. Where it does no harm while nothing is written, it is left as it is then.

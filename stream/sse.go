@@ -16,7 +16,7 @@ import (
 // Config tunes how events are sent. The zero value of a field means its default.
 type Config struct {
 	Heartbeat    time.Duration // A comment is sent when nothing else was for so long. Default 15 s.
-	WriteTimeout time.Duration // A client that takes nothing for so long is dropped. Default 10 s.
+	WriteTimeout time.Duration // A client that takes nothing for so long is dropped. Default 10 s. See Server.Close for HTTP/2.
 	RetryMin     time.Duration // Clients are told to come back after a random time from here, default 1 s,
 	RetryMax     time.Duration // to here, default 3 s.
 
@@ -102,11 +102,14 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 		s.head(w, r)
 	}
 	if s.takesOver(r) {
-		if !d.Begun {
+		rc := http.NewResponseController(w)
+		if d.Begun {
+			_ = rc.Flush() // What Begin wrote would be lost.
+		} else {
 			w.WriteHeader(http.StatusOK) // Whatever wraps w learns of it.
 		}
 		// What the client has sent after its request is of no use. An error means that w can only be written to.
-		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		if conn, _, err := rc.Hijack(); err == nil {
 			s.take(conn, d)
 			return
 		}

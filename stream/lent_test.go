@@ -1,0 +1,339 @@
+package stream_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// overTLS serves with HTTP/2 or, over TLS, HTTP/1.1. conns counts the connections.
+func overTLS(t *testing.T, http2 bool, s *stream.Server, handler http.HandlerFunc) (server *httptest.Server, conns *atomic.Int64) {
+	t.Helper()
+	conns = new(atomic.Int64)
+	server = httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = http2
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Config.HTTP2 = &http.HTTP2Config{WriteByteTimeout: 2 * time.Second}
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	server.StartTLS()
+	t.Cleanup(func() {
+		server.CloseClientConnections() // Has net/http give up its writes.
+		s.Close()
+		server.Close()
+	})
+	return server, conns
+}
+
+// TestR01_RetryIsToldToWhoIsHeldForNoTime has a text come between the head and the first heartbeat.
+func TestR01_RetryIsToldToWhoIsHeldForNoTime(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		text.Finish(done)
+		s := stream.NewServer(cfg)
+		ready := make(chan struct{})
+		close(ready)
+		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+			if err := errors.Join(s.Begin(w, r), s.Hold(r.Context(), w, nil, ready)); err != nil {
+				t.Error(err)
+			}
+			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, nil)})
+		})
+		for range 20 {
+			_, resp := ask(t, server, "")
+			if raw := readBody(t, resp.Body); !bytes.HasPrefix(raw, []byte("retry: ")) || bytes.Count(raw, []byte("retry: ")) != 1 {
+				t.Errorf("got %q", raw)
+			}
+		}
+	})
+}
+
+// TestSlowStreamHurtsNoOtherOfItsConnection has one of several HTTP/2 streams on a connection not be read.
+func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
+	t.Parallel()
+	const readers, events = 3, 3500
+	token := strings.Repeat("紡", 500) // Together more than a stream's window.
+	text := newText(1)
+	ended := make(chan error, readers+1)
+	s := stream.NewServer(stream.Config{WriteTimeout: 3 * time.Second})
+	server, conns := overTLS(t, true, s, func(w http.ResponseWriter, r *http.Request) {
+		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
+	})
+	get := func() *http.Response {
+		resp, err := server.Client().Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	stalled := get()
+	defer stalled.Body.Close()
+	var others sync.WaitGroup
+	for range readers {
+		resp := get()
+		others.Go(func() {
+			defer resp.Body.Close()
+			var c client
+			if c.read(t, readBody(t, resp.Body)); len(c.text) != events*len(token) || !c.done {
+				t.Errorf("a reader got %d of %d bytes", len(c.text), events*len(token))
+			}
+		})
+	}
+	for range events {
+		text.AppendText(token)
+	}
+	text.Finish(done)
+	others.Wait()
+	slow := 0
+	for range readers + 1 {
+		if err := <-ended; errors.Is(err, stream.ErrSlow) {
+			slow++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	resp := get()
+	defer resp.Body.Close()
+	var c client
+	if c.read(t, readBody(t, resp.Body)); !c.done || slow != 1 || conns.Load() != 1 || s.Stats().Ends.Slow != 1 {
+		t.Errorf("%d were dropped, %d connections, then done: %v, %+v", slow, conns.Load(), c.done, s.Stats().Ends)
+	}
+}
+
+// clumsy panics when it is asked to write for the second time.
+type clumsy struct {
+	http.ResponseWriter
+	writes int
+}
+
+func (c *clumsy) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func (c *clumsy) Write(b []byte) (int, error) {
+	if c.writes++; c.writes > 3 {
+		panic(http.ErrAbortHandler)
+	}
+	return c.ResponseWriter.Write(b)
+}
+
+// TestPanicOfAWriterEndsItsStreamAlone has what wraps a response panic where nobody but us could catch it.
+func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
+	t.Parallel()
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := newText(1)
+			s := stream.NewServer(stream.Config{})
+			ended := make(chan error, 1)
+			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
+				d := stream.Delivery{Watch: text.Watch(""), Done: once(t, nil)}
+				if r.Header.Get("Last-Event-ID") != "" {
+					w, d.Done = &clumsy{ResponseWriter: w}, once(t, ended)
+				}
+				s.Serve(w, r, d)
+			})
+			get := func(cursor string) *http.Response {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if cursor != "" {
+					r.Header.Set("Last-Event-ID", cursor)
+				}
+				resp, err := server.Client().Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return resp
+			}
+			steady, broken := get(""), get("1-0")
+			defer steady.Body.Close()
+			defer broken.Body.Close()
+			var err error
+			for err == nil {
+				text.AppendText("紡")
+				select {
+				case err = <-ended:
+				default:
+					runtime.Gosched()
+				}
+			}
+			if !errors.Is(err, stream.ErrGone) {
+				t.Errorf("got %v", err)
+			}
+			if _, err := io.ReadAll(broken.Body); err == nil {
+				t.Error("the response seems whole")
+			}
+			text.Finish(done)
+			var c client
+			if c.read(t, readBody(t, steady.Body)); !c.done || c.text != text.Text() {
+				t.Errorf("the other one got %q", c.text)
+			}
+		})
+	}
+}
+
+// TestR05_StreamsOverTLSAreCutOffAtRandom has clients leave, be ended, run out of time and not read, and holds what each has
+// in the end, that each stream ended once and that every place was given back.
+func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
+	t.Parallel()
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const readers, visits = 8, 400
+			text := newText(1)
+			s := stream.NewServer(stream.Config{WriteTimeout: 5 * time.Second, Heartbeat: 20 * time.Millisecond})
+			var streams, ends atomic.Int64
+			var last atomic.Bool
+			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
+				a, err := s.Admit(r.URL.Path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				d := stream.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Admission: a}
+				if rand.N(3) == 0 && !last.Load() {
+					d.Until = time.Now().Add(rand.N(5 * time.Millisecond))
+				}
+				streams.Add(1)
+				count := once(t, nil)
+				d.Done = func(err error) { count(err); a.Release(); ends.Add(1) }
+				s.Serve(w, r, d)
+			})
+			var clients sync.WaitGroup
+			for i := range readers {
+				clients.Go(func() {
+					person := "/" + string(rune('a'+i))
+					for c := (client{}); !c.done; {
+						c.visit(t, server, person, last.Load())
+						if c.done && (c.text != text.Text() || len(c.terminal) != 1) {
+							t.Errorf("got %d of %d bytes, ends %v", len(c.text), len(text.Text()), c.terminal)
+						}
+					}
+				})
+			}
+			for n := 0; streams.Load() < visits; n++ {
+				if int64(n) < 100*(streams.Load()+1) { // About as fast as they read.
+					text.AppendText("紡ぐ")
+				}
+				if n%50 == 0 {
+					s.End("/" + string(rune('a'+rand.N(readers))))
+				}
+				runtime.Gosched()
+			}
+			last.Store(true)
+			text.Finish(done)
+			clients.Wait()
+			for ends.Load() < streams.Load() {
+				runtime.Gosched()
+			}
+			if n := open(s); n != 0 || len(s.People()) != 0 || s.Stats().Resets != 0 {
+				t.Errorf("%d are open, %v still have a place, %d resets", n, s.People(), s.Stats().Resets)
+			}
+		})
+	}
+}
+
+// visit opens a stream and reads of it, all if it is the last one.
+func (c *client) visit(t *testing.T, server *httptest.Server, path string, last bool) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if c.cursor != "" {
+		r.Header.Set("Last-Event-ID", c.cursor)
+	}
+	resp, err := server.Client().Do(r)
+	if err != nil {
+		return // Ended before it began.
+	}
+	defer resp.Body.Close()
+	body := io.Reader(resp.Body)
+	if !last {
+		body = io.LimitReader(body, rand.Int64N(5000))
+	}
+	raw, _ := io.ReadAll(body)
+	if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
+		c.read(t, raw[:whole+2])
+	}
+}
+
+// deaf is a connection that is not read any more once it is stuck.
+type deaf struct {
+	net.Conn
+	stuck atomic.Bool
+	gone  chan struct{}
+}
+
+func (d *deaf) Read(b []byte) (int, error) {
+	if d.stuck.Load() {
+		<-d.gone
+	}
+	return d.Conn.Read(b)
+}
+
+// TestCloseOutlastsConnectionsThatTakeNothing has the clients of whole connections, with several streams each, stop reading.
+func TestCloseOutlastsConnectionsThatTakeNothing(t *testing.T) {
+	t.Parallel()
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const streams = 3
+			text := newText(1)
+			ended := make(chan error, streams)
+			s := stream.NewServer(stream.Config{WriteTimeout: time.Minute})
+			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
+				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
+			})
+			var conns []*deaf
+			gone := make(chan struct{})
+			transport := server.Client().Transport.(*http.Transport) //nolint:forcetypeassert // As documented.
+			transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := new(net.Dialer).DialContext(ctx, network, address)
+				conns = append(conns, &deaf{Conn: conn, gone: gone})
+				return conns[len(conns)-1], err
+			}
+			defer transport.CloseIdleConnections()
+			for range streams {
+				resp, err := server.Client().Get(server.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+			}
+			for _, conn := range conns {
+				conn.stuck.Store(true)
+				defer conn.Close()
+			}
+			defer close(gone)
+			for range 2000 {
+				text.AppendText(strings.Repeat("紡", 3000))
+			}
+			s.Close()
+			for range streams {
+				if err := <-ended; err == nil {
+					t.Error("told all to a client that reads nothing")
+				}
+			}
+		})
+	}
+}
