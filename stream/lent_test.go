@@ -196,7 +196,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const readers, visits = 8, 400
+			const readers, visits = 8, 150
 			text := newText(1)
 			s := stream.NewServer(stream.Config{WriteTimeout: 5 * time.Second, Heartbeat: 20 * time.Millisecond})
 			var streams, ends atomic.Int64

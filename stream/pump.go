@@ -239,7 +239,7 @@ func (c *client) sendSlowly(b *burst) {
 	c.last.Store(int64(c.server.clock(now)))
 	b.tally.wrote(wrote, b.since, now)
 	b.since = time.Time{}
-	if r := c.response(); r != nil && r.late(now) {
+	if r := c.response(); r != nil && r.late(now) && (err != nil || c.ending.Load() != nil) {
 		c.ending.Store(&ending{ErrSlow}) // Whatever net/http makes of it: it ends the request's context, too.
 	} else if err != nil {
 		c.end(sendError(err))
