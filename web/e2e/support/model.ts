@@ -177,7 +177,7 @@ async function relay(from: IncomingMessage, to: ServerResponse, gate: Gate | und
     for (const event of events) {
       if (gate !== undefined && sent === gate.after) {
         gate.reach()
-        await gate.released
+        await held(gate, to)
       }
       if (to.destroyed) return
       to.write(`${event}\n\n`)
@@ -185,4 +185,14 @@ async function relay(from: IncomingMessage, to: ServerResponse, gate: Gate | und
     }
   }
   to.end(rest)
+}
+
+/** An event of a provider that is heard, but whose answer does not go on. */
+const thinking = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { reasoning_content: '…' } }] })}\n\n`
+
+/** Waits for the gate. A server that hears nothing for half a minute gives an answer up, and on a slow machine tests take longer. */
+async function held(gate: Gate, to: ServerResponse): Promise<void> {
+  const heard = setInterval(() => to.write(thinking), 10_000)
+  await gate.released
+  clearInterval(heard)
 }
