@@ -74,7 +74,7 @@ test.describe('what an answer looks like', () => {
     account,
     model,
   }) => {
-    model.script('番目の質問です。', { chars: 60, tokens_per_second: -1 })
+    model.script('番目の質問です。', { chars: 600, tokens_per_second: -1 })
     const thread = await account.newThread('汎用チャット', '印刷するスレッド')
     for (let i = 1; i <= 12; i++) await account.ask(thread.id, `${i}番目の質問です。`)
     let printed = 0
@@ -85,19 +85,17 @@ test.describe('what an answer looks like', () => {
     const askTwice = async () => {
       const older = await hold(page, /offset=20&/)
       const asked = page.waitForRequest(/offset=20&/)
+      await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+      await chat.finished()
       await page.keyboard.press('Control+p')
       await page.keyboard.press('Control+p')
       await asked
       return older
     }
-    await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
-    await chat.finished()
     const older = await askTwice()
     older.release()
     await expect.poll(() => printed).toBe(1)
 
-    await page.reload()
-    await chat.finished()
     await page.unrouteAll()
     const left = await askTwice()
     await page.getByRole('main').getByRole('link', { name: '汎用チャット' }).click()
