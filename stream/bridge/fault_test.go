@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -129,16 +130,17 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 func TestWriterIsFenced(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URLs(0))
-	first, second := b.Writer("fenced", 1), b.Writer("fenced", 2)
+	id := uuid.NewString()
+	first, second := b.Writer(id, 1), b.Writer(id, 2)
 	for i, step := range []struct {
 		w    stream.LogWriter
 		want error
-	}{{first, nil}, {first, nil}, {second, nil}, {first, stream.ErrStale}, {second, nil}, {first, stream.ErrStale}, {b.Writer("fenced", 1), stream.ErrStale}} {
+	}{{first, nil}, {first, nil}, {second, nil}, {first, stream.ErrStale}, {second, nil}, {first, stream.ErrStale}, {b.Writer(id, 1), stream.ErrStale}} {
 		if err := step.w.Append(t.Context(), []byte{byte(i)}); !errors.Is(err, step.want) {
 			t.Fatalf("step %d: %v, want %v", i, err, step.want)
 		}
 	}
-	if got := entries(t, b, "fenced", 4); string(got) != "\x00\x01\x02\x04" {
+	if got := entries(t, b, id, 4); string(got) != "\x00\x01\x02\x04" {
 		t.Errorf("kept %v", got)
 	}
 }
@@ -164,8 +166,9 @@ func entries(t *testing.T, b *bridge.Bridge, messageID string, n int) []byte {
 func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URL(0))
-	texts, subject := texts(t), "tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte("lost"))
-	w := b.Writer("lost", 2)
+	id := uuid.NewString()
+	texts, subject := texts(t), "tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte(id))
+	w := b.Writer(id, 2)
 	for i, want := range []error{nil, stream.ErrLost, nil, stream.ErrLost} {
 		if err := w.Append(t.Context(), []byte{byte(i)}); !errors.Is(err, want) {
 			t.Fatalf("append %d: %v, want %v", i, err, want)
@@ -177,7 +180,7 @@ func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 2 { // A stale run has come in its place.
-			if err := b.Writer("lost", 1).Append(t.Context(), []byte("x")); err != nil {
+			if err := b.Writer(id, 1).Append(t.Context(), []byte("x")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -192,7 +195,8 @@ func TestEndedRunIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	first, second := b.Writer("ended", 1), b.Writer("ended", 2)
+	id := uuid.NewString()
+	first, second := b.Writer(id, 1), b.Writer(id, 2)
 	for _, w := range []stream.LogWriter{first, first, second} {
 		if err := w.Append(t.Context(), []byte("x")); err != nil {
 			t.Fatal(err)
@@ -201,7 +205,7 @@ func TestEndedRunIsForgotten(t *testing.T) {
 	first.Close()
 	left := uint64(3)
 	for texts := texts(t); left > 1; {
-		info, err := texts.Info(t.Context(), jetstream.WithSubjectFilter("tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte("ended"))))
+		info, err := texts.Info(t.Context(), jetstream.WithSubjectFilter("tsumugi.text.t"+base64.RawURLEncoding.EncodeToString([]byte(id))))
 		if err != nil {
 			t.Fatal(err)
 		}
