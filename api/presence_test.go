@@ -74,7 +74,7 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 			}
 		}},
 		"single sign-on is wanted": {
-			detail: "この組織ではシングルサインオンでサインインしてください。", renews: true, everybody: true,
+			detail: "この組織ではシングルサインオンでログインしてください。", renews: true, everybody: true,
 			change: func(f *fixture, _ session) {
 				f.exec("UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1", f.alice.OrganizationID)
 			},

@@ -145,7 +145,7 @@ const SSORequired fault.Code = "sso_required"
 var (
 	ErrExpired     = fault.Errorf(fault.Unauthenticated, "jwt expired")
 	ErrNoUser      = fault.Errorf(fault.Unauthenticated, "Not authenticated: no user found")
-	ErrSSORequired = fault.Errorf(SSORequired, "この組織ではシングルサインオンでサインインしてください。")
+	ErrSSORequired = fault.Errorf(SSORequired, "この組織ではシングルサインオンでログインしてください。")
 )
 
 // Actor is the user on whose behalf something is done, by which session, from where, and how long the token that proves it

@@ -44,13 +44,13 @@ func (m *Mailer) invitation(i Invitation) letter {
 		Intro: []string{
 			"組織の管理者から、Tsumugi（紡）に招待されました。",
 			whatItIs,
-			"次のリンクを開き、メールアドレスと仮パスワードでサインインしてください。続いて、ご自身のパスワードを設定していただきます。",
+			"次のリンクを開き、メールアドレスと仮パスワードでログインしてください。続いて、ご自身のパスワードを設定していただきます。",
 		},
 		Facts:  []fact{{"メールアドレス", i.Email}, {"仮パスワード", visible(i.TemporaryPassword)}},
-		Button: "サインインする", Link: m.link("/login", url.Values{"email": {i.Email}}),
+		Button: "ログインする", Link: m.link("/login", url.Values{"email": {i.Email}}),
 		Notes: []string{
 			"仮パスワードの有効期間は" + period(i.ValidFor) + "です。過ぎた場合は、管理者に招待メールの再送をご依頼ください。",
-			notExpected + "サインインしないかぎり、ご利用は始まりません。",
+			notExpected + "ログインしないかぎり、ご利用は始まりません。",
 		},
 		Home: m.link("/", nil),
 	}
@@ -62,13 +62,13 @@ func (m *Mailer) ssoInvitation(email, name string) letter {
 		Intro: []string{
 			"組織の管理者から、Tsumugi（紡）に招待されました。",
 			whatItIs,
-			"次のリンクを開き、組織のアカウント（シングルサインオン）でサインインしてください。Tsumugi 用のパスワードは必要ありません。",
+			"次のリンクを開き、組織のアカウント（シングルサインオン）でログインしてください。Tsumugi 用のパスワードは必要ありません。",
 		},
 		Facts:  []fact{{"メールアドレス", email}},
-		Button: "サインインする", Link: m.link("/login", url.Values{"email": {email}}),
+		Button: "ログインする", Link: m.link("/login", url.Values{"email": {email}}),
 		Notes: []string{
-			"このリンクに有効期限はありません。サインインできない場合は、組織の管理者にお問い合わせください。",
-			notExpected + "サインインしないかぎり、ご利用は始まりません。",
+			"このリンクに有効期限はありません。ログインできない場合は、組織の管理者にお問い合わせください。",
+			notExpected + "ログインしないかぎり、ご利用は始まりません。",
 		},
 		Home: m.link("/", nil),
 	}

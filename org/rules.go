@@ -17,7 +17,7 @@ var (
 	ErrForbidden       = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
 	ErrSelf            = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
 	ErrLastSuper       = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
-	ErrLastPassword    = fault.Errorf(fault.Conflict, "パスワードでサインインできる特権管理者が一人もいなくなるため、この操作はできません。シングルサインオンの障害に備えて、一人以上必要です。")
+	ErrLastPassword    = fault.Errorf(fault.Conflict, "パスワードでログインできる特権管理者が一人もいなくなるため、この操作はできません。シングルサインオンの障害に備えて、一人以上必要です。")
 	ErrNoMember        = fault.Errorf(fault.NotFound, "メンバーが見つかりません。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
@@ -139,7 +139,7 @@ func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 	case err != nil:
 		return MemberChange{}, err
 	case m.State != identity.StateActive || m.Subject == "" || !m.invited() && !r.stranded():
-		return MemberChange{}, fault.Errorf(fault.Conflict, "招待を送信できるのは、まだサインインしていないメンバーと、パスワードのないメンバーだけです。")
+		return MemberChange{}, fault.Errorf(fault.Conflict, "招待を送信できるのは、まだログインしていないメンバーと、パスワードのないメンバーだけです。")
 	}
 	return MemberChange{
 		Name: m.Name, Role: m.Role, State: m.State, Action: ActionResend, Details: []Change{{Field: "email", After: m.Email}},

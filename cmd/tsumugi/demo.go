@@ -78,7 +78,7 @@ func printWelcome(out io.Writer, address string, made []account) error {
 	var b strings.Builder
 	b.WriteString("\n  Tsumugi (紡)  " + address + "\n\n")
 	if len(made) > 0 {
-		b.WriteString("  最初のサインイン（パスワードはここにだけ表示されます）\n")
+		b.WriteString("  最初のログイン（パスワードはここにだけ表示されます）\n")
 		for _, a := range made {
 			fmt.Fprintf(&b, "    %-20s %s\n", a.email, a.password)
 		}

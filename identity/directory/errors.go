@@ -34,7 +34,7 @@ func translate(err error) error {
 	case api.ErrorCode() == "UsernameExistsException", api.ErrorCode() == "AliasExistsException":
 		return fault.Wrap(err, fault.Conflict, "このメールアドレスはすでに登録されています。")
 	case api.ErrorCode() == "UnsupportedUserStateException":
-		return fault.Wrap(err, fault.Conflict, "このユーザーはすでにサインインしているため、招待を再送できません。")
+		return fault.Wrap(err, fault.Conflict, "このユーザーはすでにログインしているため、招待を再送できません。")
 	case api.ErrorCode() == "UserNotFoundException":
 		return fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
 	case api.ErrorCode() == "InvalidParameterException":

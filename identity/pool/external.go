@@ -93,7 +93,7 @@ func (p *Pool) RevokeSession(ctx context.Context, session uuid.UUID) error {
 // external returns what a refusal of the protocol is to a caller in this process.
 func external(err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok {
-		return fault.Wrap(refused, fault.Unauthenticated, "セッションは終了しました。もう一度サインインしてください。")
+		return fault.Wrap(refused, fault.Unauthenticated, "セッションは終了しました。もう一度ログインしてください。")
 	}
 	return err
 }

@@ -115,7 +115,7 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 // provision adds the person as a general user. No role ever comes from an assertion.
 func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree bool) (Decision, error) {
 	if !seatFree {
-		return Decision{}, fault.Errorf(CodeNoSeat, "契約の利用人数の上限に達しているため、サインインできません。管理者にお問い合わせください。")
+		return Decision{}, fault.Errorf(CodeNoSeat, "契約の利用人数の上限に達しているため、ログインできません。管理者にお問い合わせください。")
 	}
 	if subject == uuid.Nil {
 		return Decision{}, errNeedsAccount
@@ -133,5 +133,5 @@ func errInactive() error {
 
 func errNotLinked() error {
 	return fault.Errorf(CodeNotLinked,
-		"このメールアドレスのアカウントにはシングルサインオンでサインインできません。メールアドレスの表記が登録と一致しているか、管理者にご確認ください。")
+		"このメールアドレスのアカウントにはシングルサインオンでログインできません。メールアドレスの表記が登録と一致しているか、管理者にご確認ください。")
 }

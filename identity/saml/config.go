@@ -96,7 +96,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 		}
 		if passwordAdmins == 0 {
 			return fault.Errorf(fault.Conflict,
-				"パスワードでサインインできる特権管理者がいないため、有効にできません。ID プロバイダーに障害があったときに設定を変更できるよう、1人以上必要です。")
+				"パスワードでログインできる特権管理者がいないため、有効にできません。ID プロバイダーに障害があったときに設定を変更できるよう、1人以上必要です。")
 		}
 		settings.Enabled = true
 		return nil

@@ -41,7 +41,7 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 		return Start{}, err
 	}
 	if err := incomplete(settings, s.now()); err != nil { // Operators can have switched it on, and certificates run out.
-		return Start{}, fault.Wrap(err, CodeDisabled, "シングルサインオンの設定が完了していないため、サインインできません。管理者にお問い合わせください。")
+		return Start{}, fault.Wrap(err, CodeDisabled, "シングルサインオンの設定が完了していないため、ログインできません。管理者にお問い合わせください。")
 	}
 	state := State{OrganizationID: organizationID, Next: LocalPath(next)}
 	start, err := s.start(ctx, settings, browser, &state)

@@ -47,7 +47,7 @@ func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	if fault.CodeOf(err) == fault.NotFound {
 		s.refused(ctx, posted, "no sign-in began in this browser, or not lately")
 		return Outcome{}, fault.Wrap(err, CodeState,
-			"サインインの有効期限が切れたか、別のブラウザーで開始されました。もう一度サインインしてください。")
+			"ログインの有効期限が切れたか、別のブラウザーで開始されました。もう一度ログインしてください。")
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -115,7 +115,7 @@ func shown(err error) error {
 		return fault.Wrap(err, CodeAddress, "このメールアドレスではシングルサインオンを使用できません。管理者にお問い合わせください。")
 	}
 	if errors.Is(err, errDenied) {
-		return fault.Wrap(err, CodeDenied, "ID プロバイダーでサインインが完了しませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")
+		return fault.Wrap(err, CodeDenied, "ID プロバイダーでログインが完了しませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")
 	}
 	if _, ok := errors.AsType[*rejection](err); ok {
 		return fault.Wrap(err, CodeResponse, "シングルサインオンの応答を確認できませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")
@@ -178,14 +178,14 @@ type Session struct {
 func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, browser string) (Session, error) {
 	grantee, err := s.store.TakeSAMLCode(ctx, organizationID, hashSecret(code), hashSecret(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
-		return Session{}, fault.Wrap(err, CodeState, "サインインの有効期限が切れました。もう一度サインインしてください。")
+		return Session{}, fault.Wrap(err, CodeState, "ログインの有効期限が切れました。もう一度ログインしてください。")
 	}
 	if err != nil {
 		return Session{}, err
 	}
 	subject, err := uuid.Parse(grantee.Subject)
 	if err != nil { // Invited a moment ago: the account is being made.
-		return Session{}, fault.Wrap(err, fault.Unavailable, "アカウントを準備しています。少し待ってから、もう一度サインインしてください。")
+		return Session{}, fault.Wrap(err, fault.Unavailable, "アカウントを準備しています。少し待ってから、もう一度ログインしてください。")
 	}
 	// Members who had a password at AWS are new to the pool.
 	if _, err := s.sessions.CreateExternalUser(ctx, subject, grantee.Email, grantee.Name); err != nil {

@@ -111,7 +111,7 @@ func checkStatus(response *etree.Element) error {
 	return nil
 }
 
-var errDenied = reject("the identity provider signed nobody in", "ID プロバイダーがサインインを許可しませんでした。アプリの割り当てなどを確認してください。")
+var errDenied = reject("the identity provider signed nobody in", "ID プロバイダーがログインを許可しませんでした。アプリの割り当てなどを確認してください。")
 
 // checkResponse checks what a response says around its assertion.
 func (e *expectation) checkResponse(response *etree.Element) error {

@@ -24,7 +24,7 @@ test.describe('everybody can use', () => {
     test.use({ who: null })
     const places: Place[] = [
       { name: '/', open: (page) => page.goto('/').then(() => title(/ことばをつむぐ/)(page)) },
-      { name: '/login', open: (page) => page.goto('/login').then(() => title('サインイン')(page)) },
+      { name: '/login', open: (page) => page.goto('/login').then(() => title('ログイン')(page)) },
       {
         name: '/login, password',
         open: async (page) => {

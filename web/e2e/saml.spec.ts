@@ -59,10 +59,10 @@ test('an administrator sets single sign-on up, and members sign in by it', async
     await expect(page.getByText(`${idp.url}/metadata`).first()).toBeVisible()
   })
   await test.step('a trial', async () => {
-    await page.getByRole('button', { name: 'テストサインイン' }).click()
+    await page.getByRole('button', { name: 'テストログイン' }).click()
     await idp.enter(page, hanako)
     await page.waitForURL('**/admin/saml?test=*')
-    await expect(page.getByText('サインインできることを確認しました。')).toBeVisible()
+    await expect(page.getByText('ログインできることを確認しました。')).toBeVisible()
     await expect(page.getByText(hanako.name).first()).toBeVisible()
   })
   await test.step('switching on', async () => {
@@ -102,7 +102,7 @@ test('an administrator sets single sign-on up, and members sign in by it', async
     await theirs.goto('/login/super-admin')
     await theirs.getByLabel('メールアドレス').fill(emails.admin)
     await theirs.getByLabel('パスワード', { exact: true }).fill(password)
-    await theirs.getByRole('button', { name: 'サインイン' }).click()
+    await theirs.getByRole('button', { name: 'ログイン' }).click()
     await theirs.waitForURL('**/home/skill')
     await context.close()
   })

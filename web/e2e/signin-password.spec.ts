@@ -38,7 +38,7 @@ test('an invitation leads in: the address is there, and a password of their own 
   await expect(page.getByText('（まだ満たしていません）')).toHaveCount(4)
   await newSecret(page).fill(chosen)
   await expect(page.getByText('（まだ満たしていません）')).toHaveCount(0)
-  await page.getByRole('button', { name: '設定してサインイン' }).click()
+  await page.getByRole('button', { name: '設定してログイン' }).click()
   await page.waitForURL('**/home/skill')
   await greeting(page, invited.name)
   expect(await readToken(page)).toMatchObject({ authType: 'cognito' })
@@ -46,7 +46,7 @@ test('an invitation leads in: the address is there, and a password of their own 
   await page.getByRole('button', { name: `${invited.name}さんのメニュー` }).click()
   await page.getByRole('menuitem', { name: 'ログアウト' }).click()
   await page.waitForURL('**/logout/success')
-  await page.getByRole('link', { name: 'もう一度サインイン' }).click()
+  await page.getByRole('link', { name: 'もう一度ログイン' }).click()
   await enter(page, invited.email, invited.temporary)
   await expect(page.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
   await secret(page).fill(chosen)
@@ -83,7 +83,7 @@ test('the whole way in by keyboard alone', async ({ page, server, signIn }) => {
   await page.keyboard.press('Space')
   await expect(secret(page)).toHaveAttribute('type', 'text')
   await page.keyboard.press('Tab')
-  await expect(page.getByRole('button', { name: 'サインイン' })).toBeFocused()
+  await expect(page.getByRole('button', { name: 'ログイン' })).toBeFocused()
   await page.keyboard.press('Enter')
   await expect(newSecret(page)).toBeFocused()
   await page.keyboard.type(chosen)
@@ -140,7 +140,7 @@ test('R42, R45: a forgotten password is replaced with the code of the mail, and 
 
   await page.reload()
   await page.waitForURL('**/login')
-  await expect(page.getByText('サインインの有効期間が終了しました。')).toBeVisible()
+  await expect(page.getByText('ログインの有効期間が終了しました。')).toBeVisible()
   expect(await readToken(page)).toBeNull()
 })
 
@@ -304,7 +304,7 @@ test.describe('everybody can use', () => {
       name: 'super-admin',
       open: async () => {
         await page.goto('/login/super-admin')
-        await page.getByRole('button', { name: 'サインイン' }).click()
+        await page.getByRole('button', { name: 'ログイン' }).click()
         await expect(page.getByText('メールアドレスを入力してください。')).toBeVisible()
       },
     })
@@ -316,7 +316,7 @@ test.describe('everybody can use', () => {
           const description = '組織の認証システムで問題が発生しました。'.repeat(8)
           await page.goto(`/oauth2/callback?error=${error}&error_description=${description}`)
           await expect(
-            page.getByRole('heading', { level: 1, name: 'サインインできませんでした' }),
+            page.getByRole('heading', { level: 1, name: 'ログインできませんでした' }),
           ).toBeVisible()
         },
       })
@@ -332,7 +332,7 @@ test.describe('everybody can use', () => {
     await page.goto('/login')
     await page.evaluate(() => sessionStorage.setItem('tsumugiEnded', 'expired'))
     await page.reload()
-    await expect(page.getByText('サインインの有効期間が終了しました。')).toBeVisible()
+    await expect(page.getByText('ログインの有効期間が終了しました。')).toBeVisible()
     expect(await breaches(page), 'ended').toEqual([])
     await inspect(page, {
       name: 'new password',

@@ -16,7 +16,7 @@ test.describe('signing in', () => {
 
   test('leads from the landing page to the skills and keeps the token record', async ({ page }) => {
     await page.goto('/')
-    await page.getByRole('link', { name: 'サインイン' }).first().click()
+    await page.getByRole('link', { name: 'ログイン' }).first().click()
     await enter(page, emails.user, 'Wrong-Password-1')
     await expect(page.getByText('メールアドレスまたはパスワードが正しくありません。')).toBeVisible()
     await expect(page.getByLabel('パスワード', { exact: true })).toBeFocused()
@@ -164,13 +164,13 @@ test.describe('a session', () => {
         json: {
           status: 401,
           code: 'sso_required',
-          detail: 'この組織ではシングルサインオンでサインインしてください。',
+          detail: 'この組織ではシングルサインオンでログインしてください。',
         },
       }),
     )
     await page.goto('/home/skill')
     await page.waitForURL('**/login')
-    await expect(page.getByText('この組織ではシングルサインオンでサインインしてください。')).toBeVisible()
+    await expect(page.getByText('この組織ではシングルサインオンでログインしてください。')).toBeVisible()
     expect(await readToken(page)).toBeNull()
   })
 

@@ -45,7 +45,7 @@ test.describe('signed out', () => {
   test.use({ who: null })
   const screens: Screen[] = [
     { name: 'landing', open: at('/', /ことばをつむぐ/) },
-    { name: 'login', open: at('/login', 'サインイン') },
+    { name: 'login', open: at('/login', 'ログイン') },
     {
       name: 'login-wrong-password',
       open: async (page) => {

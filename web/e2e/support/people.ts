@@ -38,5 +38,5 @@ export async function enter(page: Page, email: string, secret: string): Promise<
   await page.getByLabel('メールアドレス').fill(email)
   await page.getByRole('button', { name: '次へ' }).click()
   await page.getByLabel('パスワード', { exact: true }).fill(secret)
-  await page.getByRole('button', { name: 'サインイン' }).click()
+  await page.getByRole('button', { name: 'ログイン' }).click()
 }

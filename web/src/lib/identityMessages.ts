@@ -10,7 +10,7 @@ const wrongPassword = 'メールアドレスまたはパスワードが正しく
 const tooMany = `試行回数が上限に達しました。しばらく${tryLater}`
 const mailSettings = `メールの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
 const smsSettings = `SMSの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
-const extension = `サインインの追加処理で問題が発生しました。${askAdmin}`
+const extension = `ログインの追加処理で問題が発生しました。${askAdmin}`
 
 /** The catalogue: what a person reads for each error of the identity provider, and what to do next. */
 const messages: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const messages: Readonly<Record<string, string>> = {
     'パスワードの再設定が必要です。「パスワードをお忘れの方」から再設定してください。',
   CodeDeliveryFailureException: `確認コードのメールを送信できませんでした。${tryLater}`,
   ResourceNotFoundException:
-    'サインインの設定が見つかりません。画面を再読み込みしても解決しない場合は、組織の管理者にお問い合わせください。',
+    'ログインの設定が見つかりません。画面を再読み込みしても解決しない場合は、組織の管理者にお問い合わせください。',
   ForbiddenException: `お使いの環境からの操作は許可されていません。${askAdmin}`,
   InternalErrorException: `サーバーで問題が発生しました。${tryLater}`,
   InvalidLambdaResponseException: extension,
@@ -42,7 +42,7 @@ const messages: Readonly<Record<string, string>> = {
   Unreachable: 'サーバーに接続できませんでした。通信環境を確認して、もう一度お試しください。',
 }
 
-const cannotReset = `このアカウントのパスワードは再設定できません。招待メールの仮パスワードでサインインするか、${askAdmin}`
+const cannotReset = `このアカウントのパスワードは再設定できません。招待メールの仮パスワードでログインするか、${askAdmin}`
 
 /** Where an error means something else than at sign-in. */
 const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
@@ -70,11 +70,7 @@ const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: str
     /temporary password has expired/i,
     '仮パスワードの有効期限が切れています。組織の管理者に招待メールの再送信を依頼してください。',
   ],
-  [
-    'NotAuthorizedException',
-    /access token/i,
-    'サインインの有効期間が終了しました。サインインし直してください。',
-  ],
+  ['NotAuthorizedException', /access token/i, 'ログインの有効期間が終了しました。ログインし直してください。'],
   [
     'NotAuthorizedException',
     /invalid session|session is expired/i,

@@ -19,7 +19,7 @@ export const RETRY_HEADER = 'x-no-retry'
 const EXPIRED = 'jwt expired'
 const NO_USER = 'Not authenticated: no user found'
 const SUSPENDED = 'このアカウントは一時停止中か、削除されています。'
-const UNREACHED = 'サインインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
+const UNREACHED = 'ログインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
 const SSO_REQUIRED = 'sso_required'
 const LOCK = 'tsumugi-refresh'
 /** How long what one tab has stored takes to be seen by all. */

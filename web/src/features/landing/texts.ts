@@ -2,7 +2,7 @@
 export const texts = {
   headline: ['ことばをつむぐ。', '仕事がほどける。'],
   lead: 'Tsumugi は、組織で使う AI アシスタントです。スキルを選んで話しかけると、要約や校正、翻訳から、メール、議事録まで、日々の仕事のことばを一緒に整えます。',
-  signIn: 'サインイン',
+  signIn: 'ログイン',
   features: [
     {
       mark: '一',

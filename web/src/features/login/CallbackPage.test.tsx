@@ -122,7 +122,7 @@ describe('the end of a single sign-on', () => {
     show({ organization_id: 'o1', error, error_description: '03-0000-0000 にお電話ください。' })
     expect((await screen.findByRole('alert')).textContent).toContain(expected)
     expect(screen.queryByText(/お電話/)).toBeNull()
-    expect(screen.getByRole('link', { name: 'もう一度サインイン' }).getAttribute('href')).toBe('/login')
+    expect(screen.getByRole('link', { name: 'もう一度ログイン' }).getAttribute('href')).toBe('/login')
     expect(server).not.toHaveBeenCalled()
     expect(readToken()).toBeNull()
   })
@@ -153,7 +153,7 @@ describe('the end of a single sign-on', () => {
 
   it('leads back to the sign-in when nothing came, and home when the session is there', async () => {
     show({})
-    expect((await screen.findByRole('alert')).textContent).toContain('もう一度サインイン')
+    expect((await screen.findByRole('alert')).textContent).toContain('もう一度ログイン')
     cleanup()
     saveToken({
       authType: 'federated_idp',

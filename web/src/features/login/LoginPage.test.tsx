@@ -74,7 +74,7 @@ describe('the sign-in page', () => {
     await user.type(screen.getByLabelText('メールアドレス'), 'a@b{Enter}')
     await user.click(await screen.findByRole('button', { name: '組織の認証画面へ' }))
     expect(assign).toHaveBeenCalledWith(expected)
-    await user.click(screen.getByRole('link', { name: '特権管理者としてパスワードでサインイン' }))
+    await user.click(screen.getByRole('link', { name: '特権管理者としてパスワードでログイン' }))
     expect(router.state.location).toMatchObject({ pathname: '/login/super-admin', state: { email: 'a@b' } })
   })
 
@@ -96,7 +96,7 @@ describe('the sign-in page', () => {
 
   it.each([
     ['expired', '有効期間が終了しました'],
-    ['sso_required', 'シングルサインオンでサインインしてください'],
+    ['sso_required', 'シングルサインオンでログインしてください'],
   ] as const)('says why the session has ended: %s', async (ending, expected) => {
     rememberPlace('/home/skill/1')
     rememberEnding(ending)

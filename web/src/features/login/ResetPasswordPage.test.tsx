@@ -41,7 +41,7 @@ describe('the password reset', () => {
       ConfirmationCode: '123456',
       Password: good,
     })
-    await user.click(screen.getByRole('button', { name: 'サインイン' }))
+    await user.click(screen.getByRole('button', { name: 'ログイン' }))
     expect(router.state.location).toMatchObject({
       pathname: '/login',
       state: { email: 'hanako@demo.example' },

@@ -56,7 +56,7 @@ describe("the super-admin's sign-in", () => {
     expect(server.operations().slice(2)).toEqual(['/v1/me', '/v1/auth-type', 'RevokeToken'])
     expect(server.asked.at(-1)?.body).toEqual({ ClientId: 'client', Token: 'r' })
     expect(readToken()).toBeNull()
-    expect(screen.getByRole('link', { name: '通常のサインイン' }).getAttribute('href')).toBe('/login')
+    expect(screen.getByRole('link', { name: '通常のログイン' }).getAttribute('href')).toBe('/login')
   })
 
   it('says that an account is suspended', async () => {
