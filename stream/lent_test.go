@@ -101,14 +101,7 @@ func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
 	}
 	text.Finish(done)
 	others.Wait()
-	slow := 0
-	for range readers + 1 {
-		if err := <-ended; errors.Is(err, stream.ErrSlow) {
-			slow++
-		} else if err != nil {
-			t.Error(err)
-		}
-	}
+	slow := slowEnds(t, ended, readers+1)
 	resp := get()
 	defer resp.Body.Close()
 	var c client

@@ -174,14 +174,7 @@ func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
 		}
 		text.Finish(done)
 		others.Wait()
-		slow := 0
-		for range readers + 1 {
-			if err := <-ended; errors.Is(err, stream.ErrSlow) {
-				slow++
-			} else if err != nil {
-				t.Error(err)
-			}
-		}
+		slow := slowEnds(t, ended, readers+1)
 		if slow != 1 || s.Stats().Ends.Slow != 1 || s.Stats().Ends.Done != readers {
 			t.Errorf("%d readers were dropped, want the one that stalls: %+v", slow, s.Stats())
 		}
@@ -457,4 +450,17 @@ func openFiles(t *testing.T) int {
 		return 0 // No such thing on this system.
 	}
 	return len(list)
+}
+
+// slowEnds waits for the ends of n streams and returns how many of them were dropped for being slow. None ends otherwise.
+func slowEnds(t *testing.T, ended <-chan error, n int) (slow int) {
+	t.Helper()
+	for range n {
+		if err := <-ended; errors.Is(err, stream.ErrSlow) {
+			slow++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	return slow
 }
