@@ -1,4 +1,4 @@
-import type { Locator, Page, WebSocket } from '@playwright/test'
+import type { Locator, Page, Route, WebSocket } from '@playwright/test'
 import { hold } from './support/hold'
 import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
@@ -187,6 +187,27 @@ test.describe('two devices', () => {
       await tab.getByRole('button', { name: /^お知らせ、未読/ }).click()
       await expect(tab.getByRole('heading', { name: title }).first()).toBeVisible()
     }
+  })
+
+  test('show a notice that is published while their list is on its way', async ({ page, server }) => {
+    const title = `急なお知らせ ${crypto.randomUUID().slice(0, 8)}`
+    const listed = new Promise<Route>(
+      (resolve) => void page.route('**/v1/notification?*', resolve, { times: 1 }),
+    )
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/v1/notification?')) asked++
+    })
+    const listening = listens(page)
+    await openSkills(page)
+    const route = await listed
+    const before = await route.fetch()
+    await listening
+    await server.publish(title, '本文です。')
+    await expect.poll(() => asked).toBeGreaterThan(1)
+    await route.fulfill({ response: before })
+    await page.getByRole('button', { name: /^お知らせ、未読/ }).click()
+    await expect(page.getByRole('heading', { name: title }).first()).toBeVisible()
   })
 
   test('leave an open thread that the other has deleted, and keep what was being typed', async ({

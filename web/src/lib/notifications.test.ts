@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Notification } from './api'
+import { QueryObserver } from '@tanstack/react-query'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { api, type Notification } from './api'
 import type { Live, LiveEvents } from './live'
 import { followNotifications } from './notifications'
 import { notificationsQuery, queryClient } from './queries'
@@ -43,15 +44,65 @@ describe('notices as the server tells them', () => {
     expect(shown()).toEqual(['(c)', 'b', '(a)'])
   })
 
-  it('wait for the list to be read at all', () => {
-    tell({ notification: notice('c', 3) })
-    tell({ read: ['c'] })
-    expect(shown()).toBeUndefined()
+  describe('while the list is read', () => {
+    const answers: ((items: Notification[]) => void)[] = []
+    let refuse: (cause: Error) => void = () => {}
+    let stop = () => {}
+
+    beforeEach(() => {
+      answers.length = 0
+      vi.spyOn(api, 'listNotifications').mockImplementation(
+        () =>
+          new Promise((resolve, reject) => {
+            answers.push(resolve)
+            refuse = reject
+          }),
+      )
+      stop = new QueryObserver(queryClient, { ...notificationsQuery, retry: false }).subscribe(() => {})
+    })
+    afterEach(() => {
+      stop()
+      vi.restoreAllMocks()
+    })
+
+    it.each<[string, () => void]>([
+      ['are told', () => tell({ notification: notice('b', 2) })],
+      ['may have been missed', () => miss()],
+      ['are read elsewhere', () => tell({ read: ['a'] })],
+    ])('for the first time and some %s, are read once more', async (_, happens) => {
+      happens()
+      await vi.waitFor(() => expect(answers).toHaveLength(2))
+      answers[0]?.([])
+      answers[1]?.([notice('b', 2)])
+      await vi.waitFor(() => expect(shown()).toEqual(['b']))
+    })
+
+    it('and that fails, are read when the next one is told', async () => {
+      const list = queryClient.fetchQuery({ ...notificationsQuery, retry: false })
+      refuse(new Error('nothing came'))
+      await expect(list).rejects.toThrow()
+      tell({ notification: notice('b', 2) })
+      await vi.waitFor(() => expect(answers).toHaveLength(2))
+    })
+
+    it('again, are not taken back by an answer from before', async () => {
+      answers[0]?.([notice('a', 1)])
+      await vi.waitFor(() => expect(shown()).toEqual(['a']))
+      miss()
+      await vi.waitFor(() => expect(answers).toHaveLength(2))
+      tell({ notification: notice('b', 2) })
+      expect(shown()).toEqual(['b', 'a'])
+      await vi.waitFor(() => expect(answers).toHaveLength(3))
+      answers[1]?.([notice('a', 1)])
+      expect(shown()).toEqual(['b', 'a'])
+      answers[2]?.([notice('b', 2, true), notice('a', 1)])
+      await vi.waitFor(() => expect(shown()).toEqual(['(b)', 'a']))
+    })
   })
 
-  it('are read anew when some may have been missed', () => {
-    const invalidate = vi.spyOn(queryClient, 'invalidateQueries').mockResolvedValue()
+  it('are left to be read when they are looked at, if nobody does', () => {
+    tell({ notification: notice('c', 3) })
     miss()
-    expect(invalidate).toHaveBeenCalledWith({ queryKey: notificationsQuery.queryKey })
+    expect(shown()).toBeUndefined()
   })
 })

@@ -2,6 +2,8 @@ import { api, type Notification } from './api'
 import type { Live } from './live'
 import { notificationsQuery, queryClient } from './queries'
 
+const { queryKey } = notificationsQuery
+
 /** Marks notices as read, here at once; a failure brings them back with the next load, and is not worth a word. */
 export async function markRead(ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
@@ -9,7 +11,7 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   try {
     await api.readNotifications([...ids])
   } catch {
-    await queryClient.invalidateQueries({ queryKey: notificationsQuery.queryKey })
+    await readAnew()
   }
 }
 
@@ -19,17 +21,25 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
     live.on('notification', ({ notification, read }) => {
       if (notification === undefined) setRead(read)
       else put(notification)
+      const list = queryClient.getQueryState(queryKey)
+      if (list?.data === undefined || list.fetchStatus !== 'idle') void readAnew()
     }),
-    live.onMissed(() => void queryClient.invalidateQueries({ queryKey: notificationsQuery.queryKey })),
+    live.onMissed(() => void readAnew()),
   ]
   return () => {
     for (const stop of stops) stop()
   }
 }
 
+/** Reads the notices once more. An answer that is on its way may have been read before what was told, and is not waited for. */
+async function readAnew(): Promise<void> {
+  await queryClient.cancelQueries({ queryKey })
+  await queryClient.invalidateQueries({ queryKey })
+}
+
 function put(notification: Notification): void {
   queryClient.setQueryData(
-    notificationsQuery.queryKey,
+    queryKey,
     (items) =>
       items && [notification, ...items.filter((item) => item.id !== notification.id)].sort(newestFirst),
   )
@@ -41,5 +51,5 @@ function newestFirst(a: Notification, b: Notification): number {
 
 function setRead(ids: readonly string[]): void {
   const read = (item: Notification) => (ids.includes(item.id) ? { ...item, read: true } : item)
-  queryClient.setQueryData(notificationsQuery.queryKey, (items) => items?.map(read))
+  queryClient.setQueryData(queryKey, (items) => items?.map(read))
 }
