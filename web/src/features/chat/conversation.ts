@@ -16,7 +16,18 @@ import {
   type StreamFailure,
 } from '@/lib/stream'
 import { texts } from './texts'
-import { aheadTurns, endedMessage, isRunning, isWriting, mergeNewest, prependOlder, type Turn } from './turns'
+import {
+  aheadTurns,
+  confirmed,
+  endedMessage,
+  isRunning,
+  isWriting,
+  mergeNewest,
+  prependOlder,
+  sameOutcome,
+  succeeded,
+  type Turn,
+} from './turns'
 
 /** How many messages a page has. */
 export const MESSAGE_PAGE = 20
@@ -91,6 +102,8 @@ export class Conversation {
   #refreshingAgain: Promise<void> | null = null
   /** What was told while a question was on its way, and may have been about that question. */
   readonly #heard = new Set<string>()
+  /** Grows with what begins, ends or is rated here: a page that was asked for before that may be from before it. */
+  #version = 0
   #loaded = false
 
   constructor(
@@ -125,9 +138,13 @@ export class Conversation {
   /** Takes the thread and its newest messages as the server told them, and joins an answer that is being written. */
   load(thread: Thread, page: readonly Message[]): void {
     this.#loaded = true
-    const turns = mergeNewest(this.state.turns, page)
-    const first = this.state.older === 'end' && turns.length <= page.length
-    this.#set({ thread, turns, ...(first && { older: page.length < MESSAGE_PAGE ? 'end' : 'more' }) })
+    if (this.state.turns.length > 0) {
+      // Something has been asked here while this was read.
+      void this.refresh()
+      return
+    }
+    const older = page.length < MESSAGE_PAGE ? 'end' : 'more'
+    this.#set({ thread, turns: mergeNewest([], page), older })
     this.#joinRunning()
   }
 
@@ -234,12 +251,14 @@ export class Conversation {
     }
     this.#refreshingAgain ??= this.#refreshing.then(() => {
       this.#refreshingAgain = null
-      return this.refresh(limit)
+      // As many as anybody might wait for.
+      return this.refresh()
     })
     return this.#refreshingAgain
   }
 
   async #readNewest(threadId: string, limit: number): Promise<void> {
+    const version = this.#version
     let page: Message[]
     try {
       page = await this.deps.api.listMessages(threadId, { offset: 0, limit })
@@ -250,6 +269,10 @@ export class Conversation {
     // What is shown ahead may be in the page under an id that is not known here yet.
     if (this.#hasPending()) {
       this.#heard.add(anything)
+      return
+    }
+    if (this.#version !== version) {
+      await this.#readNewest(threadId, limit)
       return
     }
     this.#set({ turns: mergeNewest(this.state.turns, page) })
@@ -283,9 +306,14 @@ export class Conversation {
     const turn = this.state.turns.find((item) => item.message.id === messageId)
     if (turn === undefined) return false
     const before = turn.message.feedback
-    this.#patchMessage(turn.key, { feedback: { rating, ...(comment && { comment }) } })
+    const feedback = { rating, ...(comment && { comment }) }
+    this.#patchMessage(turn.key, { feedback })
     try {
-      await this.deps.api.giveFeedback({ message_id: messageId, rating, ...(comment && { comment }) })
+      await this.deps.api.giveFeedback({ message_id: messageId, ...feedback })
+      this.#version++
+      const now = this.state.turns.find((item) => item.key === turn.key)?.message.feedback
+      // A page that was read before the server had it has taken it back.
+      if (JSON.stringify(now) !== JSON.stringify(feedback)) void this.refresh()
       return true
     } catch (cause) {
       this.#patchMessage(turn.key, { feedback: before })
@@ -308,8 +336,9 @@ export class Conversation {
   started(live: LiveAnswer, view: AnswerView): void {
     const { messageId, userMessageId } = view
     if (messageId === null) return
+    this.#version++
     const turns = this.state.turns.map((turn): Turn => {
-      if (turn.successor === live) return this.#succeed(turn, live, messageId)
+      if (turn.successor === live) return succeeded(turn, live, messageId, this.deps.now())
       if (turn.live === live) return confirmed(turn, messageId)
       if (turn.message.id === `question:${live.key}` && userMessageId !== null)
         return confirmed(turn, userMessageId)
@@ -329,6 +358,7 @@ export class Conversation {
     const turn = this.state.turns.find((item) => item.live === live || item.successor === live)
     const threadId = this.state.thread?.id
     if (turn === undefined || ending === null || threadId === undefined) return
+    this.#version++
     this.deps.events.onRunning(threadId, false)
     this.#set({ stopping: false })
     if (ending.kind === 'failed' && view.messageId === null) {
@@ -412,24 +442,6 @@ export class Conversation {
     this.#catchUp()
   }
 
-  #succeed(turn: Turn, live: LiveAnswer, messageId: string): Turn {
-    const { feedback: _, error: __, completed_at: ___, finish_reason: ____, ...message } = turn.message
-    return {
-      ...turn,
-      live,
-      successor: null,
-      message: {
-        ...message,
-        id: messageId,
-        content: '',
-        status: 'running',
-        citations: [],
-        steps: [],
-        created_at: this.deps.now(),
-      },
-    }
-  }
-
   #joinRunning(): void {
     const { thread, turns } = this.state
     const last = turns.at(-1)
@@ -473,6 +485,7 @@ export class Conversation {
   #patchMessage(key: string, change: { feedback: Message['feedback'] }): void {
     const turn = this.state.turns.find((item) => item.key === key)
     if (turn === undefined) return
+    this.#version++
     const { feedback: _, ...rest } = turn.message
     this.#patch(key, { message: change.feedback ? { ...rest, feedback: change.feedback } : rest })
   }
@@ -484,16 +497,3 @@ export class Conversation {
 
 /** Stands for news of which it is not known what they are about. */
 const anything = '*'
-
-function sameOutcome(message: Message, told: LiveMessage): boolean {
-  return (
-    message.status === told.status &&
-    message.finish_reason === told.finish_reason &&
-    JSON.stringify(message.feedback) === JSON.stringify(told.feedback)
-  )
-}
-
-function confirmed(turn: Turn, id: string): Turn {
-  const status = turn.message.role === 'assistant' ? 'running' : turn.message.status
-  return { ...turn, pending: false, message: { ...turn.message, id, status } }
-}

@@ -1,4 +1,5 @@
 import type { Citation, Message } from '@/lib/api'
+import type { LiveMessage } from '@/lib/live'
 import type { AnswerSource, AnswerView, LiveAnswer } from '@/lib/stream'
 
 /** One message of a thread as the screen holds it. */
@@ -49,6 +50,32 @@ export function aheadTurns(
     { ...storedTurn(question), pending: true },
     { ...storedTurn(answer), live, pending: true },
   ]
+}
+
+/** A turn that was shown ahead, when the server has told its id. */
+export function confirmed(turn: Turn, id: string): Turn {
+  const status = turn.message.role === 'assistant' ? 'running' : turn.message.status
+  return { ...turn, pending: false, message: { ...turn.message, id, status } }
+}
+
+/** An answer that is made anew, in the place of the old one. */
+export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string): Turn {
+  const { feedback: _, error: __, completed_at: ___, finish_reason: ____, ...message } = turn.message
+  return {
+    ...turn,
+    live,
+    successor: null,
+    message: { ...message, id, content: '', status: 'running', citations: [], steps: [], created_at: now },
+  }
+}
+
+/** Whether what is told of a message is known already. */
+export function sameOutcome(message: Message, told: LiveMessage): boolean {
+  return (
+    message.status === told.status &&
+    message.finish_reason === told.finish_reason &&
+    JSON.stringify(message.feedback) === JSON.stringify(told.feedback)
+  )
 }
 
 /**
