@@ -3,6 +3,7 @@ import { Account, type Who } from './account'
 import { Chat } from './chat'
 import { Model } from './model'
 import { Tsumugi } from './tsumugi'
+import { unhurried } from './unhurried'
 import { watch } from './watch'
 
 interface WorkerFixtures {
@@ -65,6 +66,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
     use(who === null ? { cookies: [], origins: [] } : stateOf(server.url, account)),
   context: async ({ context }, use) => {
     const troubles = await watch(context)
+    await unhurried(context)
     await use(context)
     expect(troubles, 'what went wrong in the pages').toEqual([])
   },
@@ -77,6 +79,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
       const context = await browser.newContext({ baseURL: url, storageState, permissions })
       contexts.push(context)
       troubles.push(await watch(context))
+      await unhurried(context)
       return context.newPage()
     })
     for (const context of contexts) await context.close()

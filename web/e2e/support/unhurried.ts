@@ -1,0 +1,16 @@
+import type { BrowserContext } from '@playwright/test'
+
+/**
+ * Lets toasts stay, and what can be undone be undone, ten times as long in all pages of a context: a slow machine reads
+ * more slowly than a person.
+ */
+export async function unhurried(context: BrowserContext): Promise<void> {
+  await context.addInitScript(() => {
+    const inTime = window.setTimeout.bind(window)
+    // How long they stay is said in src/lib/toast.ts and src/lib/threads.ts.
+    const hurried = [5000, 6000, 8000]
+    const wait = (run: TimerHandler, ms = 0, ...rest: unknown[]) =>
+      inTime(run, hurried.includes(ms) ? ms * 10 : ms, ...rest)
+    window.setTimeout = wait as typeof window.setTimeout
+  })
+}
