@@ -1,6 +1,6 @@
 import { api, type FavoriteSkill, type Skill } from './api'
 import { PagedList } from './pagedList'
-import { queryClient, skillQuery, skillsQuery } from './queries'
+import { outdate, queryClient, skillQuery, skillsQuery } from './queries'
 import { toastFailure } from './toast'
 
 /** How many favourites a page has. */
@@ -11,16 +11,30 @@ export const favoriteList = new PagedList<FavoriteSkill>(FAVORITE_PAGE, (page) =
   api.listFavoriteSkills(page),
 )
 
+/** What was last asked for, by skill. */
+const wanted = new Map<string, boolean>()
+let sending: Promise<unknown> = Promise.resolve()
+
 /** Puts a skill on the favourites or takes it off, here at once; a failure puts it back and says so. */
 export async function setFavorite(
   skill: Pick<Skill, 'id' | 'name' | 'icon_path'>,
   favorite: boolean,
 ): Promise<void> {
+  wanted.set(skill.id, favorite)
   mark(skill, favorite)
+  // One after the other: the server must not take a second thought for the first.
+  const call = sending.then(() =>
+    favorite ? api.addFavoriteSkill(skill.id) : api.removeFavoriteSkill(skill.id),
+  )
+  sending = call.catch(() => {})
   try {
-    await (favorite ? api.addFavoriteSkill(skill.id) : api.removeFavoriteSkill(skill.id))
+    await call
+    // Lists that were read before the server had it may have come meanwhile, or are still to come.
+    if (wanted.get(skill.id) === favorite) mark(skill, favorite)
+    favoriteList.outdate()
+    await outdate(skillsQuery.queryKey)
   } catch {
-    mark(skill, !favorite)
+    if (wanted.get(skill.id) === favorite) mark(skill, !favorite)
     const message = favorite ? 'お気に入りに追加できませんでした。' : 'お気に入りから外せませんでした。'
     toastFailure(message, () => void setFavorite(skill, favorite))
   }
@@ -31,6 +45,7 @@ function mark(skill: Pick<Skill, 'id' | 'name' | 'icon_path'>, favorite: boolean
   queryClient.setQueryData(skillsQuery.queryKey, (items) => items?.map(change))
   queryClient.setQueryData(skillQuery(skill.id).queryKey, (item) => item && change(item))
   favoriteList.update((items) => {
+    if (favorite && items.some((item) => item.id === skill.id)) return items
     const others = items.filter((item) => item.id !== skill.id)
     return favorite ? [{ id: skill.id, name: skill.name, icon_path: skill.icon_path }, ...others] : others
   })

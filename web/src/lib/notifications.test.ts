@@ -2,7 +2,7 @@ import { QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { api, type Notification } from './api'
 import type { Live, LiveEvents } from './live'
-import { followNotifications } from './notifications'
+import { followNotifications, markRead } from './notifications'
 import { notificationsQuery, queryClient } from './queries'
 
 const notice = (id: string, day: number, read = false): Notification => ({
@@ -99,6 +99,37 @@ describe('notices as the server tells them', () => {
       await vi.waitFor(() => expect(shown()).toEqual(['(b)', 'a']))
     })
   })
+
+  it.each(['before the server has that', 'after it'])(
+    'stay read here, though a list from before comes %s',
+    async (when) => {
+      const answers: ((items: Notification[]) => void)[] = []
+      vi.spyOn(api, 'listNotifications').mockImplementation(() => new Promise((done) => answers.push(done)))
+      let take = () => {}
+      vi.spyOn(api, 'readNotifications').mockReturnValue(
+        new Promise((done) => {
+          take = () => done(undefined)
+        }),
+      )
+      queryClient.setQueryData(notificationsQuery.queryKey, [notice('a', 1)])
+      const stop = new QueryObserver(queryClient, notificationsQuery).subscribe(() => {})
+      void queryClient.invalidateQueries({ queryKey: notificationsQuery.queryKey })
+      await vi.waitFor(() => expect(answers).toHaveLength(1))
+      const marked = markRead(['a'])
+      expect(shown()).toEqual(['(a)'])
+      if (when === 'after it') take()
+      else answers[0]?.([notice('a', 1)])
+      await new Promise((resolve) => setTimeout(resolve))
+      take()
+      answers[0]?.([notice('a', 1)])
+      answers[1]?.([notice('a', 1, true)])
+      await marked
+      await new Promise((resolve) => setTimeout(resolve))
+      expect(shown()).toEqual(['(a)'])
+      stop()
+      vi.restoreAllMocks()
+    },
+  )
 
   it('are left to be read when they are looked at, if nobody does', () => {
     tell({ notification: notice('c', 3) })

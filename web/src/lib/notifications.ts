@@ -1,6 +1,6 @@
 import { api, type Notification } from './api'
 import type { Live } from './live'
-import { notificationsQuery, queryClient } from './queries'
+import { notificationsQuery, outdate, queryClient, readAnew } from './queries'
 
 const { queryKey } = notificationsQuery
 
@@ -11,8 +11,11 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   try {
     await api.readNotifications([...ids])
   } catch {
-    await readAnew()
+    return await readAnew(queryKey)
   }
+  // A list that was read before the server had it may have come meanwhile, or is still to come.
+  setRead(ids)
+  await outdate(queryKey)
 }
 
 /** Keeps the notices as the server tells them, until the returned function is called. */
@@ -21,20 +24,14 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
     live.on('notification', ({ notification, read }) => {
       if (notification === undefined) setRead(read)
       else put(notification)
-      const list = queryClient.getQueryState(queryKey)
-      if (list?.data === undefined || list.fetchStatus !== 'idle') void readAnew()
+      const unread = queryClient.getQueryData(queryKey) === undefined
+      void (unread ? readAnew(queryKey) : outdate(queryKey))
     }),
-    live.onMissed(() => void readAnew()),
+    live.onMissed(() => void readAnew(queryKey)),
   ]
   return () => {
     for (const stop of stops) stop()
   }
-}
-
-/** Reads the notices once more. An answer that is on its way may have been read before what was told, and is not waited for. */
-async function readAnew(): Promise<void> {
-  await queryClient.cancelQueries({ queryKey })
-  await queryClient.invalidateQueries({ queryKey })
 }
 
 function put(notification: Notification): void {

@@ -40,11 +40,6 @@ export class PagedList<T extends { id: string }> {
     return this.#state
   }
 
-  /** Whether an answer is on its way that what has just been told may not be in. */
-  get reading(): boolean {
-    return this.#reading !== null || this.#fetching !== null
-  }
-
   /** Calls `listener` after every change; the returned function stops it. */
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener)
@@ -69,6 +64,11 @@ export class PagedList<T extends { id: string }> {
     this.#again = true
     this.#refreshing ??= this.#refresh()
     await this.#refreshing
+  }
+
+  /** Something has just happened that an answer on its way may not know of: it is asked for once more. */
+  outdate(): void {
+    if (this.#reading !== null || this.#fetching !== null) void this.refresh()
   }
 
   /** Changes the items at hand, for what is known without asking the server. */

@@ -1,4 +1,4 @@
-import { QueryClient, queryOptions } from '@tanstack/react-query'
+import { QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { ApiError, api } from './api'
 
 /** The cache of what the server told. */
@@ -15,6 +15,17 @@ export const queryClient = new QueryClient({
     mutations: { networkMode: 'always' },
   },
 })
+
+/** Reads anew, with an answer that is asked for from now on: one that is on its way may be from before what has happened. */
+export async function readAnew(queryKey: QueryKey): Promise<void> {
+  await queryClient.cancelQueries({ queryKey })
+  await queryClient.invalidateQueries({ queryKey })
+}
+
+/** Something has just happened that an answer on its way may not know of: it is asked for once more. */
+export async function outdate(queryKey: QueryKey): Promise<void> {
+  if (queryClient.isFetching({ queryKey }) > 0) await readAnew(queryKey)
+}
 
 /** The signed-in user. */
 export const meQuery = queryOptions({

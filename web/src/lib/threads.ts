@@ -61,8 +61,7 @@ export function patchThread(id: string, change: Partial<Thread>): void {
 export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
     live.on('thread', ({ id, thread }) => {
-      // What comes while the list is on its way may be newer than the list: it is read once more.
-      if (threadList.reading) void threadList.refresh()
+      threadList.outdate()
       if (thread === undefined) dropThread(id)
       else if (belongs(thread)) upsertThread(thread)
     }),
@@ -99,6 +98,7 @@ export async function renameThread(id: string, title: string): Promise<void> {
   patchThread(id, { title })
   try {
     patchThread(id, await api.editThread(id, { title }))
+    threadList.outdate()
   } catch {
     if (before) patchThread(id, { title: before.title })
     toastFailure('スレッドの名前を変更できませんでした。', () => void renameThread(id, title))
@@ -150,6 +150,7 @@ async function commitDeletion(id: string, report: boolean): Promise<void> {
     }
   }
   dropThread(id)
+  threadList.outdate()
   hide(id, false)
 }
 

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, type Page } from '@/lib/api'
+import { ApiError, type Page, type SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
-import { queryClient } from '@/lib/queries'
+import { queryClient, readAnew } from '@/lib/queries'
 
 /** How many lines a page of a list has. */
 export const PAGE = 20
@@ -68,8 +68,14 @@ function pageOf(page: number): Page {
 /** Reads anew what a change of the members has made old. */
 export async function refreshMembers(): Promise<void> {
   await Promise.all([
-    queryClient.invalidateQueries({ queryKey: ['admin', 'members'] }),
-    queryClient.invalidateQueries({ queryKey: ['admin', 'usage'] }),
-    queryClient.invalidateQueries({ queryKey: contractQuery.queryKey }),
+    readAnew(['admin', 'members']),
+    readAnew(['admin', 'usage']),
+    readAnew(contractQuery.queryKey),
   ])
+}
+
+/** Takes in the single sign-on as a change has left it; one that is being read may be from before. */
+export async function storeSaml(config: SamlConfig): Promise<void> {
+  await queryClient.cancelQueries({ queryKey: samlQuery.queryKey })
+  queryClient.setQueryData(samlQuery.queryKey, config)
 }

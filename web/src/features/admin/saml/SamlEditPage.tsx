@@ -7,12 +7,11 @@ import { FieldErrorText } from '@/components/Field'
 import { ErrorState } from '@/components/States'
 import type { SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
-import { queryClient } from '@/lib/queries'
 import { toast } from '@/lib/toast'
 import { BoxesLoading } from '../parts/Loading'
 import { Page } from '../parts/Page'
 import { UnsavedGuard } from '../parts/UnsavedGuard'
-import { samlQuery } from '../queries'
+import { samlQuery, storeSaml } from '../queries'
 import { texts } from '../texts'
 import { AttributeFields, DomainFields, SourceFields } from './fields'
 import styles from './Saml.module.css'
@@ -80,7 +79,7 @@ function Form({ config: loaded }: { config: SamlConfig }) {
     setBusy(true)
     try {
       if (request !== null) {
-        queryClient.setQueryData(samlQuery.queryKey, await admin.putSamlConfig(request))
+        await storeSaml(await admin.putSamlConfig(request))
         toast(words.saved, { tone: 'success' })
       }
       saved.current = true

@@ -3,10 +3,9 @@ import { Button } from '@/components/Button'
 import { FieldErrorText } from '@/components/Field'
 import { ApiError, type SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
-import { queryClient } from '@/lib/queries'
 import { toast, toastFailure } from '@/lib/toast'
 import { ConfirmDialog } from '../parts/ConfirmDialog'
-import { samlQuery } from '../queries'
+import { storeSaml } from '../queries'
 import { texts } from '../texts'
 import styles from './Saml.module.css'
 
@@ -73,7 +72,7 @@ function SwitchDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
     setBusy(true)
     setError(null)
     try {
-      queryClient.setQueryData(samlQuery.queryKey, await admin.switchSaml(on))
+      await storeSaml(await admin.switchSaml(on))
       toast(on ? words.turnedOn : words.turnedOff, { tone: 'success' })
       onClose()
     } catch (cause) {
