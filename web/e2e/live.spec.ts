@@ -17,9 +17,20 @@ async function choose(page: Page, title: string, action: string): Promise<void> 
 }
 
 /** Waits until the server tells a page what happens. To be called before the page is opened. */
-async function listens(page: Page): Promise<void> {
+async function listens(page: Page): Promise<WebSocket> {
   const line = await page.waitForEvent('websocket', (socket) => socket.url().endsWith('/v1/live'))
-  await line.waitForEvent('framereceived', ({ payload }) => payload.toString().includes('"ready"'))
+  await told(line, '"ready"')
+  return line
+}
+
+/** Waits until the server tells something. */
+async function told(line: WebSocket, what: string): Promise<void> {
+  await line.waitForEvent('framereceived', ({ payload }) => payload.toString().includes(what))
+}
+
+/** The next call to an address: its answer can be read before it is handed on. */
+function nextCall(page: Page, url: string): Promise<Route> {
+  return new Promise((resolve) => void page.route(url, resolve, { times: 1 }))
 }
 
 /** How many live lines these pages have open. */
@@ -162,6 +173,31 @@ test.describe('two devices', () => {
     await expect(other.turns).toHaveCount(2)
   })
 
+  test('with a thread on its way show what is asked meanwhile on the other', async ({
+    page,
+    chat,
+    account,
+    model,
+    question,
+  }) => {
+    await account.reset()
+    const thread = await account.newThread('汎用チャット', '開く途中の話')
+    model.script(question, { text: '開く前の答えです。' })
+    const listening = listens(page)
+    await openSkills(page)
+    const line = await listening
+    const asked = nextCall(page, '**/v1/message?*')
+    await entry(page, '開く途中の話').click()
+    const route = await asked
+    const before = await route.fetch()
+    const ended = told(line, '"success"')
+    await account.ask(thread.id, question)
+    await ended
+    await route.fulfill({ response: before })
+    await expect(chat.questions.last()).toContainText(question)
+    await expect(chat.answer).toContainText('開く前の答えです。')
+  })
+
   test('show which notices have been read', async ({ page, device }) => {
     const other = await device()
     for (const each of [page, other]) {
@@ -191,9 +227,7 @@ test.describe('two devices', () => {
 
   test('show a notice that is published while their list is on its way', async ({ page, server }) => {
     const title = `急なお知らせ ${crypto.randomUUID().slice(0, 8)}`
-    const listed = new Promise<Route>(
-      (resolve) => void page.route('**/v1/notification?*', resolve, { times: 1 }),
-    )
+    const listed = nextCall(page, '**/v1/notification?*')
     let asked = 0
     page.on('request', (request) => {
       if (request.url().includes('/v1/notification?')) asked++

@@ -178,9 +178,25 @@ export function openConversation(skillId: string, thread: Thread): Conversation 
   return conversation
 }
 
+/** The thread that is being read to be shown, and whether something was told meanwhile that the answer may not know of. */
+let opening: { readonly threadId: string; outdated: boolean } | null = null
+
+/** Says that a thread is about to be read and shown. What is told of it from now on will be shown. */
+export function expectThread(threadId: string): void {
+  opening = { threadId, outdated: false }
+}
+
+function outdateOpening(threadId: string): void {
+  if (opening?.threadId === threadId) opening.outdated = true
+}
+
 /** Says that a conversation is on the screen, until the returned function is called: it is kept up to date. */
 export function show(conversation: Conversation): () => void {
   shown.add(conversation)
+  if (opening !== null && opening.threadId === conversation.state.thread?.id) {
+    if (opening.outdated) void conversation.refresh()
+    opening = null
+  }
   return () => shown.delete(conversation)
 }
 
@@ -191,6 +207,7 @@ live.on('thread', ({ id, thread }) => {
   }
   byThread.get(id)?.vanished()
   byThread.delete(id)
+  outdateOpening(id)
 })
 
 live.on('message', ({ message }) => {
@@ -198,9 +215,11 @@ live.on('message', ({ message }) => {
   const conversation = byThread.get(message.thread_id)
   // One that is not on the screen is read anew when it is opened.
   if (conversation !== undefined && shown.has(conversation)) conversation.told(message)
+  else outdateOpening(message.thread_id)
 })
 
 // Answers that ended unheard are found by their own streams.
 live.onMissed(() => {
+  if (opening !== null) opening.outdated = true
   for (const conversation of shown) void conversation.refresh()
 })

@@ -3,7 +3,7 @@ import { api, type Skill } from '@/lib/api'
 import { preloadMarkdown } from '@/lib/markdown'
 import { queryClient, skillQuery } from '@/lib/queries'
 import { type Conversation, MESSAGE_PAGE } from './conversation'
-import { findConversation, openConversation } from './conversations'
+import { expectThread, findConversation, openConversation } from './conversations'
 
 /** What the pages of a skill are given. */
 export interface SkillData {
@@ -24,6 +24,7 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
     return { skill: await skill, conversation: null }
   }
 
+  expectThread(threadId)
   const known = findConversation(threadId)
   if (known?.shown) {
     void known.refresh()
