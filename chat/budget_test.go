@@ -104,12 +104,12 @@ func TestNothingIsStoredWithoutBudget(t *testing.T) {
 func TestUsageIsWhatMessagesSay(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
-	f := newFixture(t, live)
+	f := newFixture(t, nil)
 	budget := &ledger{}
 	start := func(model llm.Model, cfg chat.Config) *server {
 		return f.startWith(chat.Needs{Model: counting(model), Budget: budget}, cfg)
 	}
-	good, bad, slow := start(llmtest.Say("はい"), chat.Config{}), start(llmtest.Fail(errors.New("broken"), "途中"), chat.Config{}), start(live, chat.Config{})
+	good, bad, slow := start(llmtest.Say("はい"), mute()), start(llmtest.Fail(errors.New("broken"), "途中"), mute()), start(live, mute())
 	answered := f.waitAt(good, f.sendTo(good, f.question("成功")))
 	f.waitAt(good, f.sendTo(good, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &answered.Answer.ID}))
 	f.waitAt(bad, f.sendTo(bad, f.question("失敗")))

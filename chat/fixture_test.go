@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/org"
 	"github.com/tsumugi-ai/tsumugi/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -96,7 +98,7 @@ func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server
 	return f.startWith(chat.Needs{Store: db, Model: model}, cfg)
 }
 
-// startWith is start with more needs of the caller's own.
+// startWith is start with more needs of the caller's own. A server without a model takes nothing over.
 func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 	f.t.Helper()
 	if n.Feed == nil {
@@ -111,6 +113,10 @@ func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 	}
 	if n.Hub == nil {
 		n.Hub = stream.NewHub(stream.HubConfig{})
+	}
+	if n.Model == nil {
+		n.Model = llmtest.NewLive() // Which nobody hears.
+		cfg.Lease, cfg.Sweep = cmp.Or(cfg.Lease, time.Hour), cmp.Or(cfg.Sweep, time.Hour)
 	}
 	n.Skills, n.Log = skill.NewService(f.db, skill.Config{}), slog.New(slog.DiscardHandler)
 	s := &server{hub: n.Hub, Service: chat.NewService(n, cfg)}

@@ -49,6 +49,7 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	if text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
+	opened := interest.Opened() // Before the answer is read again: it is closed even by a text that has come and gone since.
 	if !message.Status.Terminal() {
 		// It may have ended, and left the hub, since it was read: the hub is left after the answer is stored.
 		if message, err = s.find(ctx, owner, messageID); err != nil {
@@ -59,7 +60,7 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 		return Attachment{Text: replay(message), Leave: interest.Leave}, nil
 	}
 	interest.Mirror()
-	return Attachment{Opened: interest.Opened(), Leave: interest.Leave, Patience: s.cfg.Patience}, nil
+	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
 
 // Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written here

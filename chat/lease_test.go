@@ -86,9 +86,16 @@ func (s *heldUp) hold(t *testing.T) (release func()) {
 
 const testLease = 300 * time.Millisecond
 
-// quick is a server whose lease runs out soon.
+// quick is a server whose lease runs out soon. It takes nothing over.
 func quick() chat.Config {
-	return chat.Config{Lease: testLease, Heartbeat: 20 * time.Millisecond, Sweep: 20 * time.Millisecond}
+	return chat.Config{Lease: testLease, Heartbeat: 20 * time.Millisecond, Sweep: time.Hour}
+}
+
+// takesOver is a server that takes over what such a server is silent about, be it for a moment in which the machine was busy.
+func takesOver() chat.Config {
+	cfg := quick()
+	cfg.Sweep = 20 * time.Millisecond
+	return cfg
 }
 
 // TestR20_FencedServerPublishesNothing holds a server up until another one has taken its answer over. What it has to say
@@ -113,7 +120,7 @@ func testFencing(t *testing.T, broken bool) {
 	w := f.watch(slow, exchange.Answer.ID)
 
 	release := db.hold(t)
-	other := f.start(llmtest.Say("次の文章"), f.db, quick())
+	other := f.start(llmtest.Say("次の文章"), f.db, takesOver())
 	if raw := f.attachOnce(other, exchange, ""); deltas(t, raw) != "次の文章" {
 		t.Fatalf("taken over: %s", raw)
 	}
@@ -149,7 +156,7 @@ func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
 	exchange := f.sendTo(slow, f.question("止まる"))
 	w := f.watch(slow, exchange.Answer.ID)
 	release := db.hold(t)
-	f.waitAt(f.start(llmtest.Say("次の文章"), f.db, quick()), exchange)
+	f.waitAt(f.start(llmtest.Say("次の文章"), f.db, takesOver()), exchange)
 	release()
 	f.drain(w)
 	if raw := f.follow(slow, exchange.Answer.ID, "1-12"); deltas(t, raw) != "次の文章" {
@@ -192,7 +199,7 @@ func TestServerThatLostItsRowKeepsWhatIsLeft(t *testing.T) {
 	release := db.hold(t)
 
 	taker := llmtest.NewLive()
-	cfg := quick()
+	cfg := takesOver()
 	cfg.MaxGenerations = 1
 	other := f.start(taker, f.db, cfg)
 	taken := taker.Next(t)

@@ -101,7 +101,7 @@ func TestR20_AMirrorOfAnEarlierRunIsNotShown(t *testing.T) {
 	f := newFixture(t, nil)
 	network := streamtest.NewNetwork()
 	model := llmtest.NewLive()
-	writer := f.linked(network.Node(), chat.Needs{Model: model}, chat.Config{Sweep: time.Hour})
+	writer := f.linked(network.Node(), chat.Needs{Model: model}, mute())
 	reader := f.linked(network.Node(), chat.Needs{}, chat.Config{Sweep: time.Hour})
 	exchange := f.sendTo(writer, f.question("はい"))
 	model.Next(t).Emit("半分")
