@@ -9,8 +9,9 @@ export default defineConfig({
   // Each worker runs a server of its own; the files of tests share them out.
   workers: 2,
   forbidOnly: true,
-  timeout: 90_000,
-  expect: { timeout: 20_000 },
+  // Ample for a busy machine: only a test that fails waits so long.
+  timeout: 180_000,
+  expect: { timeout: 45_000 },
   reporter: 'list',
   use: {
     locale: 'ja-JP',

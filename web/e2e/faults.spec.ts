@@ -5,6 +5,16 @@ interface Notes {
   noteAlert(text: string): Promise<void>
 }
 
+/** Runs in the page: how much room a line takes from what stands around it. */
+function roomFor(line: HTMLElement | SVGElement): number {
+  const list = line.closest('ol')
+  const before = list?.offsetHeight ?? 0
+  line.style.display = 'none'
+  const after = list?.offsetHeight ?? 0
+  line.style.display = ''
+  return before - after
+}
+
 test.describe('when something breaks', () => {
   test('R20: a server killed in mid-answer answers as a whole once it is back', async ({
     chat,
@@ -13,6 +23,7 @@ test.describe('when something breaks', () => {
     account,
     question,
   }) => {
+    test.slow()
     const first = { text: '一度目の答えです。'.repeat(40), tokens_per_second: 120 }
     const second = { text: '二度目は、はじめから書き直した答えです。'.repeat(20), tokens_per_second: 200 }
     model.script(question, first, second)
@@ -47,30 +58,28 @@ test.describe('when something breaks', () => {
     server,
     question,
   }) => {
-    const second = { text: '二度目の答えです。'.repeat(40), tokens_per_second: 400 }
+    test.slow()
+    // It is written slowly enough to be watched, and never so slowly that it seems to wait.
+    const second = { text: '二度目の答えです。'.repeat(60), tokens_per_second: 20 }
     model.script(question, { text: '一度目の答えです。'.repeat(40), tokens_per_second: 400 }, second)
-    const first = model.pause(question, 60)
-    const again = model.pause(question, 30)
+    const [ready, first] = model.pauses(question, 0, 60)
     const line = (text: string) => chat.answer.getByText(text)
-    const height = () => chat.answer.evaluate((answer) => answer.closest('ol')?.offsetHeight)
     await chat.open()
     await chat.ask(question)
-    await first.reached
-    await expect(chat.answer).toContainText('一度目の答えです。')
     await expect(page.getByRole('status').filter({ hasText: '回答を書いています' })).toHaveCount(1)
-    const before = await height()
+    ready?.release()
+    await first?.reached
+    await expect(chat.answer).toContainText('一度目の答えです。')
     await expect(line('回答の続きを待っています')).toBeVisible()
     await expect(page.getByRole('status').filter({ hasText: '回答の続きを待っています' })).toHaveCount(1)
-    expect(await height()).toBe(before)
+    expect(await line('回答の続きを待っています').evaluate(roomFor), 'by how much it moves the rest').toBe(0)
 
     await server.kill()
     await server.resume()
-    await again.reached
     await expect(line('回答が途切れたため、最初から書き直しています')).toBeVisible()
     await expect(line('回答の続きを待っています')).toBeHidden()
     await expect(chat.answer).not.toContainText('一度目')
-    first.release()
-    again.release()
+    first?.release()
     await chat.finished()
     await expect(line('回答が途切れたため')).toHaveCount(0)
     expect(await chat.copied()).toBe(second.text)
@@ -108,8 +117,13 @@ test.describe('when something breaks', () => {
     await chat.finished()
     expect(await chat.copied()).toBe(await model.text(answer))
 
-    await chat.ask(next)
+    // However long it takes to start, the page waits as long as it has to, and no longer.
+    await page.route('**/v1/**', (route) => route.abort('connectionrefused'))
     await server.resume()
+    const refused = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/message/stream'))
+    await chat.ask(next)
+    await refused
+    await page.unroute('**/v1/**')
     await chat.finished()
     await expect(chat.answer).toContainText('新しいサーバーの答えです。')
     await page.reload()

@@ -19,7 +19,7 @@ const test = base.extend<object, { idp: Idp }>({
       await use(server)
       await server.stop()
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 180_000 },
   ],
   idp: [
     // biome-ignore lint/correctness/noEmptyPattern: as above.
@@ -28,7 +28,7 @@ const test = base.extend<object, { idp: Idp }>({
       await use(idp)
       await idp.stop()
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 180_000 },
   ],
 })
 

@@ -21,7 +21,7 @@ const test = base.extend<object, Fixtures>({
       await use(server)
       await server.stop()
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 180_000 },
   ],
   idp: [
     // biome-ignore lint/correctness/noEmptyPattern: as above.
@@ -30,7 +30,7 @@ const test = base.extend<object, Fixtures>({
       await use(idp)
       await idp.stop()
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 180_000 },
   ],
   sso: [
     async ({ server, idp, signIn }, use) => {
@@ -45,7 +45,7 @@ const test = base.extend<object, Fixtures>({
       await admin.call('PUT', '/v1/saml-config/on')
       await use(server)
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 180_000 },
   ],
 })
 

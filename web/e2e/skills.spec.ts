@@ -36,8 +36,10 @@ test.describe('the skills', () => {
 
     const names = (await account.skills()).map(({ name }) => name).slice(0, 14)
     for (const name of names.slice(1)) await account.setFavorite(name)
+    const added = page.waitForResponse('**/v1/favorite_skill')
     await page.getByRole('button', { name: `「${names[0]}」をお気に入りに追加` }).click()
     await expect(page.getByRole('button', { name: `「${names[0]}」をお気に入りから外す` })).toBeVisible()
+    await added
 
     const pages: string[] = []
     page.on('request', (request) => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
 /** How long a program may take to become ready or to end. */
-const patienceMs = 40_000
+const patienceMs = 90_000
 /** How much of a program's output is kept for the message about its failure. */
 const keptOutput = 16_000
 

@@ -35,11 +35,16 @@ export interface Pause {
 }
 
 interface Gate extends Pause {
-  readonly question: string
   /** Events of the stream that are let through. */
   readonly after: number
   readonly reach: () => void
   readonly released: Promise<void>
+}
+
+/** The gates of one answer, in order. */
+interface Course {
+  readonly question: string
+  readonly gates: readonly Gate[]
 }
 
 /**
@@ -52,7 +57,7 @@ export class Model {
   readonly #relay: Server
   readonly #asked: string[] = []
   readonly #scripts = new Map<string, Directive[]>()
-  #gates: Gate[] = []
+  #courses: Course[] = []
 
   private constructor(child: Child, upstream: URL) {
     this.#child = child
@@ -71,7 +76,7 @@ export class Model {
   }
 
   async stop(): Promise<void> {
-    for (const gate of this.#gates) gate.release()
+    for (const { gates } of this.#courses) for (const gate of gates) gate.release()
     this.#relay.closeAllConnections()
     await new Promise((resolve) => this.#relay.close(resolve))
     await this.#child.end()
@@ -84,6 +89,7 @@ export class Model {
 
   /** Says how a question is answered: the first time it is asked by the first directive, and so on; then by the last. */
   script(question: string, ...directives: Directive[]): void {
+    this.#scripts.delete(question) // What was said last comes first.
     this.#scripts.set(question, directives)
   }
 
@@ -94,17 +100,16 @@ export class Model {
 
   /** Holds the next answer to a question after so many events. */
   pause(question: string, after: number): Pause {
-    let reach = () => {}
-    let release = () => {}
-    const reached = new Promise<void>((resolve) => {
-      reach = resolve
-    })
-    const released = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    const gate: Gate = { question, after, reach, reached, release, released }
-    this.#gates.push(gate)
-    return gate
+    const pause = gateAt(after)
+    this.#courses.push({ question, gates: [pause] })
+    return pause
+  }
+
+  /** Holds the next answer to a question after each of these numbers of events. */
+  pauses(question: string, ...after: number[]): Pause[] {
+    const gates = after.map(gateAt)
+    this.#courses.push({ question, gates })
+    return gates
   }
 
   /** The whole text that a directive asks for, from the provider itself. */
@@ -123,7 +128,7 @@ export class Model {
   async #forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk as Buffer)
-    const { body, gate } = this.#direct(Buffer.concat(chunks))
+    const { body, gates } = this.#direct(Buffer.concat(chunks))
     const upstream = request(
       new URL(incoming.url ?? '/', this.#upstream),
       {
@@ -133,7 +138,7 @@ export class Model {
       (response) => {
         outgoing.writeHead(response.statusCode ?? 502, response.headers)
         outgoing.flushHeaders()
-        relay(response, outgoing, gate).catch(() => outgoing.destroy())
+        relay(response, outgoing, gates).catch(() => outgoing.destroy())
       },
     )
     upstream.on('error', () => outgoing.destroy())
@@ -142,11 +147,11 @@ export class Model {
   }
 
   /** Puts the directive in place of the question, where there is one. */
-  #direct(body: Buffer): { body: Buffer; gate?: Gate | undefined } {
-    if (body.length === 0) return { body }
+  #direct(body: Buffer): { body: Buffer; gates: readonly Gate[] } {
+    if (body.length === 0) return { body, gates: [] }
     const wire = JSON.parse(body.toString()) as WireRequest
     const last = wire.messages.findLast((message) => message.role === 'user')
-    if (last === undefined) return { body }
+    if (last === undefined) return { body, gates: [] }
     const title = wire.messages.some(
       ({ role, content }) => role === 'system' && content.includes('<task>title</task>'),
     )
@@ -158,16 +163,28 @@ export class Model {
         : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
       last.content = `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`
     }
-    if (title) return { body: Buffer.from(JSON.stringify(wire)) }
+    if (title) return { body: Buffer.from(JSON.stringify(wire)), gates: [] }
     this.#asked.push(content)
-    const gate = this.#gates.find(({ question }) => content.includes(question))
-    this.#gates = this.#gates.filter((item) => item !== gate)
-    return { body: Buffer.from(JSON.stringify(wire)), gate }
+    const course = this.#courses.find(({ question }) => content.includes(question))
+    this.#courses = this.#courses.filter((item) => item !== course)
+    return { body: Buffer.from(JSON.stringify(wire)), gates: course?.gates ?? [] }
   }
 }
 
-/** Passes a stream on, event by event, and waits at the gate. */
-async function relay(from: IncomingMessage, to: ServerResponse, gate: Gate | undefined): Promise<void> {
+function gateAt(after: number): Gate {
+  let reach = () => {}
+  let release = () => {}
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve
+  })
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  return { after, reach, reached, release, released }
+}
+
+/** Passes a stream on, event by event, and waits at the gates. */
+async function relay(from: IncomingMessage, to: ServerResponse, gates: readonly Gate[]): Promise<void> {
   let rest = ''
   let sent = 0
   from.setEncoding('utf8')
@@ -175,7 +192,7 @@ async function relay(from: IncomingMessage, to: ServerResponse, gate: Gate | und
     const events = (rest + String(chunk)).split('\n\n')
     rest = events.pop() ?? ''
     for (const event of events) {
-      if (gate !== undefined && sent === gate.after) {
+      for (const gate of gates.filter(({ after }) => after === sent)) {
         gate.reach()
         await held(gate, to)
       }
