@@ -67,6 +67,8 @@ func (l *folderLock) note(server int) error {
 
 func (l *folderLock) release() {
 	if l != nil {
-		_ = l.file.Close() // Releases the lock. The file stays: removing it would race with the next one to lock it.
+		// Said in so many words: a child that was forked a moment ago, and has not begun its program yet, has the file open, too.
+		_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
+		_ = l.file.Close() // The file stays: removing it would race with the next one to lock it.
 	}
 }

@@ -108,7 +108,7 @@ func TestWhatPostgresSaysInSeveralLines(t *testing.T) {
 		"warned one": {level: slog.LevelWarn, severity: "WARNING"}, "warned two": {level: slog.LevelWarn, severity: "WARNING"},
 		"warned three": {level: slog.LevelWarn, severity: "WARNING"},
 		"said one":     {level: slog.LevelDebug, severity: "LOG"}, "said two": {level: slog.LevelDebug, severity: "LOG"},
-		"long":             {level: slog.LevelDebug, severity: "LOG"},
+		"longxxx":          {level: slog.LevelDebug, severity: "LOG"},
 		"division by zero": {level: slog.LevelError, severity: "ERROR"},
 		"failed one":       {level: slog.LevelError, severity: "ERROR"}, "failed two": {level: slog.LevelError, severity: "ERROR"},
 		"hint one": {level: slog.LevelError, severity: "HINT"}, "hint two": {level: slog.LevelError, severity: "HINT"},

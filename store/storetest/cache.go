@@ -53,7 +53,7 @@ func tempDir() (dir string, remove func() error, err error) {
 	}
 	const script = `cat >/dev/null
 n=0
-while [ -e "$1/cluster/postmaster.pid" ] && [ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done
+while [ -e "$1/cluster/postmaster.pid" ] && [ $n -lt 1200 ]; do sleep 0.1; n=$((n+1)); done
 rm -rf "$1"`
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 const (
 	startPatience = 2 * time.Minute // Several packages may share two cores and one download of pages into memory.
-	dropPatience  = 30 * time.Second
+	dropPatience  = 2 * time.Minute
 	testConns     = 10 // Per test: many run at once.
 )
 
