@@ -431,7 +431,14 @@ test.describe('a server that has too much to do', () => {
     expect(model.asked(question)).toBe(1)
   })
 
-  test('that wants too much patience gives the question back', async ({ chat, page, model, question }) => {
+  test('that wants too much patience gives the question back, and leaves no thread without one', async ({
+    chat,
+    page,
+    account,
+    model,
+    question,
+  }) => {
+    await account.reset()
     model.script(question, { text: 'お待たせしました。' })
     let refusals = 0
     await page.route('**/v1/message/stream', (route) =>
@@ -442,9 +449,15 @@ test.describe('a server that has too much to do', () => {
     await chat.composer.press('Enter')
     const alert = page.getByRole('alert').filter({ hasText: 'ただいま混み合っています。60秒ほど待ってから' })
     await expect(alert).toBeVisible()
+    await expect(page).toHaveURL(/\/home\/skill\/[^/]+$/)
     await expect(chat.composer).toHaveValue(question)
+    await expect(threads(page).getByText('スレッドはまだありません。')).toBeVisible()
+    await expect.poll(() => account.threads()).toEqual([])
     await alert.getByRole('button', { name: 'やり直す' }).click()
     await chat.finished()
     await expect(chat.questions).toHaveCount(1)
+    await expect(chat.composer).toHaveValue('')
+    await expect(page).toHaveURL(new RegExp(`/chat/${(await account.threads())[0]?.id}$`))
+    await expect(threads(page).getByRole('link')).toHaveCount(1)
   })
 })

@@ -40,6 +40,19 @@ export function isBeingDeleted(id: string): boolean {
   return deletions.has(id)
 }
 
+const onScreen = new Set<string>()
+
+/** Says that a thread is on the screen, until the returned function is called. The address may follow later. */
+export function lookAt(id: string): () => void {
+  onScreen.add(id)
+  return () => onScreen.delete(id)
+}
+
+/** Whether a thread is on the screen. */
+export function isLookedAt(id: string): boolean {
+  return onScreen.has(id)
+}
+
 /** Puts a thread into the list, or in place of what is there, in the order of the last touch. */
 export function upsertThread(thread: Thread): void {
   threadList.update((items) => sorted([thread, ...items.filter((item) => item.id !== thread.id)]))
@@ -125,6 +138,13 @@ export function deleteThread(id: string, onRestore?: () => void): void {
       duration: UNDO_MS,
     }),
   })
+}
+
+/** Takes a thread away that nothing was written in; that it stays if this fails is not worth a word. */
+export async function discardThread(id: string): Promise<void> {
+  dropThread(id)
+  await api.deleteThread(id).catch(() => {})
+  await threadList.refresh()
 }
 
 /** Deletes at once what is waiting to be deleted: called when the page goes away. */

@@ -6,6 +6,7 @@ import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { ime } from '@/lib/ime'
 import { preloadMarkdown } from '@/lib/markdown'
+import { lookAt } from '@/lib/threads'
 import { Announcer } from './Announcer'
 import { Busy } from './Busy'
 import styles from './Chat.module.css'
@@ -28,7 +29,7 @@ interface ChatProps {
 
 /** A thread on the screen, or the place where one begins. */
 export function Chat({ skill, conversation, title }: ChatProps) {
-  const { turns, failure, stopping } = useAtomValue(conversation.stateAtom)
+  const { thread, turns, failure, stopping } = useAtomValue(conversation.stateAtom)
   const { scroller, content, away, toEnd } = useFollow(turns[0]?.key)
   const writing = isWriting(turns.at(-1))
   const empty = turns.length === 0
@@ -44,6 +45,8 @@ export function Chat({ skill, conversation, title }: ChatProps) {
     [conversation, toEnd],
   )
   useStopKey(conversation, writing)
+  const threadId = thread?.id
+  useEffect(() => (threadId === undefined ? undefined : lookAt(threadId)), [threadId])
 
   return (
     <div className={styles.chat}>

@@ -75,6 +75,7 @@ function setup(messages: Message[] = []) {
   const events = {
     onThread: vi.fn(),
     onRunning: vi.fn(),
+    onUnused: vi.fn(),
     onQuestionLost: vi.fn(),
     onQuestionRetried: vi.fn(),
     onTrouble: vi.fn<ConversationEvents['onTrouble']>(),
@@ -134,6 +135,42 @@ describe('asking', () => {
     expect(events.onQuestionRetried).toHaveBeenCalledOnce()
     expect(sent.map((item) => item.requestId)).toEqual(['r1', 'r1'])
     expect(conversation.state.failure).toBeNull()
+  })
+
+  it('gives the thread up that was made for a question that is refused, and makes another one', async () => {
+    const { conversation, api, events, sent, live, change } = setup()
+    api.createThread.mockResolvedValueOnce(thread).mockResolvedValueOnce({ ...thread, id: 't2' })
+    await conversation.ask({ kind: 'text', content: '質問' })
+    const failure = new StreamFailure('problem', 'overloaded', 503, '')
+    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    expect(events.onUnused).toHaveBeenCalledExactlyOnceWith(conversation, thread)
+    expect(conversation.state).toMatchObject({ thread: null, turns: [], gone: false })
+    expect(events.onQuestionLost).toHaveBeenCalledOnce()
+    conversation.state.failure?.retry()
+    await vi.waitFor(() => expect(conversation.state.thread?.id).toBe('t2'))
+    expect(new Set(api.createThread.mock.calls.map((call) => JSON.stringify(call)))).toHaveLength(2)
+    expect(sent.at(-1)?.body).toMatchObject({ thread_id: 't2', content: '質問' })
+  })
+
+  it.each<[string, StreamFailure, (made: ReturnType<typeof setup>) => void]>([
+    [
+      'nobody knows whether it was taken',
+      new StreamFailure('network', 'network_unreachable', 0, ''),
+      () => {},
+    ],
+    [
+      'something was told of the thread',
+      new StreamFailure('problem', 'thread_busy', 409, ''),
+      ({ conversation }) => conversation.told({ id: 'm001', thread_id: 't', status: 'success' }),
+    ],
+  ])('keeps the thread where %s', async (_, failure, happens) => {
+    const made = setup()
+    const { conversation, events, live, change } = made
+    await conversation.ask({ kind: 'text', content: '質問' })
+    happens(made)
+    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    expect(events.onUnused).not.toHaveBeenCalled()
+    expect(conversation.state.thread).toEqual(thread)
   })
 
   it('gives the question back when the thread cannot be made, and makes only one', async () => {

@@ -20,13 +20,16 @@ import {
   aheadTurns,
   confirmed,
   endedMessage,
+  hasPending,
   isRunning,
   isWriting,
+  lostMessage,
   mergeNewest,
   prependOlder,
   sameOutcome,
   succeeded,
   type Turn,
+  withoutAhead,
 } from './turns'
 
 /** How many messages a page has. */
@@ -73,6 +76,8 @@ export interface ConversationApi {
 /** What a conversation tells the rest of the app. */
 export interface ConversationEvents {
   readonly onThread: (thread: Thread) => void
+  /** A thread that was made for a question is not needed: the server has refused the question. */
+  readonly onUnused: (conversation: Conversation, thread: Thread) => void
   readonly onRunning: (threadId: string, running: boolean) => void
   /** The text goes back to the composer; `onQuestionRetried` takes it away again. */
   readonly onQuestionLost: (conversation: Conversation, failure: SendFailure) => void
@@ -97,6 +102,8 @@ export class Conversation {
   readonly skillId: string
   readonly #state: PrimitiveAtom<ConversationState>
   #threadRequest: string | null = null
+  /** The thread was made here, and as far as is known nothing is in it. */
+  #unused = false
   #loadingOlder: Promise<void> | null = null
   #refreshing: Promise<void> | null = null
   #refreshingAgain: Promise<void> | null = null
@@ -138,6 +145,7 @@ export class Conversation {
   /** Takes the thread and its newest messages as the server told them, and joins an answer that is being written. */
   load(thread: Thread, page: readonly Message[]): void {
     this.#loaded = true
+    this.#unused = false
     if (this.state.turns.length > 0) {
       // Something has been asked here while this was read.
       void this.refresh()
@@ -166,7 +174,8 @@ export class Conversation {
         request_id: this.#threadRequest,
         skill_id: this.skillId,
       })
-      this.#set({ thread: made, turns: this.#without(requestId) })
+      this.#unused = true
+      this.#set({ thread: made, turns: withoutAhead(this.state.turns, requestId) })
       this.deps.events.onThread(made)
       this.#send(made.id, question, requestId)
     } catch (cause) {
@@ -209,11 +218,11 @@ export class Conversation {
   }
 
   async #readOlder(): Promise<void> {
-    const { thread, older } = this.state
+    const { thread, turns, older } = this.state
     if (thread === null || older === 'end') return
     this.#set({ older: 'loading' })
     try {
-      const range = { offset: this.#stored(), limit: MESSAGE_PAGE }
+      const range = { offset: turns.filter((turn) => !turn.pending).length, limit: MESSAGE_PAGE }
       const page = await this.deps.api.listMessages(thread.id, range)
       this.#set({
         turns: prependOlder(this.state.turns, page),
@@ -239,7 +248,7 @@ export class Conversation {
   refresh(limit = MESSAGE_PAGE): Promise<void> {
     const { thread } = this.state
     if (thread === null) return Promise.resolve()
-    if (this.#hasPending()) {
+    if (hasPending(this.state.turns)) {
       this.#heard.add(anything)
       return Promise.resolve()
     }
@@ -267,7 +276,7 @@ export class Conversation {
       return
     }
     // What is shown ahead may be in the page under an id that is not known here yet.
-    if (this.#hasPending()) {
+    if (hasPending(this.state.turns)) {
       this.#heard.add(anything)
       return
     }
@@ -281,7 +290,7 @@ export class Conversation {
 
   /** The server has told of a message: asked, begun, ended or rated, here or on another device. */
   told(message: LiveMessage): void {
-    if (this.#hasPending()) {
+    if (hasPending(this.state.turns)) {
       this.#heard.add(message.id)
       return
     }
@@ -337,6 +346,7 @@ export class Conversation {
     const { messageId, userMessageId } = view
     if (messageId === null) return
     this.#version++
+    this.#unused = false
     const turns = this.state.turns.map((turn): Turn => {
       if (turn.successor === live) return succeeded(turn, live, messageId, this.deps.now())
       if (turn.live === live) return confirmed(turn, messageId)
@@ -380,15 +390,8 @@ export class Conversation {
   #settle(key: string, text: string): void {
     const message = this.state.turns.find((turn) => turn.key === key)?.message
     if (message === undefined) return
-    const error = { code: 'stream_lost', detail: texts.failure.lost, retryable: true }
-    const lost: Message = {
-      ...message,
-      content: text || message.content,
-      status: 'failed',
-      finish_reason: 'error',
-      error,
-    }
-    this.#patch(key, { live: null, successor: null, message: isRunning(message) ? lost : message })
+    const lost = isRunning(message) ? lostMessage(message, text, texts.failure.lost) : message
+    this.#patch(key, { live: null, successor: null, message: lost })
   }
 
   #refused(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
@@ -399,9 +402,21 @@ export class Conversation {
       return
     }
     const question = this.#questions.get(live.key)
+    if (failure.kind === 'problem') this.#giveThreadUp()
     if (question !== undefined) this.#lose(question, live.key, failure)
     // The other answer that keeps this thread busy is not known here yet.
     if (failure.code === 'thread_busy') void this.refresh()
+  }
+
+  /** Has the thread taken away that was made for a refused question; the next question makes another one. */
+  #giveThreadUp(): void {
+    const { thread } = this.state
+    const told = [...this.#heard].some((id) => id !== anything)
+    if (thread === null || !this.#unused || told) return
+    this.#unused = false
+    this.#threadRequest = null
+    this.#set({ thread: null })
+    this.deps.events.onUnused(this, thread)
   }
 
   readonly #questions = new Map<string, Question>()
@@ -419,15 +434,9 @@ export class Conversation {
 
   #ahead(question: Question, requestId: string, threadId: string, live: LiveAnswer): readonly Turn[] {
     return [
-      ...this.#without(requestId),
+      ...withoutAhead(this.state.turns, requestId),
       ...aheadTurns(requestId, threadId, question.content, live, this.deps.now()),
     ]
-  }
-
-  #without(requestId: string): readonly Turn[] {
-    return this.state.turns.filter(
-      ({ message }) => message.id !== `question:${requestId}` && message.id !== `answer:${requestId}`,
-    )
   }
 
   #lose(question: Question, requestId: string, cause: Error): void {
@@ -437,7 +446,7 @@ export class Conversation {
       void this.ask(question, requestId)
     }
     const failure = { question, cause, retry }
-    this.#set({ turns: this.#without(requestId), failure, stopping: false })
+    this.#set({ turns: withoutAhead(this.state.turns, requestId), failure, stopping: false })
     this.deps.events.onQuestionLost(this, failure)
     this.#catchUp()
   }
@@ -460,22 +469,13 @@ export class Conversation {
     }
   }
 
-  /** Whether there is something that the server may know under an id that is not known here yet. */
-  #hasPending(): boolean {
-    return this.state.turns.some((turn) => turn.pending || turn.successor !== null)
-  }
-
   /** Reads again if something was told meanwhile that was not about the question that was on its way. */
   #catchUp(): void {
-    if (this.#hasPending()) return
+    if (hasPending(this.state.turns)) return
     const known = new Set(this.state.turns.map((turn) => turn.message.id))
     const missed = [...this.#heard].some((id) => !known.has(id))
     this.#heard.clear()
     if (missed) void this.refresh()
-  }
-
-  #stored(): number {
-    return this.state.turns.filter((turn) => !turn.pending).length
   }
 
   #patch(key: string, change: Partial<Turn>): void {

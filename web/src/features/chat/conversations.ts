@@ -11,10 +11,10 @@ import {
   LockSlots,
   type SlotChannel,
 } from '@/lib/stream'
-import { patchThread, upsertThread } from '@/lib/threads'
+import { discardThread, patchThread, upsertThread } from '@/lib/threads'
 import { toastFailure } from '@/lib/toast'
 import { Conversation, type ConversationEvents } from './conversation'
-import { draftKey, giveBack, takeBack } from './drafts'
+import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
 import { describeFailure } from './failures'
 import { texts } from './texts'
 import { isRunning } from './turns'
@@ -24,6 +24,9 @@ const maxKept = 20
 
 const byThread = new Map<string, Conversation>()
 const byLive = new Map<string, Conversation>()
+
+/** Conversations that had no luck with their first question, by skill: they begin anew on the page of their skill. */
+const unbegun = new Map<string, Conversation>()
 
 /** The conversations that are on the screen. */
 const shown = new Set<Conversation>()
@@ -72,6 +75,12 @@ export const streams = new AnswerStreams({
 
 const events: ConversationEvents = {
   onThread: upsertThread,
+  onUnused: (conversation, thread) => {
+    byThread.delete(thread.id)
+    unbegun.set(conversation.skillId, conversation)
+    moveDraft(conversation.skillId, thread.id)
+    void discardThread(thread.id)
+  },
   onRunning: (threadId, running) =>
     patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
   onQuestionLost: (conversation, { question }) => {
@@ -160,9 +169,14 @@ function keep(threadId: string, conversation: Conversation): void {
   }
 }
 
-/** A conversation that has no thread yet. */
+/** A conversation that has no thread yet; if there is one whose first question has just been refused, that one. */
 export function newConversation(skillId: string): Conversation {
-  return make(skillId, null)
+  return unbegun.get(skillId) ?? make(skillId, null)
+}
+
+/** Says that the conversation without a thread is on the screen: the next one is a new one. */
+export function begin(skillId: string): void {
+  unbegun.delete(skillId)
 }
 
 /** The conversation of a thread, as far as this tab has one. */

@@ -1,5 +1,5 @@
 import { useAtomValue } from 'jotai'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useNavigate, useRouteLoaderData } from 'react-router'
 import { PageTitle } from '@/components/PageTitle'
 import type { Skill } from '@/lib/api'
@@ -7,7 +7,7 @@ import { useThreads } from '@/lib/threads'
 import { toast } from '@/lib/toast'
 import { Chat } from './Chat'
 import type { Conversation } from './conversation'
-import { newConversation, show } from './conversations'
+import { begin, newConversation, show } from './conversations'
 import { moveDraft } from './drafts'
 import type { SkillData } from './loader'
 import { texts } from './texts'
@@ -32,9 +32,14 @@ function NewChat() {
   const navigate = useNavigate()
   const [conversation] = useState(() => newConversation(skill.id))
   const { thread } = useAtomValue(conversation.stateAtom)
+  const left = useRef(false)
 
   useEffect(() => {
+    begin(skill.id)
+    // A thread that has been given up is not to be opened any more.
     if (thread !== null) void navigate(`/home/skill/${skill.id}/chat/${thread.id}`)
+    else if (left.current) void navigate(`/home/skill/${skill.id}`, { replace: true })
+    left.current = thread !== null
   }, [thread, navigate, skill.id])
 
   return (
@@ -57,6 +62,10 @@ function OpenChat({ skill, conversation }: { skill: Skill; conversation: Convers
   const { items } = useThreads()
 
   useEffect(() => show(conversation), [conversation])
+  const unused = thread === null
+  useEffect(() => {
+    if (unused) void navigate(`/home/skill/${skill.id}`, { replace: true })
+  }, [unused, navigate, skill.id])
   useEffect(() => {
     if (!gone) return
     moveDraft(skill.id, thread?.id)

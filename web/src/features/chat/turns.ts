@@ -29,6 +29,11 @@ export function isWriting(turn: Turn | undefined): boolean {
   return turn !== undefined && (turn.live !== null || turn.successor !== null)
 }
 
+/** Whether there is something that the server may know under an id that is not known here yet. */
+export function hasPending(turns: readonly Turn[]): boolean {
+  return turns.some((turn) => turn.pending || turn.successor !== null)
+}
+
 /** A question and the place of its answer, shown before the server knows of them. */
 export function aheadTurns(
   requestId: string,
@@ -50,6 +55,25 @@ export function aheadTurns(
     { ...storedTurn(question), pending: true },
     { ...storedTurn(answer), live, pending: true },
   ]
+}
+
+/** The turns without what was shown ahead of a question. */
+export function withoutAhead(turns: readonly Turn[], requestId: string): readonly Turn[] {
+  return turns.filter(
+    ({ message }) => message.id !== `question:${requestId}` && message.id !== `answer:${requestId}`,
+  )
+}
+
+/** An answer whose end nobody can tell, with the text that came. */
+export function lostMessage(message: Message, text: string, detail: string): Message {
+  const error = { code: 'stream_lost', detail, retryable: true }
+  return {
+    ...message,
+    content: text || message.content,
+    status: 'failed',
+    finish_reason: 'error',
+    error,
+  }
 }
 
 /** A turn that was shown ahead, when the server has told its id. */

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Thread } from '@/lib/api'
 import { type LiveEvents, type LiveMessage, live } from '@/lib/live'
 import { store } from '@/lib/store'
-import { threadList } from '@/lib/threads'
+import { lookAt, threadList } from '@/lib/threads'
 import { dismissToast, toastsAtom } from '@/lib/toast'
 import { Finished } from './Finished'
 
@@ -74,11 +74,11 @@ describe('an answer that has ended', () => {
     expect(shown()).toEqual([])
   })
 
-  it('is not told of to who looks at it', async () => {
-    await act(() => router.navigate('/home/skill/s/chat/t'))
+  it('is not told of to who looks at it', () => {
+    const leave = lookAt('t')
     tell(ended())
     expect(shown()).toEqual([])
-    await act(() => router.navigate('/home/skill'))
+    leave()
     tell(ended({ id: 'next' }))
     expect(shown()).toHaveLength(1)
   })

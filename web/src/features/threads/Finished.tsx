@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'react'
-import { useLocation, useNavigate } from 'react-router'
+import { useEffect } from 'react'
+import { useNavigate } from 'react-router'
 import { type LiveMessage, live } from '@/lib/live'
-import { findThread, isBeingDeleted } from '@/lib/threads'
+import { findThread, isBeingDeleted, isLookedAt } from '@/lib/threads'
 import { toast } from '@/lib/toast'
 import { texts } from './texts'
 
@@ -11,18 +11,12 @@ const titleMs = 3000
 /** Says that an answer has ended in a thread that is not on the screen. Draws nothing itself. */
 export function Finished() {
   const navigate = useNavigate()
-  const { pathname } = useLocation()
-  const place = useRef(pathname)
-  useEffect(() => {
-    place.current = pathname
-  }, [pathname])
-
   useEffect(() => {
     const told = new Set<string>()
     const untitled = new Map<string, { message: LiveMessage; timer: ReturnType<typeof setTimeout> }>()
     const say = ({ id, thread_id, status }: LiveMessage, title = '') => {
       untitled.delete(thread_id)
-      if (document.visibilityState === 'hidden' || place.current.endsWith(thread_id)) return
+      if (document.visibilityState === 'hidden' || isLookedAt(thread_id)) return
       if (told.has(id) || isBeingDeleted(thread_id)) return
       told.add(id)
       const failed = status === 'failed'
