@@ -17,7 +17,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
-	"fault", "migrations", "mail", "stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
+	"leaktest", "fault", "migrations", "mail", "stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"llm", "llm/offline", "llm/llmtest",
 	"identity", "identity/pool", "identity/directory", "identity/saml", "identity/saml/samltest",
 	"org", "skill", "chat",

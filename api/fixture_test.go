@@ -28,6 +28,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/llm"
 	"github.com/tsumugi-ai/tsumugi/org"
 	"github.com/tsumugi-ai/tsumugi/skill"
@@ -38,7 +39,7 @@ import (
 
 // The peer's client leaves its reader behind when it is unsubscribed.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(storetest.Suite{M: m}, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
+	leaktest.Main(storetest.Suite{M: m}, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
 // verifier takes a subject for a token: sso: before it is a session of single sign-on. A token of the user pool is one.

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/api"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
@@ -170,7 +171,7 @@ func TestR16_SocketsLeaveNothingBehind(t *testing.T) {
 	}
 	all.Wait()
 	// The driver's readers stay with the pooled connections.
-	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).bgRead"))
+	leaktest.None(t, before, goleak.IgnoreAnyFunction("github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).bgRead"))
 	if n, left := f.live.Open(), f.feed.Subscriptions()-subscribed; n != 0 || left != 0 {
 		t.Errorf("%d sockets are open, %d subscriptions are left", n, left)
 	}

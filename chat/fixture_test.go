@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/llm"
 	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/org"
@@ -22,7 +22,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.Suite{M: m}) }
+func TestMain(m *testing.M) { leaktest.Main(storetest.Suite{M: m}) }
 
 // chatSkill and formSkill are two of the built-in skills.
 var chatSkill, formSkill skill.Skill

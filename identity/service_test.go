@@ -12,13 +12,13 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // members is a store with one member, which tells of changes.
 type members struct {

@@ -43,7 +43,7 @@ func TestR25_StallsOverHTTP(t *testing.T) {
 			cfg := llm.Config{BaseURL: provider.URL(), FirstTokenTimeout: time.Minute, TokenTimeout: 100 * time.Millisecond}
 			if test.text == "" {
 				// Long enough for the request to arrive on a busy machine.
-				cfg.FirstTokenTimeout, cfg.TokenTimeout = time.Second, time.Minute
+				cfg.FirstTokenTimeout, cfg.TokenTimeout = 5*time.Second, time.Minute
 			}
 			client := newClient(t, cfg)
 			text, _, _, err := ask(t, client, question())

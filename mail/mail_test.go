@@ -19,13 +19,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	. "github.com/tsumugi-ai/tsumugi/mail"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const (
 	public = "https://tsumugi.example"
@@ -37,7 +36,7 @@ func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 	t.Helper()
 	m, err := New(Config{
 		SMTPURL: strings.ReplaceAll(url, "HOST", s.address), From: sender, PublicURL: public,
-		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: 5 * time.Second},
+		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: 15 * time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -262,7 +261,7 @@ func TestSlowServersAreGivenUp(t *testing.T) {
 			if err := m.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
 				t.Errorf("got %v", err)
 			}
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 		})

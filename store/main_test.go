@@ -3,9 +3,8 @@ package store_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.Suite{M: m}) }
+func TestMain(m *testing.M) { leaktest.Main(storetest.Suite{M: m}) }

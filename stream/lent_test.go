@@ -27,7 +27,7 @@ func overTLS(t *testing.T, http2 bool, s *stream.Server, handler http.HandlerFun
 	server = httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = http2
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.Config.HTTP2 = &http.HTTP2Config{WriteByteTimeout: 2 * time.Second}
+	server.Config.HTTP2 = &http.HTTP2Config{WriteByteTimeout: 10 * time.Second}
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			conns.Add(1)
@@ -72,7 +72,7 @@ func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
 	token := strings.Repeat("紡", 500) // Together more than a stream's window.
 	text := newText(1)
 	ended := make(chan error, readers+1)
-	s := stream.NewServer(stream.Config{WriteTimeout: 3 * time.Second})
+	s := stream.NewServer(stream.Config{WriteTimeout: 8 * time.Second})
 	server, conns := overTLS(t, true, s, func(w http.ResponseWriter, r *http.Request) {
 		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
 	})
@@ -191,7 +191,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 			t.Parallel()
 			const readers, visits = 8, 150
 			text := newText(1)
-			s := stream.NewServer(stream.Config{WriteTimeout: 5 * time.Second, Heartbeat: 20 * time.Millisecond})
+			s := stream.NewServer(stream.Config{WriteTimeout: 10 * time.Second, Heartbeat: 20 * time.Millisecond})
 			var streams, ends atomic.Int64
 			var last atomic.Bool
 			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {

@@ -23,7 +23,7 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := newText(1)
-			s := stream.NewServer(stream.Config{WriteTimeout: 100 * time.Millisecond, Heartbeat: 400 * time.Millisecond})
+			s := stream.NewServer(stream.Config{WriteTimeout: 2 * time.Second, Heartbeat: 2500 * time.Millisecond})
 			ready, ended := make(chan struct{}), make(chan error, 1)
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if err := errors.Join(s.Begin(w, r), s.Hold(r.Context(), w, nil, ready)); err != nil {
@@ -72,10 +72,10 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 func TestR13_ConnectionOutlivesAStreamWhoseTimeIsUp(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
-	s := stream.NewServer(stream.Config{WriteTimeout: 50 * time.Millisecond})
+	s := stream.NewServer(stream.Config{WriteTimeout: 2 * time.Second})
 	ended := make(chan error, 2)
 	server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
-		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Until: time.Now().Add(200 * time.Millisecond), Done: func(err error) { ended <- err }})
+		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Until: time.Now().Add(2500 * time.Millisecond), Done: func(err error) { ended <- err }})
 	})
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {

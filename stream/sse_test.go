@@ -16,12 +16,13 @@ import (
 	r3labs "github.com/r3labs/sse/v2"
 	"go.uber.org/goleak"
 
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // The peer's client leaves its reader behind when it is unsubscribed.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
+	leaktest.Main(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
 // recorder is a response whose writes are kept, with the time of each.

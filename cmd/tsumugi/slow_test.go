@@ -19,7 +19,7 @@ func TestR63_HeadersThatDoNotEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(2 * readHeaderTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(6 * readHeaderTimeout)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, "GET /ping HTTP/1.1\r\nHost: x\r\nX-Slow: "); err != nil {

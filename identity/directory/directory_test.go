@@ -14,16 +14,16 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity/directory"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.Suite{M: m}) }
+func TestMain(m *testing.M) { leaktest.Main(storetest.Suite{M: m}) }
 
 const (
 	poolID   = "ap-northeast-1_Tsumugi00"

@@ -19,14 +19,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(storetest.Suite{M: m}) }
+func TestMain(m *testing.M) { leaktest.Main(storetest.Suite{M: m}) }
 
 const (
 	poolID    = "ap-northeast-1_Tsumugi00"
@@ -146,7 +146,7 @@ func arrived[T any](t *testing.T, box <-chan T) T {
 	select {
 	case message := <-box:
 		return message
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no message")
 		panic("unreachable")
 	}

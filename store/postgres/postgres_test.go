@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		superviseForParent(dir)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func superviseForParent(dir string) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(m.Run()) // Without Suite, as most packages do.
 	}
-	goleak.VerifyTestMain(storetest.Suite{M: m})
+	leaktest.Main(storetest.Suite{M: m})
 }
 
 func TestDatabasesAreSeparate(t *testing.T) {

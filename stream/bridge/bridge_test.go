@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"go.uber.org/goleak"
 
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
 )
@@ -19,19 +18,20 @@ import (
 // cluster is three servers for the tests that break none of them.
 var cluster *bridgetest.Cluster
 
-func TestMain(m *testing.M) {
+func TestMain(m *testing.M) { leaktest.Main(suite{m}) }
+
+// suite is the tests with the servers that they have in common.
+type suite struct{ *testing.M }
+
+// Run runs the tests and returns the exit code.
+func (s suite) Run() int {
 	var err error
 	if cluster, err = bridgetest.Start(3); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
-	code := m.Run()
-	cluster.Shutdown()
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	defer cluster.Shutdown()
+	return s.M.Run()
 }
 
 // connect returns a bridge by the servers at a URL, until the test is over.
@@ -49,16 +49,26 @@ func TestConnectedTellsWhetherTheLinkIsThere(t *testing.T) {
 	t.Parallel()
 	link := bridgetest.NewLink(t, cluster.URL(0))
 	b := connect(t, link.URL())
-	await := func(connected bool) {
-		for b.Connected() != connected && t.Context().Err() == nil {
-			runtime.Gosched()
+	await(t, b.Connected)
+	link.Cut()
+	await(t, func() bool { return !b.Connected() })
+	link.Heal()
+	await(t, b.Connected)
+}
+
+// await tries f every few milliseconds until it succeeds.
+func await(t *testing.T, f func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("not in time")
 		}
 	}
-	await(true)
-	link.Cut()
-	await(false)
-	link.Heal()
-	await(true)
 }
 
 // TestCredentialsStandInTheURL is a server that lets in who knows its password.

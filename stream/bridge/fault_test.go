@@ -21,12 +21,15 @@ import (
 
 var head = stream.Head{MessageID: "0190f3c2", Run: 1}
 
+// patience is how long anything may take.
+const patience = 3 * time.Minute
+
 var finished = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
 
 // reading reads a message to its end in the background. seen returns once some of its text was seen.
 func reading(t *testing.T, hub *stream.Hub) (seen, done func() *streamtest.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	c := &streamtest.Client{}
 	first, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -62,7 +65,8 @@ func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 	text.AppendText("はじめ。")
 	seen, done := reading(t, reader.Hub)
 	seen()
-	leader := nodes.Leader(bridge.StreamName)
+	leader := -1
+	await(t, func() bool { leader = nodes.Leader(bridge.StreamName); return leader >= 0 })
 	nodes.Stop(leader)
 	text.AppendText(strings.Repeat("一台がいない間。", 1000))
 	nodes.Restart(t, leader)
@@ -112,7 +116,7 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 				defer b.Close()
 				w := b.Writer("m", 1+i)
 				defer w.Close()
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				for err = w.Append(ctx, []byte("x")); err != nil && !errors.Is(err, stream.ErrStale); err = w.Append(ctx, []byte("x")) {
 					if ctx.Err() != nil { // Until then it may be that this node does not know of the stream yet.
@@ -148,7 +152,7 @@ func TestWriterIsFenced(t *testing.T) {
 // entries returns the first bytes of a message's first n entries.
 func entries(t *testing.T, b *bridge.Bridge, messageID string, n int) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var got []byte
 	err := b.Follow(ctx, messageID, func(entry []byte, _ bool) {

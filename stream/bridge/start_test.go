@@ -63,7 +63,7 @@ func TestR19_OthersAreToldOfALostConnection(t *testing.T) {
 	link.Heal()
 	select {
 	case <-missed:
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Error("a server that kept its connection is not told that events of another one are lost")
 	}
 }
@@ -81,7 +81,7 @@ func TestLinkThatTakesNothingIsGivenUp(t *testing.T) {
 		b.Publish("topic", event)
 	}
 	b.Close()
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -19,7 +20,7 @@ import (
 )
 
 // startTimeout is how long a server may take to be ready.
-const startTimeout = 20 * time.Second
+const startTimeout = 2 * time.Minute
 
 // Cluster is some NATS servers with JetStream. Its methods belong to one goroutine.
 type Cluster struct {
@@ -46,22 +47,23 @@ func Start(n int) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{dir: dir, servers: make([]*server.Server, n)}
-	ports, err := freePorts(2 * n)
+	host := loopback()
+	ports, err := freePorts(host, 2*n)
 	if err != nil {
 		return nil, err
 	}
 	var routes []*url.URL
 	for i := range n {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[n+i]))})
+		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort(host, strconv.Itoa(ports[n+i]))})
 	}
 	for i := range n {
 		o := &server.Options{
-			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: ports[i], NoLog: true, NoSigs: true,
+			ServerName: fmt.Sprintf("n%d", i), Host: host, Port: ports[i], NoLog: true, NoSigs: true,
 			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i)), JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30,
 		}
 		if n > 1 {
 			// Clients stay with the URLs that they are given, so that a cut link is cut.
-			o.Cluster = server.ClusterOpts{Name: "tsumugi", Host: "127.0.0.1", Port: ports[n+i], NoAdvertise: true}
+			o.Cluster = server.ClusterOpts{Name: "tsumugi", Host: host, Port: ports[n+i], NoAdvertise: true}
 			o.Routes = routes
 		}
 		c.options = append(c.options, o)
@@ -101,7 +103,7 @@ func (c *Cluster) Len() int { return len(c.servers) }
 
 // URL returns the address of one server.
 func (c *Cluster) URL(i int) string {
-	return "nats://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(c.options[i].Port))
+	return "nats://" + net.JoinHostPort(c.options[i].Host, strconv.Itoa(c.options[i].Port))
 }
 
 // URLs returns the addresses of all, as a Config takes them, beginning with server i.
@@ -152,11 +154,23 @@ func (c *Cluster) Shutdown() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// freePorts returns ports that nobody listens on at present.
-func freePorts(n int) ([]int, error) {
+// loopback returns a host of this machine that hardly anybody else uses, so that a server finds its port free when it is
+// started again: one of the millions that Linux has, elsewhere 127.0.0.1.
+func loopback() string {
+	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String()
+	l, err := listen(host)
+	if err != nil {
+		return "127.0.0.1"
+	}
+	_ = l.Close()
+	return host
+}
+
+// freePorts returns ports of a host that nobody listens on at present.
+func freePorts(host string, n int) ([]int, error) {
 	var ports []int
 	for range n {
-		l, err := listen()
+		l, err := listen(host)
 		if err != nil {
 			return nil, err
 		}
@@ -170,7 +184,7 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// listen listens on a port that the system chooses.
-func listen() (net.Listener, error) {
-	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+// listen listens on a port of a host that the system chooses.
+func listen(host string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", net.JoinHostPort(host, "0"))
 }

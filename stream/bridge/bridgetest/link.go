@@ -27,7 +27,7 @@ func NewLink(t testing.TB, target string) *Link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := listen()
+	listener, err := listen("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
