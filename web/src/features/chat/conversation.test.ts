@@ -304,6 +304,20 @@ describe('what is stored', () => {
     expect(conversation.state.older).toBe('end')
   })
 
+  it.each([2, MESSAGE_PAGE])(
+    'leaves no hole where more has come than the %i messages that are read',
+    async (limit) => {
+      const { conversation, turns, messages } = setup([message(1), message(2)])
+      conversation.load(thread, messages.toReversed())
+      messages.push(...Array.from({ length: 30 }, (_, i) => message(i + 3)))
+      await conversation.refresh(limit)
+      const ids = () => turns().map((turn) => turn.message.id)
+      expect(ids()).toEqual(messages.slice(-MESSAGE_PAGE).map(({ id }) => id))
+      await conversation.loadAll()
+      expect(ids()).toEqual(messages.map(({ id }) => id))
+    },
+  )
+
   it('waits for the page that is being read when all of them are wanted', async () => {
     const all = Array.from({ length: 55 }, (_, i) => message(i + 1))
     const { conversation, api, turns } = setup(all)

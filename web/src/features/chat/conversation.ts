@@ -20,6 +20,7 @@ import {
   aheadTurns,
   confirmed,
   endedMessage,
+  hasGap,
   hasPending,
   isRunning,
   isWriting,
@@ -260,7 +261,6 @@ export class Conversation {
     }
     this.#refreshingAgain ??= this.#refreshing.then(() => {
       this.#refreshingAgain = null
-      // As many as anybody might wait for.
       return this.refresh()
     })
     return this.#refreshingAgain
@@ -280,11 +280,12 @@ export class Conversation {
       this.#heard.add(anything)
       return
     }
-    if (this.#version !== version) {
-      await this.#readNewest(threadId, limit)
-      return
-    }
-    this.#set({ turns: mergeNewest(this.state.turns, page) })
+    const gap = hasGap(this.state.turns, page, limit)
+    if (this.#version !== version || (gap && limit < MESSAGE_PAGE))
+      return this.#readNewest(threadId, MESSAGE_PAGE)
+    // What lies between comes when the reader scrolls up to it, and what lies before with it.
+    const turns = mergeNewest(gap ? [] : this.state.turns, page)
+    this.#set({ turns, ...(gap && { older: 'more' }) })
     this.#joinRunning()
   }
 

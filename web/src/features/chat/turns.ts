@@ -34,6 +34,12 @@ export function hasPending(turns: readonly Turn[]): boolean {
   return turns.some((turn) => turn.pending || turn.successor !== null)
 }
 
+/** Whether there may be messages between the turns at hand and the newest page, which could have been so long. */
+export function hasGap(turns: readonly Turn[], page: readonly Message[], limit: number): boolean {
+  const known = new Set(turns.map((turn) => turn.message.id))
+  return known.size > 0 && page.length === limit && !page.some((message) => known.has(message.id))
+}
+
 /** A question and the place of its answer, shown before the server knows of them. */
 export function aheadTurns(
   requestId: string,
