@@ -1,4 +1,4 @@
-import { useSearchParams } from 'react-router'
+import { setValues, useQueryState } from '@/lib/queryState'
 
 /** What a list is narrowed by, kept in the address. */
 export interface UrlState {
@@ -14,22 +14,11 @@ export interface UrlState {
 
 /** Reads and changes the part of the address after the question mark. */
 export function useUrlState(): UrlState {
-  const [params, setParams] = useSearchParams()
+  const [params, change] = useQueryState()
   return {
     get: (name) => params.get(name) ?? '',
     page: pageNumber(params.get('page')),
-    set: (values) =>
-      setParams(
-        (before) => {
-          before.delete('page')
-          for (const [name, value] of Object.entries(values)) {
-            if (value) before.set(name, value)
-            else before.delete(name)
-          }
-          return before
-        },
-        { replace: true, preventScrollReset: true },
-      ),
+    set: (values) => change((next) => setValues(next, { page: '', ...values })),
     pageLink: (page) => {
       const next = new URLSearchParams(params)
       if (page === 1) next.delete('page')

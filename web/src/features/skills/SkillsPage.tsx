@@ -1,5 +1,4 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { useSearchParams } from 'react-router'
 import { Button } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { PageTitle } from '@/components/PageTitle'
@@ -10,6 +9,7 @@ import type { Category, Skill } from '@/lib/api'
 import { greeting } from '@/lib/dates'
 import { matches } from '@/lib/match'
 import { categoriesQuery, meQuery, skillsQuery } from '@/lib/queries'
+import { setValues, useQueryState } from '@/lib/queryState'
 import { useThreads } from '@/lib/threads'
 import { Notices } from './Notices'
 import { SkillCards, SkillSkeletons } from './SkillCards'
@@ -20,19 +20,11 @@ import { texts } from './texts'
 /** The skills: a greeting, the notices, and a card for each skill. The search and the category stand in the address. */
 export function SkillsPage() {
   const { data: me } = useSuspenseQuery(meQuery)
-  const [params, setParams] = useSearchParams()
+  const [params, change] = useQueryState()
   const query = params.get('q') ?? ''
   const category = params.get('category') ?? ''
 
-  const set = (name: string, value: string) =>
-    setParams(
-      (before) => {
-        if (value) before.set(name, value)
-        else before.delete(name)
-        return before
-      },
-      { replace: true, preventScrollReset: true },
-    )
+  const set = (values: Record<string, string>) => change((next) => setValues(next, values))
 
   return (
     <div className={styles.page}>
@@ -48,9 +40,9 @@ export function SkillsPage() {
       <Browser
         query={query}
         category={category}
-        onQuery={(value) => set('q', value)}
-        onCategory={(id) => set('category', id)}
-        onReset={() => setParams({}, { replace: true })}
+        onQuery={(value) => set({ q: value })}
+        onCategory={(id) => set({ category: id })}
+        onReset={() => set({ q: '', category: '' })}
       />
     </div>
   )
