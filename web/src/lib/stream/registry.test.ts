@@ -292,7 +292,7 @@ describe('R17: tabs that share the slots of a browser', () => {
       calls.filter((call) => !call.signal.aborted && !call.url.endsWith('/async')).map((call) => call.url)
     let count = 0
     const tab = () => setup(fetch, { locks, channel: channels(), id: `tab ${++count}` })
-    return { tab, write, calls, streaming }
+    return { tab, write, calls, streaming, channels }
   }
 
   const ask = async ({ streams }: ReturnType<typeof setup>, id: string) => {
@@ -341,10 +341,29 @@ describe('R17: tabs that share the slots of a browser', () => {
     expect(last.seen).toEqual(['start r4'])
 
     await write('m-r1', event.finish(1, 3), event.done())
+    expect(streaming()).toHaveLength(3)
+    tabs[0]?.hide(false)
+    await vi.advanceTimersByTimeAsync(0)
     expect(calls.at(-1)).toMatchObject({ url: '/v1/message/m-r0/stream', cursor: '1-3' })
     await write('m-r0', event.start(1, 'm-r0'), event.delta(1, 6, 'い'))
     tabs[0]?.paint()
     expect(tabs[0]?.text(asked[0]?.live as LiveAnswer)).toBe('あい')
+  })
+
+  it('do not take back what they have given while they are hidden', async () => {
+    const { tab, write, streaming, channels } = browser()
+    const hidden = tab()
+    await ask(hidden, 'r0')
+    await write('m-r0', event.start(1, 'm-r0'), event.delta(1, 3, 'あ'))
+    hidden.hide(true)
+    const other = channels()
+    other.postMessage({ kind: 'accept', from: 'other', to: 'tab 1' })
+    await vi.advanceTimersByTimeAsync(0)
+    // The lock of the one who asked has not arrived yet.
+    expect(streaming()).toEqual([])
+    hidden.hide(false)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(streaming()).toEqual(['/v1/message/m-r0/stream'])
   })
 
   it('learn from elsewhere that an answer without a stream has ended', async () => {

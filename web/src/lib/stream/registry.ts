@@ -105,7 +105,6 @@ export class AnswerStreams {
   readonly #keys = new Map<string, string>()
   #clock = 0
   #hidden = false
-  #resting = false
   #hiddenTimer: ReturnType<typeof setTimeout> | undefined
   readonly #slots: Slots
   readonly #unsubscribe: (() => void) | undefined
@@ -266,7 +265,8 @@ export class AnswerStreams {
   }
 
   #connectWatched(): void {
-    if (this.#resting) return
+    // What a hidden tab has given up is somebody else's, though that one may not be there yet.
+    if (this.#hidden) return
     for (const entry of this.#entries.values()) {
       if (entry.watchers > 0) this.#connect(entry)
     }
@@ -385,7 +385,6 @@ export class AnswerStreams {
     if (hidden === this.#hidden) return
     this.#hidden = hidden
     clearTimeout(this.#hiddenTimer)
-    this.#resting = false
     if (!hidden) {
       this.#connectWatched()
       return
@@ -396,7 +395,6 @@ export class AnswerStreams {
   }
 
   #rest(): void {
-    this.#resting = true
     for (const entry of this.#entries.values()) {
       if (entry.connection !== null && entry.answer.messageId !== null) this.#detach(entry)
     }
