@@ -26,6 +26,7 @@ type Config struct {
 	NATS    int      // How many nodes. Default 3.
 	Data    string   // Folder for everything: postgres/, nats/, logs/.
 	Listen  string   // Address of the balancer. Default: a free port of this machine.
+	Host    string   // Where the servers and the NATS nodes listen. Default 127.0.0.1.
 	Environ []string // Environment of the servers; what they share is added.
 
 	// PostgresSettings are further settings of the database. Durable makes a commit survive a power cut.
@@ -69,6 +70,9 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	}
 	if cfg.Listen == "" {
 		cfg.Listen = "127.0.0.1:0"
+	}
+	if cfg.Host == "" {
+		cfg.Host = "127.0.0.1"
 	}
 	if cfg.Report == nil {
 		cfg.Report = func(string) {}
@@ -119,7 +123,7 @@ func (c *Cluster) startParts(ctx context.Context) error {
 	}
 	c.cfg.Report("PostgreSQL " + c.database.Version() + "  " + c.database.DataDir())
 	var err error
-	if c.nats, err = startNATS(ctx, filepath.Join(c.cfg.Data, "nats"), c.cfg.NATS); err != nil {
+	if c.nats, err = startNATS(ctx, c.cfg.Host, filepath.Join(c.cfg.Data, "nats"), c.cfg.NATS); err != nil {
 		return err
 	}
 	for i := range c.cfg.NATS {
@@ -150,7 +154,7 @@ func (c *Cluster) startParts(ctx context.Context) error {
 
 func (c *Cluster) makeAddresses(ctx context.Context) error {
 	for range c.cfg.Servers {
-		address, err := FreeAddress(ctx)
+		address, err := FreeAddress(ctx, c.cfg.Host)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,7 @@ package cluster_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/tsumugi-ai/tsumugi/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

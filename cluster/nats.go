@@ -25,25 +25,25 @@ type natsNodes struct {
 	options []*server.Options
 }
 
-// startNATS starts n nodes and returns when streams can be made.
-func startNATS(ctx context.Context, dir string, n int) (*natsNodes, error) {
+// startNATS starts n nodes on a host and returns when streams can be made.
+func startNATS(ctx context.Context, host, dir string, n int) (*natsNodes, error) {
 	nats := &natsNodes{nodes: make([]*server.Server, n)}
 	var routes []*url.URL
 	for i := range n {
-		client, err := freePort(ctx)
+		client, err := freePort(ctx, host)
 		if err != nil {
 			return nil, err
 		}
-		route, err := freePort(ctx)
+		route, err := freePort(ctx, host)
 		if err != nil {
 			return nil, err
 		}
-		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(route))})
+		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort(host, strconv.Itoa(route))})
 		nats.options = append(nats.options, &server.Options{
-			ServerName: fmt.Sprintf("nats-%d", i+1), Host: "127.0.0.1", Port: client, NoSigs: true, NoLog: true,
+			ServerName: fmt.Sprintf("nats-%d", i+1), Host: host, Port: client, NoSigs: true, NoLog: true,
 			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i+1)), JetStreamMaxMemory: natsMemory, JetStreamMaxStore: natsDisk,
 			// Clients learn of no other address than those that they are given: a link that is cut stays the only way.
-			Cluster: server.ClusterOpts{Name: "tsumugi", Host: "127.0.0.1", Port: route, NoAdvertise: true},
+			Cluster: server.ClusterOpts{Name: "tsumugi", Host: host, Port: route, NoAdvertise: true},
 		})
 	}
 	for i := range n {
@@ -105,7 +105,7 @@ func (n *natsNodes) ready() bool {
 
 // address returns where clients reach a node.
 func (n *natsNodes) address(i int) string {
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.options[i].Port))
+	return net.JoinHostPort(n.options[i].Host, strconv.Itoa(n.options[i].Port))
 }
 
 func (n *natsNodes) stop() {

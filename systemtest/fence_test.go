@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestR20_PausedServerIsFenced holds a server up for longer than its lease. Its answers go on elsewhere, and when it goes
@@ -48,7 +49,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 	join(ctx, t, &begun)
 	r.Server(0).Pause()
 	join(ctx, t, &taken)
-	// What it sent before it was held up has long arrived.
+	pause(ctx, 3*time.Second) // What it sent before it was held up has arrived, and is read.
 	resumed.Store(true)
 	r.Server(0).Resume()
 	join(ctx, t, &stale.wait)
