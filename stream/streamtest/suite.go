@@ -53,7 +53,7 @@ type World struct {
 func (w World) alone() bool { return w.Writer.Hub == w.Reader.Hub }
 
 // patience is how long anything in the suite may take.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // sample has characters of one to four bytes, joined ones, and all that could break a line of an event stream.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
