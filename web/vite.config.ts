@@ -70,6 +70,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
+        // Compiled while they arrive, beside the page. Function by function, as each is first called, would hold the page up.
+        postBanner: '//# allFunctionsCalledOnLoad',
         // Few files for the first page: what every page needs, what every page of /home needs, the skill list. The rest (the
         // chat's Markdown, mathematics and colours, the palette, later the admin screens) is split where it is imported.
         codeSplitting: {

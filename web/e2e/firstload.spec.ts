@@ -34,6 +34,20 @@ test.describe('the first load', () => {
       expect(asked.filter((path) => path === one)).toEqual([one])
   })
 
+  test('has its scripts compiled while they arrive', async ({ account, page }) => {
+    const { id } = await account.skill('汎用チャット')
+    const scripts: Promise<string>[] = []
+    page.on('response', (response) => {
+      if (/\/assets\/[^/]+\.js$/.test(response.url())) scripts.push(response.text())
+    })
+    await page.goto(`/home/skill/${id}`)
+    await expect(page.getByRole('textbox', { name: '質問' })).toBeFocused()
+    // What finds the files of other parts may stand before it.
+    const begins = (await Promise.all(scripts)).map((text) => text.split('\n', 2).join('\n'))
+    expect(begins.length).toBeGreaterThan(3)
+    for (const begin of begins) expect(begin).toContain('//# allFunctionsCalledOnLoad')
+  })
+
   test('of the skills, and of a thread, asks early for what they show, and for nothing twice', async ({
     account,
     chat,

@@ -1,18 +1,20 @@
 import styles from './Avatar.module.css'
 
+/**
+ * The first character as it is read: with its marks, an emoji or flag of several code points whole. Intl.Segmenter would know
+ * more, at the price of loading its rules for one letter while the first page waits.
+ */
+const first = /^(?:\p{RI}{2}|.(?:[\p{M}\p{Emoji_Modifier}]|\u200d.)*)/su
+
 /** The first character of a name. Decorative: the name stands beside it or in the button's label. */
 export function Avatar({ name, size = 32 }: { name: string; size?: number }) {
-  const first = new Intl.Segmenter('ja', { granularity: 'grapheme' })
-    .segment(name.trim())
-    [Symbol.iterator]()
-    .next()
   return (
     <span
       className={styles.avatar}
       style={{ width: size, height: size, fontSize: size * 0.42 }}
       aria-hidden="true"
     >
-      {first.done ? '' : first.value.segment.toUpperCase()}
+      {first.exec(name.trim())?.[0].toUpperCase()}
     </span>
   )
 }

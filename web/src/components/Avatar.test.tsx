@@ -1,0 +1,21 @@
+import { cleanup, render } from '@testing-library/react'
+import { afterEach, expect, it } from 'vitest'
+import { Avatar } from './Avatar'
+
+afterEach(cleanup)
+
+it.each([
+  ['鈴木 花子', '鈴'],
+  ['hanako', 'H'],
+  ['  𠮷田', '𠮷'],
+  ['か\u3099っこう', 'か\u3099'],
+  ['葛\u{e0100}城', '葛\u{e0100}'],
+  ['👩🏽‍💻 開発', '👩🏽‍💻'],
+  ['👨‍👩‍👧', '👨‍👩‍👧'],
+  ['❤️さくら', '❤️'],
+  ['🇯🇵🇫🇷', '🇯🇵'],
+  ['', ''],
+])('shows the first character of %s as it is read', (name, first) => {
+  const { container } = render(<Avatar name={name} />)
+  expect(container.textContent).toBe(first)
+})
