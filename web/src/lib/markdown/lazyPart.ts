@@ -14,7 +14,9 @@ export class LazyPart<T> {
   /** Loads it, once. A failed load is tried again by the next call. */
   load(): Promise<void> {
     this.#loading ??= this.#import().then(
-      (value) => {
+      async (value) => {
+        // What waits for it is drawn in a task of its own: together with the part's own beginning it would hold up a frame.
+        await new Promise((next) => setTimeout(next))
         this.#value = value
         for (const listener of this.#listeners) listener()
       },
