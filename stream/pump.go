@@ -176,7 +176,7 @@ func (c *client) send(b *burst) (rest [][]byte) {
 		if wrote < n {
 			return remainder(b.bufs, wrote)
 		}
-		b.bufs = b.bufs[:0]
+		b.clear()
 	}
 	return nil
 }
