@@ -18,7 +18,7 @@ import (
 
 // startTimeout bounds the start of a server, with the creation of a database of its own, and of the NATS nodes, with the
 // election of a leader.
-const startTimeout = 2 * time.Minute
+const startTimeout = 3 * time.Minute
 
 // ProcessConfig says which server runs where.
 type ProcessConfig struct {

@@ -59,7 +59,7 @@ func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) 
 	t.Helper()
 	began := time.Now()
 	term()
-	await(t, "the server says that it stops", 10*time.Second, func() bool { return ready(t.Context(), base) == http.StatusServiceUnavailable })
+	await(t, "the server says that it stops", 30*time.Second, func() bool { return ready(t.Context(), base) == http.StatusServiceUnavailable })
 	t.Logf("unready after %v", time.Since(began).Round(time.Millisecond))
 	var e exchange
 	err := c.call(t.Context(), http.MethodPost, base+"/v1/message/async", answer{chars: 10}.in(threadID), &e)
