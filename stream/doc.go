@@ -10,15 +10,32 @@
 // server, however the text was cut into events then.
 //
 // What is published is encoded once, as the bytes that go over the wire, and appended to a log of segments. A [Watch] is
-// one client's position in that log: no queue, no channel and no copy for each client. One broadcast wakes the watches
-// that wait, and each writes all that it is behind by at once. Whoever comes later receives one delta with the text that
-// it lacks and goes on from the end of the log; both are read under the same lock, so there is no seam between replay
-// and live. A segment lives as long as a watch that has still to read it: the garbage collector does the bookkeeping. A
+// one client's position in that log: no queue, no channel and no copy for each client. Whoever comes later receives one delta
+// with the text that it lacks and goes on from the end of the log; both are read under the same lock, so there is no seam between
+// replay and live. A segment lives as long as a watch that has still to read it: the garbage collector does the bookkeeping. A
 // watch that is more than 1 MiB behind is caught up from the text in the same way, so that a client that stalls keeps no
 // log alive.
 //
-// The publisher never waits. A client that cannot take a write within the deadline is dropped, and resumes by its
-// cursor.
+// # The way of a token
+//
+// A [Server] sends watches to clients. It is told that a text has changed, not what: whoever comes to a client writes all that the
+// client is behind by, in one write.
+//
+//	publisher ─▶ Text.AppendText ─▶ log ─▶ crowd.wake
+//	                                        │
+//	             one client alone ◀─────────┴────────▶ several, or one that was sent something within a millisecond
+//	                    │                                    its shards are marked ─▶ worker, one a core
+//	                    ▼                                                               │ goes over their clients
+//	             the publisher itself ──────────────▶ client.pump ◀─────────────────────┘
+//	                                                  claims the client, or leaves a note and goes on
+//	                                                        │
+//	             the connection is ours ◀───────────────────┴───────────▶ net/http has it
+//	             one system call that does not wait                       a hand, which may wait: write and flush
+//	                    └ what the client does not take ─▶ drain, which waits for it
+//
+// The publisher never waits, nor does a worker. Whoever waits for a client has claimed it, so that there is one at most for each: what
+// slow clients cost in goroutines is bounded by the streams that Admit lets in. A client that cannot take a write within the
+// deadline is dropped, and resumes by its cursor.
 //
 // # Several servers
 //
@@ -43,17 +60,26 @@
 //	                            (a log for each message,              ▲                 └▶ Watch ─▶ client
 //	                             fenced by run)                       └ one mirror while there is an Interest
 //
-// # Goroutines and locks
+// # Goroutines
 //
-// The hub owns a goroutine for each text that is written here (relay) and for each message that is mirrored here (follow);
-// Hub.Stop waits for them. A transport owns its own. The [Server] owns those that send; a Text, a Watch and an Interest have
-// none: they belong to whoever writes or reads. Where net/http writes to a client, its goroutine waits for the end, and what is
-// written is written by one of the server's few: the same way for all connections, and stacks only for as many as write at once.
+//   - Of a [Hub]: relay, for each text that is written here, if there is a transport; follow, for each message that is mirrored
+//     here. Hub.Stop waits for them.
+//   - Of a [Server]: a worker for each core and the sweep, which looks for clients that have left, for heartbeats and for streams whose
+//     time is up, while there are clients; those that wait for a client (drain, hand) or settle the end of a stream, while there is
+//     something to do; up to 256 idle hands, since stacks that have grown to what net/http needs are worth keeping. Server.Close
+//     waits for all. Where net/http has the connection, its own goroutine stays in Server.Serve and waits for the end.
+//   - A Transport owns its own. A Text, a Watch, an Interest and a Feed have none: they belong to whoever writes or reads.
 //
-// Hub.mu guards which texts are known, which interests are held and which run a mirror is at. Text.mu guards what was
-// written and what of it is in the log; what a log's segments hold is read without it. Feed.mu guards who subscribes. None
-// of the three is taken while another is held: texts are changed, and abandoned, after the hub's lock was released. One
-// watch at a time makes up what slow ones lack (segment.catching, taken before Text.mu). Of the server's locks, its own is taken before those of its shards and of its crew.
+// # Locks
+//
+//   - Text.mu guards what was written and what of it is in the log. What a log's segments hold is read without it.
+//   - segment.catching has one watch at a time make up what slow ones lack. It is taken before Text.mu.
+//   - Hub.mu guards which texts are known, which interests are held and which run a mirror is at; Feed.mu who subscribes. Neither is
+//     held while another one is taken: texts are changed, and abandoned, after it was released.
+//   - Server.mu guards who was admitted and which streams there are. It is taken before shard.mu, the clients that one worker
+//     writes to, before crew.mu, the idle hands, and before the Text.mu of a text that gets its first client or loses its last.
+//   - worker.mu, its queue, and response.mu, whether net/http still lends the connection, are taken alone.
+//   - A client has no lock: client.state says who has claimed it.
 //
 // # The wire
 //

@@ -50,7 +50,7 @@ type Server struct {
 	workers  []*worker
 	bursts   sync.Pool      // Of *burst.
 	pumps    sync.WaitGroup // Goroutines that send.
-	crew     crew           // Those of them that wait for clients to be written to.
+	crew     crew           // Those of them that write by net/http, and have nothing to do.
 
 	mu       sync.Mutex
 	clients  []*client             // Guarded by mu. Streams that are sent.
@@ -62,7 +62,7 @@ type Server struct {
 	draining bool                  // Guarded by mu. Nobody is admitted any more.
 	hurry    bool                  // Guarded by mu. Nothing can be begun any more.
 	empty    chan struct{}         // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
-	quit     chan struct{}         // Guarded by mu. Ends the goroutines of the fast path; nil if there are none.
+	quit     chan struct{}         // Guarded by mu. Ends the workers and the sweep; nil if there are no clients.
 	poke     chan struct{}         // Has the sweep look at once.
 	nextLook time.Duration         // Guarded by mu. When the sweep looks next, by the clock.
 	reaped   time.Time             // Guarded by mu. When reap looked last.
