@@ -34,10 +34,10 @@ func (s suite) Run() int {
 	return s.M.Run()
 }
 
-// connect returns a bridge by the servers at a URL, until the test is over.
+// connect returns a bridge by the servers at a URL, which have the stream of texts by then, until the test is over.
 func connect(t *testing.T, urls string) *bridge.Bridge {
 	t.Helper()
-	b, err := bridge.Connect(t.Context(), bridge.Config{URL: urls, Name: t.Name()})
+	b, err := bridge.Connect(t.Context(), bridge.Config{URL: urls, Name: t.Name(), Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 		var starting sync.WaitGroup
 		for i := range 5 {
 			starting.Go(func() {
-				b, err := bridge.Connect(t.Context(), bridge.Config{URL: nodes.URL(i % n), MaxBytes: int64(1+i) << 20})
+				b, err := bridge.Connect(t.Context(), bridge.Config{URL: nodes.URL(i % n), MaxBytes: int64(1+i) << 20, Patience: patience})
 				if err != nil {
 					t.Error(err)
 					return
@@ -194,7 +194,7 @@ func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 // TestEndedRunIsForgotten: NATS keeps no text for longer than it is needed, and of a later run it forgets nothing.
 func TestEndedRunIsForgotten(t *testing.T) {
 	t.Parallel()
-	b, err := bridge.Connect(t.Context(), bridge.Config{URL: cluster.URL(0), Forget: time.Nanosecond})
+	b, err := bridge.Connect(t.Context(), bridge.Config{URL: cluster.URL(0), Forget: time.Nanosecond, Patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,10 +235,11 @@ func texts(t *testing.T) jetstream.Stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := js.Stream(t.Context(), bridge.StreamName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var s jetstream.Stream
+	await(t, func() bool {
+		s, err = js.Stream(t.Context(), bridge.StreamName)
+		return err == nil
+	})
 	return s
 }
 
