@@ -1,4 +1,4 @@
-import type { CDPSession, Page } from '@playwright/test'
+import { type CDPSession, expect, type Locator, type Page } from '@playwright/test'
 
 /** A Japanese input method at work in a page, by the same events of the browser that a real one causes. */
 export class InputMethod {
@@ -12,6 +12,18 @@ export class InputMethod {
 
   static async attach(page: Page): Promise<InputMethod> {
     return new InputMethod(page, await page.context().newCDPSession(page))
+  }
+
+  /**
+   * Shows unconfirmed texts one after the other in a field that has just been given the focus. The browser learns of that a
+   * moment after the page, and then ends what was begun: it is begun once more.
+   */
+  async begin(field: Locator, ...texts: readonly string[]): Promise<void> {
+    await expect(async () => {
+      await field.fill('')
+      for (const text of texts) await this.compose(text)
+      await expect(field).toHaveValue(texts.at(-1) ?? '', { timeout: 2000 })
+    }).toPass()
   }
 
   /** Shows unconfirmed text at the cursor, in place of what is unconfirmed there. */
