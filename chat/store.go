@@ -167,8 +167,8 @@ type Store interface {
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
 
 	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first, the newest messages
-	// that limit allows: questions, and answers that are complete and have text, without those that were
-	// replaced.
+	// that limit allows: questions, and answers that are complete and have text, without those that were replaced. Of each
+	// message it reads what the model is told: id, role, content and prompt.
 	History(ctx context.Context, owner Owner, threadID, before uuid.UUID, limit Limit) ([]Message, error)
 
 	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.

@@ -164,13 +164,13 @@ func (db *DB) Look(
 	var request *requestRow
 	var threads []chat.Thread
 	var skills []skillRow
-	var history []messageRow
+	var history []saidRow
 	batch := &pgx.Batch{}
 	queueRequest(batch, owner, requestID, &request)
 	queueThread(batch, owner, threadID, &threads)
 	batch.Queue(selectSkill+` AND s.id = (SELECT t.skill_id FROM threads t WHERE t.id = $3 AND t.organization_id = $1)`,
 		owner.OrganizationID, owner.UserID, threadID).Query(collect(&skills))
-	batch.Queue(selectMessage+whereHistory, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
+	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return chat.Looked{}, translate(err)
@@ -187,11 +187,7 @@ func (db *DB) Look(
 	case len(skills) == 0:
 		return chat.Looked{}, noSkill(nil)
 	}
-	looked := chat.Looked{Thread: threads[0], Skill: skills[0].skill()}
-	for _, row := range slices.Backward(history) {
-		looked.History = append(looked.History, row.message())
-	}
-	return looked, nil
+	return chat.Looked{Thread: threads[0], Skill: skills[0].skill(), History: toHistory(history)}, nil
 }
 
 // exchange returns what a known request has begun. It is nil if its thread was deleted between the two queries.
@@ -209,34 +205,51 @@ func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, h
 	return &exchange, nil
 }
 
-// whereHistory follows selectMessage for what was said in a thread. Its further parameters are the thread, the question
-// before which it was said, NULL for all, how many messages at most, and how many bytes the model would read of them. The
-// sizes are summed up before a text is read.
-const whereHistory = `
-	WHERE m.id IN (
-	    SELECT id
-	    FROM (SELECT id, sum(octet_length(coalesce(nullif(prompt, ''), content))) OVER (ORDER BY seq DESC) AS bytes
-	          FROM (SELECT h.id, h.seq, h.prompt, h.content
-	                FROM messages h
-	                WHERE h.thread_id = $3 AND h.organization_id = $1 AND h.replaced_by IS NULL
-	                  AND (h.role = 'user' OR (h.role = 'assistant' AND h.completed_at IS NOT NULL AND h.content <> ''))
-	                  AND ($4::uuid IS NULL
-	                       OR h.seq < (SELECT b.seq FROM messages b
-	                                   WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
-	                ORDER BY h.seq DESC
-	                LIMIT $5) newest) counted
-	    WHERE bytes <= $6)
-	ORDER BY m.seq DESC`
+// historySQL reads what was said in a thread, newest first: of each message only what the model is told. Its parameters are
+// the owner's organization and user, the thread, the question before which it was said, NULL for all, how many messages at
+// most, and how many bytes the model would read of them. The sizes are summed up before a text is read.
+const historySQL = `
+	SELECT id, role, content, prompt
+	FROM (SELECT id, seq, role, content, prompt,
+	             sum(octet_length(coalesce(nullif(prompt, ''), content))) OVER (ORDER BY seq DESC) AS bytes
+	      FROM (SELECT h.id, h.seq, h.role, h.content, h.prompt
+	            FROM messages h
+	            WHERE h.thread_id = (SELECT t.id FROM threads t WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2)
+	              AND h.organization_id = $1 AND h.replaced_by IS NULL
+	              AND (h.role = 'user' OR (h.role = 'assistant' AND h.completed_at IS NOT NULL AND h.content <> ''))
+	              AND ($4::uuid IS NULL
+	                   OR h.seq < (SELECT b.seq FROM messages b
+	                               WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
+	            ORDER BY h.seq DESC
+	            LIMIT $5) newest) counted
+	WHERE bytes <= $6
+	ORDER BY seq DESC`
+
+// saidRow is a message as the model is told of it.
+type saidRow struct {
+	ID      uuid.UUID
+	Role    chat.Role
+	Content string
+	Prompt  string
+}
+
+// toHistory makes a history, oldest first, of what historySQL has found.
+func toHistory(rows []saidRow) []chat.Message {
+	var history []chat.Message
+	for _, r := range slices.Backward(rows) {
+		history = append(history, chat.Message{ID: r.ID, Role: r.Role, Content: r.Content, Prompt: r.Prompt})
+	}
+	return history
+}
 
 // History implements chat.Store.
 func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, before uuid.UUID, limit chat.Limit) ([]chat.Message, error) {
-	list, err := queryMessages(ctx, db.pool, owner, whereHistory, threadID,
+	rows, err := queryRows[saidRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID,
 		uuid.NullUUID{UUID: before, Valid: before != uuid.Nil}, limit.Messages, limit.Bytes)
-	if err == nil && len(list) == 0 {
+	if err == nil && len(rows) == 0 {
 		_, err = findThread(ctx, db.pool, owner, threadID)
 	}
-	slices.Reverse(list)
-	return list, translate(err)
+	return toHistory(rows), translate(err)
 }
 
 // GiveFeedback implements chat.Store. An answer that is still being written gives fault.Conflict.
