@@ -157,7 +157,7 @@ func (c *Cluster) Shutdown() {
 // loopback returns a host of this machine that hardly anybody else uses, so that a server finds its port free when it is
 // started again: one of the millions that Linux has, elsewhere 127.0.0.1.
 func loopback() string {
-	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String()
+	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String() //nolint:gosec // Avoids others; no secret.
 	l, err := listen(host)
 	if err != nil {
 		return "127.0.0.1"
