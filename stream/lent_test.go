@@ -266,6 +266,7 @@ func (c *client) visit(t *testing.T, server *httptest.Server, path string, last 
 	}
 	raw, _ := io.ReadAll(body)
 	if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
+		c.terminal = nil // Who was cut off before the end mark is told of the end again.
 		c.read(t, raw[:whole+2])
 	}
 }
