@@ -145,7 +145,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	if with.pool {
 		f.users = newUserPool(t, f.db)
 		tokens.pool, accounts = f.users.verifier(), f.users.directory(t)
-		services.Pool, services.Sessions, services.SAML = f.users.Handler(), f.users.Pool, f.users.singleSignOn(f.db)
+		services.Pool, services.Sessions, services.SAML = f.users.Handler(), f.users.Pool, f.users.singleSignOn(t, f.db)
 	}
 	notices := org.NewService(f.db, accounts, f.events, log)
 	notices.Start()

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/identity/directory"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/identity/saml/samltest"
 	"github.com/tsumugi-ai/tsumugi/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
@@ -92,7 +95,29 @@ func (u *userPool) directory(t *testing.T) org.Accounts {
 	return accounts{d, u.Pool}
 }
 
-func (u *userPool) singleSignOn(db *store.DB) *saml.Service {
+// spKey is the key of all service providers. A busy machine may take longer to make one than a call is given.
+var spKey = sync.OnceValues(func() (saml.Key, error) {
+	private, certificate, err := samltest.NewKey()
+	if err != nil {
+		return saml.Key{}, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return saml.Key{}, err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	return saml.Key{PrivateKey: string(text), Certificate: certificate.Raw, CreatedAt: certificate.NotBefore}, nil
+})
+
+func (u *userPool) singleSignOn(t *testing.T, db *store.DB) *saml.Service {
+	t.Helper()
+	key, err := spKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddFirstSAMLKey(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
 	return saml.New(saml.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
 }
 

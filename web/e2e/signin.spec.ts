@@ -115,7 +115,10 @@ test.describe('a session', () => {
     })
     await openSkills(page)
     expect(refused.length).toBeGreaterThanOrEqual(3)
-    await expect.poll(() => retried.toSorted()).toEqual(refused.toSorted())
+    // A list that is read once more meanwhile gives up the call that was refused.
+    const different = (paths: readonly string[]) => [...new Set(paths)].toSorted()
+    await expect.poll(() => different(retried)).toEqual(different(refused))
+    expect(retried.length).toBeLessThanOrEqual(refused.length)
     expect(renewals).toHaveLength(1)
     expect(JSON.parse(renewals[0] ?? '{}')).toMatchObject({ AuthFlow: 'REFRESH_TOKEN_AUTH' })
     expect((await readToken(page))?.idToken).not.toBe(idToken)
