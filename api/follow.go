@@ -184,8 +184,9 @@ func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error)
 	}
 }
 
-// reachTimeout is how long a client waits for its own place in a text that is just arriving from another server.
-const reachTimeout = 2 * time.Second
+// reachTimeout is how long a client waits for its own place in a text that is just arriving from another server: to be told
+// the text from its start would cost a busy machine more than the wait does.
+const reachTimeout = 10 * time.Second
 
 // reach says whether the text is to be served; else there is a newer one.
 func reach(ctx context.Context, text *stream.Text, cursor string) bool {

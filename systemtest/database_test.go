@@ -100,7 +100,7 @@ func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 	must(t, r.StartPostgres(ctx))
 	began := time.Now()
 	for server := range r.Len() {
-		await(t, "the server heals", time.Minute, func() bool { return ready(ctx, r.at(server)()) == http.StatusOK })
+		await(t, "the server heals", patience, func() bool { return ready(ctx, r.at(server)()) == http.StatusOK })
 	}
 	healed := time.Since(began)
 	join(ctx, t, &fs.wait)
@@ -135,7 +135,7 @@ func (r *rig) refusedWhile(ctx context.Context, t *testing.T, threadID string, u
 		asks.Wait()
 		pause(ctx, time.Second)
 	}
-	if slowest > 20*time.Second { // Five seconds, where the machine does nothing else.
+	if slowest > time.Minute { // Five seconds, where the machine does nothing else.
 		t.Errorf("a question was refused after %v", slowest)
 	}
 	return slowest, refused

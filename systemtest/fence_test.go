@@ -12,19 +12,23 @@ import (
 // on itself it does not know: it must not say one more character of what it was writing, nor store it.
 func TestR20_PausedServerIsFenced(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, shortLease)
+	model := newHeldModel(t)
+	model.end()
+	r := newRig(t, 3, shortLease, model.setting)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	all := r.askMany(t, r.at(0)(), 20, answer{chars: 1600, rate: 40})
 
 	var resumed atomic.Bool
 	var stale, loyal followers
-	var begun, taken sync.WaitGroup
+	var connected, begun, taken sync.WaitGroup
 	for _, a := range all {
 		// One knows the server that is held up only, one may go anywhere.
 		there, elsewhere := r.watcher(a, r.at(0)), r.watcher(a, r.at(1))
+		connected.Add(2)
 		begun.Add(2)
 		for _, f := range []*follower{there, elsewhere} {
+			f.onBegin = begunOnce(&connected)
 			started := sync.OnceFunc(begun.Done)
 			f.onEvent = func(e event) {
 				if e.Type == "text-delta" {
@@ -46,6 +50,8 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 		stale.run(ctx, t, there, a.want)
 		loyal.run(ctx, t, elsewhere, a.want)
 	}
+	join(ctx, t, &connected)
+	model.begin()
 	join(ctx, t, &begun)
 	r.Server(0).Pause()
 	join(ctx, t, &taken)

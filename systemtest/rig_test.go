@@ -1,6 +1,7 @@
 package systemtest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +39,19 @@ func settings(t *testing.T, more ...string) []string {
 	}, more...)
 }
 
-// heldModel returns the setting of a model that says nothing until it is released.
-func heldModel(t *testing.T) (setting string, release func()) {
+// heldModel is a model that says nothing until it is told to begin, and ends no answer until it is told to.
+type heldModel struct {
+	setting    string
+	begin, end func()
+}
+
+func newHeldModel(t *testing.T) heldModel {
 	t.Helper()
-	released, handler := make(chan struct{}), llmtest.NewHandler(20*time.Millisecond)
+	begun, ended, handler := make(chan struct{}), make(chan struct{}), llmtest.NewHandler(20*time.Millisecond)
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
-		case <-released:
-			handler.ServeHTTP(w, r)
+		case <-begun:
+			handler.ServeHTTP(&heldWriter{w, r, ended}, r)
 		case <-r.Context().Done():
 		}
 	}))
@@ -53,8 +59,31 @@ func heldModel(t *testing.T) (setting string, release func()) {
 		model.CloseClientConnections()
 		model.Close()
 	})
-	return "OPENAI_BASE_URL=" + model.URL + "/v1", sync.OnceFunc(func() { close(released) })
+	return heldModel{
+		setting: "OPENAI_BASE_URL=" + model.URL + "/v1",
+		begin:   sync.OnceFunc(func() { close(begun) }), end: sync.OnceFunc(func() { close(ended) }),
+	}
 }
+
+// heldWriter keeps a stream's end back.
+type heldWriter struct {
+	http.ResponseWriter
+	request *http.Request
+	ended   <-chan struct{}
+}
+
+func (w *heldWriter) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(`"finish_reason":"stop"`)) {
+		select {
+		case <-w.ended:
+		case <-w.request.Context().Done():
+		}
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (w *heldWriter) Flush() { w.ResponseWriter.(http.Flusher).Flush() } //nolint:forcetypeassert // It is net/http's.
 
 // rig is a cluster of servers and a person who uses it.
 type rig struct {

