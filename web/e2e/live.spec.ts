@@ -23,6 +23,13 @@ async function listens(page: Page): Promise<WebSocket> {
   return line
 }
 
+/** Opens the skills on a page that is told from then on what happens. */
+async function openListening(page: Page): Promise<WebSocket> {
+  const listening = listens(page)
+  await openSkills(page)
+  return listening
+}
+
 /** Waits until the server tells something. */
 async function told(line: WebSocket, what: string): Promise<void> {
   await line.waitForEvent('framereceived', ({ payload }) => payload.toString().includes(what))
@@ -96,9 +103,7 @@ test.describe('two devices', () => {
     model.script(question, { chars: 200, title: '夏の行事' })
     const middle = model.pause(question, 20)
     const other = await device()
-    const listening = listens(other)
-    await openSkills(other)
-    await listening
+    await openListening(other)
     await chat.open()
     await chat.ask(question)
     await middle.reached
@@ -130,10 +135,8 @@ test.describe('two devices', () => {
     await account.reset()
     const thread = await account.newThread('汎用チャット', '秋の研修')
     model.script(question, { text: 'この答えは途中で終わります。', fail: 'error', fail_after: 5 })
-    const listening = listens(page)
-    await openSkills(page)
+    await openListening(page) // An answer that ends before is told to nobody.
     await expect(entry(page, '秋の研修')).toBeVisible()
-    await listening // An answer that ends before is told to nobody.
     await account.ask(thread.id, question)
     await expect(
       page.getByRole('alert').filter({ hasText: '『秋の研修』の回答を作成できませんでした。' }),
@@ -188,9 +191,7 @@ test.describe('two devices', () => {
     await account.reset()
     const thread = await account.newThread('汎用チャット', '開く途中の話')
     model.script(question, { text: '開く前の答えです。' })
-    const listening = listens(page)
-    await openSkills(page)
-    const line = await listening
+    const line = await openListening(page)
     const asked = nextCall(page, '**/v1/message?*')
     await entry(page, '開く途中の話').click()
     const route = await asked

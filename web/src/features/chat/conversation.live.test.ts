@@ -1,0 +1,205 @@
+import { describe, expect, it, vi } from 'vitest'
+import { ApiError } from '@/lib/api'
+import type { LiveMessage } from '@/lib/live'
+import type { LiveAnswer } from '@/lib/stream'
+import { MESSAGE_PAGE } from './conversation'
+import { finished, message, setup, thread } from './testing'
+
+describe('a page that was read before', () => {
+  /** Answers the next call with what is stored now, once it is let go. */
+  function held({ api, messages }: ReturnType<typeof setup>) {
+    let release = () => {}
+    const before = messages.toReversed()
+    api.listMessages.mockImplementationOnce(
+      () =>
+        new Promise((resolve) => {
+          release = () => resolve(before)
+        }),
+    )
+    return () => release()
+  }
+
+  it('a question was taken does not take the question away', async () => {
+    const made = setup()
+    const { conversation, turns, live, change, messages } = made
+    conversation.load(thread, [])
+    const release = held(made)
+    const read = conversation.refresh()
+    await conversation.ask({ kind: 'text', content: '質問' })
+    messages.push(message(1, { content: '質問' }), message(2, { status: 'running', content: '' }))
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    release()
+    await read
+    expect(turns().map((turn) => [turn.message.id, turn.live !== null])).toEqual([
+      ['m001', false],
+      ['m002', true],
+    ])
+  })
+
+  it('an answer ended does not have it written again', async () => {
+    const made = setup([message(1), message(2, { status: 'running', content: '' })])
+    const { conversation, turns, live, change, messages } = made
+    conversation.load(thread, messages.toReversed())
+    const release = held(made)
+    const read = conversation.refresh()
+    messages[1] = message(2)
+    conversation.ended(live(), change(live(), finished), '本文2')
+    release()
+    await read
+    expect(turns()[1]).toMatchObject({ live: null, message: { status: 'success', content: '本文2' } })
+  })
+
+  it('an answer was rated does not take the rating back, whichever comes first', async () => {
+    const rated = message(2, { feedback: { rating: 'good' } })
+    const made = setup([message(1), message(2)])
+    const { conversation, api, turns, messages } = made
+    conversation.load(thread, messages.toReversed())
+    const release = held(made)
+    const read = conversation.refresh()
+    const rating = conversation.rate('m002', 'good')
+    messages[1] = rated
+    conversation.told({ id: 'm002', thread_id: 't', status: 'success', feedback: { rating: 'good' } })
+    release()
+    await Promise.all([rating, read])
+    expect(turns()[1]?.message.feedback).toEqual({ rating: 'good' })
+
+    let take = () => {}
+    api.giveFeedback.mockImplementationOnce(
+      (request) =>
+        new Promise((resolve) => {
+          take = () => resolve(request)
+        }),
+    )
+    const other = conversation.rate('m002', 'bad')
+    await conversation.refresh()
+    messages[1] = message(2, { feedback: { rating: 'bad' } })
+    take()
+    await other
+    await vi.waitFor(() => expect(turns()[1]?.message.feedback).toEqual({ rating: 'bad' }))
+  })
+
+  it('something was asked in a thread that is being opened is read once more', async () => {
+    const { conversation, api, turns, live, change, messages } = setup()
+    await conversation.ask({ kind: 'text', content: '質問' })
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    messages.push(message(1, { content: '質問' }), message(2, { status: 'running', content: '' }))
+    conversation.load(thread, [])
+    await vi.waitFor(() => expect(api.listMessages).toHaveBeenCalledOnce())
+    expect(turns().map((turn) => turn.message.id)).toEqual(['m001', 'm002'])
+  })
+
+  it('is read again whole, whoever asked for it first', async () => {
+    const made = setup(Array.from({ length: 8 }, (_, i) => message(i + 1)))
+    const { conversation, api, turns, messages } = made
+    conversation.load(thread, messages.toReversed())
+    const release = held(made)
+    void conversation.refresh()
+    void conversation.refresh(2)
+    messages.push(...[9, 10, 11, 12].map((n) => message(n)))
+    const read = conversation.refresh()
+    release()
+    await read
+    expect(api.listMessages).toHaveBeenLastCalledWith('t', { offset: 0, limit: MESSAGE_PAGE })
+    expect(turns()).toHaveLength(12)
+  })
+})
+
+describe('what the server tells', () => {
+  const told = (n: number, change: Partial<LiveMessage> = {}): LiveMessage => ({
+    id: `m${String(n).padStart(3, '0')}`,
+    thread_id: 't',
+    role: n % 2 === 1 ? 'user' : 'assistant',
+    status: 'success',
+    ...change,
+  })
+  const settle = () => new Promise((resolve) => setTimeout(resolve))
+
+  it('of a question asked elsewhere: reads it, and joins its answer', async () => {
+    const { conversation, api, turns, messages } = setup()
+    conversation.load(thread, [])
+    messages.push(message(1), message(2, { status: 'running', content: '' }))
+    conversation.told(told(1))
+    conversation.told(told(2, { status: 'pending' }))
+    await settle()
+    expect(api.listMessages).toHaveBeenCalledTimes(2)
+    expect(turns().map((turn) => [turn.message.id, turn.live?.key])).toEqual([
+      ['m001', undefined],
+      ['m002', 'm002'],
+    ])
+    // From here on the stream tells.
+    conversation.told(told(2))
+    await settle()
+    expect(api.listMessages).toHaveBeenCalledTimes(2)
+  })
+
+  it('of what is known already: nothing is read', async () => {
+    const { conversation, api, messages } = setup([message(1), message(2)])
+    conversation.load(thread, messages.toReversed())
+    conversation.told(told(2))
+    expect(api.listMessages).not.toHaveBeenCalled()
+    conversation.told(told(2, { feedback: { rating: 'good' } }))
+    expect(api.listMessages).toHaveBeenCalledOnce()
+  })
+
+  it('while a question is on its way: waits whether it was about that question', async () => {
+    const { conversation, api, live, change } = setup()
+    conversation.load(thread, [])
+    await conversation.ask({ kind: 'text', content: '質問' })
+    conversation.told(told(1))
+    conversation.told(told(2, { status: 'pending' }))
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    await settle()
+    expect(api.listMessages).not.toHaveBeenCalled()
+  })
+
+  it('while a question is on its way: reads what was about another one', async () => {
+    const { conversation, api, live, change } = setup()
+    conversation.load(thread, [])
+    await conversation.ask({ kind: 'text', content: '質問' })
+    conversation.told(told(4, { status: 'failed' }))
+    expect(api.listMessages).not.toHaveBeenCalled()
+    conversation.started(live(), change(live(), { messageId: 'm002', userMessageId: 'm001' }))
+    await settle()
+    expect(api.listMessages).toHaveBeenCalledOnce()
+  })
+
+  it('before the stream of an answer that is made anew: leaves its place alone', async () => {
+    const { conversation, api, turns, change, messages } = setup([message(1), message(2)])
+    conversation.load(thread, messages.toReversed())
+    const key = turns()[1]?.key
+    conversation.regenerate()
+    conversation.told(told(4, { status: 'pending' }))
+    const successor = turns()[1]?.successor as LiveAnswer
+    conversation.started(successor, change(successor, { messageId: 'm004' }))
+    await settle()
+    expect(api.listMessages).not.toHaveBeenCalled()
+    expect(turns().map((turn) => [turn.key, turn.message.id])).toEqual([
+      ['m001', 'm001'],
+      [key, 'm004'],
+    ])
+  })
+
+  it('during a call: asks once more, and who waits gets the later answer', async () => {
+    const { conversation, api, turns, messages } = setup([message(1), message(2, { status: 'running' })])
+    conversation.load(thread, [message(1)])
+    void conversation.refresh()
+    void conversation.refresh()
+    messages.push(message(3))
+    await conversation.refresh()
+    expect(api.listMessages).toHaveBeenCalledTimes(2)
+    expect(turns().at(-1)?.message.id).toBe('m003')
+  })
+
+  it('of the thread: its title, and that it is gone', async () => {
+    const { conversation, api } = setup()
+    conversation.load(thread, [])
+    conversation.changed({ ...thread, title: '新しい題名' })
+    expect(conversation.state).toMatchObject({ thread: { title: '新しい題名' }, gone: false })
+    api.listMessages.mockRejectedValueOnce(new ApiError(503, {}))
+    await conversation.refresh()
+    expect(conversation.state.gone).toBe(false)
+    api.listMessages.mockRejectedValueOnce(new ApiError(404, {}))
+    await conversation.refresh()
+    expect(conversation.state.gone).toBe(true)
+  })
+})

@@ -1,0 +1,100 @@
+import { atom, createStore, type PrimitiveAtom } from 'jotai'
+import { vi } from 'vitest'
+import type { Message, Page, Thread } from '@/lib/api'
+import type { AnswerView, LiveAnswer } from '@/lib/stream'
+import { Conversation, type ConversationEvents } from './conversation'
+
+export const thread: Thread = {
+  id: 't',
+  skill: { id: 's', name: '汎用', icon_path: '/i.svg' },
+  title: '',
+  created_at: '2026-03-04T05:06:07Z',
+  updated_at: '2026-03-04T05:06:07Z',
+  touched_at: '2026-03-04T05:06:07Z',
+  running: false,
+  data_sources: [],
+}
+
+export const message = (n: number, change: Partial<Message> = {}): Message => ({
+  id: `m${String(n).padStart(3, '0')}`,
+  thread_id: 't',
+  role: n % 2 === 1 ? 'user' : 'assistant',
+  content: `本文${n}`,
+  status: 'success',
+  citations: [],
+  steps: [],
+  created_at: '2026-03-04T05:06:07Z',
+  ...change,
+})
+
+const blankView: AnswerView = {
+  messageId: null,
+  userMessageId: null,
+  threadId: 't',
+  run: 0,
+  hasText: false,
+  rewriting: false,
+  stalled: false,
+  steps: [],
+  sources: [],
+  title: null,
+  outcome: null,
+  line: 'open',
+  busyUntil: null,
+  ending: null,
+}
+
+/** A conversation with a server that holds `messages` (oldest first) and streams that the test drives. */
+export function setup(messages: Message[] = []) {
+  const store = createStore()
+  const views = new Map<string, PrimitiveAtom<AnswerView>>()
+  const sent: { requestId: string; body: unknown }[] = []
+  const make = (key: string, view: AnswerView): LiveAnswer => {
+    const viewAtom = atom(view)
+    views.set(key, viewAtom)
+    return { key, textAtom: atom(''), viewAtom }
+  }
+  const streams = {
+    send: (requestId: string, body: unknown) => {
+      sent.push({ requestId, body })
+      return make(requestId, blankView)
+    },
+    attach: (messageId: string, threadId: string) => make(messageId, { ...blankView, messageId, threadId }),
+    find: () => undefined,
+    watch: () => () => {},
+  }
+  const api = {
+    createThread: vi.fn(async () => thread),
+    listMessages: vi.fn(async (_: string, { offset, limit }: Page) =>
+      messages.toReversed().slice(offset, offset + limit),
+    ),
+    stopMessage: vi.fn(async () => {}),
+    giveFeedback: vi.fn(async (request: { message_id: string; rating: 'good' | 'bad' }) => request),
+  }
+  const events = {
+    onThread: vi.fn(),
+    onRunning: vi.fn(),
+    onUnused: vi.fn(),
+    onQuestionLost: vi.fn(),
+    onQuestionRetried: vi.fn(),
+    onTrouble: vi.fn<ConversationEvents['onTrouble']>(),
+  }
+  let id = 0
+  const deps = { store, streams, api, events, newId: () => `r${++id}`, now: () => '2026-03-04T05:07:00Z' }
+  const conversation = new Conversation('s', deps)
+  const turns = () => conversation.state.turns
+  const change = (live: LiveAnswer, patch: Partial<AnswerView>): AnswerView => {
+    const viewAtom = views.get(live.key)
+    if (viewAtom === undefined) throw new Error('no such stream')
+    const next = { ...store.get(viewAtom), ...patch }
+    store.set(viewAtom, next)
+    return next
+  }
+  const live = () => turns().at(-1)?.live as LiveAnswer
+  return { conversation, api, events, sent, turns, live, change, messages }
+}
+
+export const finished = {
+  outcome: { kind: 'finished', reason: 'stop', usage: null },
+  ending: { kind: 'done' },
+} as const satisfies Partial<AnswerView>
