@@ -131,6 +131,17 @@ test.describe('the first load', () => {
     await expect(chat.answer).not.toContainText('##')
   })
 
+  test('of a skill with a form shows the form with its name, and moves nothing', async ({
+    account,
+    page,
+  }) => {
+    const { id } = await account.skill('ビジネスメール作成')
+    await page.addInitScript(noteHeading)
+    await page.goto(`/home/skill/${id}`)
+    await expect(page.getByRole('button', { name: '実行' })).toBeVisible()
+    expect(await page.evaluate(() => performance.getEntriesByName('bare heading').length)).toBe(0)
+  })
+
   test('loses no question where what draws its answer cannot be had: it is shown as it was written', async ({
     chat,
     page,
@@ -178,4 +189,13 @@ function noteComposer(): void {
     performance.mark('composer')
   })
   observer.observe(document, { childList: true, subtree: true })
+}
+
+/** Runs in the page: notes when the skill's name is there and its form is not. */
+function noteHeading(): void {
+  new MutationObserver(() => {
+    if (document.querySelector('main h1') !== null && document.querySelector('main form') === null) {
+      performance.mark('bare heading')
+    }
+  }).observe(document, { childList: true, subtree: true })
 }

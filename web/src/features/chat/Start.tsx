@@ -1,16 +1,14 @@
 import { ArrowUpRight } from 'lucide-react'
-import { lazy, Suspense } from 'react'
 import { SkillIcon } from '@/components/SkillIcon'
 import { ThreadLine } from '@/components/ThreadLine'
 import type { Skill } from '@/lib/api'
+import { useLazyPart } from '@/lib/lazyPart'
 import { store } from '@/lib/store'
 import type { Conversation, Question } from './conversation'
 import { draftAtom, draftKey } from './drafts'
+import { formPart } from './formPart'
 import styles from './Start.module.css'
 import { texts } from './texts'
-
-/** Most skills have none. The loader of those that do waits for it. */
-const SkillForm = lazy(async () => ({ default: (await import('./SkillForm')).SkillForm }))
 
 /** The beginning of a thread: what the skill is for, and its suggestions or its form. */
 export function Start({
@@ -24,6 +22,7 @@ export function Start({
 }) {
   const blocked = Boolean(skill.unavailable_reason)
   const form = skill.form_type === 'form'
+  const SkillForm = useLazyPart(formPart, form)
   return (
     <div className={styles.start}>
       <header className={styles.head}>
@@ -35,11 +34,7 @@ export function Start({
         <p className={styles.description}>{skill.description}</p>
       </header>
       {form && blocked && <p className={styles.blocked}>{skill.unavailable_reason}</p>}
-      {form && (
-        <Suspense>
-          <SkillForm skill={skill} conversation={conversation} disabled={blocked} onAsk={onAsk} />
-        </Suspense>
-      )}
+      {SkillForm && <SkillForm skill={skill} conversation={conversation} disabled={blocked} onAsk={onAsk} />}
       {!form && !blocked && skill.suggestions.length > 0 && (
         <section aria-label={texts.suggestions}>
           <ul className={styles.suggestions}>

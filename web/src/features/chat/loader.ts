@@ -4,6 +4,7 @@ import { preloadMarkdown } from '@/lib/markdown'
 import { queryClient, skillQuery } from '@/lib/queries'
 import { type Conversation, MESSAGE_PAGE } from './conversation'
 import { expectThread, findConversation, openConversation } from './conversations'
+import { formPart } from './formPart'
 
 /** What the pages of a skill are given. */
 export interface SkillData {
@@ -19,8 +20,11 @@ export interface SkillData {
 export async function skillLoader({ params }: LoaderFunctionArgs): Promise<SkillData> {
   const { skillId = '', threadId } = params
   const skill = queryClient.fetchQuery(skillQuery(skillId))
+  const form = async () => {
+    if ((await skill).form_type === 'form') await formPart.load()
+  }
   if (threadId === undefined) {
-    if ((await skill).form_type === 'form') await import('./SkillForm')
+    await form()
     return { skill: await skill, conversation: null }
   }
 
@@ -38,5 +42,6 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
   ])
   const conversation = openConversation(skillId, thread)
   conversation.load(thread, page)
+  if (page.length === 0) await form()
   return { skill: await skill, conversation }
 }

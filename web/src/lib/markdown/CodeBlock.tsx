@@ -1,8 +1,8 @@
 import { Check, Copy } from 'lucide-react'
 import { memo, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { LazyPart, useLazyPart } from '@/lib/lazyPart'
 import type { highlight, Part } from './highlight'
 import { languageName } from './languages'
-import { LazyPart, useLazyPart } from './lazyPart'
 import styles from './markdown.module.css'
 import { texts } from './texts'
 
