@@ -159,7 +159,7 @@ type prepared struct {
 }
 
 func (s *Service) prepare(ctx context.Context, owner Owner, q Question, looked Looked) (prepared, error) {
-	if looked.Thread.Running {
+	if looked.Running {
 		return prepared{}, ErrThreadBusy
 	}
 	if reason := s.skills.Unavailable(looked.Skill); reason != "" {
@@ -167,7 +167,7 @@ func (s *Service) prepare(ctx context.Context, owner Owner, q Question, looked L
 	}
 	var err error
 	history := looked.History
-	p := prepared{titled: looked.Thread.Title != "", begin: Begin{
+	p := prepared{titled: looked.Titled, begin: Begin{
 		Owner: owner, ThreadID: q.ThreadID, RequestID: q.RequestID, QuestionID: newID(), AnswerID: newID(),
 		ServerID: s.serverID, Regenerate: q.Regenerate,
 	}}

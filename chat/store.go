@@ -44,9 +44,10 @@ type Limit struct {
 
 // Looked is what Look answers.
 type Looked struct {
-	Known   *Exchange // What the request has begun, as it is now; nil if it is new. The rest is empty then.
-	Thread  Thread
-	Skill   skill.Skill // Of the thread; Unavailable is not filled in.
+	Known   *Exchange   // What the request has begun, as it is now; nil if it is new. The rest is empty then.
+	Running bool        // An answer is being written in the thread.
+	Titled  bool        // The thread has a title.
+	Skill   skill.Skill // Of the thread. Only what asking needs: its id, kind, task, form and prompt.
 	History []Message
 }
 

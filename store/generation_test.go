@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/skill"
 )
 
 const lease = 8 * time.Second
@@ -175,8 +176,13 @@ func TestRequests(t *testing.T) {
 	look := func(owner chat.Owner, hash [32]byte) (chat.Looked, error) {
 		return f.Look(t.Context(), owner, thread.ID, b.RequestID, hash, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	}
-	if got, err := look(f.ann, b.RequestHash); err != nil || got.Known != nil || got.Thread.ID != thread.ID || len(got.History) != 0 {
-		t.Errorf("before: %+v, %v", got, err)
+	sk, err := f.FindSkill(t.Context(), f.ann.OrganizationID, f.ann.UserID, thread.SkillID)
+	must(t, err)
+	want := chat.Looked{Skill: skill.Skill{
+		ID: sk.ID, Kind: sk.Kind, TaskType: sk.TaskType, FormType: sk.FormType, FormFields: sk.FormFields, Prompt: sk.Prompt,
+	}}
+	if got, err := look(f.ann, b.RequestHash); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("before: %+v, %v; want %+v", got, err, want)
 	}
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/skill"
 )
 
 // messageRow is a message as it is read, with the run of its generation and its owner's feedback.
@@ -162,14 +163,11 @@ func (db *DB) Look(
 	ctx context.Context, owner chat.Owner, threadID, requestID uuid.UUID, hash [32]byte, limit chat.Limit,
 ) (chat.Looked, error) {
 	var request *requestRow
-	var threads []chat.Thread
-	var skills []skillRow
+	var threads []lookRow
 	var history []saidRow
 	batch := &pgx.Batch{}
 	queueRequest(batch, owner, requestID, &request)
-	queueThread(batch, owner, threadID, &threads)
-	batch.Queue(selectSkill+` AND s.id = (SELECT t.skill_id FROM threads t WHERE t.id = $3 AND t.organization_id = $1)`,
-		owner.OrganizationID, owner.UserID, threadID).Query(collect(&skills))
+	batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, threadID).Query(collect(&threads))
 	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
@@ -181,13 +179,38 @@ func (db *DB) Look(
 			return chat.Looked{Known: known}, translate(err)
 		}
 	}
-	switch {
-	case len(threads) == 0:
+	if len(threads) == 0 {
 		return chat.Looked{}, chat.ErrNoThread
-	case len(skills) == 0:
-		return chat.Looked{}, noSkill(nil)
 	}
-	return chat.Looked{Thread: threads[0], Skill: skills[0].skill(), History: toHistory(history)}, nil
+	return threads[0].looked(history), nil
+}
+
+// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word.
+const lookSQL = `
+	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
+	       t.title <> '' AS titled, t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt
+	FROM threads t
+	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
+	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.id = $3`
+
+type lookRow struct {
+	Running    bool
+	Titled     bool
+	SkillID    uuid.UUID
+	Kind       skill.Kind
+	TaskType   skill.TaskType
+	FormType   skill.FormType
+	FormFields []skill.FormField
+	Prompt     string
+}
+
+func (r lookRow) looked(history []saidRow) chat.Looked {
+	return chat.Looked{
+		Running: r.Running, Titled: r.Titled, History: toHistory(history),
+		Skill: skill.Skill{
+			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields, Prompt: r.Prompt,
+		},
+	}
 }
 
 // exchange returns what a known request has begun. It is nil if its thread was deleted between the two queries.
