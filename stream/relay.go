@@ -37,7 +37,7 @@ func (h *Hub) relay(t *Text) {
 	)
 	for h.awaitChange(t, told) {
 		u, next := t.Since(told)
-		if u.End != nil && giveUp.IsZero() {
+		if giveUp.IsZero() && t.ended.Load() { // Not u.End: of a long text, the update that is not taken may be an earlier one.
 			giveUp = time.Now().Add(relayPatience)
 		}
 		entry = u.Append(entry[:0])

@@ -232,12 +232,22 @@ func TestRelayGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network, nodes, hubs := joined(t, 1)
 		nodes[0].Cut()
-		hubs[0].Open(firstRun).Finish(done)
+		long := stream.Head{MessageID: "long", Run: 1} // More than one entry: the end is not in the one that is tried.
+		for _, head := range []stream.Head{firstRun, long} {
+			text := hubs[0].Open(head)
+			if head.MessageID == long.MessageID {
+				text.AppendText(strings.Repeat("糸", 100_000))
+			}
+			text.Finish(done)
+			hubs[0].Close(text)
+		}
 		time.Sleep(2 * time.Minute)
 		nodes[0].Heal()
 		time.Sleep(time.Minute)
-		if network.Entries(firstRun.MessageID) != 0 {
-			t.Error("the relay still tries")
+		for _, head := range []stream.Head{firstRun, long} {
+			if network.Entries(head.MessageID) != 0 {
+				t.Errorf("%s: the relay still tries", head.MessageID)
+			}
 		}
 	})
 }
