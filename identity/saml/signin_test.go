@@ -240,6 +240,9 @@ func TestR58_WhoAnAddressIs(t *testing.T) {
 		{"quoted", `"alice"@corp.example`, saml.CodeAddress, ""},
 		{"space within", "ali ce@corp.example", saml.CodeAddress, ""},
 		{"comment within", "alice(x)@corp.example", saml.CodeAddress, ""},
+		{"no-break space before it", "\u00a0alice@corp.example", saml.CodeAddress, ""},
+		{"full-width space after it", "alice@corp.example\u3000", saml.CodeAddress, ""},
+		{"line separator after it", "alice@corp.example\u2028", saml.CodeAddress, ""},
 		{"no address", "", saml.CodeAddress, ""},
 	} {
 		f.exec(`DELETE FROM audit_events`)
@@ -314,6 +317,30 @@ func TestR58_AddressAsNameID(t *testing.T) {
 	r.assertion.AttributeStatements[0].Attributes[0].Values = append(r.assertion.AttributeStatements[0].Attributes[0].Values, crewjam.AttributeValue{Value: "b@corp.example"})
 	if _, err := f.post(b, r.bytes(t)); fault.CodeOf(err) != saml.CodeAddress {
 		t.Errorf("two addresses: %v", err)
+	}
+}
+
+// TestR58_NamesThatAreNobodyElses: at many identity providers people choose what their NameID is made of.
+func TestR58_NamesThatAreNobodyElses(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, err := f.signIn("n1", "alice@corp.example", "アリス")
+	must(t, err)
+	b := f.begin("") // Somebody who is known by the address.
+	r := f.forge(b.request.ID, "t1", "transient@corp.example", "一時")
+	r.assertion.Subject.NameID.Format = string(crewjam.TransientNameIDFormat)
+	_, err = f.post(b, r.bytes(t))
+	must(t, err)
+	for i, nameID := range []string{"n1\u3000", "\u00a0n1", "N1"} {
+		if _, err := f.signIn(nameID, fmt.Sprintf("mallory%d@corp.example", i), "別人"); err != nil {
+			t.Errorf("%q: %v", nameID, err)
+		}
+	}
+	if _, err := f.signIn("email:transient@corp.example", "eve@corp.example", "別人"); fault.CodeOf(err) != saml.CodeResponse {
+		t.Errorf("the key of somebody whose NameID is transient: %v", err)
+	}
+	if n := value[int](f, `SELECT count(DISTINCT user_id) FROM federated_identities`); n != 5 {
+		t.Errorf("five people are %d members", n)
 	}
 }
 

@@ -196,6 +196,9 @@ func (e *expectation) checkSubject(a *etree.Element) error {
 	if err != nil || text(nameID) == "" || len([]rune(text(nameID))) > maxNameID {
 		return reject("there is no NameID", "NameID がありません。ID プロバイダーで NameID を設定してください。")
 	}
+	if strings.HasPrefix(text(nameID), byAddress) && nameID.SelectAttrValue("Format", "") != transient {
+		return reject("a NameID like a transient one's address", "「"+byAddress+"」で始まる NameID は使用できません。ID プロバイダーの NameID の設定を変更してください。")
+	}
 	confirmations := children(subject, nsAssertion, "SubjectConfirmation")
 	if len(confirmations) == 0 {
 		return reject("there is no confirmation", adviceForm)
@@ -366,11 +369,14 @@ func (a assertion) values(name string) (values []string) {
 	return values
 }
 
+// byAddress begins what people are known by whose NameID is transient. No other NameID begins with it.
+const byAddress = "email:"
+
 // key returns what a person is known by in later assertions. A transient NameID is another one each time: then it is the
 // address, for which the identity provider vouches.
 func (a assertion) key(email string) string {
 	if a.nameIDFormat == transient {
-		return "email:" + email
+		return byAddress + email
 	}
 	return a.nameID
 }
@@ -383,7 +389,7 @@ func text(el *etree.Element) string {
 			b.WriteString(data.Data)
 		}
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Trim(b.String(), " \t\r\n") // XML's own white space: another sign is part of a name, however it looks.
 }
 
 func instant(el *etree.Element, attribute string) (time.Time, bool) {
