@@ -238,6 +238,9 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 		if err != nil {
 			return err
 		}
+		if err := endEarlierSessions(ctx, tx, subject, time.Now()); err != nil {
+			return err
+		}
 		gone = tag.RowsAffected() == 0
 		_, err = tx.Exec(ctx, `
 			UPDATE account_changes

@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/org"
 )
@@ -85,6 +86,29 @@ func TestChangesSurviveALateRefusal(t *testing.T) {
 	}
 	if n := value[int](t, f, `SELECT count(*) FROM users WHERE id = $1`, m.ID); n != 1 {
 		t.Error("the member is gone")
+	}
+}
+
+// TestR58_InvitedMembersBeginWithoutSessions: whoever is given the account that a removed member has left gets none of their
+// sessions.
+func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	now := time.Now()
+	left := pool.User{
+		Sub: uuid.New(), Email: "new@example.com", Name: "x", Status: pool.StatusExternalProvider, Enabled: true, Version: 1, CreatedAt: now, UpdatedAt: now,
+	}
+	must(t, f.CreatePoolUser(t.Context(), left))
+	grant := pool.Grant{ID: uuid.New(), TokenHash: digest("old"), Sub: left.Sub, ClientID: "sso", EventID: uuid.New(), AuthTime: now, ExpiresAt: now.Add(time.Hour)}
+	must(t, f.CreateGrant(t.Context(), grant, 1))
+	begun, err := f.BeginInvite(t.Context(), org.Inviting{
+		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
+		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{Email: left.Email, Name: "x", Role: "general-user"}},
+	})
+	must(t, err)
+	must(t, f.FinishInvite(t.Context(), begun.Invitations[0].Member.ID, left.Sub.String()))
+	if standing, err := f.UserBySubject(t.Context(), left.Sub.String(), grant.ID); err != nil || !standing.SessionRevoked {
+		t.Errorf("the session goes on as %+v, %v", standing, err)
 	}
 }
 

@@ -355,3 +355,13 @@ func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at ti
 		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1 AND id <> $2 AND revoked_at IS NULL`, sub, keep, at)
 	return err
 }
+
+// endEarlierSessions ends what is left of the sessions of whoever had an account before: a member begins with none. Those of
+// accounts elsewhere are not known here.
+func endEarlierSessions(ctx context.Context, tx pgx.Tx, subject string, at time.Time) error {
+	sub, err := uuid.Parse(subject)
+	if err != nil { // None of the pool's.
+		return nil //nolint:nilerr // There is nothing to end.
+	}
+	return revokePoolGrants(ctx, tx, sub, uuid.Nil, at)
+}

@@ -224,6 +224,9 @@ func (db *DB) AcceptAssertion(
 			if err := insertUser(ctx, tx, *decision.Provision); err != nil {
 				return err
 			}
+			if err := endEarlierSessions(ctx, tx, decision.Provision.Subject, at); err != nil {
+				return err
+			}
 		}
 		if decision.Link {
 			if err := linkSAML(ctx, tx, a, decision, found, at); err != nil {

@@ -344,6 +344,23 @@ func TestR58_NamesThatAreNobodyElses(t *testing.T) {
 	}
 }
 
+// TestR58_AnAccountAfterItsMember: whoever gets the account that a removed member has left gets none of their sessions, nor
+// they the new one's.
+func TestR58_AnAccountAfterItsMember(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	old, err := f.signIn("n1", "new@corp.example", "前任")
+	must(t, err)
+	f.exec(`DELETE FROM users WHERE email = 'new@corp.example'`) // The account is to be removed a little later.
+	current, err := f.signIn("n2", "new@corp.example", "後任")
+	must(t, err)
+	if _, err := f.saml.Refresh(t.Context(), clientID, old.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
+		t.Errorf("the removed member goes on as the new one: %v", err)
+	}
+	_, err = f.saml.Refresh(t.Context(), clientID, current.RefreshToken)
+	must(t, err)
+}
+
 // TestNamesThatLookLikeOthers: people choose what they are called at many identity providers.
 func TestNamesThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
