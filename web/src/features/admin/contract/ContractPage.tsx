@@ -4,7 +4,7 @@ import { Link } from 'react-router'
 import { ErrorState } from '@/components/States'
 import type { Contract } from '@/lib/api'
 import { meQuery } from '@/lib/queries'
-import { daysUntil, endOfDayInJapan, formatDay, formatNumber, percentOf } from '../format'
+import { formatDay, formatNumber, percentOf } from '../format'
 import { BoxesLoading } from '../parts/Loading'
 import { Meter } from '../parts/Meter'
 import { Notice, Page } from '../parts/Page'
@@ -12,6 +12,7 @@ import { contractQuery } from '../queries'
 import { texts } from '../texts'
 import styles from './ContractPage.module.css'
 import { MemberUsageTable } from './MemberUsageTable'
+import { daysLeft, statusOf } from './status'
 import { Usage } from './Usage'
 
 const words = texts.contract
@@ -38,17 +39,16 @@ export function ContractPage() {
 }
 
 function Warnings({ contract }: { contract: Contract }) {
-  const { status, ends_on, tokens, seats } = contract
+  const { ends_on, tokens, seats } = contract
   const percent = percentOf(tokens.used, tokens.limit)
-  const left = ends_on === undefined ? Number.POSITIVE_INFINITY : daysUntil(endOfDayInJapan(ends_on))
-  const ended = status === 'ended' || left < 0
-  const stopped = ended || status === 'suspended'
+  const status = statusOf(contract)
+  const stopped = status === 'ended' || status === 'suspended'
   const { warnings } = words
   return (
     <>
-      {ended && <Notice level="danger">{warnings.ended}</Notice>}
-      {!ended && status === 'suspended' && <Notice level="danger">{warnings.suspended}</Notice>}
-      {!stopped && ends_on !== undefined && left < ENDING_DAYS && (
+      {status === 'ended' && <Notice level="danger">{warnings.ended}</Notice>}
+      {status === 'suspended' && <Notice level="danger">{warnings.suspended}</Notice>}
+      {!stopped && ends_on !== undefined && daysLeft(contract) < ENDING_DAYS && (
         <Notice level="warning">{warnings.ending(formatDay(ends_on))}</Notice>
       )}
       {percent >= 100 && <Notice level="danger">{warnings.tokens100(formatDay(tokens.resets_on))}</Notice>}
@@ -60,7 +60,8 @@ function Warnings({ contract }: { contract: Contract }) {
 
 function Overview({ contract }: { contract: Contract }) {
   const { data: me } = useSuspenseQuery(meQuery)
-  const { plan, status, starts_on, ends_on, seats, tokens } = contract
+  const { plan, starts_on, ends_on, seats, tokens } = contract
+  const status = statusOf(contract)
   const period = ends_on
     ? words.range(formatDay(starts_on), formatDay(ends_on))
     : words.open(formatDay(starts_on))
