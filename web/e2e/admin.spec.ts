@@ -406,6 +406,27 @@ test('everybody can use the admin screens', async ({ page }) => {
   await expect(menu).toBeFocused()
 })
 
+test('no column of a list is cut off in a narrower window, however long an address is', async ({
+  page,
+  account,
+}) => {
+  await invite(account, ['a-very-long-address-of-the-accounting-department-in-yokohama'])
+  for (const width of [1280, 1024, 900, 760, 320]) {
+    await page.setViewportSize({ width, height: 800 })
+    for (const [path, name] of [
+      ['/admin/organization/member', 'メンバー'],
+      ['/admin/audit', '監査ログ'],
+    ] as const) {
+      await open(page, path, name)
+      const list = page.getByRole('table')
+      await expect(list.getByText(/^a-very-long-address.*@/).first()).toBeVisible()
+      const hidden = () =>
+        list.evaluate((table) => table.scrollWidth - (table.parentElement?.clientWidth ?? 0))
+      expect(await hidden(), `${name}, ${width} px`).toBeLessThanOrEqual(0)
+    }
+  }
+})
+
 test('single sign-on is set up, tried and switched on and off', async ({ page, account }) => {
   playwright.slow()
   const person = { login: 'hanako', email: 'sso.hanako@demo.example', name: '統合 花子' }

@@ -149,16 +149,16 @@ function Event({ event }: { event: AuditEvent }) {
           </span>
         ))}
       </td>
-      <td className={table.top} data-label={words.target}>
+      <td className={cx(table.top, styles.person)} data-label={words.target}>
         {event.target_label}
       </td>
-      <td className={table.top} data-label={words.actor}>
+      <td className={cx(table.top, styles.person)} data-label={words.actor}>
         <span className={styles.actor}>
           <span>{actor.name}</span>
           {actor.account && <span>{actor.account}</span>}
         </span>
       </td>
-      <td className={cx(table.top, table.quiet)} data-label={event.address && words.address}>
+      <td className={cx(table.top, table.quiet, styles.address)} data-label={event.address && words.address}>
         {event.address}
       </td>
     </tr>
