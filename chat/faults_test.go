@@ -121,13 +121,9 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		streams.Go(func() {
-			exchange, err := s.Send(t.Context(), f.owner, chat.Question{
+			exchange := f.sendTo(s, chat.Question{
 				RequestID: newID(), ThreadID: thread.ID, Content: fmt.Sprintf("%d: %s %s", i, llmtest.Marker, way.script),
 			})
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			raw := f.follow(s, exchange.Answer.ID, "")
 			got := f.waitAt(s, exchange).Answer
 			ends := strings.Count(raw, `{"type":"finish"`) + strings.Count(raw, `{"type":"error"`)

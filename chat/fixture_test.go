@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/llm"
@@ -152,13 +153,26 @@ func (f *fixture) send(q chat.Question) chat.Exchange {
 	return f.sendTo(f.server, q)
 }
 
-func (f *fixture) sendTo(s *server, q chat.Question) chat.Exchange {
+// sendTo sends a question, and again if that took a busy machine too long: it is the same one.
+func (f *fixture) sendTo(s *server, q chat.Question) (exchange chat.Exchange) {
 	f.t.Helper()
-	exchange, err := s.Send(f.t.Context(), f.owner, q)
+	f.patiently(func() (err error) {
+		exchange, err = s.Send(f.t.Context(), f.owner, q)
+		return err
+	})
+	return exchange
+}
+
+// patiently does something, again and again while a busy machine takes longer for it than it may take.
+func (f *fixture) patiently(do func() error) {
+	f.t.Helper()
+	err := do()
+	for end := time.Now().Add(time.Minute); fault.CodeOf(err) == fault.Unavailable && time.Now().Before(end); {
+		err = do()
+	}
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return exchange
 }
 
 // wait returns an exchange once its answer is stored and its stream is over.
@@ -167,39 +181,39 @@ func (f *fixture) wait(exchange chat.Exchange) chat.Exchange {
 	return f.waitAt(f.server, exchange)
 }
 
-func (f *fixture) waitAt(s *server, exchange chat.Exchange) chat.Exchange {
+func (f *fixture) waitAt(s *server, exchange chat.Exchange) (complete chat.Exchange) {
 	f.t.Helper()
-	exchange, err := s.WaitFor(f.t.Context(), f.owner, exchange)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return exchange
+	f.patiently(func() (err error) {
+		complete, err = s.WaitFor(f.t.Context(), f.owner, exchange)
+		return err
+	})
+	return complete
 }
 
 // follow reads an answer's stream to its end.
 func (f *fixture) follow(s *server, answer uuid.UUID, cursor string) string {
 	f.t.Helper()
-	attachment, err := s.Attach(f.t.Context(), f.owner, answer)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if attachment.Text == nil {
-		f.t.Fatal("nobody writes the answer")
-	}
-	return f.drain(attachment.Text.Watch(cursor))
+	return f.drain(f.attach(s, answer).Watch(cursor))
 }
 
 // watch returns the position of a new client in an answer's live text.
 func (f *fixture) watch(s *server, answer uuid.UUID) *stream.Watch {
 	f.t.Helper()
-	attachment, err := s.Attach(f.t.Context(), f.owner, answer)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	return f.attach(s, answer).Watch("")
+}
+
+// attach returns an answer's text.
+func (f *fixture) attach(s *server, answer uuid.UUID) *stream.Text {
+	f.t.Helper()
+	var attachment chat.Attachment
+	f.patiently(func() (err error) {
+		attachment, err = s.Attach(f.t.Context(), f.owner, answer)
+		return err
+	})
 	if attachment.Text == nil {
 		f.t.Fatal("nobody writes the answer")
 	}
-	return attachment.Text.Watch("")
+	return attachment.Text
 }
 
 // await waits for what a test knows to happen.

@@ -127,26 +127,26 @@ func TestR28_ClientVanishes(t *testing.T) {
 func TestR32_OneRequestManyTimes(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
-	release := make(chan struct{})
+	written := make(chan struct{})
+	release := sync.OnceFunc(func() { close(written) })
 	f := newFixture(t, llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 		if !strings.Contains(req.Messages[0].Content, "<task>title</task>") {
-			asked.Add(1)
-			<-release
+			<-written
+			if ctx.Err() == nil { // Else its question was not stored.
+				asked.Add(1)
+			}
 		}
 		return llmtest.Say("一度だけ。")(ctx, req, emit)
 	}))
+	t.Cleanup(release)
 	q := f.question("一度だけ聞きます")
 	var wg sync.WaitGroup
 	streams := make([]string, 20)
 	for i := range streams {
 		wg.Go(func() {
-			exchange, err := f.server.Send(t.Context(), f.owner, q)
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			exchange := f.send(q)
 			if i == 0 {
-				close(release)
+				release()
 			}
 			streams[i] = f.follow(f.server, exchange.Answer.ID, "")
 		})
@@ -178,11 +178,7 @@ func TestR33_StopRacesTheLastToken(t *testing.T) {
 		thread := f.newThread(chatSkill)
 		wg.Go(func() {
 			for range rounds / lanes {
-				exchange, err := f.server.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: thread.ID, Content: "数えて"})
-				if err != nil {
-					t.Error(err)
-					return
-				}
+				exchange := f.send(chat.Question{RequestID: newID(), ThreadID: thread.ID, Content: "数えて"})
 				raw := make(chan string, 1)
 				go func() { raw <- f.follow(f.server, exchange.Answer.ID, "") }()
 				if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
@@ -302,10 +298,7 @@ func TestRegenerateReplacesTheLastAnswer(t *testing.T) {
 	call.Emit("古池や")
 	call.Finish()
 	f.wait(first)
-	second, err := f.server.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &first.Answer.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := f.send(chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &first.Answer.ID})
 	call = model.Next(t)
 	if got := call.Request.Messages; len(got) != 2 || got[1].Content != "俳句を一つ" {
 		t.Errorf("the model was told %+v", got)
@@ -320,7 +313,7 @@ func TestRegenerateReplacesTheLastAnswer(t *testing.T) {
 	if old := f.follow(f.server, first.Answer.ID, ""); deltas(t, old) != "古池や" {
 		t.Errorf("the old answer is %q", old)
 	}
-	_, err = f.server.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &first.Answer.ID})
+	_, err := f.server.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &first.Answer.ID})
 	if !errors.Is(err, chat.ErrNotLast) {
 		t.Errorf("asking the replaced answer again: %v", err)
 	}

@@ -133,18 +133,15 @@ func TestStopReachesTheServerThatWrites(t *testing.T) {
 	model := llmtest.NewLive()
 	f := newFixture(t, model)
 	writer := f.start(model, f.db, chat.Config{Heartbeat: 20 * time.Millisecond})
-	exchange, err := writer.Send(t.Context(), f.owner, f.question("別のサーバーで"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exchange := f.sendTo(writer, f.question("別のサーバーで"))
 	call := model.Next(t)
 	call.Emit("ここまで")
 	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the model is left alone", call.Gone())
-	if exchange, err = writer.WaitFor(t.Context(), f.owner, exchange); err != nil || exchange.Answer.FinishReason != chat.FinishStopped || exchange.Answer.Content != "ここまで" {
-		t.Errorf("stored %+v, %v", exchange.Answer, err)
+	if got := f.waitAt(writer, exchange).Answer; got.FinishReason != chat.FinishStopped || got.Content != "ここまで" {
+		t.Errorf("stored %+v", got)
 	}
 }
 
