@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/skill"
@@ -219,6 +221,64 @@ func TestRequests(t *testing.T) {
 	}
 	if list, err := f.ListMessages(t.Context(), f.ann, other.ID, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("what was refused was stored: %+v, %v", list, err)
+	}
+}
+
+// TestR32_RequestThatIsJustStored: a request that another server stores while it is looked for is found, and no other one that
+// keeps the thread busy.
+func TestR32_RequestThatIsJustStored(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	thread := f.thread(t, f.ann)
+	b := question(f.ann, thread.ID, newID())
+	look := func() (chat.Looked, error) {
+		return f.Look(t.Context(), f.ann, thread.ID, b.RequestID, b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
+	}
+	_, err := look() // Now its statements are prepared: nothing but the thread holds it up.
+	must(t, err)
+	conn, err := pgx.Connect(t.Context(), f.dsn)
+	must(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	other, err := conn.Begin(t.Context())
+	must(t, err)
+	_, err = other.Exec(t.Context(), `LOCK TABLE threads IN ACCESS EXCLUSIVE MODE`)
+	must(t, err)
+	var got chat.Looked
+	looked := make(chan error, 1)
+	go func() {
+		var err error
+		got, err = look()
+		looked <- err
+	}()
+	waitForLock(t, f)
+	_, err = other.Exec(t.Context(), `
+		INSERT INTO messages (id, organization_id, thread_id, role, content, status, completed_at)
+		VALUES ($1, $2, $3, 'user', 'x', 'success', now())`, b.QuestionID, f.ann.OrganizationID, thread.ID)
+	must(t, err)
+	_, err = other.Exec(t.Context(), `
+		INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
+		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`, b.AnswerID, f.ann.OrganizationID, thread.ID, b.QuestionID)
+	must(t, err)
+	_, err = other.Exec(t.Context(), `
+		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		b.AnswerID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID)
+	must(t, err)
+	must(t, other.Commit(t.Context()))
+	must(t, <-looked)
+	if got.Known == nil || got.Known.Answer.ID != b.AnswerID {
+		t.Errorf("a request that is known: %+v", got)
+	}
+}
+
+// waitForLock returns once something waits for a lock in the fixture's database.
+func waitForLock(t *testing.T, f *fixture) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for value[int](t, f, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing waits for a lock")
+		}
 	}
 }
 

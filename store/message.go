@@ -166,8 +166,8 @@ func (db *DB) Look(
 	var threads []lookRow
 	var history []saidRow
 	batch := &pgx.Batch{}
-	queueRequest(batch, owner, requestID, &request)
 	batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, threadID).Query(collect(&threads))
+	queueRequest(batch, owner, requestID, &request) // After what keeps the thread busy, which may be this very request.
 	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {

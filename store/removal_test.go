@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -32,12 +31,7 @@ func TestRemovalWaitsForQuestions(t *testing.T) {
 		})
 		removed <- err
 	}()
-	deadline := time.Now().Add(time.Minute)
-	for value[int](t, f, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
-		if time.Now().After(deadline) {
-			t.Fatal("the removal does not wait")
-		}
-	}
+	waitForLock(t, f)
 	// As the foreign key of a generation does.
 	_, err = tx.Exec(t.Context(), `SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE NOWAIT`, f.ann.UserID)
 	if err := errors.Join(err, tx.Rollback(t.Context())); err != nil {
