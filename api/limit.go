@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"math"
@@ -110,8 +111,12 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 		key := addressKey(r)
 		err := s.signIns.take(w, r, key)
 		kind := guessing(r)
-		if err == nil && kind != noGuess {
-			err = s.guesses.look(key)
+		if err == nil && kind != noGuess && s.guesses != nil {
+			var leave func()
+			if leave, err = s.guessTurns.take(r.Context(), key); err == nil {
+				defer leave()
+				err = s.guesses.look(key)
+			}
 		}
 		if err != nil {
 			writePoolRefusal(w, err)
@@ -138,15 +143,14 @@ const (
 const maxPoolBody = 64<<10 + 1
 
 // guessing says what a call of the user pool may be used for. Refresh tokens cannot be guessed: a whole office may show ones
-// that were revoked.
+// that were revoked. The body of what may be a guess has been read then: its turn does not wait for it.
 func guessing(r *http.Request) guess {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	kind := mayGuess
 	switch operation {
 	case "ForgotPassword":
-		return sendsMail
-	case "RespondToAuthChallenge", "ConfirmForgotPassword", "ChangePassword":
-		return mayGuess
-	case "InitiateAuth":
+		kind = sendsMail
+	case "InitiateAuth", "RespondToAuthChallenge", "ConfirmForgotPassword", "ChangePassword":
 	default:
 		return noGuess
 	}
@@ -158,10 +162,56 @@ func guessing(r *http.Request) guess {
 	// As the pool reads it: a struct would take members whose names differ in case for the flow, too.
 	var call map[string]json.RawMessage
 	var flow string
-	if json.Unmarshal(head, &call) == nil && json.Unmarshal(call["AuthFlow"], &flow) == nil && strings.HasPrefix(flow, "REFRESH_TOKEN") {
+	if operation == "InitiateAuth" && json.Unmarshal(head, &call) == nil && json.Unmarshal(call["AuthFlow"], &flow) == nil &&
+		strings.HasPrefix(flow, "REFRESH_TOKEN") {
 		return noGuess
 	}
-	return mayGuess
+	return kind
+}
+
+// What calls are is known when they are over. If all that an address makes at once were let in before the first is counted, a
+// limit of guesses would be none: so a few are under way, as many as the user pool looks at passwords, and others wait.
+const (
+	guessesAtOnce = 4
+	turnPatience  = 10 * time.Second // As the user pool's own.
+)
+
+// turns has the calls of each address take turns.
+type turns struct {
+	mu    sync.Mutex
+	lines map[string]*line // Guarded by mu. Of the addresses that have calls under way, or waiting.
+}
+
+type line struct {
+	places chan struct{} // Holds a token for each call that is under way.
+	calls  int           // Guarded by turns.mu. Those that wait included.
+}
+
+// take waits for a turn, which leave ends. The error is the context's, or that it took too long.
+func (t *turns) take(ctx context.Context, key string) (leave func(), err error) {
+	t.mu.Lock()
+	if t.lines[key] == nil {
+		t.lines[key] = &line{places: make(chan struct{}, guessesAtOnce)}
+	}
+	l := t.lines[key]
+	l.calls++
+	t.mu.Unlock()
+	forget := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if l.calls--; l.calls == 0 {
+			delete(t.lines, key)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, turnPatience)
+	defer cancel()
+	select {
+	case l.places <- struct{}{}:
+		return func() { <-l.places; forget() }, nil
+	case <-ctx.Done():
+		forget()
+		return nil, ctx.Err()
+	}
 }
 
 // failing is the rest of a body, or the error that reading it has met.

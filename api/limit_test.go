@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -225,6 +227,81 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// poolServer is a server with a user pool, and limits as given.
+func poolServer(t *testing.T, cfg api.Config, pool http.HandlerFunc) http.Handler {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	handler, err := api.New(api.Services{
+		Identity: identity.NewService(stalled{}, verifier{}, log), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
+	}, cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// initiateFrom makes the call that begins or renews a session from an address.
+func initiateFrom(t *testing.T, handler http.Handler, peer, flow string) *httptest.ResponseRecorder {
+	t.Helper()
+	return from(t, handler, peer, "/pool/", `{"AuthFlow":"`+flow+`"}`, "X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
+}
+
+// TestR64_GuessesThatArriveTogether: what comes before the first is known to be wrong waits for it, and no other address does.
+func TestR64_GuessesThatArriveTogether(t *testing.T) {
+	t.Parallel()
+	const many, other = 40, 2
+	synctest.Test(t, func(t *testing.T) {
+		arrived, answer := make(chan struct{}, many+other), make(chan struct{})
+		handler := poolServer(t, api.Config{GuessesPerMinute: 5}, func(w http.ResponseWriter, _ *http.Request) {
+			arrived <- struct{}{}
+			<-answer
+			w.WriteHeader(http.StatusBadRequest)
+		})
+		var refused atomic.Int32
+		var all sync.WaitGroup
+		for range many {
+			all.Go(func() {
+				if initiateFrom(t, handler, "203.0.113.7", "USER_PASSWORD_AUTH").Code == http.StatusTooManyRequests {
+					refused.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := len(arrived); n != 4 {
+			t.Errorf("%d were looked at at once", n)
+		}
+		all.Go(func() { initiateFrom(t, handler, "203.0.113.8", "USER_PASSWORD_AUTH") })
+		all.Go(func() { initiateFrom(t, handler, "203.0.113.7", "REFRESH_TOKEN_AUTH") })
+		synctest.Wait()
+		if n := len(arrived); n != 4+other {
+			t.Errorf("%d with another address's and one that is no guess", n)
+		}
+		close(answer)
+		all.Wait()
+		if got := len(arrived) - other; got < 5 || got > 8 || int(refused.Load()) != many-got {
+			t.Errorf("%d of %d were looked at, %d refused", got, many, refused.Load())
+		}
+	})
+}
+
+func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		handler := poolServer(t, api.Config{}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { initiateFrom(t, handler, "203.0.113.7", "USER_PASSWORD_AUTH") })
+		}
+		synctest.Wait()
+		began := time.Now()
+		w := initiateFrom(t, handler, "203.0.113.7", "USER_PASSWORD_AUTH")
+		if took := time.Since(began); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || took != 10*time.Second {
+			t.Errorf("%d after %v: %v", w.Code, took, w.Header())
+		}
+		all.Wait()
+	})
 }
 
 func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {

@@ -92,6 +92,7 @@ type Server struct {
 	log *slog.Logger
 
 	signIns, guesses, mails *limiter
+	guessTurns              turns
 	questions               *questions
 }
 
@@ -107,7 +108,7 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	s := &Server{
 		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
 		signIns: newLimiter(cfg.SignInsPerMinute), guesses: newLimiter(cfg.GuessesPerMinute), mails: newLimiter(cfg.MailsPerMinute),
-		questions: newQuestions(cfg.MessagesPerMinute),
+		guessTurns: turns{lines: make(map[string]*line)}, questions: newQuestions(cfg.MessagesPerMinute),
 	}
 	return s.routes()
 }
