@@ -129,6 +129,18 @@ test.describe('the keyboard', () => {
     await expect(page).toHaveURL(/\/home\/skill\/[^/]+$/)
   })
 
+  test('gives the focus back to what opened the palette', async ({ page }) => {
+    await openSkills(page)
+    const search = page.getByRole('button', { name: '検索', exact: true })
+    await search.focus()
+    for (let times = 0; times < 2; times++) {
+      await page.keyboard.press('Enter')
+      await expect(page.getByRole('combobox')).toBeFocused()
+      await page.keyboard.press('Escape')
+      await expect(search).toBeFocused()
+    }
+  })
+
   test('stops an answer by Esc, and gives the focus back', async ({
     chat,
     page,
