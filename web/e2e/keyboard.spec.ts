@@ -141,6 +141,30 @@ test.describe('the keyboard', () => {
     }
   })
 
+  test('is in the composer after a button that goes away when it is pressed', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, { chars: 4000, tokens_per_second: 4000 })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    await chat.answer.getByRole('button', { name: '回答を作り直す' }).press('Enter')
+    await expect(chat.composer).toBeFocused()
+    await chat.finished()
+    await expect.poll(() => model.asked(question)).toBe(2)
+    await expect(chat.composer).toBeFocused()
+
+    await chat.turns.first().hover()
+    await page.mouse.wheel(0, -2000)
+    const toEnd = page.getByRole('button', { name: '最新へ' })
+    await toEnd.press('Enter')
+    await expect(toEnd).toHaveCount(0)
+    await expect(chat.composer).toBeFocused()
+  })
+
   test('stops an answer by Esc, and gives the focus back', async ({
     chat,
     page,

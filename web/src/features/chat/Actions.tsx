@@ -5,6 +5,7 @@ import type { Message } from '@/lib/api'
 import { formatDate, formatFull } from '@/lib/dates'
 import { toast, toastFailure } from '@/lib/toast'
 import styles from './Chat.module.css'
+import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { FeedbackDialog } from './FeedbackDialog'
 import { texts } from './texts'
@@ -54,7 +55,10 @@ export function Actions({
           size="sm"
           label={texts.actions.regenerate}
           disabled={busy}
-          onClick={() => conversation.regenerate()}
+          onClick={() => {
+            conversation.regenerate()
+            focusComposer()
+          }}
         >
           <RotateCcw size={16} />
         </IconButton>

@@ -9,6 +9,7 @@ import { Markdown } from '@/lib/markdown'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
 import { Actions } from './Actions'
 import styles from './Chat.module.css'
+import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { streams } from './conversations'
 import { Sources, sourceId } from './Sources'
@@ -112,7 +113,13 @@ function Ending({
         <CircleAlert size={16} aria-hidden />
         <p>{message.error?.detail || texts.status.failed}</p>
         {last && (
-          <Button size="sm" onClick={() => conversation.regenerate()}>
+          <Button
+            size="sm"
+            onClick={() => {
+              conversation.regenerate()
+              focusComposer()
+            }}
+          >
             <RotateCcw size={14} aria-hidden />
             {texts.status.again}
           </Button>

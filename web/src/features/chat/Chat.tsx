@@ -11,7 +11,7 @@ import { Announcer } from './Announcer'
 import { Busy } from './Busy'
 import styles from './Chat.module.css'
 import { ChatHead } from './ChatHead'
-import { Composer } from './Composer'
+import { Composer, focusComposer } from './Composer'
 import type { Conversation, Question } from './conversation'
 import { Failure } from './Failure'
 import { Start } from './Start'
@@ -62,7 +62,14 @@ export function Chat({ skill, conversation, title }: ChatProps) {
       </div>
       <div className={styles.foot} data-print="hide">
         {away && (
-          <Button className={styles.toEnd} size="sm" onClick={() => toEnd(true)}>
+          <Button
+            className={styles.toEnd}
+            size="sm"
+            onClick={() => {
+              toEnd(true)
+              focusComposer()
+            }}
+          >
             <ArrowDown size={14} aria-hidden />
             {texts.toEnd}
           </Button>

@@ -33,18 +33,18 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
   const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
   const ready = text.trim() !== '' && length <= maxLength && !writing && !blocked
 
-  useAutoFocus(field)
+  useEffect(focusComposer, [])
   useGrow(field, text)
 
   const send = () => {
     if (!ready) return
     onAsk({ kind: 'text', content: text.trim() })
     setText('')
-    takeFocus(field)
+    focusComposer()
   }
   const stop = () => {
     void conversation.stop()
-    takeFocus(field)
+    focusComposer()
   }
   const onSubmit = (event: FormEvent) => {
     event.preventDefault()
@@ -132,13 +132,13 @@ function Counter({ length }: { length: number }) {
   )
 }
 
-function useAutoFocus(field: { current: HTMLTextAreaElement | null }): void {
-  useEffect(() => takeFocus(field), [field])
-}
-
-/** A keyboard goes straight to the composer; on a phone that would raise the keyboard over the page. */
-function takeFocus(field: { current: HTMLTextAreaElement | null }): void {
-  if (!window.matchMedia('(pointer: coarse)').matches) field.current?.focus({ preventScroll: true })
+/**
+ * A keyboard goes straight to the composer, also from a button that goes away when it is pressed; on a phone that would
+ * raise the keyboard over the page.
+ */
+export function focusComposer(): void {
+  if (window.matchMedia('(pointer: coarse)').matches) return
+  document.querySelector<HTMLElement>('[data-composer]')?.focus({ preventScroll: true })
 }
 
 /** Where the browser does not size a field by its content, the field's height is set to it. */

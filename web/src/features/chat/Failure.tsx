@@ -2,6 +2,7 @@ import { CircleAlert, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import styles from './Chat.module.css'
+import { focusComposer } from './Composer'
 import type { SendFailure } from './conversation'
 import { describeFailure } from './failures'
 import { texts } from './texts'
@@ -15,12 +16,18 @@ export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismis
         {texts.failure.send}
         {describeFailure(failure.cause)}
       </p>
-      <Button size="sm" onClick={failure.retry}>
+      <Button size="sm" onClick={() => leave(failure.retry)}>
         {texts.failure.retry}
       </Button>
-      <IconButton size="sm" label={texts.failure.dismiss} onClick={onDismiss}>
+      <IconButton size="sm" label={texts.failure.dismiss} onClick={() => leave(onDismiss)}>
         <X size={16} />
       </IconButton>
     </div>
   )
+}
+
+/** What is pressed here goes away with it. */
+function leave(how: () => void): void {
+  how()
+  focusComposer()
 }
