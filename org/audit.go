@@ -35,6 +35,15 @@ const (
 	ActionKeysRotate       Action = "keys.rotate"
 )
 
+// Actions returns all of them.
+func Actions() []Action {
+	return []Action{
+		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff,
+		ActionSAMLTest, ActionOrganization, ActionOrganizationEdit, ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
+		ActionSkillImport, ActionKeysRotate,
+	}
+}
+
 // ActorKind says what kind of somebody did something.
 type ActorKind string
 

@@ -273,7 +273,7 @@ func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e or
 		WHERE organization_id = $1`,
 		organizationID, e.Plan, e.Status, e.Seats, e.Tokens, e.StartsOn, e.EndsOn, e.Open)
 	if hasCode(err, codeCheck) {
-		return after, before, fault.Wrap(err, fault.Invalid, "契約の内容が正しくありません。")
+		return after, before, fault.Errorf(fault.Invalid, "契約の内容が正しくありません。終了日は開始日より前にできません。")
 	}
 	if err != nil {
 		return after, before, err

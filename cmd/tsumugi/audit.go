@@ -32,6 +32,9 @@ func (c *auditCommand) Validate() (err error) {
 	if c.Limit < 1 || c.Limit > maxAuditLimit {
 		return fmt.Errorf("--limit must be between 1 and %d", maxAuditLimit)
 	}
+	if action := org.Action(c.Action); action != "" && !slices.Contains(org.Actions(), action) {
+		return fmt.Errorf("--action %q is none of %v", action, org.Actions())
+	}
 	if c.from, err = moment(c.From, 0); err != nil {
 		return fmt.Errorf("--from %w", err)
 	}

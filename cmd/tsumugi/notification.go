@@ -15,14 +15,16 @@ type notificationCommand struct {
 }
 
 type publishCommand struct {
-	Title        string    `required:"" placeholder:"TEXT" help:"One line, at most 200 characters."`
-	Body         string    `placeholder:"TEXT" help:"What there is to say, at most 2000 characters."`
-	URL          string    `name:"url" placeholder:"URL" help:"Where to read on."`
-	Level        string    `enum:"info,warning,maintenance" default:"info" help:"info, warning or maintenance."`
-	Audience     string    `enum:"all,admins" default:"all" help:"all, or admins for those who administer an organization."`
-	Organization string    `placeholder:"ID" help:"Organization that is told, by its id or name. Default: all of them."`
-	At           time.Time `placeholder:"TIME" help:"When it is published, such as 2026-12-01T09:00:00+09:00. Default: now."`
+	Title        string `required:"" placeholder:"TEXT" help:"One line, at most 200 characters."`
+	Body         string `placeholder:"TEXT" help:"What there is to say, at most 2000 characters."`
+	URL          string `name:"url" placeholder:"URL" help:"Where to read on."`
+	Level        string `enum:"info,warning,maintenance" default:"info" help:"info, warning or maintenance."`
+	Audience     string `enum:"all,admins" default:"all" help:"all, or admins for those who administer an organization."`
+	Organization string `placeholder:"ID" help:"Organization that is told, by its id or name. Default: all of them."`
+	At           string `placeholder:"TIME" help:"When it is published, such as 2026-12-01T09:00:00+09:00. Default: now."`
 	operation    `embed:""`
+
+	at time.Time
 }
 
 // Bounds of a notice, in characters.
@@ -32,7 +34,7 @@ const (
 )
 
 // Validate implements kong's check after parsing.
-func (c *publishCommand) Validate() error {
+func (c *publishCommand) Validate() (err error) {
 	if strings.TrimSpace(c.Title) == "" || utf8.RuneCountInString(c.Title) > maxNoticeTitle {
 		return fmt.Errorf("--title must have 1 to %d characters", maxNoticeTitle)
 	}
@@ -41,6 +43,9 @@ func (c *publishCommand) Validate() error {
 	}
 	if err := checkURL(c.URL, []string{"https", "http"}); err != nil {
 		return fmt.Errorf("--url %w", err)
+	}
+	if c.at, err = moment(c.At, 0); err != nil {
+		return fmt.Errorf("--at %w", err)
 	}
 	return nil
 }
@@ -54,7 +59,7 @@ func (c *publishCommand) Run(ctx context.Context, out *output) error {
 	defer db.Close()
 	notice := org.Notification{
 		ID: newID(), Title: strings.TrimSpace(c.Title), Body: c.Body, URL: c.URL, Level: org.Level(c.Level),
-		Audience: org.Audience(c.Audience), PublishedAt: c.At,
+		Audience: org.Audience(c.Audience), PublishedAt: c.at,
 	}
 	if notice.OrganizationID, err = findOrganizationIfGiven(ctx, db, c.Organization); err != nil {
 		return err
