@@ -193,7 +193,7 @@ export const texts = {
   removing: {
     title: (name: string) => `${name}さんを削除しますか`,
     body: (name: string, email: string) =>
-      `${name}さん（${email}）を組織から削除します。${name}さんのスレッドとデータソースもすべて削除され、元に戻すことはできません。`,
+      `${name}さん（${email}）を組織から削除します。${name}さんのスレッドとお気に入りもすべて削除され、元に戻すことはできません。`,
     hint: '一時的に利用を止めるだけの場合は、編集で状態を「停止中」にしてください。',
     submit: '削除する',
   },
