@@ -451,6 +451,19 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	}
 }
 
+// TestR45_InactiveOnTheWay: who becomes inactive between the identity provider's response and the tokens gets none.
+func TestR45_InactiveOnTheWay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	b := f.begin("")
+	outcome, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t))
+	must(t, err)
+	f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`, f.alice.ID)
+	if _, err := f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser); fault.CodeOf(err) != saml.CodeState {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestR61_SettingsAreASuperAdmins: who was demoted since the request came changes nothing.
 func TestR61_SettingsAreASuperAdmins(t *testing.T) {
 	t.Parallel()
