@@ -107,6 +107,8 @@ func TestR63_BodiesAreReadStrictly(t *testing.T) {
 		"long comment":      {path: "/v1/message_feedback", body: `{"message_id":"` + newID() + `","rating":"good","comment":"` + strings.Repeat("あ", 2001) + `"}`, status: 400, code: "invalid", fields: []string{"comment"}},
 		"long title":        {path: "/v1/thread", body: `{"skill_id":"` + f.chatSkill().ID.String() + `","title":"` + strings.Repeat("あ", 101) + `"}`, status: 400, code: "invalid", fields: []string{"title"}},
 		"bad address":       {path: "/v1/auth-type", body: `{"email":"nobody"}`, status: 400, code: "invalid", fields: []string{"email"}},
+		"address with NUL":  {path: "/v1/auth-type", body: `{"email":"a@b\u0000c"}`, status: 400, code: "invalid", fields: []string{"email"}},
+		"long address":      {path: "/v1/auth-type", body: `{"email":"a@` + strings.Repeat("b", 253) + `"}`, status: 400, code: "invalid", fields: []string{"email"}},
 		"other key":         {path: ask, body: `{"thread_id":"` + newID() + `","request_id":"` + newID() + `","content":"a"}`, header: map[string]string{"Idempotency-Key": newID()}, status: 400, code: "invalid", fields: []string{"request_id"}},
 	} {
 		t.Run(name, func(t *testing.T) {

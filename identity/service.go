@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 )
@@ -100,11 +101,16 @@ func (s *Service) SignedIn(ctx context.Context, actor Actor) {
 	}
 }
 
+// maxEmail bounds an address, in bytes (RFC 5321, section 4.5.3.1, with the correction 1690).
+const maxEmail = 254
+
 // ProviderFor tells how the owner of an address signs in. Only the mail domain counts, so that the answer does not tell
 // which addresses exist.
 func (s *Service) ProviderFor(ctx context.Context, email string) (Provider, error) {
-	local, domain, found := strings.Cut(strings.ToLower(strings.TrimSpace(email)), "@")
-	if !found || local == "" || domain == "" || strings.ContainsAny(domain, "@ \t\r\n") {
+	email = strings.ToLower(strings.TrimSpace(email))
+	local, domain, found := strings.Cut(email, "@")
+	odd := func(r rune) bool { return r == '@' || unicode.IsSpace(r) || unicode.IsControl(r) }
+	if !found || local == "" || domain == "" || len(email) > maxEmail || strings.ContainsFunc(domain, odd) {
 		return Provider{}, fault.InvalidField("email", "メールアドレスの形式が正しくありません。")
 	}
 	return s.store.ProviderByMailDomain(ctx, domain)
