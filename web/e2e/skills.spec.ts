@@ -26,6 +26,19 @@ test.describe('the skills', () => {
     await expect(groups).toHaveText([category])
   })
 
+  test('are where they were for who comes back from one', async ({ page }) => {
+    await openSkills(page)
+    const main = page.getByRole('main')
+    const last = card(page, 'コードの相談')
+    await last.scrollIntoViewIfNeeded()
+    const top = await main.evaluate((element) => element.scrollTop)
+    expect(top).toBeGreaterThan(0)
+    await last.click()
+    await expect(page.getByRole('heading', { level: 1, name: 'コードの相談' })).toBeVisible()
+    await page.goBack()
+    await expect(last).toBeInViewport()
+  })
+
   test('become favourites by their star, and the dropdown pages through them', async ({ page, account }) => {
     await account.reset()
     await page.goto('/home/skill')

@@ -16,11 +16,13 @@ import { SkillCards, SkillSkeletons } from './SkillCards'
 import styles from './SkillsPage.module.css'
 import { inCategories, recentSkills } from './select'
 import { texts } from './texts'
+import { useScrollPlace } from './useScrollPlace'
 
 /** The skills: a greeting, the notices, and a card for each skill. The search and the category stand in the address. */
 export function SkillsPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   const [params, change] = useQueryState()
+  useScrollPlace()
   const query = params.get('q') ?? ''
   const category = params.get('category') ?? ''
 
