@@ -5,8 +5,14 @@ import { ApiError } from '@/lib/api'
 import { RouteError } from './RouteError'
 
 describe('a route that fails', () => {
-  beforeEach(() => void vi.spyOn(console, 'error').mockImplementation(() => {}))
-  afterEach(cleanup)
+  beforeEach(() => {
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    vi.spyOn(window, 'fetch').mockImplementation(async () => new Response())
+  })
+  afterEach(() => {
+    cleanup()
+    vi.useRealTimers()
+  })
 
   const show = async (error: unknown) => {
     const loader = () => {
@@ -56,6 +62,21 @@ describe('a route that fails', () => {
     await screen.findByRole('heading', { name: 'サーバーに接続できません' })
     expect(reload).not.toHaveBeenCalled()
     onLine.mockRestore()
+    reload.mockRestore()
+  })
+
+  it('loads the page anew once a server that was away is back, and not for one that is there', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const reload = vi.spyOn(window.location, 'reload').mockImplementation(() => {})
+    await show(new ApiError(0, {}))
+    await screen.findByRole('heading', { name: 'サーバーに接続できません' })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(reload).not.toHaveBeenCalled()
+    vi.mocked(window.fetch).mockRejectedValueOnce(new TypeError('Failed to fetch'))
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(reload).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(reload).toHaveBeenCalledOnce()
     reload.mockRestore()
   })
 

@@ -60,12 +60,18 @@ export function FailedPage({ requestId }: { requestId: string }) {
   )
 }
 
-/** The server cannot be reached; loads anew when the connection is back. */
+/** The server cannot be reached; loads anew when it is back. The browser may have its network all the while. */
 export function OfflinePage() {
   useEffect(() => {
-    const onOnline = () => window.location.reload()
-    window.addEventListener('online', onOnline)
-    return () => window.removeEventListener('online', onOnline)
+    let away = false
+    const look = async () => {
+      const here = (await fetch('/ping').catch(() => null))?.ok
+      if (here && away) window.location.reload()
+      away ||= !here
+    }
+    void look()
+    const timer = setInterval(look, 5000)
+    return () => clearInterval(timer)
   }, [])
   return <ErrorPage {...texts.offline} actions={reload} />
 }
