@@ -114,7 +114,6 @@ export function PasswordField({
           />
           <IconButton
             label={shown ? 'パスワードを隠す' : 'パスワードを表示'}
-            aria-pressed={shown}
             onClick={() => setShown(!shown)}
           >
             {shown ? <EyeOff size={18} /> : <Eye size={18} strokeWidth={1.5} />}
