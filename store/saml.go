@@ -126,14 +126,14 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 	return err
 }
 
-// samlChanges tells what was changed. Certificates are told by their number: their fingerprints are in the settings.
+// samlChanges tells what was changed. Certificates are told by their fingerprints, as the settings show them.
 func samlChanges(before, after saml.Settings) []org.Change {
 	certificates := func(s saml.Settings) string {
-		sum := sha256.New()
+		var prints []string
 		for _, der := range s.Certificates {
-			sum.Write(der)
+			prints = append(prints, saml.Fingerprint(der))
 		}
-		return string(sum.Sum(nil))
+		return strings.Join(prints, ", ")
 	}
 	var changes []org.Change
 	for _, field := range []org.Change{
@@ -142,16 +142,12 @@ func samlChanges(before, after saml.Settings) []org.Change {
 		{Field: "idp_sso_url", Before: before.SSOURL, After: after.SSOURL},
 		{Field: "email_attribute", Before: before.EmailAttribute, After: after.EmailAttribute},
 		{Field: "name_attribute", Before: before.NameAttribute, After: after.NameAttribute},
+		{Field: "idp_certificates", Before: certificates(before), After: certificates(after)},
 		{Field: "email_domains", Before: strings.Join(before.EmailDomains, ", "), After: strings.Join(after.EmailDomains, ", ")},
 	} {
 		if field.Before != field.After {
 			changes = append(changes, field)
 		}
-	}
-	if certificates(before) != certificates(after) {
-		changes = append(changes, org.Change{
-			Field: "idp_certificates", Before: strconv.Itoa(len(before.Certificates)), After: strconv.Itoa(len(after.Certificates)),
-		})
 	}
 	return changes
 }

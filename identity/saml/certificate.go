@@ -85,12 +85,17 @@ func parseCertificates(stored [][]byte) ([]*x509.Certificate, error) {
 }
 
 func describeCertificate(c *x509.Certificate) Certificate {
-	sum := sha256.Sum256(c.Raw)
+	return Certificate{Subject: c.Subject.String(), Fingerprint: Fingerprint(c.Raw), NotAfter: c.NotAfter.UTC()}
+}
+
+// Fingerprint returns the SHA-256 of a certificate as DER, in hexadecimal pairs with colons between.
+func Fingerprint(der []byte) string {
+	sum := sha256.Sum256(der)
 	pairs := make([]string, len(sum))
 	for i, b := range sum {
 		pairs[i] = fmt.Sprintf("%02X", b)
 	}
-	return Certificate{Subject: c.Subject.String(), Fingerprint: strings.Join(pairs, ":"), NotAfter: c.NotAfter.UTC()}
+	return strings.Join(pairs, ":")
 }
 
 // anyValid reports whether one of the certificates may be used at a time.
