@@ -293,7 +293,7 @@ export const texts = {
       fingerprint: 'フィンガープリント（SHA-256）',
       notAfter: '有効期限',
       expired: '期限切れです',
-      expiring: (days: string) => `残り${days}日`,
+      expiring: (days: number) => (days < 1 ? '残り1日未満' : `残り${days}日`),
     },
     attributes: {
       title: '属性と対象',

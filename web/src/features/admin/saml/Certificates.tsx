@@ -35,7 +35,7 @@ function Left({ notAfter }: { notAfter: string }) {
   if (validity.kind === 'fine') return null
   return (
     <span className={styles.left} data-kind={validity.kind}>
-      {validity.kind === 'expired' ? words.expired : words.expiring(String(validity.days))}
+      {validity.kind === 'expired' ? words.expired : words.expiring(validity.days)}
     </span>
   )
 }
