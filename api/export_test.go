@@ -2,6 +2,7 @@ package api
 
 // Unexported parts that the tests look into.
 var (
+	FindAddress      = findAddress
 	ParseLiveAuth    = parseLiveAuth
 	ParseTraceparent = parseTraceparent
 )

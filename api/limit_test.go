@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -178,6 +180,67 @@ func TestR64_ForwardedAddresses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzR64_ForwardedAddresses: what a client writes stands left of what the proxy adds, and changes nothing.
+func FuzzR64_ForwardedAddresses(f *testing.F) {
+	for _, seed := range []string{"", "203.0.113.1", "10.0.0.1, ", ",,,", "::ffff:10.0.0.1", "[fd00::1]:80", "x, 198.51.100.1:x", "fe80::1%eth0,", "\x00", "198.51.100.1, 203.0.113.7,"} {
+		f.Add(seed, "198.51.100.7:4711")
+		f.Add("", seed)
+	}
+	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}
+	f.Fuzz(func(t *testing.T, forged, added string) {
+		find := func(peer string, lines ...string) netip.Addr {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.RemoteAddr, r.Header["X-Forwarded-For"] = peer, lines
+			return api.FindAddress(r, proxies)
+		}
+		peer := netip.MustParseAddr("192.0.2.1")
+		if got := find("192.0.2.1:80", forged, added); got != peer {
+			t.Fatalf("no proxy of ours, and %v", got)
+		}
+		own := netip.MustParseAddr("10.0.0.1")
+		got := find("10.0.0.1:80", added)
+		if !got.IsValid() || got.Zone() != "" || got != own && proxies[0].Contains(got.Unmap()) {
+			t.Fatalf("%q: %v", added, got)
+		}
+		if got == own { // All that was added are proxies, or nothing that can be read.
+			return
+		}
+		for _, lines := range [][]string{{forged, added}, {forged + "," + added}} {
+			if again := find("10.0.0.1:80", lines...); again != got {
+				t.Fatalf("%q make it %v instead of %v", lines, again, got)
+			}
+		}
+	})
+}
+
+// FuzzR64_Guesses: whatever the body, what the pool takes for a password is counted as a guess.
+func FuzzR64_Guesses(f *testing.F) {
+	for _, seed := range []string{
+		`{"AuthFlow":"USER_PASSWORD_AUTH"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`, `{"AuthFlow":"REFRESH_TOKEN","AuthFlow":"USER_PASSWORD_AUTH"}`,
+		`{"AuthFlow":"USER_PASSWORD_AUTH","authFlow":"REFRESH_TOKEN"}`, ` {"\u0041uthFlow":"USER_PASSWORD_AUTH"}`, `{"AuthFlow":null}`, `[]`, `{`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		guessed := false
+		handler := poolServer(t, api.Config{GuessesPerMinute: 1}, func(w http.ResponseWriter, r *http.Request) {
+			// As the pool reads it.
+			var members map[string]json.RawMessage
+			var flow string
+			read, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
+			if err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".InitiateAuth") && !bytes.Equal(read, body) {
+				t.Errorf("the pool reads %q", read)
+			}
+			guessed = guessed || err == nil && json.Unmarshal(read, &members) == nil && json.Unmarshal(members["AuthFlow"], &flow) == nil && flow == "USER_PASSWORD_AUTH"
+			w.WriteHeader(http.StatusBadRequest)
+		})
+		from(t, handler, "203.0.113.7", "/pool/", string(body), "X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
+		if code := from(t, handler, "203.0.113.7", "/pool/", `{}`, "X-Amz-Target", "AWSCognitoIdentityProviderService.ChangePassword").Code; guessed && code != http.StatusTooManyRequests {
+			t.Errorf("a password by %q was not counted", body)
+		}
+	})
 }
 
 // TestR64_GuessesAreCountedApart: what cannot be a guess goes on when too many wrong passwords came from an address.

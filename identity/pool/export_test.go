@@ -38,3 +38,6 @@ func (h Hasher) Occupy() (release func()) {
 	h.h.slots <- struct{}{}
 	return func() { <-h.h.slots }
 }
+
+// ValidEmail is validEmail.
+func ValidEmail(email string) bool { return validEmail(email) }

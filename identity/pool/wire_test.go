@@ -333,6 +333,28 @@ func FuzzCall(f *testing.F) {
 	})
 }
 
+// FuzzR58_Addresses: each address that a user can have has one form, and every mail server reads it as that one.
+func FuzzR58_Addresses(f *testing.F) {
+	for _, seed := range []string{
+		email, " ＨＡＮＡＫＯ＠example.com\u3000", "\u212aen@example.com", "\u0130@example.com", "a@b@c", "a\u00a8@b", "a@b.", "a..b@c", "\ufdfa@x", "a@\u2024b", "\xff@x",
+		"a\u00ad@b", "\u2100@x", "a@b\r\nc", "a@[::1]",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, typed string) {
+		address := pool.NormalizeEmail(typed)
+		if !pool.ValidEmail(address) {
+			return
+		}
+		if pool.NormalizeEmail(address) != address || pool.NormalizeEmail(strings.ToUpper(address)) != address {
+			t.Errorf("%q has several forms", address)
+		}
+		if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) || strings.Count(address, "@") != 1 || len(address) > 254 {
+			t.Errorf("%q is an address", address)
+		}
+	})
+}
+
 func (nobody) SavePoolCode(context.Context, pool.Code, time.Time) error { return nil }
 
 // TryPoolCode returns a code that nobody was sent.

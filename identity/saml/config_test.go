@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"math/big"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -300,8 +301,13 @@ func TestR56_NextIsAPathOfTheApp(t *testing.T) {
 func FuzzR56_Next(f *testing.F) {
 	f.Add("/home")
 	f.Add(`/\evil`)
+	f.Add("/%2e%2e//evil.example?next=//evil.example#//")
+	app := &url.URL{Scheme: "https", Host: "tsumugi.example", Path: "/oauth2/callback"}
 	f.Fuzz(func(t *testing.T, next string) {
 		got := saml.LocalPath(next)
+		if there, err := app.Parse(got); err != nil || there.Host != app.Host || there.Scheme != app.Scheme || strings.HasPrefix(there.Path, "//") {
+			t.Errorf("%q leads to %v, %v", next, there, err)
+		}
 		if got != "" && (got != next || got[0] != '/' || len(got) > 1 && (got[1] == '/' || got[1] == '\\') || strings.ContainsAny(got, "\r\n\t\\")) {
 			t.Errorf("%q: %q", next, got)
 		}
@@ -360,4 +366,28 @@ func TestMetadataOfIdentityProviders(t *testing.T) {
 func FuzzR54_Metadata(f *testing.F) {
 	f.Add(`<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"><IDPSSODescriptor/></EntityDescriptor>`)
 	f.Fuzz(func(_ *testing.T, text string) { _, _, _, _ = saml.ReadMetadata(text) })
+}
+
+// FuzzR52_Certificates: whatever is taken for a certificate can sign responses, and is stored as it will be read.
+func FuzzR52_Certificates(f *testing.F) {
+	_, good, err := samltest.NewKey()
+	must(f, err)
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: good.Raw})
+	f.Add(string(block))
+	f.Add(base64.StdEncoding.EncodeToString(good.Raw))
+	f.Add(string(block) + string(block))
+	f.Add("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----")
+	f.Fuzz(func(t *testing.T, given string) {
+		der, err := saml.ReadCertificate(given)
+		if err != nil {
+			return
+		}
+		certificate, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key, ok := certificate.PublicKey.(*rsa.PublicKey); !ok || key.N.BitLen() < 2048 {
+			t.Errorf("a key %T", certificate.PublicKey)
+		}
+	})
 }

@@ -40,3 +40,6 @@ func ValidSSOURL(address string) bool { return validSSOURL(address) }
 
 // CodeLifetime is codeLifetime.
 const CodeLifetime time.Duration = codeLifetime
+
+// ReadCertificate is readCertificate.
+func ReadCertificate(given string) ([]byte, error) { return readCertificate(given) }
