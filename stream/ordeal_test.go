@@ -260,7 +260,7 @@ func (o *ordeal) read(c *streamtest.Client, piece []byte) {
 
 // attach returns what there is to watch through a server, nil if it is worth coming back for.
 func (o *ordeal) attach(hub *stream.Hub, interest *stream.Interest) *stream.Text {
-	run, stored := o.look()
+	run, _ := o.look()
 	text := interest.Text()
 	if text != nil && text.Run() < run {
 		hub.Drop(firstRun.MessageID, run-1)
@@ -272,7 +272,7 @@ func (o *ordeal) attach(hub *stream.Hub, interest *stream.Interest) *stream.Text
 		return text
 	}
 	opened := interest.Opened()
-	if run, stored = o.look(); stored != nil {
+	if run, stored := o.look(); stored != nil {
 		replayed := stream.NewText(stream.Head{MessageID: firstRun.MessageID, Run: run})
 		replayed.AppendText(*stored)
 		replayed.Finish(done)
