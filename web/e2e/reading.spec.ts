@@ -126,3 +126,18 @@ test('a long name of a skill does not widen the page of a phone', async ({ page,
     right(await page.getByRole('button', { name: 'スレッドのメニュー' }).boundingBox()),
   ).toBeLessThanOrEqual(390)
 })
+
+test('the header keeps to one line on the narrowest screen, and the way to the skills in it', async ({
+  page,
+}) => {
+  for (const width of [360, 320]) {
+    await page.setViewportSize({ width, height: 640 })
+    await page.goto('/home/skill')
+    const header = page.getByRole('banner')
+    const home = header.getByRole('link', { name: 'Tsumugi スキル一覧' })
+    await expect(home).toBeVisible()
+    expect((await home.boundingBox())?.height, `${width} px`).toBeLessThanOrEqual(28)
+    const hidden = await header.evaluate((element) => element.scrollWidth - element.clientWidth)
+    expect(hidden, `${width} px`).toBe(0)
+  }
+})
