@@ -149,7 +149,7 @@ func checkURL(value string, schemes []string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("must be a URL that begins with %s:", strings.Join(schemes, ": or "))
+	return fmt.Errorf("must be a URL that begins with %s", strings.Join(schemes, ": or ")+":")
 }
 
 func wellFormedTagManagerID(id string) bool {
