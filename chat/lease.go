@@ -95,12 +95,12 @@ func (s *Service) renewNow() error {
 	return nil
 }
 
-// hold notes that a generation was stored as this server's own, by a transaction that was begun at some time. If that is
-// longer ago than a lease, another server may have taken it over since, and the lease may have been renewed without a word
-// about it: so it is asked about first.
+// hold notes that a generation was stored as this server's own, by a transaction that was begun at some time. If that is so
+// long ago that a lease renewed before it may have run out, another server may have taken it over since, and the lease may
+// have been renewed without a word about it: so it is asked about first.
 func (s *Service) hold(g *generation, since time.Time) {
 	g.state.Store(writing)
-	if time.Since(since) > s.cfg.Lease {
+	if time.Since(since) > s.cfg.Lease/2 {
 		_ = s.renew() // One that is under way may know nothing of it,
 		_ = s.renew() // the next one does.
 	}
