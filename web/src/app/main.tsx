@@ -21,7 +21,7 @@ forgetReload(window)
 window.addEventListener('pagehide', flushDeletions)
 
 queryClient.fetchQuery(configQuery).then(
-  (config) => startTagManager(config.tag_manager_id),
+  (config) => startTagManager(config.tag_manager_id, router),
   () => {},
 )
 

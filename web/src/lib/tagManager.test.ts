@@ -1,0 +1,46 @@
+import { describe, expect, it, vi } from 'vitest'
+import { startTagManager } from './tagManager'
+
+/** A router that stands at an address. */
+function router(search: string) {
+  const listeners = new Set<(place: { location: { search: string } }) => void>()
+  return {
+    state: { location: { search } },
+    subscribe(listener: (place: { location: { search: string } }) => void) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    go(next: string) {
+      for (const listener of [...listeners]) listener({ location: { search: next } })
+    },
+  }
+}
+
+/** Counts what is loaded, and loads nothing. */
+const loads = () => vi.spyOn(document.head, 'append').mockImplementation(() => {})
+
+describe('the tag manager', () => {
+  it('is started where one is configured, once', () => {
+    const loaded = loads()
+    const places = router('?q=1')
+    startTagManager('GTM-ABC123', places)
+    places.go('')
+    expect(loaded).toHaveBeenCalledOnce()
+  })
+
+  it.each([undefined, '', 'GTM-abc', 'GTM-ABC123"></script>'])('is not started with the id %j', (id) => {
+    const loaded = loads()
+    startTagManager(id, router(''))
+    expect(loaded).not.toHaveBeenCalled()
+  })
+
+  it('never sees an address with a code', () => {
+    const loaded = loads()
+    const places = router('?email=a%40example.jp&code=123456')
+    startTagManager('GTM-ABC123', places)
+    places.go('?code=654321')
+    expect(loaded).not.toHaveBeenCalled()
+    places.go('')
+    expect(loaded).toHaveBeenCalledOnce()
+  })
+})
