@@ -19,7 +19,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 var order = []string{
 	"leaktest", "fault", "migrations", "mail", "stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"llm", "llm/offline", "llm/llmtest",
-	"identity", "identity/pool", "identity/directory", "identity/saml", "identity/saml/samltest",
+	"identity", "identity/opaque", "identity/pool", "identity/directory", "identity/saml", "identity/saml/samltest",
 	"org", "skill", "chat",
 	"store/postgres", "store", "store/storetest",
 	"telemetry", "api", "web", "cmd/fake", "cmd/fakemodel", "cmd/fakeidp", "cmd/client", "cmd/bench", "cmd/loadgen", "cluster", "cmd/cluster", "systemtest", "cmd/tsumugi",

@@ -97,9 +97,13 @@ func (db *DB) ChangeSAMLSettings(
 		if err := saveSAMLSettings(ctx, tx, after); err != nil {
 			return err
 		}
+		changes := samlChanges(before, after)
+		if action == saml.ActionEdit && len(changes) == 0 {
+			return nil // What was there already was saved once more.
+		}
 		return audit(ctx, tx, org.Event{
 			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.Action(action), TargetKind: org.TargetSAML,
-			TargetID: actor.OrganizationID.String(), TargetLabel: after.EntityID, Details: samlChanges(before, after),
+			TargetID: actor.OrganizationID.String(), TargetLabel: after.EntityID, Details: changes,
 		})
 	})
 }

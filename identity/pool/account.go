@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity/opaque"
 )
 
 // getUser is the operation GetUser: the attributes of who holds an access token.
@@ -52,7 +53,7 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if strings.Count(token, ".") == 2 { // An id or access token: they end by themselves.
 		return nil, &refusal{kind: "UnsupportedTokenTypeException", message: "Unsupported token type."}
 	}
-	held, err := p.store.GrantByToken(ctx, hashSecret(token))
+	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
 	if fault.CodeOf(err) == fault.NotFound || err == nil && held.Grant.ClientID != clientID {
 		return empty{}, nil
 	}

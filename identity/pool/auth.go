@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity/opaque"
 )
 
 // The names of flows, challenges and their parameters in the protocol.
@@ -140,7 +141,7 @@ func (p *Pool) askForNewPassword(ctx context.Context, user User) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, hash := newSecret()
+	session, hash := opaque.New()
 	err = p.store.CreateChallenge(ctx, Challenge{
 		Hash: hash, Name: challengeNewPassword, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
 		ExpiresAt: now.Add(p.cfg.ChallengeLifetime),
@@ -214,7 +215,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 		return nil, err
 	}
 	now := p.now()
-	hash := hashSecret(session)
+	hash := opaque.Hash(session)
 	if err := p.checkChallenge(ctx, hash, params[paramUsername], now); err != nil {
 		return nil, err
 	}

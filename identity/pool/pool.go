@@ -7,9 +7,6 @@ package pool
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -129,20 +126,6 @@ func (p *Pool) hasClient(id string) bool {
 
 // now returns the time as finely as the database keeps it.
 func (p *Pool) now() time.Time { return p.cfg.Clock().UTC().Truncate(time.Microsecond) }
-
-// newSecret returns an opaque token of 256 random bits for a client, and the hash that is kept of it.
-func newSecret() (secret string, hash []byte) {
-	b := make([]byte, 32)
-	rand.Read(b) // Never fails: crypto/rand ends the program instead.
-	secret = base64.RawURLEncoding.EncodeToString(b)
-	return secret, hashSecret(secret)
-}
-
-// hashSecret returns what is kept of an opaque token. It is random enough for a plain hash.
-func hashSecret(secret string) []byte {
-	sum := sha256.Sum256([]byte(secret))
-	return sum[:]
-}
 
 // parseSub reads a sub in its one spelling; others that uuid.Parse takes are no names of users.
 func parseSub(name string) (uuid.UUID, bool) {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/identity/opaque"
 )
 
 // accessScope is what every access token of a user pool that no scopes were asked of may do.
@@ -30,7 +31,7 @@ type authenticationResult struct {
 // signIn begins a grant of a client for a user who has just proved themself, and issues its tokens.
 func (p *Pool) signIn(ctx context.Context, user User, clientID string) (authenticationResult, error) {
 	now := p.now()
-	refresh, hash := newSecret()
+	refresh, hash := opaque.New()
 	grant := Grant{
 		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
 		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime),
@@ -138,7 +139,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 // refresh issues tokens of a client's grant that holds, in exchange for its refresh token, which stays the same.
 func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticationResult, error) {
 	now := p.now()
-	held, err := p.store.GrantByToken(ctx, hashSecret(token))
+	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")

@@ -33,7 +33,7 @@ func (a assertion) person(settings Settings) (person, error) {
 	}
 	if len(emails) != 1 || emails[0] == "" {
 		return person{}, reject("there is no one address",
-			"メールアドレスを取得できません。メールアドレスの属性名と、ID プロバイダーの属性の設定を確認してください。")
+			"メールアドレスを取得できません。メールアドレスの属性名と、IDプロバイダーの属性の設定を確認してください。")
 	}
 	email := emails[0]
 	local, domain, ok := cutAddress(email)

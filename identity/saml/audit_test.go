@@ -25,3 +25,19 @@ func TestAnotherCertificateIsToldByItsFingerprint(t *testing.T) {
 		}
 	}
 }
+
+// TestSettingsThatStayAreNotTold has an administrator save what is there already.
+func TestSettingsThatStayAreNotTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	told := func() int { return value[int](f, `SELECT count(*) FROM audit_events WHERE action = 'saml.edit'`) }
+	before := told()
+	name := "displayName"
+	for range 2 {
+		_, err := f.saml.Change(t.Context(), f.admin, saml.Change{NameAttribute: &name})
+		must(t, err)
+	}
+	if told() != before+1 {
+		t.Errorf("%d changes are told, want 1", told()-before)
+	}
+}

@@ -96,7 +96,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 		}
 		if passwordAdmins == 0 {
 			return fault.Errorf(fault.Conflict,
-				"パスワードでログインできる特権管理者がいないため、有効にできません。ID プロバイダーに障害があったときに設定を変更できるよう、1人以上必要です。")
+				"パスワードでログインできる特権管理者がいないため、有効にできません。IDプロバイダーに障害があったときに設定を変更できるよう、1人以上必要です。")
 		}
 		settings.Enabled = true
 		return nil
@@ -150,9 +150,9 @@ func incomplete(settings Settings, at time.Time) error {
 	case err != nil:
 		return err
 	case settings.EntityID == "" || settings.SSOURL == "" || len(certificates) == 0:
-		return fault.Errorf(fault.Conflict, "ID プロバイダーの設定が完了していません。")
+		return fault.Errorf(fault.Conflict, "IDプロバイダーの設定が完了していません。")
 	case !anyValid(certificates, at):
-		return fault.Errorf(fault.Conflict, "ID プロバイダーの証明書が有効期限内ではありません。新しい証明書を登録してください。")
+		return fault.Errorf(fault.Conflict, "IDプロバイダーの証明書が有効期限内ではありません。新しい証明書を登録してください。")
 	case len(settings.EmailDomains) == 0:
 		return fault.Errorf(fault.Conflict, "シングルサインオンを許可するメールドメインを1つ以上選択してください。")
 	}
@@ -167,7 +167,7 @@ func (c Change) apply(settings *Settings) error {
 		}
 		metadata, err := readMetadata(*c.MetadataXML)
 		if err != nil {
-			return fault.InvalidField("idp_metadata_xml", "ID プロバイダーのメタデータとして読み取れませんでした。")
+			return fault.InvalidField("idp_metadata_xml", "IDプロバイダーのメタデータとして読み取れませんでした。")
 		}
 		c.EntityID, c.SSOURL, c.Certificates = &metadata.entityID, &metadata.ssoURL, metadata.certificates
 		if err := c.applyProvider(settings); err != nil {

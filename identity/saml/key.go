@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -101,18 +100,4 @@ func parseKey(key Key) (*signingKey, error) {
 		return nil, fmt.Errorf("saml: the key is %T, not RSA", parsed)
 	}
 	return &signingKey{private: private, certificate: key.Certificate}, nil
-}
-
-// newSecret returns 256 random bits for a client, and the hash that is kept of them.
-func newSecret() (secret string, hash []byte) {
-	b := make([]byte, 32)
-	rand.Read(b) // Never fails: crypto/rand ends the program instead.
-	secret = base64.RawURLEncoding.EncodeToString(b)
-	return secret, hashSecret(secret)
-}
-
-// hashSecret returns what is kept of a secret. It is random enough for a plain hash.
-func hashSecret(secret string) []byte {
-	sum := sha256.Sum256([]byte(secret))
-	return sum[:]
 }

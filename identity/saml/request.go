@@ -19,6 +19,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/opaque"
 )
 
 const maxNext = 2048 // Bytes.
@@ -80,10 +81,10 @@ func (s *Service) start(ctx context.Context, settings Settings, browser string, 
 		return Start{}, err
 	}
 	if !wellFormedSecret(browser) {
-		browser, _ = newSecret()
+		browser, _ = opaque.New()
 	}
-	relayState, hash := newSecret()
-	state.Hash, state.BrowserHash, state.ExpiresAt = hash, hashSecret(browser), s.now().Add(StateLifetime)
+	relayState, hash := opaque.New()
+	state.Hash, state.BrowserHash, state.ExpiresAt = hash, opaque.Hash(browser), s.now().Add(StateLifetime)
 	state.RequestID = newRequestID()
 	address, err := s.requestURL(key, settings, state.RequestID, relayState)
 	return Start{URL: address, Browser: browser}, err
@@ -96,7 +97,7 @@ func newRequestID() string {
 	return "_" + hex.EncodeToString(b)
 }
 
-// wellFormedSecret reports whether a text can be what newSecret has made.
+// wellFormedSecret reports whether a text can be what opaque.New has made.
 func wellFormedSecret(secret string) bool {
 	decoded, err := base64.RawURLEncoding.DecodeString(secret)
 	return err == nil && len(decoded) == 32

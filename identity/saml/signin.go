@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
+	"github.com/tsumugi-ai/tsumugi/identity/opaque"
 	"github.com/tsumugi-ai/tsumugi/identity/pool"
 )
 
@@ -43,7 +44,7 @@ type Outcome struct {
 // once. The error has one of the codes above, or is internal.
 func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	state, err := s.store.TakeSAMLState(
-		ctx, posted.OrganizationID, hashSecret(posted.RelayState), hashSecret(posted.Browser), s.now())
+		ctx, posted.OrganizationID, opaque.Hash(posted.RelayState), opaque.Hash(posted.Browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
 		s.refused(ctx, posted, "no sign-in began in this browser, or not lately")
 		return Outcome{}, fault.Wrap(err, CodeState,
@@ -115,7 +116,7 @@ func shown(err error) error {
 		return fault.Wrap(err, CodeAddress, "このメールアドレスではシングルサインオンを使用できません。管理者にお問い合わせください。")
 	}
 	if errors.Is(err, errDenied) {
-		return fault.Wrap(err, CodeDenied, "ID プロバイダーでログインが完了しませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")
+		return fault.Wrap(err, CodeDenied, "IDプロバイダーでログインが完了しませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")
 	}
 	if _, ok := errors.AsType[*rejection](err); ok {
 		return fault.Wrap(err, CodeResponse, "シングルサインオンの応答を確認できませんでした。もう一度お試しいただくか、管理者にお問い合わせください。")
@@ -133,7 +134,7 @@ func (s *Service) admit(
 	ctx context.Context, settings Settings, state State, a assertion, who person, posted Posted,
 ) (Outcome, error) {
 	now := s.now()
-	code, hash := newSecret()
+	code, hash := opaque.New()
 	acceptance := Acceptance{
 		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, NameID: a.key(who.email), Email: who.email,
 		Origin: posted.Origin,
@@ -176,7 +177,7 @@ type Session struct {
 // Exchange returns the tokens for a code. One that is unknown, used, more than a minute old or another browser's has the
 // code CodeState. For a member whose account is still being made the error has the code fault.Unavailable.
 func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, browser string) (Session, error) {
-	grantee, err := s.store.TakeSAMLCode(ctx, organizationID, hashSecret(code), hashSecret(browser), s.now())
+	grantee, err := s.store.TakeSAMLCode(ctx, organizationID, opaque.Hash(code), opaque.Hash(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
 		return Session{}, fault.Wrap(err, CodeState, "ログインの有効期限が切れました。もう一度ログインしてください。")
 	}

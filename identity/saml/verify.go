@@ -65,9 +65,9 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	response, asserted, err := parseResponse(raw)
 	switch {
 	case errors.Is(err, errEncrypted):
-		return assertion{}, reject("the assertion is encrypted", "アサーションが暗号化されています。ID プロバイダーで暗号化をオフにしてください。")
+		return assertion{}, reject("the assertion is encrypted", "アサーションが暗号化されています。IDプロバイダーで暗号化をオフにしてください。")
 	case errors.Is(err, errWeak):
-		return assertion{}, reject("a weak signature method", "署名方式に対応していません。ID プロバイダーで RSA-SHA256 を選択してください。")
+		return assertion{}, reject("a weak signature method", "署名方式に対応していません。IDプロバイダーで RSA-SHA256 を選択してください。")
 	case err != nil:
 		if saysDenied(raw) { // It has no assertion then.
 			return assertion{}, errDenied
@@ -111,7 +111,7 @@ func checkStatus(response *etree.Element) error {
 	return nil
 }
 
-var errDenied = reject("the identity provider signed nobody in", "ID プロバイダーがログインを許可しませんでした。アプリの割り当てなどを確認してください。")
+var errDenied = reject("the identity provider signed nobody in", "IDプロバイダーがログインを許可しませんでした。アプリの割り当てなどを確認してください。")
 
 // checkResponse checks what a response says around its assertion.
 func (e *expectation) checkResponse(response *etree.Element) error {
@@ -136,7 +136,7 @@ func (e *expectation) checkResponse(response *etree.Element) error {
 	return nil
 }
 
-var errIssuer = reject("another issuer", "発行者（Issuer）が ID プロバイダーのエンティティ ID と一致しません。")
+var errIssuer = reject("another issuer", "発行者（Issuer）が IDプロバイダーのエンティティ ID と一致しません。")
 
 // checkIssueInstant checks when a response or an assertion was made.
 func (e *expectation) checkIssueInstant(el *etree.Element) error {
@@ -150,7 +150,7 @@ func (e *expectation) checkIssueInstant(el *etree.Element) error {
 	return nil
 }
 
-var errTime = reject("it does not hold at this time", "応答の有効期間外です。ID プロバイダーとサーバーの時刻を確認してください。")
+var errTime = reject("it does not hold at this time", "応答の有効期間外です。IDプロバイダーとサーバーの時刻を確認してください。")
 
 // checkAssertion checks whom an assertion is for, and when. It is what the profile asks for (profiles, section 4.1.4.3),
 // crewjam's gaps included: without an audience, a confirmation or a condition crewjam is content, or panics.
@@ -194,10 +194,10 @@ func (e *expectation) checkSubject(a *etree.Element) error {
 	}
 	nameID, err := only(subject, nsAssertion, "NameID")
 	if err != nil || text(nameID) == "" || len([]rune(text(nameID))) > maxNameID {
-		return reject("there is no NameID", "NameID がありません。ID プロバイダーで NameID を設定してください。")
+		return reject("there is no NameID", "NameID がありません。IDプロバイダーで NameID を設定してください。")
 	}
 	if strings.HasPrefix(text(nameID), byAddress) && nameID.SelectAttrValue("Format", "") != transient {
-		return reject("a NameID like a transient one's address", "「"+byAddress+"」で始まる NameID は使用できません。ID プロバイダーの NameID の設定を変更してください。")
+		return reject("a NameID like a transient one's address", "「"+byAddress+"」で始まる NameID は使用できません。IDプロバイダーの NameID の設定を変更してください。")
 	}
 	confirmations := children(subject, nsAssertion, "SubjectConfirmation")
 	if len(confirmations) == 0 {
@@ -266,7 +266,7 @@ func (e *expectation) checkSignatures(raw []byte) (*etree.Element, error) {
 	// Its error's text is empty of what the response says; the response that the error holds must not be logged.
 	if _, err := provider.ParseXMLResponse(raw, []string{e.requestID}, *acs); err != nil {
 		if checker.expired {
-			return nil, reject("the certificate is not valid at this time", "ID プロバイダーの証明書の有効期限が切れています。新しい証明書を登録してください。")
+			return nil, reject("the certificate is not valid at this time", "IDプロバイダーの証明書の有効期限が切れています。新しい証明書を登録してください。")
 		}
 		return nil, errSignature
 	}
@@ -283,7 +283,7 @@ func (e *expectation) checkSignatures(raw []byte) (*etree.Element, error) {
 	return signed, nil
 }
 
-var errSignature = reject("the signature does not hold", "署名を確認できません。登録した証明書が ID プロバイダーの署名証明書と一致しているか確認してください。")
+var errSignature = reject("the signature does not hold", "署名を確認できません。登録した証明書が IDプロバイダーの署名証明書と一致しているか確認してください。")
 
 // signatureChecker is crewjam's check of a signature, with two differences: the certificates are those of the settings and
 // never the one that the signature brings along, and what was signed is kept.
