@@ -13,7 +13,6 @@ import (
 func TestR20_PausedServerIsFenced(t *testing.T) {
 	t.Parallel()
 	model := newHeldModel(t)
-	model.end()
 	r := newRig(t, 3, shortLease, model.setting)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -58,6 +57,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 	pause(ctx, 3*time.Second) // What it sent before it was held up has arrived, and is read.
 	resumed.Store(true)
 	r.Server(0).Resume()
+	model.end() // Not before: there is something to take over, however late the servers are.
 	join(ctx, t, &stale.wait)
 	join(ctx, t, &loyal.wait)
 	for _, f := range append(stale.all, loyal.all...) {

@@ -71,6 +71,7 @@ export function CodeStep({
       <PasswordField
         {...form.field('password')}
         label={texts.reset.newPassword}
+        hint={<PasswordRules password={password} />}
         name="new-password"
         autoComplete="new-password"
         autoFocus={code !== ''}
@@ -80,7 +81,6 @@ export function CodeStep({
           form.clear()
         }}
       />
-      <PasswordRules password={password} />
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.reset.submit}
       </Button>

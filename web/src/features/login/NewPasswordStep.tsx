@@ -60,6 +60,7 @@ export function NewPasswordStep({
       <PasswordField
         {...form.field('password')}
         label={texts.newPassword.label}
+        hint={<PasswordRules password={password} />}
         name="new-password"
         autoComplete="new-password"
         autoFocus
@@ -69,7 +70,6 @@ export function NewPasswordStep({
           form.clear()
         }}
       />
-      <PasswordRules password={password} />
       <Button type="submit" variant="primary" size="lg" wide loading={form.busy}>
         {texts.newPassword.submit}
       </Button>

@@ -75,6 +75,7 @@ function Form({ email }: { email: string }) {
       <PasswordField
         ref={field}
         label={texts.proposed}
+        hint={<PasswordRules password={proposed} />}
         name="new-password"
         autoComplete="new-password"
         value={proposed}
@@ -84,7 +85,6 @@ function Form({ email }: { email: string }) {
           setErrors({})
         }}
       />
-      <PasswordRules password={proposed} />
       <div className={styles.actions}>
         <Button type="submit" variant="primary" size="lg" loading={busy}>
           {texts.submit}

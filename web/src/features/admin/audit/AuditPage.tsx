@@ -149,7 +149,10 @@ function Event({ event }: { event: AuditEvent }) {
           </span>
         ))}
       </td>
-      <td className={cx(table.top, styles.person)} data-label={event.target_label && words.target}>
+      <td
+        className={cx(table.top, styles.person, styles.target)}
+        data-label={event.target_label && words.target}
+      >
         {event.target_label}
       </td>
       <td className={cx(table.top, styles.person)} data-label={words.actor}>
