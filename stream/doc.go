@@ -73,7 +73,7 @@
 // # Locks
 //
 //   - Text.mu guards what was written and what of it is in the log. What a log's segments hold is read without it.
-//   - segment.catching has one watch at a time make up what slow ones lack. It is taken before Text.mu.
+//   - Text.catching has one watch at a time make up what slow ones lack. It is taken before Text.mu.
 //   - Hub.mu guards which texts are known, which interests are held and which run a mirror is at; Feed.mu who subscribes. Neither is
 //     held while another one is taken: texts are changed, and abandoned, after it was released.
 //   - Server.mu guards who was admitted and which streams there are. It is taken before shard.mu, the clients that one worker

@@ -21,8 +21,8 @@ var (
 
 // Head is what a stream tells first.
 type Head struct {
-	MessageID string
 	Run       int
+	MessageID string
 	Metadata  map[string]any // Added to the start chunk's messageMetadata.
 }
 

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"sync"
 	"sync/atomic"
 	"weak"
 )
@@ -16,16 +15,13 @@ const (
 // caught up from the text, which is several times smaller.
 const logWindow = 1 << 20
 
-// segment is a piece of the log. Bytes below n never change. next and end are set after the last change of n.
+// segment is a piece of the log. Bytes below n never change. next is set after the last change of n and end.
 type segment struct {
-	buf  []byte // Its capacity is fixed; written by the text's publisher only.
-	n    atomic.Int64
-	end  Position // What who has read the segment has been told. Set before next.
-	next atomic.Pointer[segment]
-
-	// What follows the segment once that has left the window is made by the first watch that needs it.
-	catching sync.Mutex // Taken before the text's mu.
-	caughtUp *caughtUp  // Guarded by catching.
+	buf      []byte // Its capacity is fixed; written by the text's publisher only.
+	n        atomic.Int64
+	next     atomic.Pointer[segment]
+	end      Position  // What who has read the segment has been told. Belongs to the publisher until next is set.
+	caughtUp *caughtUp // Guarded by the text's catching. What follows the segment, once that has left the window.
 }
 
 // caughtUp tells in few events what a part of the log told in many, and is where to go on.
@@ -41,11 +37,9 @@ var gone = new(segment)
 // log is the events of a text. It holds the last segment only: an earlier one lives while a watch has still to read it,
 // and, once it has left the window, keeps none that follows it alive.
 type log struct {
-	tail *segment
-	told Position // What who has read the whole log has been told.
-
-	window []inWindow // The segments before tail, the oldest first.
+	tail   *segment
 	size   int        // Bytes of the window's segments and of tail.
+	window []inWindow // The segments before tail, the oldest first.
 }
 
 type inWindow struct {
@@ -74,8 +68,8 @@ func (l *log) append(frame []byte, told Position) {
 	if at := s.buf[n:]; len(frame) > 0 && &frame[0] != &at[0] {
 		copy(at, frame)
 	}
+	s.end = told
 	s.n.Store(int64(n + len(frame)))
-	l.told = told
 }
 
 // grow adds a segment that has room for an event of some size, and drops the oldest ones from the window.
@@ -83,7 +77,6 @@ func (l *log) grow(room int) {
 	s := l.tail
 	l.tail = &segment{buf: make([]byte, max(min(2*len(s.buf), lastSegment), room))}
 	l.size += len(l.tail.buf)
-	s.end = l.told
 	s.next.Store(l.tail)
 	l.window = append(l.window, inWindow{weak.Make(s), len(s.buf)})
 	for l.size > logWindow && len(l.window) > 0 {

@@ -23,27 +23,31 @@ const (
 	over                // The stream has ended.
 )
 
-// client is a connection, and what is sent to it. There are ten thousands of them. What every token needs stands first, in 64
-// bytes: a line of the processor's cache.
+// client is a connection, and what is sent to it. There are ten thousands of them. What every token needs stands first, in two
+// lines of the processor's cache.
 type client struct {
 	server *Server
-	raw    syscall.RawConn        // Nil if the connection cannot be written to without waiting.
-	watch  *Watch                 // Belongs to whoever has claimed the client.
-	since  time.Duration          // The same. When what a hand is lent for was published, by the server's clock; 0 if not known.
+	watch  Watch                  // Belongs to whoever has claimed the client.
 	last   atomic.Int64           // When something was sent last, by the server's clock.
 	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
 	state  atomic.Uint32
 	beat   atomic.Bool // A heartbeat is due.
+	fd     int32       // To write to without waiting. Belongs to whoever has claimed the client, and stays open until it is settled.
+	direct bool        // It can be written to without waiting.
+	greet  bool        // Belongs to whoever has claimed the client. It must still be told when to come back.
+	lead   uint8       // How much earlier than others it gets its heartbeats, of 256.
 
 	conn      outlet
-	admission *Admission    // Nil if it needs none.
-	done      func(error)   // Belongs to whoever has claimed the client.
-	until     time.Duration // By the server's clock; 0 for never.
+	raw       syscall.RawConn // To look at a connection without waiting, where that can be.
+	admission *Admission      // Nil if it needs none.
+	done      func(error)     // Belongs to whoever has claimed the client.
+	since     time.Duration   // The same. When what a hand is lent for was published, by the server's clock; 0 if not known.
+	until     time.Duration   // By the server's clock; 0 for never.
 	shard     *shard
 	place     int32 // In the server's clients, guarded by its mu.
 	seat      int32 // In the shard's clients, guarded by its mu.
-	greet     bool  // Belongs to whoever has claimed the client. It must still be told when to come back.
-	lead      uint8 // How much earlier than others it gets its heartbeats, of 256.
+
+	_ [16]byte // Clients, too, begin where a line does.
 }
 
 // response returns what net/http has lent, nil for a connection that was taken over.
@@ -67,7 +71,8 @@ func (s *Server) clock(t time.Time) time.Duration { return t.Sub(s.began) }
 
 // take sends a delivery over a connection that is ours from now on.
 func (s *Server) take(conn net.Conn, d Delivery) {
-	s.launch(&client{conn: conn, raw: rawConn(conn)}, d)
+	raw, fd := socket(conn)
+	s.launch(&client{conn: conn, raw: raw, fd: fd, direct: raw != nil}, d)
 }
 
 // lend sends a delivery by net/http. It returns when the stream is over.
@@ -94,7 +99,7 @@ func (c *client) await(ctx context.Context, over <-chan struct{}) {
 
 // launch begins to send.
 func (s *Server) launch(c *client, d Delivery) {
-	c.server, c.admission, c.watch, c.done, c.greet, c.lead = s, d.Admission, d.Watch, d.Done, !d.Begun, randomByte()
+	c.server, c.admission, c.watch, c.done, c.greet, c.lead = s, d.Admission, *d.Watch, d.Done, !d.Begun, randomByte()
 	c.state.Store(busy)
 	c.last.Store(int64(s.clock(time.Now())))
 	if !d.Until.IsZero() {
@@ -123,7 +128,7 @@ func (c *client) pump(b *burst, here bool) {
 // work writes what there is to a client that was claimed, and lets go of it.
 func (c *client) work(b *burst, here bool) {
 	for {
-		if c.raw == nil && c.ending.Load() == nil {
+		if !c.direct && c.ending.Load() == nil {
 			c.server.lendHand(c, b.since)
 			return
 		}
@@ -164,7 +169,7 @@ func (c *client) send(b *burst) (rest [][]byte) {
 			}
 			return nil
 		}
-		wrote, err := b.write(c.raw)
+		wrote, err := b.write(c.fd, b.bufs)
 		now := time.Now()
 		c.last.Store(int64(c.server.clock(now)))
 		b.tally.wrote(wrote, b.since, now)
@@ -282,7 +287,7 @@ func (c *client) settle() {
 	discard(c.raw) // A connection that is closed with something unread is reset, and what was sent may be lost.
 	_ = c.conn.Close()
 	done := c.done
-	c.watch, c.done = nil, nil
+	c.watch, c.done = Watch{}, nil
 	c.server.remove(c)
 	c.server.finish(done, c.ending.Load().err)
 	if r := c.response(); r != nil {
@@ -363,5 +368,3 @@ func (b *burst) gather(c *client) (n int) {
 	}
 	return n
 }
-
-func (b *burst) write(raw syscall.RawConn) (n int, err error) { return b.writer.write(raw, b.bufs) }

@@ -25,7 +25,7 @@ const calm = time.Millisecond
 // wake implements waker. A lone client is written to, or lent a hand, here and now, which saves a hop between goroutines.
 func (c *crowd) wake() {
 	now := time.Now()
-	if lone := c.lone.Load(); lone != nil && (lone.raw == nil || c.server.clock(now)-time.Duration(lone.last.Load()) > calm) {
+	if lone := c.lone.Load(); lone != nil && (!lone.direct || c.server.clock(now)-time.Duration(lone.last.Load()) > calm) {
 		b := c.server.burst()
 		b.since = now
 		lone.pump(b, false)

@@ -11,68 +11,64 @@ import (
 // canPump says that this system can write to a connection, and look at it, without waiting.
 const canPump = true
 
-// rawConn returns the way to write to a connection without waiting, nil if there is none.
-func rawConn(conn net.Conn) syscall.RawConn {
-	var raw syscall.RawConn
+// socket returns the way to look at a connection, and the descriptor to write to it, both without waiting: nil and 0 if there is
+// none.
+func socket(conn net.Conn) (raw syscall.RawConn, fd int32) {
 	var err error
 	switch conn := conn.(type) { // No others: what wraps a connection may change the bytes.
 	case *net.TCPConn:
 		raw, err = conn.SyscallConn()
 	case *net.UnixConn:
 		raw, err = conn.SyscallConn()
+	default:
+		return nil, 0
+	}
+	if err == nil {
+		err = raw.Control(func(n uintptr) { fd = int32(n) }) //nolint:gosec // A descriptor.
 	}
 	if err != nil {
-		return nil
+		return nil, 0
 	}
-	return raw
+	return raw, fd
 }
 
-// writer writes without waiting. It is made once for many writes, since what it hands to a RawConn would otherwise be
-// allocated each time.
+// writer writes without waiting, straight to a descriptor. By way of the net.Conn it would be the same system call, but three
+// more lines of the processor's cache and two atomic operations, which is a tenth of what an event costs where there are
+// thousands of streams.
 type writer struct {
 	vectors []syscall.Iovec
-	n       int
-	err     error
-	call    func(fd uintptr) bool
+	message syscall.Msghdr
 }
 
-func (w *writer) init() {
-	w.vectors = make([]syscall.Iovec, 0, maxSlices)
-	w.call = w.try
-}
+func (w *writer) init() { w.vectors = make([]syscall.Iovec, 0, maxSlices) }
 
-// write writes as much as the connection takes now, and returns how much that was.
-func (w *writer) write(raw syscall.RawConn, bufs [][]byte) (n int, err error) {
+// write writes as much as the connection takes now, and returns how much that was. Whoever calls it keeps the connection from
+// being closed meanwhile: the number of its descriptor would be another's then.
+func (w *writer) write(fd int32, bufs [][]byte) (n int, err error) {
 	for _, b := range bufs {
 		v := syscall.Iovec{Base: unsafe.SliceData(b)} //nolint:gosec // The kernel reads b, which lives until write returns.
 		v.SetLen(len(b))
 		w.vectors = append(w.vectors, v)
+		w.message.Iovlen++ // Its type is not the same on every processor.
 	}
-	err = raw.Write(w.call)
-	clear(w.vectors)
-	w.vectors = w.vectors[:0]
-	if err != nil {
-		return 0, err
-	}
-	return w.n, w.err
-}
-
-func (w *writer) try(fd uintptr) bool {
-	w.n, w.err = 0, nil
+	w.message.Iov = unsafe.SliceData(w.vectors) //nolint:gosec // As above.
+	defer func() {
+		clear(w.vectors)
+		w.vectors, w.message.Iovlen = w.vectors[:0], 0
+	}()
 	for {
-		first := unsafe.SliceData(w.vectors) //nolint:gosec // As above.
-		//nolint:gosec // The one way to call it: package syscall does not.
-		n, _, errno := syscall.Syscall(syscall.SYS_WRITEV, fd, uintptr(unsafe.Pointer(first)), uintptr(len(w.vectors)))
+		//nolint:gosec // The one way to call it without a copy of the pieces: package syscall has none.
+		n, _, errno := syscall.Syscall(syscall.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.message)),
+			syscall.MSG_DONTWAIT|syscall.MSG_NOSIGNAL)
 		switch errno {
 		case 0:
-			w.n = int(n) //nolint:gosec // A length.
+			return int(n), nil //nolint:gosec // A length.
 		case syscall.EINTR:
-			continue
 		case syscall.EAGAIN:
+			return 0, nil
 		default:
-			w.err = errno
+			return 0, errno
 		}
-		return true
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 // streams are sent by net/http.
 const canPump = false
 
-func rawConn(net.Conn) syscall.RawConn { return nil }
+func socket(net.Conn) (syscall.RawConn, int32) { return nil, 0 }
 
 type writer struct{}
 
 func (*writer) init() {}
 
-func (*writer) write(syscall.RawConn, [][]byte) (int, error) { return 0, nil }
+func (*writer) write(int32, [][]byte) (int, error) { return 0, nil }
 
 func discard(syscall.RawConn) bool { return true }

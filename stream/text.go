@@ -16,25 +16,28 @@ const maxPart = 32 << 10
 // publishes (AppendText, PutStep, … Finish); any number may watch.
 //
 // Many texts are published to in turn, so that each is out of the processor's cache by the time of its next token: what a token
-// needs stands together, first.
+// needs stands first, in two of its lines.
 type Text struct {
 	mu        sync.Mutex
 	closed    bool          // Guarded by mu. Nothing is added to the text any more.
 	abandoned bool          // Guarded by mu. Watches end without a terminal event.
-	changed   bool          // Guarded by mu. The wakers have still to be told.
+	changed   bool          // Guarded by mu. The waker has still to be told.
 	mirrored  bool          // Another server writes it. Set before it is known to anybody.
+	ended     atomic.Bool   // The text is over, and all that there will ever be is in the log.
 	text      []byte        // Guarded by mu. Only appended to: a slice of it stays valid.
 	end       *End          // Guarded by mu. Nil while it goes on. What it points to does not change.
 	wake      chan struct{} // Guarded by mu. Closed at the next change; nil if nobody waits for that.
 	partSeq   int           // Guarded by mu. The Seq of the latest part.
-	log       log           // Guarded by mu.
-	wakers    []waker       // Guarded by mu. Told of a change once mu is released; replaced and never changed.
+	waker     waker         // Guarded by mu. Told of a change once mu is released; nil for none.
 	head      Head
+	log       log // Guarded by mu.
 
-	ended    atomic.Bool   // The text is over, and all that there will ever be is in the log.
 	parts    []Part        // Guarded by mu. What a late watch is told beside the text.
 	first    []byte        // The head as an event without its id: encoded once, since every watch is told of it.
 	followed chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
+	catching sync.Mutex    // Has one watch at a time make up what slow ones lack. Taken before mu.
+
+	_ [40]byte // Texts begin where a line does: Go puts things of one size side by side.
 }
 
 // waker is told of changes on behalf of watches for which no goroutine waits.
@@ -44,28 +47,48 @@ type waker interface {
 	wake()
 }
 
-// addWaker has a waker told of changes from now on.
+// wakers are told one after the other. A list is never changed.
+type wakers []waker
+
+func (list wakers) wake() {
+	for _, w := range list {
+		w.wake()
+	}
+}
+
+// addWaker has a waker told of changes from now on. Nearly always it is the only one.
 func (t *Text) addWaker(w waker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.wakers = append(slices.Clone(t.wakers), w)
+	switch is := t.waker.(type) {
+	case nil:
+		t.waker = w
+	case wakers:
+		t.waker = append(slices.Clone(is), w)
+	default:
+		t.waker = wakers{is, w}
+	}
 }
 
 // removeWaker ends that. A call that is under way may still come.
 func (t *Text) removeWaker(w waker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.wakers = slices.DeleteFunc(slices.Clone(t.wakers), func(other waker) bool { return other == w })
+	if list, several := t.waker.(wakers); several {
+		t.waker = slices.DeleteFunc(slices.Clone(list), func(other waker) bool { return other == w })
+	} else if t.waker == w {
+		t.waker = nil
+	}
 }
 
-// unlock releases mu after a change, and tells the wakers.
+// unlock releases mu after a change, and tells the waker.
 func (t *Text) unlock() {
-	var wakers []waker
+	var w waker
 	if t.changed {
-		t.changed, wakers = false, t.wakers
+		t.changed, w = false, t.waker
 	}
 	t.mu.Unlock()
-	for _, w := range wakers {
+	if w != nil {
 		w.wake()
 	}
 }
@@ -79,9 +102,9 @@ type Part struct {
 
 // Position is how much of a text somebody has been told, and can be compared. The zero value is nothing.
 type Position struct {
-	started bool // The head was told.
 	offset  int
-	partSeq int
+	partSeq int32
+	started bool // The head was told.
 	closed  bool
 	ended   bool
 }
@@ -224,7 +247,9 @@ func (t *Text) over() bool { return t.end != nil || t.abandoned }
 
 // position is that of somebody who has been told everything. It belongs to holders of mu.
 func (t *Text) position() Position {
-	return Position{started: true, offset: len(t.text), partSeq: t.partSeq, closed: t.closed, ended: t.end != nil}
+	return Position{
+		started: true, offset: len(t.text), partSeq: int32(t.partSeq), closed: t.closed, ended: t.end != nil, //nolint:gosec // A process has put fewer.
+	}
 }
 
 // beyond returns a channel that is closed once there is more than position tells, or nil and true when there never will be.

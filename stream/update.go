@@ -60,7 +60,7 @@ func (t *Text) Since(p Position) (Update, Position) {
 	if to < len(n.text) || parts < len(n.parts) {
 		reached := Position{started: true, offset: to, partSeq: p.partSeq, closed: p.closed, ended: p.ended}
 		if parts > 0 {
-			reached.partSeq = u.Parts[parts-1].Seq
+			reached.partSeq = int32(u.Parts[parts-1].Seq) //nolint:gosec // A process has put fewer.
 		}
 		return u, reached
 	}

@@ -40,7 +40,7 @@ type news struct {
 func (t *Text) since(p Position) news {
 	n := news{from: p, text: t.text, closed: t.closed && !p.closed}
 	for _, part := range t.parts {
-		if part.Seq > p.partSeq {
+		if part.Seq > int(p.partSeq) {
 			n.parts = append(n.parts, part)
 		}
 	}
@@ -111,8 +111,8 @@ func (w *Watch) catchUp() []byte {
 // catchUp makes what follows a segment that has left the window. Watches that are equally slow come here at the same time:
 // the first one makes it for all.
 func (t *Text) catchUp(s *segment) *caughtUp {
-	s.catching.Lock()
-	defer s.catching.Unlock()
+	t.catching.Lock()
+	defer t.catching.Unlock()
 	if s.caughtUp == nil {
 		t.mu.Lock()
 		n := t.since(s.end)
