@@ -85,7 +85,8 @@ type fixture struct {
 	streams  *stream.Server
 	users    *userPool // Nil without settings.pool.
 	logs     *journal
-	ready    error // What the server's readiness check returns.
+	ready    error          // What the server's readiness check returns.
+	told     chan uuid.UUID // Who has changed. It is kept up with by exec alone.
 }
 
 // settings are what a fixture may have otherwise.
@@ -109,7 +110,7 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 
 func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{}}
+	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{}, told: make(chan uuid.UUID, 1000)}
 	ctx := t.Context()
 	var err error
 	if f.db, err = store.Open(ctx, f.dsn); err != nil {
@@ -152,7 +153,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	people := identity.NewService(f.db, tokens, log)
 	f.live = api.NewLive(feed, people, log, with.live)
 	f.streams = stream.NewServer(stream.Config{Fast: !with.plain, MaxStreams: 50, MaxStreamsPerPerson: 30})
-	people.Start(api.NewPresence(f.streams, f.live))
+	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
 	cfg := api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}
 	if with.api != nil {
 		with.api(&cfg)
@@ -218,7 +219,21 @@ func (j *journal) with(parts ...string) (lines []string) {
 	return lines
 }
 
-// exec changes what no call changes.
+// presence says who has changed when that is known to all.
+type presence struct {
+	*api.Presence
+	told chan<- uuid.UUID
+}
+
+func (p presence) PersonChanged(id uuid.UUID) {
+	p.Presence.PersonChanged(id)
+	select {
+	case p.told <- id:
+	default: // Nobody asks for it any more.
+	}
+}
+
+// exec changes what no call changes, as another process does, and waits until the server has been told of it.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -228,6 +243,31 @@ func (f *fixture) exec(sql string, args ...any) {
 	defer conn.Close(context.Background())
 	if _, err := conn.Exec(f.t.Context(), sql, args...); err != nil {
 		f.t.Fatal(err)
+	}
+	again := time.NewTicker(time.Second) // The connection that listens may have been lost.
+	defer again.Stop()
+	for {
+		last := uuid.New() // Comes after what was told before.
+		if _, err := conn.Exec(f.t.Context(), `SELECT pg_notify('tsumugi_user', $1)`, last.String()); err != nil {
+			f.t.Fatal(err)
+		}
+		if f.awaitTold(last, again.C) {
+			return
+		}
+	}
+}
+
+// awaitTold waits until somebody is told to have changed, for as long as limit lets it.
+func (f *fixture) awaitTold(id uuid.UUID, limit <-chan time.Time) bool {
+	for {
+		select {
+		case told := <-f.told:
+			if told == id {
+				return true
+			}
+		case <-limit:
+			return false
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ func TestNoticesReachTheirOrganizationFromTheDatabase(t *testing.T) {
 			t.Errorf("got %+v", event)
 		}
 	}
-	f.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`)
+	f.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_notification' AND datname = current_database()`)
 	stranger.want("ready")
 }
 

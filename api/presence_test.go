@@ -191,7 +191,7 @@ func TestR45_MissedChangesAreMadeUpFor(t *testing.T) {
 	gone, stays := f.join(f.alice.Subject), f.join(f.bob.Subject)
 	f.exec("ALTER TABLE users DISABLE TRIGGER USER")
 	f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", f.alice.ID)
-	f.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN "tsumugi_user"%' AND datname = current_database()`)
+	f.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user' AND datname = current_database()`)
 	if end := gone.closed(); end.Code != 4401 {
 		t.Errorf("got %+v", end)
 	}

@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,50 +12,14 @@ const (
 	lookTimeout  = 4 * time.Second        // How long the watch waits for the database,
 	lookPause    = 200 * time.Millisecond // and after what pause it asks again: connections may be from before the interruption.
 	silentBefore = time.Minute            // For how long a lost connection may have been silent, clocks that differ included.
-	changesKept  = 30 * time.Second       // Longer than a request takes from its token to what it opens.
 )
-
-// changes are the users who have changed lately. The zero value is ready for use.
-type changes struct {
-	mu    sync.Mutex
-	at    map[uuid.UUID]time.Time // Guarded by mu. When this server was told.
-	sweep time.Time               // Guarded by mu. When old ones are forgotten next.
-}
-
-// note remembers that a user has changed.
-func (c *changes) note(userID uuid.UUID) {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.at == nil {
-		c.at = make(map[uuid.UUID]time.Time)
-	}
-	c.at[userID] = now
-	if now.Before(c.sweep) {
-		return
-	}
-	c.sweep = now.Add(changesKept)
-	for id, at := range c.at {
-		if now.Sub(at) > changesKept {
-			delete(c.at, id)
-		}
-	}
-}
-
-// since reports whether a user has changed after a time.
-func (c *changes) since(userID uuid.UUID, at time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	changed, known := c.at[userID]
-	return known && !changed.Before(at)
-}
 
 // watch tells of users who change.
 type watch struct {
-	store   Store
-	events  Events
-	changes *changes
-	log     *slog.Logger
+	store     Store
+	events    Events
+	standings *standings
+	log       *slog.Logger
 
 	// The rest belongs to run.
 	lost time.Time // When the interruption began; zero while there is none.
@@ -66,9 +29,15 @@ type watch struct {
 func (w *watch) run(ctx context.Context) {
 	w.lost = time.Now() // Nothing is told before the first Listening.
 	w.store.WatchUsers(ctx, Watcher{
-		Listening: func() { w.catchUp(ctx) },
-		Changed:   w.tell,
+		Listening: func() {
+			w.standings.begin()
+			w.catchUp(ctx)
+		},
+		Changed: w.tell,
+		Stale:   w.standings.note,
+		Proven:  w.standings.prove,
 		Lost: func(err error) {
+			w.standings.prove(time.Time{})
 			if w.lost.IsZero() {
 				w.lost = time.Now()
 			}
@@ -78,7 +47,7 @@ func (w *watch) run(ctx context.Context) {
 }
 
 func (w *watch) tell(userID uuid.UUID) {
-	w.changes.note(userID) // First: whoever opens something from now on asks for it.
+	w.standings.note(userID) // First: whoever opens something from now on asks for it.
 	w.events.PersonChanged(userID)
 }
 

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"slices"
@@ -259,16 +258,7 @@ func TestLimitNoticesOfAMonth(t *testing.T) {
 func TestR45_MembersWhoChangeAreTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	told := make(chan uuid.UUID, 16)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f.WatchUsers(ctx, identity.Watcher{
-			Listening: func() { told <- uuid.Nil }, Changed: func(id uuid.UUID) { told <- id }, Lost: func(error) {},
-		})
-	}()
-	t.Cleanup(func() { stop(); <-done })
+	told, _ := f.watchUsers(t)
 	wantTold(t, told, uuid.Nil)
 	f.exec(t, `UPDATE users SET name = '別名', role = role, state = state, last_signed_in_at = now()`)
 	f.exec(t, `UPDATE organizations SET name = '別名', auth_type = auth_type`)

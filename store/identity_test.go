@@ -55,22 +55,38 @@ func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-func TestR45_ChangedUsersAreTold(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	grant := f.session(t, "ann")
-	told := make(chan uuid.UUID, 16)
+// watchUsers returns the ids of users as they are told, uuid.Nil for listening and uuid.Max for an interruption, and those of
+// what is outdated only.
+func (f *fixture) watchUsers(t *testing.T) (told, stale <-chan uuid.UUID) {
+	t.Helper()
+	changed, outdated := make(chan uuid.UUID, 16), make(chan uuid.UUID, 100)
+	f.watch(t, identity.Watcher{
+		Listening: func() { changed <- uuid.Nil },
+		Changed:   func(id uuid.UUID) { changed <- id },
+		Stale:     func(id uuid.UUID) { outdated <- id },
+		Proven:    func(time.Time) {},
+		Lost:      func(error) { changed <- uuid.Max },
+	})
+	return changed, outdated
+}
+
+// watch watches users until the test ends.
+func (f *fixture) watch(t *testing.T, w identity.Watcher) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.WatchUsers(ctx, identity.Watcher{
-			Listening: func() { told <- uuid.Nil },
-			Changed:   func(id uuid.UUID) { told <- id },
-			Lost:      func(error) { told <- uuid.Max },
-		})
+		f.WatchUsers(ctx, w)
 	}()
 	t.Cleanup(func() { stop(); <-done })
+}
+
+func TestR45_ChangedUsersAreTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	grant := f.session(t, "ann")
+	told, _ := f.watchUsers(t)
 	wantTold(t, told, uuid.Nil)
 
 	f.exec(t, `SELECT pg_notify('tsumugi_user', 'no id')`)

@@ -12,12 +12,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tsumugi-ai/tsumugi/identity"
 )
 
 const (
@@ -43,6 +46,8 @@ type DB struct {
 	// vital is a connection for what must not wait behind calls: the lease, and whether the database answers. A server that
 	// has much to do is not to be taken for a dead one.
 	vital *pgxpool.Pool
+
+	watcher atomic.Pointer[identity.Watcher] // Of WatchUsers. Nil while nobody watches.
 }
 
 // Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for one
@@ -64,27 +69,33 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	params["timezone"] = "UTC"
 	settings := maps.Clone(sessionSettings)
 	maps.DeleteFunc(settings, func(name, _ string) bool { _, set := params[name]; return set })
-	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+	prepare := func(ctx context.Context, conn *pgx.Conn) error {
 		encodeUUIDs(conn.TypeMap())
 		return applySettings(ctx, conn, settings)
 	}
+	vital := cfg.Copy()
+	vital.MaxConns, vital.MinConns, vital.MinIdleConns, vital.AfterConnect = 1, 0, 0, prepare
+	db := &DB{}
+	cfg.ConnConfig.OnNotification = db.heardOwn
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if err := prepare(ctx, conn); err != nil {
+			return err
+		}
+		return listenToOwn(ctx, conn)
+	}
 
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
+	if db.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("the database: %w", err)
 	}
-	if err := awaitPing(ctx, pool); err != nil {
-		pool.Close()
+	if err := awaitPing(ctx, db.pool); err != nil {
+		db.pool.Close()
 		return nil, fmt.Errorf("the database cannot be reached: %w", err)
 	}
-	cfg = cfg.Copy()
-	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = 1, 0, 0
-	vital, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		pool.Close()
+	if db.vital, err = pgxpool.NewWithConfig(ctx, vital); err != nil {
+		db.pool.Close()
 		return nil, fmt.Errorf("the database: %w", err)
 	}
-	return &DB{pool: pool, vital: vital}, nil
+	return db, nil
 }
 
 // hasPoolSize reports whether the connection string itself sets the size of the pool.
