@@ -101,13 +101,15 @@ func newQuestions(b *testing.B) *questions {
 		b.Fatal(err)
 	}
 	events, streams := api.NewLiveEvents(feed), stream.NewServer(stream.Config{Fast: true})
+	live := api.NewLive(feed, people, log, api.LiveConfig{})
+	people.Start(api.NewPresence(streams, live)) // It remembers who asks.
 	service := chat.NewService(chat.Needs{
 		Store: q.db, Skills: skill.NewService(q.db, skill.Config{}), Model: model,
 		Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: events,
 	}, chat.Config{Alone: true})
 	handler, err := api.New(api.Services{
 		Identity: people, Skill: skill.NewService(q.db, skill.Config{}), Chat: service, Stream: streams,
-		Live: api.NewLive(feed, people, log, api.LiveConfig{}), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Live: live, App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, log)
 	if err := errors.Join(err, service.Start(ctx)); err != nil {
 		b.Fatal(err)
@@ -115,6 +117,7 @@ func newQuestions(b *testing.B) *questions {
 	q.server = httptest.NewServer(handler)
 	q.stop = func() {
 		service.Stop(context.Background())
+		people.Stop()
 		streams.Close()
 		feed.Close()
 		q.server.Close()

@@ -77,7 +77,7 @@ func atDesk(t *testing.T, test func(d *desk)) {
 	})
 }
 
-// later lets a time pass. Less than nothing is not known of what happens in the same instant.
+// later lets a time pass. What happens in the same instant has no order.
 func (d *desk) later(after time.Duration) { <-time.After(after) }
 
 // prove has the store prove that it has told everything.
@@ -241,9 +241,9 @@ func TestR45_ProofsRunOut(t *testing.T) {
 		d.later(2 * time.Second) // So long the answer took.
 		d.store.tell.Proven(asked)
 		d.calls("first", "ann", 1)
-		d.later(asked.Add(2900 * time.Millisecond).Sub(time.Now()))
+		d.later(time.Until(asked.Add(2900 * time.Millisecond)))
 		d.calls("in time", "ann", 0)
-		d.later(asked.Add(3 * time.Second).Sub(time.Now()))
+		d.later(time.Until(asked.Add(3 * time.Second)))
 		d.calls("too late", "ann", 1)
 		d.calls("too late", "ann", 1)
 		d.prove()
@@ -304,6 +304,27 @@ func TestR45_StandingsAreBounded(t *testing.T) {
 		d.prove()
 		d.calls("after a minute", "ann", 1)
 		d.calls("and again", "ann", 0)
+	})
+}
+
+// TestR45_ChangesAreRememberedForLonger than what they make outdated: somebody makes no call between a change and the minute's
+// end, while many others change.
+func TestR45_ChangesAreRememberedForLonger(t *testing.T) {
+	t.Parallel()
+	atDesk(t, func(d *desk) {
+		d.listen()
+		for range 200 { // Old ones are forgotten at some time.
+			d.later(time.Second)
+			d.store.tell.Changed(uuid.New())
+		}
+		d.calls("first", "ann", 1)
+		d.store.tell.Changed(d.store.found.ID)
+		for range 59 {
+			d.later(time.Second)
+			d.prove()
+			d.store.tell.Changed(uuid.New())
+		}
+		d.calls("within the minute", "ann", 1)
 	})
 }
 
