@@ -10,8 +10,6 @@ const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.m
 /** The modules that a page of /home needs first, beside those that every page does: public/start.js loads them early. */
 const firstModules = {
   home: 'app/HomeRoute.tsx',
-  skills: 'features/skills/SkillsPage.tsx',
-  chat: 'features/chat/routes.tsx',
   markdown: 'lib/markdown/Rendered.tsx',
 }
 
@@ -49,7 +47,6 @@ export default defineConfig({
     alias: {
       '@': source(''),
       // Carried along by others and not needed here; each file says why.
-      'react-remove-scroll': source('lib/removeScroll.tsx'),
       'micromark-extension-gfm-footnote': source('lib/markdown/footnotes.ts'),
       'mdast-util-gfm-footnote': source('lib/markdown/footnotes.ts'),
       'mdast-util-to-markdown': source('lib/markdown/unparsed.ts'),
@@ -67,7 +64,12 @@ export default defineConfig({
     target: ['chrome123', 'edge123', 'firefox128', 'safari17.5'],
     // The content security policy allows no data: fonts, so nothing is inlined.
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: {
+      polyfill: false,
+      // What index.html loads is there before anything is imported.
+      resolveDependencies: (_, files) =>
+        files.filter((file) => !/[\\/](rolldown-runtime|vendor|base)-/.test(file)),
+    },
     rolldownOptions: {
       output: {
         // Compiled while they arrive, beside the page. Function by function, as each is first called, would hold the page up.
@@ -79,17 +81,16 @@ export default defineConfig({
           groups: [
             {
               name: 'vendor',
-              test: /node_modules[\\/](react|react-dom|scheduler|react-router|@tanstack|jotai|openapi-fetch)[\\/]/,
+              test: /vite[\\/]preload-helper|node_modules[\\/](react|react-dom|scheduler|react-router|@tanstack|jotai|openapi-fetch)[\\/]/,
             },
             {
               name: 'base',
-              test: /src[\\/](components[\\/](?!PasswordRules)|lib[\\/](?!api[\\/](admin|signIn)|identity[A-Z]|markdown|password|stream[\\/](?!wake)))|node_modules[\\/](@radix-ui|@floating-ui|radix-ui|aria-hidden|lucide-react)[\\/]/,
+              test: /src[\\/](app[\\/](?!HomeRoute)|styles|features[\\/](errors[\\/]|(chat|home|skills|threads)[\\/].*\.css)|components[\\/](?!PasswordRules)|lib[\\/](markdown[\\/].*\.css|(?!api[\\/](admin|signIn)|identity[A-Z]|markdown|password|stream[\\/](?!wake))))|node_modules[\\/]lucide-react[\\/]/,
             },
             {
               name: 'home',
-              test: /src[\\/](app[\\/]HomeRoute|features[\\/]((home|threads)[\\/]|shortcuts[\\/]Shortcuts))/,
+              test: /src[\\/](app[\\/]HomeRoute|features[\\/]((chat|home|skills|threads)[\\/](?!SkillForm)|shortcuts[\\/]Shortcuts)|lib[\\/](stream[\\/]|markdown[\\/](index|Markdown)))|node_modules[\\/]@microsoft[\\/]/,
             },
-            { name: 'skills', test: /src[\\/]features[\\/]skills[\\/]/ },
           ],
         },
       },

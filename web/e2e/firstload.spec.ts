@@ -26,7 +26,7 @@ test.describe('the first load', () => {
     const asked = watchRequests(page)
     await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
     const early = ['/v1/me', '/v1/thread?offset=0&limit=20', `/v1/skill/${id}`]
-    const parts = ['/assets/home.js', '/assets/home.css', '/assets/routes.js', '/assets/routes.css']
+    const parts = ['/assets/home.js']
     for (const one of [...early, ...parts]) await expect.poll(() => asked).toContain(one)
     app.release()
     await expect(page.getByRole('textbox', { name: '質問' })).toBeFocused()
@@ -170,14 +170,53 @@ test.describe('the first load', () => {
     page,
   }) => {
     const { id } = await account.skill('汎用チャット')
-    for (const part of [/\/assets\/home-[^/]+\.js$/, /\/assets\/routes-[^/]+\.js$/]) {
-      await page.route(part, (route) => route.abort())
-      await page.goto(`/home/skill/${id}`)
-      await expect(page.getByRole('heading', { name: 'サーバーに接続できません' })).toBeVisible()
-      await page.unroute(part)
-      await page.getByRole('button', { name: '再読み込み' }).click()
-      await expect(chat.composer).toBeFocused()
-    }
+    const part = /\/assets\/home-[^/]+\.js$/
+    await page.route(part, (route) => route.abort())
+    await page.goto(`/home/skill/${id}`)
+    await expect(page.getByRole('heading', { name: 'サーバーに接続できません' })).toBeVisible()
+    await page.unroute(part)
+    await page.getByRole('button', { name: '再読み込み' }).click()
+    await expect(chat.composer).toBeFocused()
+  })
+
+  test('has its menus, panels and tips with it: the first press, key or touch opens them, whatever else is on its way', async ({
+    account,
+    page,
+  }) => {
+    const { id } = await account.skill('汎用チャット')
+    const header = page.getByRole('banner')
+    const menu = header.getByRole('button', { name: /さんのメニュー$/ })
+    const favorites = header.getByRole('button', { name: 'お気に入り' })
+    const [later, tip] = [await hold(page, renderer), page.getByRole('tooltip', { includeHidden: true })]
+    await page.goto(`/home/skill/${id}`)
+    await menu.click()
+    await expect(page.getByRole('menu')).toBeFocused()
+    await page.keyboard.press('ArrowDown')
+    await expect(page.getByRole('menuitem').first()).toBeFocused()
+    await page.keyboard.press('Escape')
+    await expect(menu).toBeFocused()
+    await expect(page.getByRole('menu')).toHaveCount(0)
+
+    await page.reload()
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('menuitem').first()).toBeFocused()
+    await page.getByRole('menuitemradio', { name: '暗い' }).hover()
+    await expect(page.getByRole('menuitemradio', { name: '暗い' })).toBeFocused()
+    // The press that closes it does what it does.
+    await favorites.click()
+    await expect(page.getByRole('menu')).toHaveCount(0)
+    const panel = page.getByRole('dialog', { name: 'お気に入り' })
+    await expect(panel.getByRole('group')).toBeFocused()
+    await favorites.click()
+    await expect(panel).toHaveCount(0)
+
+    await page.reload()
+    await header.getByRole('button', { name: '検索', exact: true }).hover()
+    await expect(tip).toHaveText(/^検索/)
+    await menu.hover()
+    await expect(tip).toHaveCount(0)
+    later.release()
   })
 })
 

@@ -10,8 +10,7 @@ function askEarly(token, paths) {
 
 /** Loads parts of the app that would be found only once the app runs. Their names were put at our tag by the build. */
 function loadEarly(names) {
-  for (const href of new Set(names.join(' ').split(/\s+/))) {
-    if (href === '') continue
+  for (const href of new Set(names.split(' '))) {
     const style = href.endsWith('.css')
     const link = document.createElement('link')
     Object.assign(link, { rel: style ? 'preload' : 'modulepreload', crossOrigin: '', href })
@@ -29,8 +28,8 @@ try {
   const page = /^\/home(?:\/skill(?:\/([\w-]+)(?:\/chat\/([\w-]+))?)?)?\/?$/.exec(location.pathname)
   if (token && page) {
     const [, skill, thread] = page
-    const { home, skills, chat, markdown } = document.currentScript.dataset
-    loadEarly([home, skill ? chat : skills, thread && markdown])
+    const { home, markdown } = document.currentScript.dataset
+    loadEarly(thread ? `${home} ${markdown}` : home)
     askEarly(token, [
       '/v1/me',
       '/v1/thread?offset=0&limit=20',

@@ -4,7 +4,7 @@ import { LucideProvider } from 'lucide-react'
 import { StrictMode } from 'react'
 import { RouterProvider } from 'react-router'
 import { Toaster } from '@/components/Toaster'
-import { TooltipProvider } from '@/components/Tooltip'
+import { Tooltips } from '@/components/Tooltip'
 import { queryClient } from '@/lib/queries'
 import { store } from '@/lib/store'
 import { router } from './router'
@@ -16,10 +16,9 @@ export function App() {
       <Provider store={store}>
         <QueryClientProvider client={queryClient}>
           <LucideProvider strokeWidth={1.5}>
-            <TooltipProvider>
-              <RouterProvider router={router} />
-              <Toaster />
-            </TooltipProvider>
+            <RouterProvider router={router} />
+            <Toaster />
+            <Tooltips />
           </LucideProvider>
         </QueryClientProvider>
       </Provider>

@@ -1,5 +1,6 @@
 import '../styles/tokens.css'
 import '../styles/base.css'
+import './componentStyles'
 import { createRoot } from 'react-dom/client'
 import { ime } from '@/lib/ime'
 import { configQuery, queryClient } from '@/lib/queries'

@@ -1,7 +1,7 @@
 import type { ComponentPropsWithRef, ReactNode } from 'react'
+import type { Side } from '@/lib/anchored'
 import { cx } from '@/lib/cx'
 import styles from './Button.module.css'
-import { Tooltip } from './Tooltip'
 
 interface IconButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'aria-label' | 'title'> {
   /** What it does, in words: the accessible name and the tooltip. */
@@ -9,7 +9,7 @@ interface IconButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'aria-la
   /** The keys that do the same, shown in the tooltip. */
   shortcut?: string | undefined
   size?: 'sm' | 'md'
-  side?: 'top' | 'right' | 'bottom' | 'left'
+  side?: Side
   children: ReactNode
 }
 
@@ -18,21 +18,21 @@ export function IconButton({
   label,
   shortcut,
   size = 'md',
-  side,
+  side = 'bottom',
   className,
   children,
   ...rest
 }: IconButtonProps) {
   return (
-    <Tooltip label={label} shortcut={shortcut} side={side}>
-      <button
-        type="button"
-        {...rest}
-        aria-label={label}
-        className={cx(styles.icon, size === 'sm' && styles.sm, className)}
-      >
-        {children}
-      </button>
-    </Tooltip>
+    <button
+      type="button"
+      {...rest}
+      aria-label={label}
+      data-tip={side}
+      data-tip-keys={shortcut}
+      className={cx(styles.icon, size === 'sm' && styles.sm, className)}
+    >
+      {children}
+    </button>
   )
 }

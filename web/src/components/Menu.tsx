@@ -1,49 +1,87 @@
-import { useAtomValue } from 'jotai'
 import { Check, ExternalLink } from 'lucide-react'
-import { DropdownMenu } from 'radix-ui'
-import type { ReactNode } from 'react'
+import {
+  type ComponentPropsWithRef,
+  cloneElement,
+  createContext,
+  type ReactElement,
+  type ReactNode,
+  useContext,
+  useId,
+  useRef,
+  useState,
+} from 'react'
+import type { Align } from '@/lib/anchored'
 import { cx } from '@/lib/cx'
-import { layerAtom } from '@/lib/layers'
-import { store } from '@/lib/store'
+import { Floating, type FloatingProps } from './Floating'
 import styles from './Menu.module.css'
+import { itemsOf, useMenuKeys } from './menuKeys'
+
+/** The button that opens something: one element that takes a ref and what a button does. */
+export type Trigger = ReactElement<ComponentPropsWithRef<'button'>>
 
 interface MenuProps {
-  /** The button that opens it: one element that takes a ref. */
-  trigger: ReactNode
-  align?: 'start' | 'center' | 'end'
-  side?: 'top' | 'bottom' | 'left' | 'right'
+  trigger: Trigger
+  align?: Align
   /** Called when it has closed; `preventDefault` keeps the focus from going back to the trigger. */
   onCloseAutoFocus?: (event: Event) => void
-  onOpenChange?: (open: boolean) => void
   children: ReactNode
 }
 
-/** A menu under a button. Not modal: the page stays as it is, and no style element is put into it. */
-export function Menu({
-  trigger,
-  align = 'end',
-  side = 'bottom',
-  onCloseAutoFocus,
-  onOpenChange,
-  children,
-}: MenuProps) {
-  const layer = useAtomValue(layerAtom, { store })
+/** Closes the menu around it. */
+const CloseContext = createContext(() => {})
+
+/** A menu under a button. Not modal: the page stays as it is. */
+export function Menu({ trigger, align = 'end', onCloseAutoFocus, children }: MenuProps) {
+  const button = useRef<HTMLButtonElement>(null)
+  const id = useId()
+  const [open, setOpen] = useState<'by pointer' | 'by key' | null>(null)
+  const toggle = (how: 'by pointer' | 'by key') => setOpen(open === null ? how : null)
   return (
-    <DropdownMenu.Root modal={false} {...(onOpenChange && { onOpenChange })}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal container={layer}>
-        <DropdownMenu.Content
-          className={styles.menu}
+    <>
+      {cloneElement(trigger, {
+        ref: button,
+        id,
+        'aria-haspopup': 'menu',
+        'aria-expanded': open !== null,
+        'aria-controls': open === null ? undefined : `${id}menu`,
+        onPointerDown: (event) => {
+          if (event.button !== 0 || event.ctrlKey) return
+          // The focus goes into the menu and not to its button.
+          if (open === null) event.preventDefault()
+          toggle('by pointer')
+        },
+        onKeyDown: (event) => {
+          if (!['Enter', ' ', 'ArrowDown'].includes(event.key)) return
+          event.preventDefault()
+          if (!event.repeat) toggle('by key')
+        },
+        // Pressed by something that has neither a pointer nor keys.
+        onClick: (event) => {
+          if (event.detail === 0) toggle('by key')
+        },
+      })}
+      {open !== null && (
+        <MenuPanel
+          id={`${id}menu`}
+          aria-labelledby={id}
+          anchor={button}
           align={align}
-          side={side}
-          sideOffset={6}
-          collisionPadding={8}
-          {...(onCloseAutoFocus && { onCloseAutoFocus })}
+          onClose={() => setOpen(null)}
+          onCloseAutoFocus={onCloseAutoFocus}
+          onOpen={(menu) => ((open === 'by key' && itemsOf(menu)[0]) || menu).focus({ preventScroll: true })}
         >
           {children}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+        </MenuPanel>
+      )}
+    </>
+  )
+}
+
+function MenuPanel({ children, ...rest }: FloatingProps) {
+  return (
+    <Floating {...rest} {...useMenuKeys()} className={styles.menu} role="menu" aria-orientation="vertical">
+      <CloseContext value={rest.onClose}>{children}</CloseContext>
+    </Floating>
   )
 }
 
@@ -57,28 +95,44 @@ interface MenuItemProps {
 
 /** Something to do. */
 export function MenuItem({ icon, danger = false, disabled = false, onSelect, children }: MenuItemProps) {
+  const close = useContext(CloseContext)
+  const choose = () => {
+    if (disabled) return
+    onSelect()
+    close()
+  }
   return (
-    <DropdownMenu.Item
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
+    <div
       className={cx(styles.item, danger && styles.danger)}
-      disabled={disabled}
-      onSelect={onSelect}
+      role="menuitem"
+      tabIndex={-1}
+      aria-disabled={disabled || undefined}
+      onClick={choose}
     >
       {icon}
       {children}
-    </DropdownMenu.Item>
+    </div>
   )
 }
 
 /** A page outside the app, which opens beside it. */
 export function MenuLink({ icon, href, children }: { icon?: ReactNode; href: string; children: ReactNode }) {
+  const close = useContext(CloseContext)
   return (
-    <DropdownMenu.Item className={styles.item} asChild>
-      <a href={href} target="_blank" rel="noreferrer">
-        {icon}
-        {children}
-        <ExternalLink className={styles.check} size={14} aria-label="新しいタブで開きます" />
-      </a>
-    </DropdownMenu.Item>
+    <a
+      className={styles.item}
+      role="menuitem"
+      tabIndex={-1}
+      href={href}
+      target="_blank"
+      rel="noreferrer"
+      onClick={close}
+    >
+      {icon}
+      {children}
+      <ExternalLink className={styles.check} size={14} aria-label="新しいタブで開きます" />
+    </a>
   )
 }
 
@@ -95,27 +149,28 @@ export function MenuChoice<T extends string>({
   onChange: (value: T) => void
 }) {
   return (
-    <DropdownMenu.RadioGroup value={value} onValueChange={(next) => onChange(next as T)} aria-label={label}>
-      <DropdownMenu.Label className={styles.label}>{label}</DropdownMenu.Label>
+    <div role="group" aria-label={label}>
+      <div className={styles.label}>{label}</div>
       {options.map((option) => (
-        <DropdownMenu.RadioItem
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the menu's keys click it.
+        <div
           key={option.value}
           className={styles.item}
-          value={option.value}
-          onSelect={(event) => event.preventDefault()}
+          role="menuitemradio"
+          tabIndex={-1}
+          aria-checked={option.value === value}
+          onClick={() => onChange(option.value)}
         >
           {option.icon}
           {option.label}
-          <DropdownMenu.ItemIndicator className={styles.check}>
-            <Check size={16} aria-hidden />
-          </DropdownMenu.ItemIndicator>
-        </DropdownMenu.RadioItem>
+          {option.value === value && <Check className={styles.check} size={16} aria-hidden />}
+        </div>
       ))}
-    </DropdownMenu.RadioGroup>
+    </div>
   )
 }
 
 /** A line between groups. */
 export function MenuSeparator() {
-  return <DropdownMenu.Separator className={styles.separator} />
+  return <div className={styles.separator} role="separator" />
 }

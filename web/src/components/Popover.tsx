@@ -1,18 +1,14 @@
-import { useAtomValue } from 'jotai'
-import { Popover as Radix } from 'radix-ui'
-import type { ReactNode } from 'react'
-import { cx } from '@/lib/cx'
-import { layerAtom } from '@/lib/layers'
-import { store } from '@/lib/store'
-import styles from './Popover.module.css'
+import { cloneElement, type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
+import type { Align } from '@/lib/anchored'
+import { Floating } from './Floating'
+import type { Trigger } from './Menu'
 
 interface PopoverProps {
-  trigger: ReactNode
+  trigger: Trigger
   label: string
   open?: boolean
   onOpenChange?: (open: boolean) => void
-  align?: 'start' | 'center' | 'end'
-  side?: 'top' | 'bottom' | 'left' | 'right'
+  align?: Align
   className?: string | undefined
   children: ReactNode
 }
@@ -24,26 +20,61 @@ export function Popover({
   open,
   onOpenChange,
   align = 'end',
-  side = 'bottom',
   className,
   children,
 }: PopoverProps) {
-  const layer = useAtomValue(layerAtom, { store })
+  const button = useRef<HTMLButtonElement>(null)
+  const id = useId()
+  const [own, setOwn] = useState(false)
+  const shown = open ?? own
+  const show = onOpenChange ?? setOwn
   return (
-    <Radix.Root {...(open !== undefined && { open })} {...(onOpenChange && { onOpenChange })}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal container={layer}>
-        <Radix.Content
-          className={cx(styles.popover, className)}
+    <>
+      {cloneElement(trigger, {
+        ref: button,
+        'aria-haspopup': 'dialog',
+        'aria-expanded': shown,
+        'aria-controls': shown ? id : undefined,
+        onClick: () => show(!shown),
+      })}
+      {shown && (
+        <Floating
+          anchor={button}
           align={align}
-          side={side}
-          sideOffset={6}
-          collisionPadding={8}
+          id={id}
+          className={className}
+          role="dialog"
           aria-label={label}
+          onOpen={(panel) =>
+            (stopsIn(panel).find((stop) => !stop.matches('a')) ?? panel).focus({ preventScroll: true })
+          }
+          onClose={() => show(false)}
+          onKeyDown={goRound}
         >
           {children}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+        </Floating>
+      )}
+    </>
   )
+}
+
+/** What Tab stops at. */
+function stopsIn(panel: Element): HTMLElement[] {
+  return [...panel.querySelectorAll<HTMLElement>('a[href], button, input, [tabindex="0"]')].filter(
+    (stop) => !stop.matches(':disabled') && stop.checkVisibility(),
+  )
+}
+
+/** Tab goes from the last to the first, and back. */
+function goRound(event: KeyboardEvent<HTMLElement>): void {
+  if (event.key !== 'Tab' || event.altKey || event.ctrlKey || event.metaKey) return
+  const { currentTarget: panel } = event
+  const stops = stopsIn(panel)
+  const [first, last] = [stops[0] ?? panel, stops.at(-1) ?? panel]
+  const at = document.activeElement
+  if (event.shiftKey ? at === first || at === panel : at === last) {
+    event.preventDefault()
+    const to = event.shiftKey ? last : first
+    to.focus()
+  }
 }

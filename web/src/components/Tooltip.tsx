@@ -1,46 +1,109 @@
-import { useAtomValue } from 'jotai'
-import { Tooltip as Radix } from 'radix-ui'
-import type { FocusEvent, ReactNode } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
+import { keepBeside, type Side } from '@/lib/anchored'
 import { layerAtom } from '@/lib/layers'
 import { store } from '@/lib/store'
 import styles from './Tooltip.module.css'
 
-interface TooltipProps {
-  label: string
-  shortcut?: string | undefined
-  side?: 'top' | 'right' | 'bottom' | 'left' | undefined
-  /** One element that takes a ref and event handlers. */
-  children: ReactNode
+/** How long the pointer rests before a name is shown, and how soon after one name the next is shown at once, in ms. */
+const delay = 450
+const soon = 200
+
+const tipId = 'tip'
+
+/**
+ * Names what is under the pointer or the focus, where that has a label and data-tip, its side; data-tip-keys are
+ * the keys that do the same. Never the only place where something is
+ * said. Stands once in the app.
+ */
+export function Tooltips() {
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null)
+  useEffect(() => followTips(setAnchor), [])
+  return anchor && <Tip anchor={anchor} onGone={() => setAnchor(null)} />
 }
 
-/** Names what is under the pointer or the focus. Never the only place where something is said. */
-export function Tooltip({ label, shortcut, side = 'bottom', children }: TooltipProps) {
-  const layer = useAtomValue(layerAtom, { store })
-  return (
-    <Radix.Root>
-      <Radix.Trigger asChild onFocus={onlyByKeyboard}>
-        {children}
-      </Radix.Trigger>
-      <Radix.Portal container={layer}>
-        <Radix.Content className={styles.tip} side={side} sideOffset={6} collisionPadding={8} aria-hidden>
-          {label}
-          {shortcut && <kbd className={styles.keys}>{shortcut}</kbd>}
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+function Tip({ anchor, onGone }: { anchor: HTMLElement; onGone: () => void }) {
+  const [layer] = useState(() => store.get(layerAtom) ?? document.body)
+  const tip = useRef<HTMLDivElement>(null)
+  const { tip: side, tipKeys } = anchor.dataset
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever is told that the anchor has gone is the same.
+  useLayoutEffect(() => {
+    const element = tip.current
+    if (element === null) return
+    const described = !anchor.hasAttribute('aria-describedby')
+    if (described) anchor.setAttribute('aria-describedby', tipId)
+    const stop = keepBeside(element, anchor, side as Side, 'center', onGone)
+    return () => {
+      stop()
+      if (described) anchor.removeAttribute('aria-describedby')
+    }
+  }, [anchor, side])
+  return createPortal(
+    <div ref={tip} id={tipId} className={styles.tip} role="tooltip" aria-hidden>
+      {anchor.getAttribute('aria-label')}
+      {tipKeys && <kbd className={styles.keys}>{tipKeys}</kbd>}
+    </div>,
+    layer,
   )
 }
 
-/** The focus that a closed dialog or menu gives back after a click or touch is no question what a button is. */
-function onlyByKeyboard(event: FocusEvent<HTMLElement>): void {
-  if (!event.currentTarget.matches(':focus-visible')) event.preventDefault()
+/** Tells whose tip is to be shown, or null, until the returned function is called. */
+function followTips(show: (anchor: HTMLElement | null) => void): () => void {
+  let under: HTMLElement | null = null // The pointer. Its tip comes once, until the pointer has been elsewhere.
+  let shown: HTMLElement | null = null
+  let hiddenAt = Number.NEGATIVE_INFINITY
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const open = (anchor: HTMLElement) => {
+    shown = anchor
+    show(anchor)
+  }
+  const close = () => {
+    clearTimeout(timer)
+    if (shown === null) return
+    shown = null
+    hiddenAt = performance.now()
+    show(null)
+  }
+  const goTo = (anchor: HTMLElement | null) => {
+    if (anchor === under) return
+    under = anchor
+    close()
+    if (anchor) timer = setTimeout(open, performance.now() - hiddenAt < soon ? 0 : delay, anchor)
+  }
+  // The focus that a closed dialog or menu gives back after a click or touch is no question what a button is.
+  const onFocusIn = (event: FocusEvent) => {
+    const anchor = anchorAt(event)
+    if (anchor !== event.target || !anchor?.matches(':focus-visible')) return
+    close()
+    open(anchor)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || shown === null || event.defaultPrevented) return
+    event.preventDefault()
+    close()
+  }
+  const onScroll = ({ target }: Event) => {
+    if (target instanceof Node && target.contains(shown ?? under)) close()
+  }
+  const controller = new AbortController()
+  const options = { capture: true, signal: controller.signal }
+  document.addEventListener(
+    'pointerover',
+    (event) => goTo(event.pointerType === 'touch' ? null : anchorAt(event)),
+    options,
+  )
+  document.documentElement.addEventListener('pointerleave', () => goTo(null), { signal: controller.signal })
+  document.addEventListener('focusin', onFocusIn, options)
+  document.addEventListener('keydown', onKeyDown, options)
+  document.addEventListener('scroll', onScroll, { ...options, passive: true })
+  for (const event of ['pointerdown', 'click', 'focusout']) document.addEventListener(event, close, options)
+  return () => {
+    clearTimeout(timer)
+    controller.abort()
+  }
 }
 
-/** Stands once around the app: tooltips that follow each other open without delay. */
-export function TooltipProvider({ children }: { children: ReactNode }) {
-  return (
-    <Radix.Provider delayDuration={450} skipDelayDuration={200} disableHoverableContent>
-      {children}
-    </Radix.Provider>
-  )
+function anchorAt({ target }: Event): HTMLElement | null {
+  return target instanceof Element ? target.closest<HTMLElement>('[data-tip]') : null
 }

@@ -1,7 +1,6 @@
 import { cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { Provider } from 'jotai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { TooltipProvider } from '@/components/Tooltip'
 import type { Skill } from '@/lib/api'
 import { store } from '@/lib/store'
 import { Composer } from './Composer'
@@ -16,15 +15,13 @@ function show(options: { writing?: boolean; skill?: Skill } = {}) {
   const conversation = { state: { thread: null, turns: [] }, stop } as unknown as Conversation
   render(
     <Provider store={store}>
-      <TooltipProvider>
-        <Composer
-          skill={options.skill ?? skill}
-          conversation={conversation}
-          writing={options.writing ?? false}
-          stopping={false}
-          onAsk={onAsk}
-        />
-      </TooltipProvider>
+      <Composer
+        skill={options.skill ?? skill}
+        conversation={conversation}
+        writing={options.writing ?? false}
+        stopping={false}
+        onAsk={onAsk}
+      />
     </Provider>,
   )
   const field = screen.getByRole<HTMLTextAreaElement>('textbox', { name: '質問' })

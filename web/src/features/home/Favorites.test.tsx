@@ -2,7 +2,6 @@ import { cleanup, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { TooltipProvider } from '@/components/Tooltip'
 import { Favorites } from './Favorites'
 
 const favorites = (count: number) =>
@@ -33,9 +32,7 @@ describe('the favourites', () => {
   const open = async () => {
     render(
       <MemoryRouter>
-        <TooltipProvider>
-          <Favorites compact={false} />
-        </TooltipProvider>
+        <Favorites compact={false} />
       </MemoryRouter>,
     )
     await userEvent.click(screen.getByRole('button', { name: 'お気に入り' }))

@@ -2,7 +2,6 @@ import { cleanup, render } from '@testing-library/react'
 import type { ComponentType } from 'react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
 import { vi } from 'vitest'
-import { TooltipProvider } from '@/components/Tooltip'
 
 /** What POST /v1/auth-type answers. */
 export const way = (auth_type: string) => ({
@@ -59,11 +58,7 @@ export function show(path: string, Component: ComponentType, state?: unknown) {
     ],
     { initialEntries: [{ pathname, search: search && `?${search}`, state }] },
   )
-  render(
-    <TooltipProvider>
-      <RouterProvider router={router} />
-    </TooltipProvider>,
-  )
+  render(<RouterProvider router={router} />)
   return router
 }
 

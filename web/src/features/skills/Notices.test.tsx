@@ -3,7 +3,6 @@ import { cleanup, render, screen, waitFor } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { StrictMode } from 'react'
 import { afterEach, expect, it, vi } from 'vitest'
-import { TooltipProvider } from '@/components/Tooltip'
 import { api, type Notification } from '@/lib/api'
 import { notificationsQuery, queryClient } from '@/lib/queries'
 import { Notices } from './Notices'
@@ -29,11 +28,9 @@ it('leaves the focus where the closed notice stood, and at the page after the la
   render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
-        <TooltipProvider>
-          <main tabIndex={-1}>
-            <Notices />
-          </main>
-        </TooltipProvider>
+        <main tabIndex={-1}>
+          <Notices />
+        </main>
       </QueryClientProvider>
     </StrictMode>,
   )

@@ -2,7 +2,6 @@ import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { TooltipProvider } from '@/components/Tooltip'
 import type { Thread } from '@/lib/api'
 import { flushDeletions, threadList, useThreads } from '@/lib/threads'
 import { ThreadItem } from './ThreadItem'
@@ -32,9 +31,7 @@ describe('a thread of the list', () => {
     threadList.update(() => [thread('a', '議事録'), thread('b', '英訳'), thread('c', '企画')])
     render(
       <MemoryRouter initialEntries={['/home/skill']}>
-        <TooltipProvider>
-          <List />
-        </TooltipProvider>
+        <List />
       </MemoryRouter>,
     )
   })

@@ -1,0 +1,128 @@
+import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import userEvent from '@testing-library/user-event'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Menu, MenuChoice, MenuItem } from './Menu'
+
+const focused = () => document.activeElement?.textContent
+const button = () => screen.getByRole('button', { name: '操作' })
+
+function show() {
+  const chosen = vi.fn<(name: string) => void>()
+  const user = userEvent.setup()
+  render(
+    <>
+      <Menu trigger={<button type="button">操作</button>}>
+        <MenuItem onSelect={() => chosen('rename')}>Rename</MenuItem>
+        <MenuItem disabled onSelect={() => chosen('resend')}>
+          Resend
+        </MenuItem>
+        <MenuItem onSelect={() => chosen('remove')}>Remove</MenuItem>
+        <MenuChoice
+          label="Theme"
+          value="light"
+          options={[
+            { value: 'light', label: 'Light' },
+            { value: 'dark', label: 'Dark' },
+          ]}
+          onChange={chosen}
+        />
+      </Menu>
+      <input />
+    </>,
+  )
+  return { chosen, user }
+}
+
+describe('a menu', () => {
+  afterEach(cleanup)
+
+  it('opened by a key has the focus on its first item, and passes over what cannot be chosen', async () => {
+    const { user, chosen } = show()
+    expect(button().getAttribute('aria-expanded')).toBe('false')
+    button().focus()
+    await user.keyboard('{Enter}')
+    expect(screen.getByRole('menu', { name: '操作' })).toBeTruthy()
+    expect(button().getAttribute('aria-expanded')).toBe('true')
+    expect(focused()).toBe('Rename')
+    for (const [key, to] of [
+      ['{ArrowUp}', 'Rename'],
+      ['{ArrowDown}', 'Remove'],
+      ['{End}', 'Dark'],
+      ['{ArrowDown}', 'Dark'],
+      ['{Home}', 'Rename'],
+      ['{Tab}', 'Rename'],
+      ['r', 'Remove'],
+      ['e', 'Remove'],
+      ['n', 'Rename'],
+    ] as const) {
+      await user.keyboard(key)
+      expect(focused(), key).toBe(to)
+    }
+    expect(chosen).not.toHaveBeenCalled()
+  })
+
+  it('opened by the pointer has the focus itself; the arrows go in from either end', async () => {
+    const { user } = show()
+    await user.click(button())
+    expect(document.activeElement).toBe(screen.getByRole('menu'))
+    await user.keyboard('{ArrowUp}')
+    expect(focused()).toBe('Dark')
+    await user.pointer({ target: screen.getByRole('menuitem', { name: 'Remove' }) })
+    expect(focused()).toBe('Remove')
+    await user.pointer({ target: screen.getByRole('menuitem', { name: 'Resend' }) })
+    expect(document.activeElement).toBe(screen.getByRole('menu'))
+  })
+
+  it('gives the focus back when something is chosen, and on Esc; a choice leaves it open', async () => {
+    const { user, chosen } = show()
+    await user.click(button())
+    await user.click(screen.getByRole('menuitemradio', { name: 'Dark' }))
+    expect(chosen).toHaveBeenLastCalledWith('dark')
+    await user.click(screen.getByRole('menuitem', { name: 'Resend' }))
+    expect(screen.getByRole('menuitemradio', { name: 'Light' }).getAttribute('aria-checked')).toBe('true')
+    await user.keyboard('{Home}{Enter}')
+    expect(chosen).toHaveBeenLastCalledWith('rename')
+    expect(screen.queryByRole('menu')).toBeNull()
+    await vi.waitFor(() => expect(document.activeElement).toBe(button()))
+
+    await user.keyboard('{ArrowDown}')
+    const press = new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true })
+    fireEvent(screen.getByRole('menu'), press)
+    expect(screen.queryByRole('menu')).toBeNull()
+    // A dialog around it is not meant.
+    expect(press.defaultPrevented).toBe(true)
+    await vi.waitFor(() => expect(document.activeElement).toBe(button()))
+    expect(chosen.mock.calls.flat()).toEqual(['dark', 'rename'])
+  })
+
+  it('closes where the press or the focus goes elsewhere, which keeps it', async () => {
+    const { user } = show()
+    const elsewhere = screen.getByRole('textbox')
+    await user.click(button())
+    await user.click(elsewhere)
+    expect(screen.queryByRole('menu')).toBeNull()
+    await user.click(button())
+    elsewhere.focus()
+    await vi.waitFor(() => expect(screen.queryByRole('menu')).toBeNull())
+    await new Promise((done) => setTimeout(done))
+    expect(document.activeElement).toBe(elsewhere)
+    await user.click(button())
+    await user.click(button())
+    expect(screen.queryByRole('menu')).toBeNull()
+  })
+
+  it('takes a press on its button that is let go of over an item, and what has neither pointer nor keys', async () => {
+    const { user, chosen } = show()
+    await user.pointer([
+      { keys: '[MouseLeft>]', target: button() },
+      { target: screen.queryByRole('menuitem', { name: 'Remove' }) ?? button() },
+    ])
+    await user.pointer([
+      { target: screen.getByRole('menuitem', { name: 'Remove' }) },
+      { keys: '[/MouseLeft]' },
+    ])
+    expect(chosen.mock.calls).toEqual([['remove']])
+    fireEvent.click(button(), { detail: 0 })
+    expect(focused()).toBe('Rename')
+  })
+})

@@ -1,0 +1,95 @@
+import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
+
+/** How long the letters of a name may be apart. */
+const typingMs = 1000
+
+const items = '[role^="menuitem"]'
+
+/** The items of a menu that can be chosen, in their order. */
+export function itemsOf(menu: Element): HTMLElement[] {
+  return [...menu.querySelectorAll<HTMLElement>(`${items}:not([aria-disabled="true"])`)]
+}
+
+/** How a menu is used: arrows, ends and letters go to an item, the pointer too, and what is pressed or let go of is chosen. */
+export function useMenuKeys() {
+  const typed = useRef({ text: '', at: 0 })
+  const pressed = useRef(false)
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    const { key, currentTarget: menu } = event
+    const all = itemsOf(menu)
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    if (key === 'Tab') return event.preventDefault()
+    const now = event.timeStamp
+    const typing = now - typed.current.at < typingMs && typed.current.text !== ''
+    if (key === 'Enter' || (key === ' ' && !typing)) {
+      event.preventDefault()
+      // Held down, it has opened the menu.
+      if (!event.repeat) all[at]?.click()
+    } else if (key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey) {
+      if (key === ' ') event.preventDefault()
+      const text = (typing ? typed.current.text : '') + key.toLowerCase()
+      typed.current = { text, at: now }
+      named(all, at, text)?.focus()
+    } else {
+      const to = target(key, at, all.length)
+      if (to === null) return
+      event.preventDefault()
+      all[to]?.focus()
+    }
+  }
+  const onPointerMove = (event: PointerEvent<HTMLElement>) => {
+    if (event.pointerType !== 'mouse') return
+    const item = itemAt(event)
+    if (item !== document.activeElement) (item ?? event.currentTarget).focus({ preventScroll: true })
+  }
+  return {
+    onKeyDown,
+    onPointerMove,
+    onPointerLeave: (event: PointerEvent<HTMLElement>) => {
+      if (event.pointerType === 'mouse') event.currentTarget.focus({ preventScroll: true })
+    },
+    onPointerDown: () => {
+      pressed.current = true
+    },
+    // Pressed on the button, let go of over an item: that is no click, but a choice.
+    onPointerUp: (event: PointerEvent<HTMLElement>) => {
+      if (!pressed.current) itemAt(event)?.click()
+      pressed.current = false
+    },
+  }
+}
+
+function itemAt({ target, currentTarget }: PointerEvent<HTMLElement>): HTMLElement | undefined {
+  const at = target instanceof Element ? target.closest(items) : null
+  return itemsOf(currentTarget).find((item) => item === at)
+}
+
+/** Where a key leads from an item, or from none (-1). */
+function target(key: string, at: number, count: number): number | null {
+  switch (key) {
+    case 'ArrowDown':
+      return Math.min(at + 1, count - 1)
+    case 'ArrowUp':
+      return at === -1 ? count - 1 : Math.max(at - 1, 0)
+    case 'Home':
+    case 'PageUp':
+      return 0
+    case 'End':
+    case 'PageDown':
+      return count - 1
+    default:
+      return null
+  }
+}
+
+/** The next item whose name begins with what was typed; the same letter again and again goes through all that do. */
+function named(all: readonly HTMLElement[], at: number, text: string): HTMLElement | undefined {
+  const letters = [...text]
+  const one = letters.every((letter) => letter === letters[0])
+  const begin = one ? (letters[0] ?? '') : text
+  const from = one ? at + 1 : Math.max(at, 0)
+  return [...all.slice(from), ...all.slice(0, from)].find((item) =>
+    item.textContent.trim().toLowerCase().startsWith(begin),
+  )
+}
