@@ -1,0 +1,64 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/skill"
+)
+
+// skillOf returns the built-in skill of a kind.
+func skillOf(t *testing.T, kind skill.Kind) skill.Skill {
+	t.Helper()
+	_, skills, err := skill.Builtin()
+	i := slices.IndexFunc(skills, func(s skill.Skill) bool { return s.Kind == kind })
+	if err != nil || i < 0 {
+		t.Fatal("no such skill", err)
+	}
+	return skills[i]
+}
+
+// TestRefusedQuestionAsksNoModel: what is refused was not told to the model, and what was asked before is found.
+func TestRefusedQuestionAsksNoModel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	asked, release := make(chan string, 10), make(chan struct{})
+	f.server = f.start(llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+		asked <- req.Messages[len(req.Messages)-1].Content
+		<-release
+		return llmtest.Say("答え")(ctx, req, emit)
+	}), f.db, chat.Config{})
+	q := f.question("一つ目")
+	first := f.send(q)
+	if again := f.send(q); again.Answer.ID != first.Answer.ID {
+		t.Errorf("asked again, got %s, want %s", again.Answer.ID, first.Answer.ID)
+	}
+	if _, err := f.server.Send(t.Context(), f.owner, f.question("二つ目")); !errors.Is(err, chat.ErrThreadBusy) {
+		t.Errorf("got %v", err)
+	}
+	web := skillOf(t, skill.KindWebSearch)
+	other := f.question("ウェブで調べて")
+	other.ThreadID = f.newThread(web).ID
+	if _, err := f.server.Send(t.Context(), f.owner, other); fault.CodeOf(err) != fault.SkillUnavailable {
+		t.Errorf("got %v", err)
+	}
+	list, err := f.server.ListMessages(t.Context(), f.owner, other.ThreadID, 0, 10)
+	if err != nil || len(list) != 0 || len(f.messages()) != 2 {
+		t.Errorf("stored %d, %v, and %d", len(list), err, len(f.messages()))
+	}
+	close(release)
+	f.server.Stop(context.WithoutCancel(t.Context())) // It waits for all that was begun.
+	close(asked)
+	for content := range asked {
+		if !strings.Contains(content, "一つ目") { // The question, or that its thread needs a title.
+			t.Errorf("the model was asked %q", content)
+		}
+	}
+}
