@@ -44,7 +44,19 @@ export function Announcer({ turn }: { turn: Turn | undefined }) {
 function outcome({ message }: Turn): string {
   if (message.status === 'failed') return texts.status.failedNotice(message.error?.detail ?? '')
   if (message.finish_reason === 'stopped') return texts.status.stopped
-  return texts.status.finished(spoken(message.content))
+  return heard(message.content)
+}
+
+/** How much of an answer is read out by itself, in characters: some minutes, which nobody can skip through. */
+const heardMax = 2000
+
+/** An answer to be heard; of a very long one the beginning, up to the end of a sentence. */
+function heard(markdown: string): string {
+  const beginning = markdown.slice(0, 2 * heardMax)
+  const text = spoken(beginning)
+  if (beginning === markdown && text.length <= heardMax) return texts.status.finished(text)
+  const end = text.lastIndexOf('。', heardMax - 1) + 1
+  return texts.status.begun(text.slice(0, end > 0 ? end : heardMax))
 }
 
 /** Markdown without its marks, to be heard. */

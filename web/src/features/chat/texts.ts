@@ -56,6 +56,7 @@ export const texts = {
     failed: '回答を最後まで作成できませんでした。',
     again: 'もう一度',
     finished: (text: string) => `回答です。${text}`,
+    begun: (text: string) => `回答です。${text}（続きは本文にあります）`,
     failedNotice: (reason: string) => `回答を作成できませんでした。${reason}`,
   },
 

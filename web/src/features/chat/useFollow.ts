@@ -106,6 +106,11 @@ function useKeepPlace(
     const box = scroller.current
     if (box === null) return
     const remember = () => {
+      // Where the end is kept in view nothing else is; to look would lay out the page a second time for every change.
+      if (following.current) {
+        anchor.current = null
+        return
+      }
       const element = visibleItem(content.current, box)
       anchor.current = element && { element, top: element.getBoundingClientRect().top }
     }
