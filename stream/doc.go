@@ -77,7 +77,8 @@
 //   - Hub.mu guards which texts are known, which interests are held and which run a mirror is at; Feed.mu who subscribes. Neither is
 //     held while another one is taken: texts are changed, and abandoned, after it was released.
 //   - Server.mu guards who was admitted and which streams there are. It is taken before shard.mu, the clients that one worker
-//     writes to, before crew.mu, the idle hands, and before the Text.mu of a text that gets its first client or loses its last.
+//     writes to, before crew.mu, the idle hands, and before the Text.mu of a text when it gets its first or second client, and when one
+//     or none is left.
 //   - worker.mu, its queue, and response.mu, whether net/http still lends the connection, are taken alone.
 //   - A client has no lock: client.state says who has claimed it.
 //

@@ -14,7 +14,7 @@ type crowd struct {
 	server *Server
 	text   *Text
 	size   int                      // Guarded by the server's mu.
-	lone   atomic.Pointer[client]   // The one client, if there is one only. Set by holders of the server's mu.
+	told   waker                    // Guarded by the server's mu. Whom the text tells of changes: the one client there is, or else the crowd.
 	shards atomic.Pointer[[]*shard] // Replaced by holders of the server's mu and never changed.
 }
 
@@ -22,19 +22,32 @@ type crowd struct {
 // the worker writes, and costs fewer writes.
 const calm = time.Millisecond
 
-// wake implements waker. A lone client is written to, or lent a hand, here and now, which saves a hop between goroutines.
-func (c *crowd) wake() {
+// wake implements waker for a client that is the only one of its text. It is written to, or lent a hand, here and now, which saves
+// a hop between goroutines.
+func (c *client) wake() {
 	now := time.Now()
-	if lone := c.lone.Load(); lone != nil && (!lone.direct || c.server.clock(now)-time.Duration(lone.last.Load()) > calm) {
-		b := c.server.burst()
-		b.since = now
-		lone.pump(b, false)
-		c.server.unburst(b)
+	if c.direct && c.server.clock(now)-time.Duration(c.last.Load()) <= calm {
+		c.shard.mark(now)
 		return
 	}
-	for _, sh := range *c.shards.Load() {
+	b := c.server.burst()
+	b.since = now
+	c.pump(b, false)
+	c.server.unburst(b)
+}
+
+// wake implements waker.
+func (cr *crowd) wake() {
+	now := time.Now()
+	for _, sh := range *cr.shards.Load() {
 		sh.mark(now)
 	}
+}
+
+// tell has the text tell somebody else from now on, or nobody. It belongs to holders of the server's mu.
+func (cr *crowd) tell(w waker) {
+	cr.text.changeWaker(cr.told, w)
+	cr.told = w
 }
 
 // shard is those clients of a crowd that one worker writes to.
@@ -134,7 +147,6 @@ func (s *Server) join(c *client) error {
 		cr = &crowd{server: s, text: text}
 		cr.shards.Store(new([]*shard))
 		s.crowds[text] = cr
-		text.addWaker(cr)
 	}
 	cr.add(c)
 	c.place = int32(len(s.clients)) //nolint:gosec // A process has fewer descriptors.
@@ -179,10 +191,11 @@ func (cr *crowd) add(c *client) {
 	c.shard.clients = append(c.shard.clients, c)
 	c.shard.mu.Unlock()
 	cr.size++
-	if cr.size == 1 {
-		cr.lone.Store(c)
-	} else {
-		cr.lone.Store(nil)
+	switch cr.size {
+	case 1:
+		cr.tell(c)
+	case 2:
+		cr.tell(cr)
 	}
 }
 
@@ -202,7 +215,6 @@ func (s *Server) remove(c *client) {
 	cr.remove(c)
 	if cr.size == 0 {
 		delete(s.crowds, cr.text)
-		cr.text.removeWaker(cr)
 	}
 	if len(s.clients) == 0 {
 		close(s.quit)
@@ -218,16 +230,18 @@ func (cr *crowd) remove(c *client) {
 	leave(&c.shard.clients, c, func(c *client) *int32 { return &c.seat })
 	c.shard.mu.Unlock()
 	cr.size--
-	cr.lone.Store(nil)
-	if cr.size != 1 {
-		return
-	}
-	for _, sh := range *cr.shards.Load() {
-		sh.mu.Lock()
-		if len(sh.clients) == 1 {
-			cr.lone.Store(sh.clients[0])
+	switch cr.size {
+	case 0:
+		cr.tell(nil)
+	case 1:
+		for _, sh := range *cr.shards.Load() {
+			sh.mu.Lock()
+			left := slices.Clone(sh.clients)
+			sh.mu.Unlock()
+			if len(left) == 1 {
+				cr.tell(left[0])
+			}
 		}
-		sh.mu.Unlock()
 	}
 }
 

@@ -56,28 +56,22 @@ func (list wakers) wake() {
 	}
 }
 
-// addWaker has a waker told of changes from now on. Nearly always it is the only one.
-func (t *Text) addWaker(w waker) {
+// changeWaker has one waker told of changes from now on instead of another; nil is none. A call of the other that is under way
+// may still come. Nearly always there is one only.
+func (t *Text) changeWaker(from, to waker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch is := t.waker.(type) {
-	case nil:
-		t.waker = w
-	case wakers:
-		t.waker = append(slices.Clone(is), w)
+	switch list, several := t.waker.(wakers); {
+	case several:
+		list = slices.DeleteFunc(slices.Clone(list), func(w waker) bool { return w == from })
+		if to != nil {
+			list = append(list, to)
+		}
+		t.waker = list
+	case t.waker == from:
+		t.waker = to
 	default:
-		t.waker = wakers{is, w}
-	}
-}
-
-// removeWaker ends that. A call that is under way may still come.
-func (t *Text) removeWaker(w waker) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if list, several := t.waker.(wakers); several {
-		t.waker = slices.DeleteFunc(slices.Clone(list), func(other waker) bool { return other == w })
-	} else if t.waker == w {
-		t.waker = nil
+		t.waker = wakers{t.waker, to}
 	}
 }
 
