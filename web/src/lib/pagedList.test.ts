@@ -127,6 +127,28 @@ describe('a paged list', () => {
     expect(list.state.items).toHaveLength(20)
   })
 
+  it('does not take back what has happened while it was read anew, but once what happens all the time', async () => {
+    const { list, rows, fetch } = listOf(5, 10)
+    await list.load()
+    const old = [...rows]
+    const answers: (() => void)[] = []
+    const late = () => new Promise<{ id: string }[]>((resolve) => answers.push(() => resolve(old)))
+    fetch.mockImplementationOnce(late).mockImplementationOnce(late)
+    const refreshed = list.refresh()
+    rows.unshift(item(99))
+    list.update((items) => [item(99), ...items])
+    const seen: (string | undefined)[] = []
+    list.subscribe(() => seen.push(list.state.items[0]?.id))
+    list.outdate()
+    answers[0]?.()
+    await vi.waitFor(() => expect(answers).toHaveLength(2))
+    expect(seen).toEqual([])
+    list.outdate()
+    answers[1]?.()
+    await refreshed
+    expect(seen).toEqual(['0', '99'])
+  })
+
   it('makes up for a refresh that was asked for during another one, and lets a page wait for both', async () => {
     const { list, rows, fetch, hold } = listOf(25, 10)
     await list.refresh()
@@ -147,10 +169,10 @@ describe('a paged list', () => {
     expect(fetch.mock.calls.slice(3).map(([page]) => page)).toEqual([
       { offset: 0, limit: 10 },
       { offset: 10, limit: 10 },
-      { offset: 0, limit: 20 },
+      { offset: 0, limit: 19 }, // The page before knew of one that is not shown yet.
     ])
     expect(new Set(list.state.items.map(({ id }) => id)).size).toBe(list.state.items.length)
     expect(list.state.items).toEqual(rows.slice(0, list.state.items.length))
-    expect(list.state.items).toHaveLength(20)
+    expect(list.state.items).toHaveLength(19)
   })
 })

@@ -77,12 +77,17 @@ export class PagedList<T extends { id: string }> {
   }
 
   async #refresh(): Promise<void> {
+    let passed = false
     while (this.#again) {
       if (this.#reading !== null) await this.#reading
       this.#again = false
       const limit = Math.min(Math.max(this.#state.items.length, this.#size), MOST)
       this.#fetching = this.#fetch({ offset: 0, limit }).then(
-        (items) => this.#set({ items, error: null, mightHaveMore: items.length >= limit }),
+        (items) => {
+          // What has happened meanwhile, and is shown, is not taken back. Once only: something may happen all the time.
+          passed = this.#again && !passed
+          if (!passed) this.#set({ items, error: null, mightHaveMore: items.length >= limit })
+        },
         // What is shown may be old; the next sign from the server, or a reload, brings it up to date.
         () => {},
       )
