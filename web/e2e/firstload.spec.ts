@@ -1,4 +1,4 @@
-import type { Page, Request } from '@playwright/test'
+import type { Locator, Page, Request } from '@playwright/test'
 import { hold } from './support/hold'
 import { expect, test } from './support/test'
 
@@ -14,6 +14,16 @@ function watchRequests(page: Page): string[] {
     asked.push(pathname.replace(/-[\w-]{8}\.(js|css)$/, '.$1') + search)
   })
   return asked
+}
+
+/** A floating box hangs under its button, within the window. */
+async function expectBeside(box: Locator, button: Locator): Promise<void> {
+  await expect(box).toBeInViewport({ ratio: 0.99 })
+  const [floating, at] = [await box.boundingBox(), await button.boundingBox()]
+  if (floating === null || at === null) throw new Error('not shown')
+  expect(Math.abs(floating.y - at.y - at.height)).toBeLessThan(12)
+  expect(floating.x).toBeLessThan(at.x + at.width)
+  expect(floating.x + floating.width).toBeGreaterThan(at.x)
 }
 
 test.describe('the first load', () => {
@@ -178,6 +188,32 @@ test.describe('the first load', () => {
     await page.getByRole('button', { name: '再読み込み' }).click()
     await expect(chat.composer).toBeFocused()
   })
+
+  for (const reducedMotion of ['no-preference', 'reduce'] as const) {
+    test(`has its menus, panels and tips beside what they belong to (motion: ${reducedMotion})`, async ({
+      account,
+      page,
+    }) => {
+      const { id } = await account.skill('汎用チャット')
+      await page.emulateMedia({ reducedMotion })
+      for (const width of [1440, 390]) {
+        await page.setViewportSize({ width, height: 800 })
+        await page.goto(`/home/skill/${id}`)
+        const header = page.getByRole('banner')
+        const tip = page.getByRole('tooltip', { includeHidden: true })
+        const search = header.getByRole('button', { name: '検索' })
+        await search.hover()
+        await expectBeside(tip, search)
+        await page.mouse.move(width / 2, 600)
+        for (const [name, role] of [[/さんのメニュー$/, 'menu'], ['お気に入り', 'dialog']] as const) {
+          const button = header.getByRole('button', { name })
+          await button.click()
+          await expectBeside(page.getByRole(role), button)
+          await page.keyboard.press('Escape')
+        }
+      }
+    })
+  }
 
   test('has its menus, panels and tips with it: the first press, key or touch opens them, whatever else is on its way', async ({
     account,
