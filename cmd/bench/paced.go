@@ -47,7 +47,7 @@ func measurePaced(ctx context.Context, b *bench) error {
 			"In brackets the ratio to it.",
 		raw, ours, oursHTTP, r3labs, bare, raw)
 	b.report.Sections = append(b.report.Sections, t)
-	seconds := 4
+	seconds := 2
 	if b.quick {
 		seconds = 1
 	}
