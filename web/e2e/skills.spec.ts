@@ -62,10 +62,11 @@ test.describe('the skills', () => {
     await page.getByRole('button', { name: 'お気に入り', exact: true }).click()
     await expect(box.getByRole('link').nth(9)).toBeVisible()
     await expect(box.getByRole('link').first()).toHaveText(names[0] ?? '')
-    const { width, height } = (await box.boundingBox()) ?? { width: 0, height: 0 }
-    expect(Math.round(width)).toBeLessThanOrEqual(530)
-    expect(Math.round(width)).toBeGreaterThanOrEqual(526)
-    expect(Math.round(height)).toBeLessThanOrEqual(382)
+    // It grows a little as it appears.
+    const size = async (side: 'width' | 'height') => Math.round((await box.boundingBox())?.[side] ?? 0)
+    await expect.poll(() => size('width')).toBeGreaterThanOrEqual(526)
+    expect(await size('width')).toBeLessThanOrEqual(530)
+    expect(await size('height')).toBeLessThanOrEqual(382)
     await box.getByRole('link').last().scrollIntoViewIfNeeded()
     await expect(box.getByRole('link')).toHaveCount(14)
     expect(pages).toEqual(['?offset=0&limit=10', '?offset=10&limit=10'])
