@@ -205,7 +205,10 @@ test.describe('the first load', () => {
         await search.hover()
         await expectBeside(tip, search)
         await page.mouse.move(width / 2, 600)
-        for (const [name, role] of [[/さんのメニュー$/, 'menu'], ['お気に入り', 'dialog']] as const) {
+        for (const [name, role] of [
+          [/さんのメニュー$/, 'menu'],
+          ['お気に入り', 'dialog'],
+        ] as const) {
           const button = header.getByRole('button', { name })
           await button.click()
           await expectBeside(page.getByRole(role), button)
