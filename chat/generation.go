@@ -22,7 +22,7 @@ type job struct {
 	owner    Owner
 	threadID uuid.UUID
 	run      int
-	titled   bool // The thread has a title.
+	titled   bool // The thread has a title. Of the first run it is known once its question is stored.
 	prompt   prompt
 	answer   Message // Id, thread, question and run.
 	since    time.Time

@@ -89,22 +89,41 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	}
 	defer leave()
 
-	hash := q.hash()
-	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, hash, s.cfg.history())
+	a := asked{owner: owner, question: q, hash: q.hash(), since: since}
+	if looked, remembered := s.fresh.take(turn{owner.UserID, q.ThreadID}, since); remembered && q.Regenerate == nil {
+		if exchange, err = s.answer(ctx, a, looked, &looked.Version); !errors.Is(err, ErrOutdated) {
+			return exchange, err
+		}
+	}
+	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, a.hash, s.cfg.history())
 	if err != nil {
 		return Exchange{}, err
 	}
 	if looked.Known != nil {
 		return *looked.Known, nil
 	}
-	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
+	return s.answer(ctx, a, looked, nil)
+}
+
+// asked is a question as it came.
+type asked struct {
+	owner    Owner
+	question Question
+	hash     [32]byte
+	since    time.Time
+}
+
+// answer starts the answer to a question by what is known of its thread. first is the version of a skill that is only
+// remembered, else nil.
+func (s *Service) answer(ctx context.Context, a asked, looked Looked, first *uint32) (Exchange, error) {
+	if err := s.budget.Check(ctx, a.owner.OrganizationID); err != nil {
 		return Exchange{}, err
 	}
-	p, err := s.prepare(ctx, owner, q, looked)
+	p, err := s.prepare(ctx, a.owner, a.question, looked)
 	if err != nil {
 		return Exchange{}, err
 	}
-	p.begin.RequestHash, p.since = hash, since
+	p.begin.RequestHash, p.begin.First, p.since = a.hash, first, a.since
 	return s.begin(ctx, p)
 }
 
@@ -154,7 +173,6 @@ type prepared struct {
 	begin      Begin
 	questionID uuid.UUID // The new question, or the one that is asked again.
 	prompt     prompt
-	titled     bool // The thread has a title.
 	since      time.Time
 }
 
@@ -167,7 +185,7 @@ func (s *Service) prepare(ctx context.Context, owner Owner, q Question, looked L
 	}
 	var err error
 	history := looked.History
-	p := prepared{titled: looked.Titled, begin: Begin{
+	p := prepared{begin: Begin{
 		Owner: owner, ThreadID: q.ThreadID, RequestID: q.RequestID, QuestionID: newID(), AnswerID: newID(),
 		ServerID: s.serverID, Regenerate: q.Regenerate,
 	}}
@@ -225,7 +243,7 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 		return Exchange{}, err
 	}
 	g, err := s.launch(ctx, job{
-		owner: p.begin.Owner, threadID: p.begin.ThreadID, run: 1, titled: p.titled, prompt: p.prompt,
+		owner: p.begin.Owner, threadID: p.begin.ThreadID, run: 1, prompt: p.prompt,
 		answer: Message{ID: p.begin.AnswerID, ThreadID: p.begin.ThreadID, QuestionID: &p.questionID, Run: 1},
 		since:  p.since, place: place,
 	})
@@ -242,6 +260,7 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 		g.cancel(errRefused)
 		return b.Exchange, err
 	}
+	g.titled = b.Thread.Title != ""
 	s.hold(g, began)
 	if s.events == (noEvents{}) {
 		close(g.told)

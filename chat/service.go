@@ -133,6 +133,7 @@ type Service struct {
 	sweeper sync.WaitGroup // The goroutines started by Start.
 	lease   lease
 	places  *places
+	fresh   fresh
 
 	textBytes atomic.Int64 // What the live texts took when it was looked at last.
 
@@ -178,11 +179,12 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, skillID uuid.UU
 		return Thread{}, err
 	}
 	id := newID()
-	thread, err := s.store.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
-	if err == nil && thread.ID == id { // Else it was there.
-		s.events.ThreadChanged(owner, thread)
+	created, err := s.store.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
+	if err == nil && created.ID == id { // Else it was there.
+		s.fresh.put(turn{owner.UserID, id}, created.Looked, time.Now())
+		s.events.ThreadChanged(owner, created.Thread)
 	}
-	return thread, err
+	return created.Thread, err
 }
 
 // ListThreads returns a page of the owner's threads, last touched first.
