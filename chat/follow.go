@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -155,11 +157,11 @@ func source(c Citation) stream.Source {
 }
 
 func head(m Message) stream.Head {
-	metadata := map[string]any{"thread_id": m.ThreadID}
+	metadata := `{"thread_id":"` + m.ThreadID.String() + `"`
 	if m.QuestionID != nil {
-		metadata["user_message_id"] = *m.QuestionID
+		metadata += `,"user_message_id":"` + m.QuestionID.String() + `"`
 	}
-	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: metadata}
+	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: json.RawMessage(metadata + "}")}
 }
 
 // end returns how a stream ends for an answer that is complete.
@@ -174,6 +176,6 @@ func end(m Message) stream.End {
 	}
 	return stream.End{
 		Outcome: stream.Finished, FinishReason: string(m.FinishReason),
-		Metadata: map[string]any{"usage": map[string]int{"input_tokens": m.InputTokens, "output_tokens": m.OutputTokens}},
+		Metadata: fmt.Appendf(nil, `{"usage":{"input_tokens":%d,"output_tokens":%d}}`, m.InputTokens, m.OutputTokens),
 	}
 }

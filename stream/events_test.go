@@ -113,8 +113,8 @@ func drain(w *stream.Watch) []byte {
 	return all
 }
 
-var done = stream.End{Outcome: stream.Finished, FinishReason: "stop", Metadata: map[string]any{"usage": map[string]int{"output_tokens": 3}}}
+var done = stream.End{Outcome: stream.Finished, FinishReason: "stop", Metadata: json.RawMessage(`{"usage":{"output_tokens":3}}`)}
 
 func newText(run int) *stream.Text {
-	return stream.NewText(stream.Head{MessageID: "0190", Run: run, Metadata: map[string]any{"thread_id": "t"}})
+	return stream.NewText(stream.Head{MessageID: "0190", Run: run, Metadata: json.RawMessage(`{"thread_id":"t"}`)})
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ var (
 type Head struct {
 	Run       int
 	MessageID string
-	Metadata  map[string]any // Added to the start chunk's messageMetadata.
+	Metadata  json.RawMessage // What stands beside the run in the start chunk's messageMetadata: {"name":…}, on one line; nil for nothing.
 }
 
 // Outcome says how an answer ended.
@@ -39,24 +40,18 @@ const (
 // End is what a stream tells last.
 type End struct {
 	Outcome      Outcome
-	FinishReason string         // Finished: "stop" or "length".
-	Metadata     map[string]any // Finished: the finish chunk's messageMetadata.
-	Reason       string         // Aborted: who ended it, "stopped".
-	ErrorText    string         // Failed: what a person reads.
-	Code         string         // Failed: stable, machine-readable.
-	Retryable    bool           // Failed: asking again may help.
+	FinishReason string          // Finished: "stop" or "length".
+	Metadata     json.RawMessage // Finished: the finish chunk's messageMetadata, an object, or nil.
+	Reason       string          // Aborted: who ended it, "stopped".
+	ErrorText    string          // Failed: what a person reads.
+	Code         string          // Failed: stable, machine-readable.
+	Retryable    bool            // Failed: asking again may help.
 }
 
-type startChunk struct {
-	Type      string         `json:"type"`
-	MessageID string         `json:"messageId"`
-	Metadata  map[string]any `json:"messageMetadata"`
-}
-
-type finishChunk struct {
-	Type         Outcome        `json:"type"`
-	FinishReason string         `json:"finishReason"`
-	Metadata     map[string]any `json:"messageMetadata,omitempty"`
+// isObject reports whether metadata can be spliced into an event as it is: nothing, or one line that is an object with
+// members, without space before the first one.
+func isObject(metadata json.RawMessage) bool {
+	return metadata == nil || (bytes.HasPrefix(metadata, []byte(`{"`)) && isLine(metadata))
 }
 
 type abortChunk struct {
@@ -119,13 +114,17 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, body...)
 }
 
-// startFrame returns the start event without its id.
+// startFrame returns the start event without its id. Every stream has one, and a finish event, as a rule: they are written by
+// hand, since encoding/json took longer for them than for all that a short answer says.
 func startFrame(head Head) []byte {
-	metadata := map[string]any{"run": head.Run}
-	for k, v := range head.Metadata {
-		metadata[k] = v
+	dst := appendEscaped([]byte("data: {\"type\":\"start\",\"messageId\":\""), head.MessageID)
+	dst = strconv.AppendInt(append(dst, "\",\"messageMetadata\":{\"run\":"...), int64(head.Run), 10)
+	if head.Metadata == nil {
+		dst = append(dst, '}')
+	} else {
+		dst = append(append(dst, ','), head.Metadata[1:]...)
 	}
-	return appendEvent(nil, "", startChunk{"start", head.MessageID, metadata})
+	return append(dst, "}\n\n"...)
 }
 
 // appendStart appends the first events of a stream. frame is the startFrame.
@@ -201,7 +200,12 @@ func appendEnd(dst []byte, at Cursor, end End) []byte {
 	case Failed:
 		dst = appendEvent(dst, at.String(), errorChunk{Failed, end.ErrorText, end.Code, end.Retryable})
 	default:
-		dst = appendEvent(dst, at.String(), finishChunk{Finished, end.FinishReason, end.Metadata})
+		dst = append(appendID(dst, at), "data: {\"type\":\"finish\",\"finishReason\":\""...)
+		dst = append(appendEscaped(dst, end.FinishReason), '"')
+		if end.Metadata != nil {
+			dst = append(append(dst, ",\"messageMetadata\":"...), end.Metadata...)
+		}
+		dst = append(dst, "}\n\n"...)
 	}
 	return append(dst, doneFrame...)
 }

@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ func TestGoldenStreams(t *testing.T) {
 	write := func(cursor string, end stream.End) []byte {
 		text := stream.NewText(stream.Head{
 			MessageID: "0190f3c2-0000-7000-8000-000000000001", Run: 1,
-			Metadata: map[string]any{"thread_id": "0190f3c2-0000-7000-8000-000000000002", "user_message_id": "0190f3c2-0000-7000-8000-000000000003"},
+			Metadata: json.RawMessage(`{"thread_id":"0190f3c2-0000-7000-8000-000000000002","user_message_id":"0190f3c2-0000-7000-8000-000000000003"}`),
 		})
 		w := text.Watch(cursor)
 		text.PutStep("retrieval", "running", "")

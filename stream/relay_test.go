@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-var firstRun = stream.Head{MessageID: "0190", Run: 1, Metadata: map[string]any{"thread_id": "t"}}
+var firstRun = stream.Head{MessageID: "0190", Run: 1, Metadata: json.RawMessage(`{"thread_id":"t"}`)}
 
 // joined returns servers on one network, each with its node.
 func joined(t *testing.T, n int) (*streamtest.Network, []*streamtest.Node, []*stream.Hub) {

@@ -126,18 +126,18 @@ const (
 )
 
 type headJSON struct {
-	MessageID string                     `json:"message_id"`
-	Metadata  map[string]json.RawMessage `json:"metadata"`
+	MessageID string          `json:"message_id"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
 }
 
 type endJSON struct {
-	Outcome      Outcome                    `json:"outcome"`
-	FinishReason string                     `json:"finish_reason,omitempty"`
-	Metadata     map[string]json.RawMessage `json:"metadata,omitempty"`
-	Reason       string                     `json:"reason,omitempty"`
-	ErrorText    string                     `json:"error_text,omitempty"`
-	Code         string                     `json:"code,omitempty"`
-	Retryable    bool                       `json:"retryable,omitempty"`
+	Outcome      Outcome         `json:"outcome"`
+	FinishReason string          `json:"finish_reason,omitempty"`
+	Metadata     json.RawMessage `json:"metadata,omitempty"`
+	Reason       string          `json:"reason,omitempty"`
+	ErrorText    string          `json:"error_text,omitempty"`
+	Code         string          `json:"code,omitempty"`
+	Retryable    bool            `json:"retryable,omitempty"`
 }
 
 // Append appends the encoded update.
@@ -155,7 +155,7 @@ func (u Update) Append(dst []byte) []byte {
 	dst = append(dst, updateVersion, flags)
 	dst = binary.AppendUvarint(dst, uint64(u.Run))
 	if u.Head != nil {
-		dst = appendBytes(dst, appendJSON(nil, headJSON{u.Head.MessageID, raw(u.Head.Metadata)}))
+		dst = appendBytes(dst, appendJSON(nil, headJSON{u.Head.MessageID, u.Head.Metadata}))
 	}
 	dst = binary.AppendUvarint(dst, uint64(u.Offset))
 	dst = appendBytes(dst, u.Text)
@@ -167,7 +167,7 @@ func (u Update) Append(dst []byte) []byte {
 	}
 	if e := u.End; e != nil {
 		dst = appendBytes(dst, appendJSON(nil, endJSON{
-			e.Outcome, e.FinishReason, raw(e.Metadata), e.Reason, e.ErrorText, e.Code, e.Retryable,
+			e.Outcome, e.FinishReason, e.Metadata, e.Reason, e.ErrorText, e.Code, e.Retryable,
 		}))
 	}
 	return dst
@@ -175,26 +175,6 @@ func (u Update) Append(dst []byte) []byte {
 
 func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
-}
-
-// raw encodes the values of metadata by themselves, so that they come out at the other end as they are here.
-func raw(metadata map[string]any) map[string]json.RawMessage {
-	encoded := make(map[string]json.RawMessage, len(metadata))
-	for k, v := range metadata {
-		encoded[k] = appendJSON(nil, v)
-	}
-	return encoded
-}
-
-func values(encoded map[string]json.RawMessage) map[string]any {
-	if len(encoded) == 0 {
-		return nil
-	}
-	metadata := make(map[string]any, len(encoded))
-	for k, v := range encoded {
-		metadata[k] = v
-	}
-	return metadata
 }
 
 var errEntry = errors.New("stream: the bytes are no update")
@@ -210,7 +190,7 @@ func ParseUpdate(entry []byte) (Update, error) {
 	if flags&flagHead != 0 {
 		var h headJSON
 		d.json(&h)
-		u.Head = &Head{MessageID: h.MessageID, Run: u.Run, Metadata: values(h.Metadata)}
+		u.Head = &Head{MessageID: h.MessageID, Run: u.Run, Metadata: d.object(h.Metadata)}
 	}
 	u.Offset = d.number()
 	u.Text = d.bytes()
@@ -224,7 +204,7 @@ func ParseUpdate(entry []byte) (Update, error) {
 	if flags&flagEnd != 0 {
 		var e endJSON
 		d.json(&e)
-		u.End = &End{e.Outcome, e.FinishReason, values(e.Metadata), e.Reason, e.ErrorText, e.Code, e.Retryable}
+		u.End = &End{e.Outcome, e.FinishReason, d.object(e.Metadata), e.Reason, e.ErrorText, e.Code, e.Retryable}
 		d.bad = d.bad || (e.Outcome != Finished && e.Outcome != Aborted && e.Outcome != Failed)
 	}
 	if d.bad || len(d.rest) > 0 || u.Run < 1 || !utf8.Valid(u.Text) {
@@ -263,6 +243,15 @@ func (d *decoder) bytes() []byte {
 	b := d.rest[:n:n]
 	d.rest = d.rest[n:]
 	return b
+}
+
+// object returns metadata of which nothing has to be checked any more.
+func (d *decoder) object(metadata json.RawMessage) json.RawMessage {
+	if s := string(metadata); s == "{}" || s == "null" {
+		return nil
+	}
+	d.bad = d.bad || !isObject(metadata)
+	return metadata
 }
 
 func (d *decoder) json(v any) {

@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -122,6 +123,35 @@ func TestApplyRefusesHoles(t *testing.T) {
 	}
 }
 
+// TestUpdatesWithOddMetadata: what is put into events as it came is an object.
+func TestUpdatesWithOddMetadata(t *testing.T) {
+	t.Parallel()
+	for metadata, want := range map[string]string{
+		`{"a":1}`: `{"type":"start","messageId":"m","messageMetadata":{"run":1,"a":1}}`,
+		`{}`:      `{"type":"start","messageId":"m","messageMetadata":{"run":1}}`,
+		`null`:    `{"type":"start","messageId":"m","messageMetadata":{"run":1}}`,
+		`[1]`:     "",
+		`1`:       "",
+		`"{\""`:   "",
+	} {
+		entry := stream.Update{Run: 1, Head: &stream.Head{MessageID: "m", Metadata: json.RawMessage(metadata)}}.Append(nil)
+		u, err := stream.ParseUpdate(entry)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%s was taken", metadata)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", metadata, err)
+			continue
+		}
+		if events, _ := parseEvents(t, drain(stream.NewText(*u.Head).Watch(""))); len(events) != 1 || events[0].data != want {
+			t.Errorf("%s: %+v", metadata, events)
+		}
+	}
+}
+
 // FuzzR27_ParseUpdate reads bytes from the network: no panic, and what is read can be written and shown.
 func FuzzR27_ParseUpdate(f *testing.F) {
 	text := newText(1)
@@ -159,7 +189,12 @@ func FuzzR27_ParseUpdate(f *testing.F) {
 			t.Fatalf("the same again: %v", err)
 		}
 		raw := drain(mirror.Watch(""))
-		parseEvents(t, raw)
+		events, _ := parseEvents(t, raw)
+		for _, e := range events {
+			if e.data != "[DONE]" && !json.Valid([]byte(e.data)) {
+				t.Fatalf("an event that is no JSON: %q", e.data)
+			}
+		}
 		if bytes.ContainsAny(raw, "\r\x00") {
 			t.Fatalf("control characters in %q", raw)
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-
 
 // Finished is an end.
 var Finished = stream.End{
-	Outcome: stream.Finished, FinishReason: "stop", Metadata: map[string]any{"usage": map[string]int{"output_tokens": 3}},
+	Outcome: stream.Finished, FinishReason: "stop", Metadata: json.RawMessage(`{"usage":{"output_tokens":3}}`),
 }
 
 // lastID numbers the messages of all tests.
@@ -69,7 +70,7 @@ var lastID atomic.Int64
 // head returns the head of a new message's first run.
 func head() stream.Head {
 	id := fmt.Sprintf("0190f3c2-%d", lastID.Add(1))
-	return stream.Head{MessageID: id, Run: 1, Metadata: map[string]any{"thread_id": "a thread", "n": 1}}
+	return stream.Head{MessageID: id, Run: 1, Metadata: json.RawMessage(`{"thread_id":"a thread","n":1}`)}
 }
 
 // Suite tests servers that newWorld joins.
