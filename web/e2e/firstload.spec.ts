@@ -44,6 +44,23 @@ test.describe('the first load', () => {
       expect(asked.filter((path) => path === one)).toEqual([one])
   })
 
+  test('brings how formulas look before the first answer has one', async ({
+    page,
+    chat,
+    model,
+    question,
+  }) => {
+    const asked = watchRequests(page)
+    const formula = () => asked.filter((path) => /^\/assets\/(katex|math)\./.test(path))
+    model.script(question, { text: 'はい。', tokens_per_second: -1 })
+    await chat.open()
+    expect(formula()).toEqual([])
+    await chat.ask(question)
+    await chat.finished()
+    await expect.poll(formula).toEqual(['/assets/katex.css'])
+    await expect(chat.answer.locator('.katex')).toHaveCount(0)
+  })
+
   test('has its scripts compiled while they arrive', async ({ account, page }) => {
     const { id } = await account.skill('汎用チャット')
     const scripts: Promise<string>[] = []

@@ -4,8 +4,9 @@ import { useCallback, useEffect } from 'react'
 import { Button } from '@/components/Button'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/cx'
+import { whenIdle } from '@/lib/idle'
 import { ime } from '@/lib/ime'
-import { preloadMarkdown } from '@/lib/markdown'
+import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
 import { lookAt } from '@/lib/threads'
 import { Announcer } from './Announcer'
 import { Busy } from './Busy'
@@ -39,6 +40,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
     (question: Question) => {
       // The answer need not wait for it, and will hardly be there before it.
       preloadMarkdown().catch(() => {})
+      whenIdle(() => void loadFormulaStyles().catch(() => {}))
       void conversation.ask(question)
       requestAnimationFrame(() => toEnd())
     },

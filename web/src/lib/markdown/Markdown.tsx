@@ -21,6 +21,14 @@ export function preloadMarkdown(): Promise<void> {
 }
 
 /**
+ * Loads how formulas look, which has the browser lay out the whole page anew: in the middle of an answer, where the first
+ * formula needs it, that is a long task; before the answer has begun it is none.
+ */
+export async function loadFormulaStyles(): Promise<void> {
+  await import('katex/dist/katex.min.css')
+}
+
+/**
  * Markdown from a model: safe whatever it holds (no HTML, no scripts, no pictures from elsewhere), fast while it grows.
  * The renderer is loaded when the first text is shown; until then the text is shown as it is.
  */

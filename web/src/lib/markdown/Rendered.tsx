@@ -6,14 +6,16 @@ import remarkGfm from 'remark-gfm'
 import { LazyPart, useLazyPart } from '@/lib/lazyPart'
 import { CodeBlock } from './CodeBlock'
 import { BlockContext, elements, safeUrl } from './elements'
-import type { MarkdownProps } from './Markdown'
+import { loadFormulaStyles, type MarkdownProps } from './Markdown'
 import styles from './markdown.module.css'
 import { rehypeBreaks, rehypeCitations } from './plugins'
 import { prepare } from './prepare'
 import { repairTail } from './repair'
 import { type Block, GrowingText, splitBlocks } from './split'
 
-const formulas = new LazyPart(async () => (await import('./math')).math)
+const formulas = new LazyPart(
+  async () => (await Promise.all([import('./math'), loadFormulaStyles()]))[0].math,
+)
 
 // One tilde is a range in Japanese (10~20), not a strike.
 const strike = { singleTilde: false }

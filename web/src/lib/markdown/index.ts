@@ -1,1 +1,1 @@
-export { Markdown, type MarkdownProps, preloadMarkdown } from './Markdown'
+export { loadFormulaStyles, Markdown, type MarkdownProps, preloadMarkdown } from './Markdown'

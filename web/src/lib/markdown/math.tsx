@@ -1,4 +1,3 @@
-import 'katex/dist/katex.min.css'
 import katex from 'katex'
 import { useLayoutEffect, useRef, useState } from 'react'
 import remarkMath from 'remark-math'
