@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// How long a new thread is remembered, and how much memory all of them may take.
+// How long a new thread is remembered, and how much memory all of them may take. By the time of a second question, which may
+// come through another server than the first, it is forgotten.
 const (
-	freshLife  = time.Minute
+	freshLife  = 10 * time.Second
 	freshBytes = 16 << 20
 	freshSize  = 1 << 10 // Of a thread without its skill's prompt, about.
 )

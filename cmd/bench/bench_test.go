@@ -137,7 +137,7 @@ func TestEverySystemAnswers(t *testing.T) {
 				c.server, c.address, c.mark = s.process, s.address, deltaMark
 				path, body = "/", `{"prompt":%q}`
 			}
-			c.requests = func(_ context.Context, question string, n int) ([][]byte, error) {
+			c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
 				return slices.Repeat([][]byte{client.Post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
 			}
 			m := chatRound{bench: newBench(t), name: name}
@@ -167,7 +167,7 @@ func TestRefusedQuestionsAreCounted(t *testing.T) {
 	}))
 	defer server.Close()
 	c := &chatSystem{address: server.Listener.Addr().String(), mark: contentMark}
-	c.requests = func(_ context.Context, question string, n int) ([][]byte, error) {
+	c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
 		body := fmt.Appendf(nil, `{"stream":true,"messages":[{"role":"user","content":%q}]}`, question)
 		return slices.Repeat([][]byte{client.Post(c.address, "/v1/chat/completions", "", body)}, n), nil
 	}

@@ -22,6 +22,7 @@ const alone = "the model alone"
 // Rows of the sections.
 const (
 	rowOne     = "1 chat, p%d ms"
+	rowFurther = "1 chat, a further question in its thread, p%d ms"
 	rowThought = "1 chat, a model that takes 30 ms, p%d ms"
 	rowMany    = "%d chats, p%d ms"
 	rowAtOnce  = "200 questions in the same moment, p%d ms"
@@ -121,8 +122,8 @@ type chatSystem struct {
 	mark    string // What stands before the text of an event.
 	stop    func()
 
-	// requests returns so many requests that ask the same.
-	requests func(ctx context.Context, question string, n int) ([][]byte, error)
+	// requests returns so many requests that ask the same, each in a thread of its own or all in one, where there are threads.
+	requests func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error)
 }
 
 // startChat starts a system afresh.
@@ -157,7 +158,7 @@ func startChat(ctx context.Context, b *bench, name string) (*chatSystem, error) 
 			model.stop()
 		}
 	}
-	c.requests = func(_ context.Context, question string, n int) ([][]byte, error) {
+	c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
 		var body any = prompt{question}
 		if name == alone {
 			body = map[string]any{"model": "m", "stream": true, "messages": []map[string]string{
@@ -181,8 +182,12 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 		return nil, err
 	}
 	c := &chatSystem{model: p.model, server: p.server, address: p.session.Address, mark: deltaMark, stop: p.stop}
-	c.requests = func(ctx context.Context, question string, n int) ([][]byte, error) {
-		threads, err := p.threads(ctx, n)
+	c.requests = func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error) {
+		count := n
+		if oneThread {
+			count = 1
+		}
+		threads, err := p.threads(ctx, count)
 		if err != nil {
 			return nil, err
 		}
@@ -191,8 +196,10 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 			return nil, err
 		}
 		requests := make([][]byte, n)
-		for i, thread := range threads {
-			text, err := json.Marshal(map[string]string{"request_id": uuid.NewString(), "thread_id": thread, "content": question})
+		for i := range requests {
+			text, err := json.Marshal(map[string]string{
+				"request_id": uuid.NewString(), "thread_id": threads[i%count], "content": question,
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -262,6 +269,7 @@ func (m *chatRound) one(ctx context.Context, c *chatSystem) error {
 		load chatLoad
 	}{
 		{rowOne, chatLoad{chats: 1, answers: questions, tokens: 4, perSecond: 1000}},
+		{rowFurther, chatLoad{chats: 1, answers: thought, tokens: 4, perSecond: 1000, oneThread: true}},
 		{rowThought, chatLoad{chats: 1, answers: thought, tokens: 4, perSecond: 1000, thinkMS: 30}},
 	} {
 		r, err := m.load(ctx, c, kind.load)

@@ -16,6 +16,7 @@ type chatLoad struct {
 	answers   int // Of all chats together.
 	tokens    int // Of an answer.
 	thinkMS   int
+	oneThread bool          // All is asked in one thread, and not each question in a new one.
 	perSecond int           // Tokens of an answer; 0 is as fast as possible.
 	ramp      time.Duration // The chats begin evenly within it.
 	lasting   time.Duration // No more is asked afterwards; 0 is until all is answered.
@@ -36,7 +37,7 @@ func (r chatResult) perToken() float64 { return float64(r.cpu.Microseconds()) / 
 
 // load has chats ask until all questions are answered or the time is over. Answers that differ are counted.
 func (m *chatRound) load(ctx context.Context, c *chatSystem, l chatLoad) (chatResult, error) {
-	requests, err := c.requests(ctx, script(l.tokens, l.thinkMS, l.perSecond), l.answers)
+	requests, err := c.requests(ctx, script(l.tokens, l.thinkMS, l.perSecond), l.answers, l.oneThread)
 	if err != nil {
 		return chatResult{}, err
 	}
