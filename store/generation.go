@@ -17,7 +17,7 @@ import (
 
 // BeginGeneration implements chat.Store. A person waits for it before the first word, so that it is one round trip: the
 // thread is locked, and what follows sees what was committed before the lock was given. If nothing could be written, it is
-// looked why. A first question needs no lock: of two in an empty thread, the index of what goes on refuses one.
+// looked why. A first question needs no lock before: of two in an empty thread, the index of what goes on refuses one.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var (
 		written []beginRow
@@ -79,7 +79,7 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 // thread, unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
 // organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, the answer to
 // be asked again or NULL, and of a first question the version that the skill must have, else NULL. Each part takes its rows
-// from the one before, so that they are written in this order.
+// from the one before, so that they are written in this order; the thread's lock comes first, as everywhere.
 const beginSQL = `
 	WITH allowed AS (
 	    SELECT t.id
@@ -91,6 +91,7 @@ const beginSQL = `
 	      AND ($12::xid IS NULL
 	           OR (EXISTS (SELECT FROM skills s WHERE s.id = t.skill_id AND s.xmin = $12)
 	               AND NOT EXISTS (SELECT FROM messages m WHERE m.thread_id = $3)))
+	    FOR NO KEY UPDATE OF t
 	), question AS (
 	    INSERT INTO messages (id, organization_id, thread_id, role, content, prompt, status, completed_at)
 	    SELECT $7, $1, $3, 'user', $9, $10, 'success', now()
