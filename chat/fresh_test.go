@@ -79,6 +79,35 @@ func TestFirstQuestionOfAChangedSkill(t *testing.T) {
 	}
 }
 
+// TestR31_FirstQuestionTakesOnePlace: what was asked in vain counts no more when the question goes the usual way.
+func TestR31_FirstQuestionTakesOnePlace(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	release := make(chan struct{})
+	f.server = f.start(llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+		if strings.HasSuffix(req.Messages[len(req.Messages)-1].Content, "二つ目") && len(req.Messages) == 2 {
+			<-release // Asked by what was remembered, it does not end before the other one has begun.
+			return llm.Result{}, llm.Canceled(ctx)
+		}
+		return echo(ctx, req, emit)
+	}), f.db, chat.Config{MaxPerPerson: 1})
+	other := f.start(llmtest.Func(echo), f.db, chat.Config{})
+	f.thread = f.newThread(chatSkill)
+	f.waitAt(other, f.sendTo(other, f.question("一つ目")))
+	exchange, err := f.server.Send(t.Context(), f.owner, f.question("二つ目"))
+	close(release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.wait(exchange); !strings.Contains(got.Answer.Content, "一つ目|") {
+		t.Errorf("answered %q", got.Answer.Content)
+	}
+	f.thread = f.newThread(chatSkill) // The place was given back once, and not twice.
+	if got := f.wait(f.send(f.question("三つ目"))); !strings.HasSuffix(got.Answer.Content, "三つ目") {
+		t.Errorf("answered %q", got.Answer.Content)
+	}
+}
+
 // TestFirstQuestionElsewhere: another server has asked in the thread meanwhile.
 func TestFirstQuestionElsewhere(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,7 @@ type place struct {
 	person  uuid.UUID
 	granted chan struct{} // Closed when it may run.
 	running bool          // Guarded by the mu of places.
+	left    bool          // The same. It was given back.
 }
 
 func newPlaces(limit, perPerson int) *places {
@@ -85,10 +86,14 @@ func (p *places) grant(taken *place) {
 	close(taken.granted)
 }
 
-// leave gives a place back, whether it was granted or not, to whoever has waited longest.
+// leave gives a place back, whether it was granted or not, to whoever has waited longest. It may be repeated.
 func (p *places) leave(taken *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if taken.left {
+		return
+	}
+	taken.left = true
 	has := p.people[taken.person]
 	if taken.running {
 		p.running--

@@ -258,6 +258,7 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 	if err != nil || b.Existing {
 		g.stored <- false
 		g.cancel(errRefused)
+		s.places.leave(place) // At once: the question may be asked again the usual way.
 		return b.Exchange, err
 	}
 	g.titled = b.Thread.Title != ""
