@@ -25,7 +25,7 @@ func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
 		const watchers = 4
 		update := stream.Update{Run: 1} // Several segments, told at once.
-		for i := range 8 {
+		for i := range 32 {
 			data := fmt.Sprintf(`{"type":"data-step","id":"%d","data":{"detail":"%s"}}`, i, strings.Repeat("x", 700))
 			update.Parts = append(update.Parts, stream.Part{Seq: i + 1, Key: strconv.Itoa(i), Data: []byte(data)})
 		}

@@ -29,7 +29,7 @@ type Hub struct {
 	work     sync.WaitGroup // Relays and mirrors. Add under mu while not stopped.
 	counters counters
 
-	mu        sync.Mutex
+	mu        sync.RWMutex
 	stopped   bool                 // Guarded by mu. No relay or mirror is begun.
 	deaf      func()               // Guarded by mu. Ends the hearing of what other servers follow.
 	texts     map[string]*Text     // Guarded by mu.
@@ -151,8 +151,8 @@ func (h *Hub) forget(t *Text) {
 
 // Find returns the text of a message, or nil if none is known here.
 func (h *Hub) Find(messageID string) *Text {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.mu.RLock()
+	defer h.mu.RUnlock()
 	return h.texts[messageID]
 }
 

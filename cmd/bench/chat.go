@@ -24,6 +24,7 @@ const (
 	rowOne     = "1 chat, p%d ms"
 	rowFurther = "1 chat, a further question in its thread, p%d ms"
 	rowThought = "1 chat, a model that takes 30 ms, p%d ms"
+	rowAfter   = "1 chat, between loads, p%d ms"
 	rowMany    = "%d chats, p%d ms"
 	rowAtOnce  = "200 questions in the same moment, p%d ms"
 
@@ -58,12 +59,22 @@ func measureChat(ctx context.Context, b *bench) error {
 	if err := b.nodeVersions(ctx); err != nil {
 		return err
 	}
-	for round := range b.rounds {
-		for _, name := range first.Columns {
-			b.say("From the provider to the client, %s, round %d of %d", name, round+1, b.rounds)
-			m := chatRound{bench: b, first: first, table: t, name: name}
-			if err := m.run(ctx); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+	// One chat comes before any load: a machine that was just busy is slower for minutes, and no system's own work shows then.
+	for _, part := range []struct {
+		name   string
+		rounds int
+		starts []chatPart
+	}{
+		{"One chat", 2 * b.rounds, []chatPart{(*chatRound).one}},
+		{"From the provider to the client", b.rounds, b.chatLoads()},
+	} {
+		for round := range part.rounds {
+			for _, name := range first.Columns {
+				b.say("%s, %s, round %d of %d", part.name, name, round+1, part.rounds)
+				m := chatRound{bench: b, first: first, table: t, name: name}
+				if err := m.run(ctx, part.starts); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
 			}
 		}
 	}
@@ -220,17 +231,24 @@ type chatRound struct {
 	wrong, refused int
 }
 
-func (m *chatRound) run(ctx context.Context) error {
-	parts := []func(context.Context, *chatSystem) error{m.few, m.thousand}
-	if m.bench.quick {
-		parts = parts[:1]
+// chatPart is what is measured with one start of a system.
+type chatPart func(*chatRound, context.Context, *chatSystem) error
+
+// chatLoads are the parts with many chats.
+func (b *bench) chatLoads() []chatPart {
+	if b.quick {
+		return []chatPart{(*chatRound).few}
 	}
-	for _, part := range parts {
+	return []chatPart{(*chatRound).few, (*chatRound).thousand}
+}
+
+func (m *chatRound) run(ctx context.Context, starts []chatPart) error {
+	for _, part := range starts {
 		c, err := startChat(ctx, m.bench, m.name)
 		if err != nil {
 			return err
 		}
-		err = errors.Join(m.warm(ctx, c), part(ctx, c))
+		err = errors.Join(m.warm(ctx, c), part(m, ctx, c))
 		c.stop()
 		if err != nil {
 			return err
@@ -258,32 +276,32 @@ func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
 	return err
 }
 
-// one measures one chat. It does so with each start of a system: the disk that it waits for is not always as fast.
+// one measures one chat.
 func (m *chatRound) one(ctx context.Context, c *chatSystem) error {
-	questions, thought := 200, 40
+	return errors.Join(
+		m.ask(ctx, c, rowOne, 200, chatLoad{}),
+		m.ask(ctx, c, rowFurther, 40, chatLoad{oneThread: true}),
+		m.ask(ctx, c, rowThought, 40, chatLoad{thinkMS: 30}),
+	)
+}
+
+// ask has one chat ask so many questions, a part of them in a quick run.
+func (m *chatRound) ask(ctx context.Context, c *chatSystem, row string, questions int, l chatLoad) error {
 	if m.bench.quick {
-		questions, thought = 60, 10
+		questions /= 4
 	}
-	for _, kind := range []struct {
-		row  string
-		load chatLoad
-	}{
-		{rowOne, chatLoad{chats: 1, answers: questions, tokens: 4, perSecond: 1000}},
-		{rowFurther, chatLoad{chats: 1, answers: thought, tokens: 4, perSecond: 1000, oneThread: true}},
-		{rowThought, chatLoad{chats: 1, answers: thought, tokens: 4, perSecond: 1000, thinkMS: 30}},
-	} {
-		r, err := m.load(ctx, c, kind.load)
-		if err != nil {
-			return err
-		}
-		m.quantiles(kind.row, r)
+	l.chats, l.answers, l.tokens, l.perSecond = 1, questions, 4, 1000
+	r, err := m.load(ctx, c, l)
+	if err != nil {
+		return err
 	}
+	m.quantiles(row, r)
 	return nil
 }
 
-// few measures one chat, 200 and 50.
+// few measures 200 chats and 50, and one between the loads.
 func (m *chatRound) few(ctx context.Context, c *chatSystem) error {
-	if err := errors.Join(m.one(ctx, c), m.paced(ctx, c, 200, 3*time.Second)); err != nil {
+	if err := errors.Join(m.ask(ctx, c, rowAfter, 200, chatLoad{}), m.paced(ctx, c, 200, 3*time.Second)); err != nil {
 		return err
 	}
 	r, err := m.load(ctx, c, chatLoad{chats: 200, answers: 200, tokens: 25, perSecond: tokensPerSecond})
@@ -313,9 +331,9 @@ func (m *chatRound) quantiles(row string, r chatResult) {
 	}
 }
 
-// thousand measures one chat and 1,000.
+// thousand measures 1,000 chats, and one between the loads.
 func (m *chatRound) thousand(ctx context.Context, c *chatSystem) error {
-	return errors.Join(m.one(ctx, c), m.paced(ctx, c, 1000, 5*time.Second))
+	return errors.Join(m.ask(ctx, c, rowAfter, 200, chatLoad{}), m.paced(ctx, c, 1000, 5*time.Second))
 }
 
 // paced measures chats at a model's pace, that begin evenly within a time shorter than their answers.
