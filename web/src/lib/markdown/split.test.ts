@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { type Block, GrowingText, splitBlocks } from './split'
 
@@ -111,6 +113,24 @@ describe('GrowingText', () => {
     const after = growing.update('一\n\n二\n\n三です\n\n四')
     expect(after).toHaveLength(4)
     expect(after[0]).toBe(before[0])
+  })
+
+  it('holds a text once, and not as it was at each of its blocks', () => {
+    setFlagsFromString('--expose-gc')
+    const collect: () => void = runInNewContext('gc')
+    const held = () => {
+      collect()
+      return process.memoryUsage().heapUsed
+    }
+    const growing = new GrowingText()
+    const before = held()
+    let text = ''
+    for (let i = 0; i < 1000; i++) {
+      text += `これは${i}番目の段落です。会議の要点を、順を追って分かりやすくまとめます。\n\n`
+      growing.update(text)
+    }
+    expect(growing.update(text)).toHaveLength(1000)
+    expect(held() - before).toBeLessThan(5_000_000) // A hundred times what it needs; a text for each block would be 38 MB.
   })
 
   it('starts over when the text is another one', () => {
