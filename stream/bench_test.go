@@ -65,6 +65,19 @@ func longText() *stream.Text {
 	return text
 }
 
+// BenchmarkFind is what it costs to find a text where many look for theirs at once.
+func BenchmarkFind(b *testing.B) {
+	hub := stream.NewHub(stream.HubConfig{})
+	hub.Open(stream.Head{MessageID: "m", Run: 1})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if hub.Find("m") == nil {
+				b.Error("not found")
+			}
+		}
+	})
+}
+
 // BenchmarkWatchCatchUp is a client that comes late to an answer of 100 KB, or back to its last part.
 func BenchmarkWatchCatchUp(b *testing.B) {
 	text := longText()

@@ -38,8 +38,13 @@ type section struct {
 	run  func(ctx context.Context, b *bench) error
 }
 
+// sections are the parts of a run in their order. What one person meets comes first, on a machine that has done nothing else: see
+// docs/adr/0021-a-person-alone-on-a-quiet-machine.md.
 func sections() []section {
 	return []section{
+		{"one", measureOne},
+		{"start", measureStart},
+		{"browser", measureBrowser},
 		{"chat", measureChat},
 		{"burst", measureBurst},
 		{"paced", measurePaced},
@@ -47,8 +52,6 @@ func sections() []section {
 		{"stalled", measureStalled},
 		{"resume", measureResume},
 		{"nats", measureNATS},
-		{"start", measureStart},
-		{"browser", measureBrowser},
 	}
 }
 
