@@ -6,7 +6,7 @@ import (
 )
 
 // Segments grow from the first size to the last, so that a short answer costs little and a long one few segments. The first takes
-// some 60 tokens: to begin the next one costs several times what a token does, and most answers get past it.
+// some 60 tokens, which most answers get past.
 const (
 	firstSegment = 4 << 10
 	lastSegment  = 16 << 10

@@ -130,7 +130,7 @@ describe('GrowingText', () => {
       growing.update(text)
     }
     expect(growing.update(text)).toHaveLength(1000)
-    expect(held() - before).toBeLessThan(5_000_000) // A hundred times what it needs; a text for each block would be 38 MB.
+    expect(held() - before).toBeLessThan(5_000_000) // A text for each block would be 38 MB.
   })
 
   it('starts over when the text is another one', () => {
