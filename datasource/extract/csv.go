@@ -1,0 +1,207 @@
+package extract
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Bounds of a table's text.
+const (
+	// maxFields is how many cells a record may have. More are no table.
+	maxFields = 10_000
+	// maxCellLines is how many line breaks a cell may have. More mean that a quotation mark is not closed and the cell has
+	// swallowed the rest of the file.
+	maxCellLines = 50
+	// maxHeading is how long the line of headings may be that is repeated over blocks of rows, in bytes.
+	maxHeading = 1200
+	// blockBytes is when a block of rows is closed. Together with its headings it makes about one chunk.
+	blockBytes = 1600
+)
+
+// sniffComma returns what parts the cells of a .csv file: by its first line, which also may have tabs or semicolons.
+func sniffComma(text string) rune {
+	line, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
+	comma, most := ',', strings.Count(line, ",")
+	for _, c := range "\t;" {
+		if n := strings.Count(line, string(c)); n > most {
+			comma, most = c, n
+		}
+	}
+	return comma
+}
+
+// tableText writes every record as a paragraph of one line that can be understood alone: "見出し: 値 / 見出し: 値", without
+// empty cells. The headings are those of the first record with two different cells, unless it begins with a number, as
+// data do; records before it are titles. If that would grow too much, as it does with many numbers under long headings,
+// the headings stand over blocks of rows instead. Text that is no table is returned as it is.
+func tableText(ctx context.Context, text string, comma rune) (string, error) {
+	for _, form := range []rowWriter{writePairs, writeBlocks} {
+		out, err := writeTable(ctx, text, comma, form)
+		if err == nil && !blank(out) {
+			return out, nil
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if errors.Is(err, errNoTable) {
+			break
+		}
+	}
+	return text, nil
+}
+
+var (
+	errNoTable = errors.New("no table")
+	errTooLong = errors.New("text grows too long")
+)
+
+// sheet is a table as far as it is written.
+type sheet struct {
+	out      strings.Builder
+	headings []string // Of the columns; nil until they are found, empty if there are none.
+	block    int      // Where the block of rows begins in out.
+}
+
+// rowWriter writes one record below the headings.
+type rowWriter func(t *sheet, cells []string)
+
+func writeTable(ctx context.Context, text string, comma rune, write rowWriter) (string, error) {
+	for line := range strings.Lines(text) { // Before the reader makes a slice of them.
+		if strings.Count(line, string(comma)) > maxFields {
+			return "", errNoTable
+		}
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma = comma
+	r.LazyQuotes = true
+	r.FieldsPerRecord = -1
+	r.ReuseRecord = true
+	t := new(sheet)
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		cells, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return t.out.String(), nil
+		}
+		if err != nil || len(cells) > maxFields {
+			return "", errNoTable
+		}
+		for i, cell := range cells {
+			if strings.Count(cell, "\n") > maxCellLines {
+				return "", errNoTable
+			}
+			cells[i] = strings.TrimSpace(strings.ReplaceAll(cell, "\n", " "))
+		}
+		switch {
+		case t.headings != nil:
+			write(t, cells)
+		case several(cells):
+			t.headings = []string{}
+			if !isNumber(cells[0]) {
+				t.headings = slices.Clone(cells)
+			}
+			t.line(present(cells), " / ")
+			t.block = t.out.Len()
+		default:
+			t.line(present(cells), " / ")
+		}
+		if t.out.Len() > maxText(len(text)) {
+			return "", errTooLong
+		}
+	}
+}
+
+// line writes a paragraph of one line.
+func (t *sheet) line(cells []string, separator string) {
+	if len(cells) == 0 {
+		return
+	}
+	if t.out.Len() > 0 {
+		t.out.WriteString("\n\n")
+	}
+	for i, cell := range cells {
+		if i > 0 {
+			t.out.WriteString(separator)
+		}
+		t.out.WriteString(cell)
+	}
+}
+
+// writePairs writes a record with the heading before each of its values.
+func writePairs(t *sheet, cells []string) {
+	started := false
+	for i, cell := range cells {
+		if cell == "" {
+			continue
+		}
+		if started {
+			t.out.WriteString(" / ")
+		} else {
+			t.out.WriteString("\n\n")
+		}
+		started = true
+		if i < len(t.headings) && t.headings[i] != "" {
+			t.out.WriteString(t.headings[i])
+			t.out.WriteString(": ")
+		}
+		t.out.WriteString(cell)
+	}
+}
+
+// writeBlocks writes a record as a line of a block; each block but the first, which follows them, begins with the
+// headings. Empty cells keep their place.
+func writeBlocks(t *sheet, cells []string) {
+	if len(present(cells)) == 0 {
+		return
+	}
+	if t.out.Len()-t.block > blockBytes {
+		headings := strings.Join(t.headings, " | ")
+		if headings != "" && len(headings) <= maxHeading {
+			t.line([]string{headings}, "")
+		}
+		t.block = t.out.Len()
+	}
+	t.out.WriteByte('\n')
+	t.out.WriteString(strings.Join(cells, " | "))
+}
+
+// present returns the cells that are not empty.
+func present(cells []string) []string {
+	out := make([]string, 0, len(cells))
+	for _, cell := range cells {
+		if cell != "" {
+			out = append(out, cell)
+		}
+	}
+	return out
+}
+
+// isNumber reports whether a cell is a number as tables have them.
+func isNumber(cell string) bool {
+	digits := strings.IndexFunc(cell, unicode.IsDigit) >= 0
+	return digits && strings.IndexFunc(cell, func(r rune) bool {
+		return !unicode.IsDigit(r) && !strings.ContainsRune("+-.,%:/¥￥△▲", r)
+	}) < 0
+}
+
+// several reports whether there are two cells that are neither empty nor equal.
+func several(cells []string) bool {
+	first := ""
+	for _, cell := range cells {
+		switch {
+		case cell == "" || cell == first:
+		case first == "":
+			first = cell
+		default:
+			return true
+		}
+	}
+	return false
+}

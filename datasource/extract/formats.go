@@ -1,0 +1,101 @@
+package extract
+
+import (
+	"context"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// Format is a kind of file that can be read. The zero value reads as plain text.
+type Format struct {
+	MediaType string // For example "text/csv", without parameters.
+
+	kind kind
+}
+
+type kind int
+
+const (
+	plain kind = iota // Plain text, and Markdown, which is text as it is.
+	csvFile
+	tsvFile
+	htmlFile
+)
+
+// FormatOf returns the format that a file's name stands for, by its extension in any case. ok is false if it is none
+// that can be read.
+func FormatOf(filename string) (f Format, ok bool) {
+	switch strings.ToLower(path.Ext(filename)) {
+	case ".txt", ".text":
+		return Format{MediaType: "text/plain"}, true
+	case ".md", ".markdown":
+		return Format{MediaType: "text/markdown"}, true
+	case ".csv":
+		return Format{MediaType: "text/csv", kind: csvFile}, true
+	case ".tsv":
+		return Format{MediaType: "text/tab-separated-values", kind: tsvFile}, true
+	case ".html", ".htm":
+		return Format{MediaType: "text/html", kind: htmlFile}, true
+	}
+	return Format{}, false
+}
+
+// Page is the text of one page: valid UTF-8, lines ended by \n, no other control characters than tabs. A file without
+// pages has one.
+type Page struct {
+	Number int // From 1.
+	Text   string
+}
+
+// Unreadable says, in Japanese and for a person, why a file cannot be read and what to do.
+type Unreadable struct{ Reason string }
+
+// Error implements error.
+func (e *Unreadable) Error() string { return e.Reason }
+
+// What a person reads about a file that cannot be read.
+const (
+	reasonBinary = "テキストとして読み取れませんでした。ファイルの中身と拡張子が合っているか確認し、" +
+		"文字コードをUTF-8にして保存し直してから、もう一度アップロードしてください。"
+	reasonEmpty     = "ファイルに文字が入っていません。内容を確認して、もう一度アップロードしてください。"
+	reasonHTMLEmpty = "HTMLの本文に文字が見つかりませんでした。ブラウザーで開き、表示された文章を" +
+		"テキストファイルに保存して、アップロードしてください。"
+	reasonHTMLTooBig = "HTMLの構造が複雑なため、読み取れませんでした。" +
+		"必要な部分だけをテキストファイルとして保存し、もう一度アップロードしてください。"
+)
+
+// Pages reads a whole file of at most 30 MiB. At least one page has text. An error that a person can do something about
+// is an *Unreadable; when ctx ends, its error is returned soon after.
+func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
+	declared := ""
+	if f.kind == htmlFile {
+		declared = declaredCharset(content)
+	}
+	text, err := decode(ctx, content, declared)
+	if err != nil {
+		return nil, err
+	}
+	if blank(text) {
+		return nil, &Unreadable{reasonEmpty}
+	}
+	switch f.kind {
+	case csvFile:
+		text, err = tableText(ctx, text, sniffComma(text))
+	case tsvFile:
+		text, err = tableText(ctx, text, '\t')
+	case htmlFile:
+		text, err = htmlText(ctx, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []Page{{Number: 1, Text: text}}, nil
+}
+
+// maxText bounds the text that a file of n bytes may grow to, so that a small file cannot become a large one.
+func maxText(n int) int { return 4*n + 64<<10 }
+
+func blank(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) }) < 0
+}

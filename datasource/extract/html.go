@@ -1,0 +1,196 @@
+package extract
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+)
+
+// declaredCharset returns the charset that a page names in its first 1,024 bytes, in a meta element or else in its XML
+// declaration, or "".
+func declaredCharset(content []byte) string {
+	head := strings.ToLower(string(content[:min(len(content), 1024)]))
+	for rest := head; ; {
+		i := strings.Index(rest, "<meta")
+		if i < 0 {
+			break
+		}
+		rest = rest[i+len("<meta"):]
+		tag, _, _ := strings.Cut(rest, ">")
+		if label := labelAfter(tag, "charset"); label != "" {
+			return label
+		}
+	}
+	if xml, _, ok := strings.Cut(head, "?>"); ok && strings.HasPrefix(xml, "<?xml") {
+		return labelAfter(xml, "encoding")
+	}
+	return ""
+}
+
+// labelAfter returns the value that stands behind name= in a tag.
+func labelAfter(tag, name string) string {
+	_, value, _ := strings.Cut(tag, name)
+	value, ok := strings.CutPrefix(strings.TrimSpace(value), "=")
+	if !ok {
+		return ""
+	}
+	value = strings.TrimLeft(value, " \t\n\"'")
+	if i := strings.IndexAny(value, " \t\n\"';/?>"); i >= 0 {
+		value = value[:i]
+	}
+	return value
+}
+
+// htmlText returns what a person reads of a page, as Markdown.
+func htmlText(ctx context.Context, page string) (string, error) {
+	simple, title, err := simplify(ctx, page)
+	if err != nil {
+		return "", err
+	}
+	root, err := html.Parse(&reader{ctx: ctx, rest: simple})
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", &Unreadable{reasonHTMLTooBig} // Nested too deeply for the parser, whatever was done against it.
+	}
+	if !onlyNav(root) { // Else the page is nothing but navigation, or never closes it.
+		remove(root, "nav")
+	}
+	hasHeading := find(root, "h1") != nil
+	prepareTables(root, len(page))
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	text, err := markdown(ctx, root)
+	if err != nil {
+		return "", err
+	}
+	text = strings.Map(withoutControl, text) // Character references can name what clean has taken out.
+	if blank(text) {
+		return "", &Unreadable{reasonHTMLEmpty}
+	}
+	if !hasHeading && title != "" {
+		text = "# " + strings.Map(withoutControl, title) + "\n\n" + text
+	}
+	if len(text) > maxText(len(page)) {
+		return "", &Unreadable{reasonHTMLTooBig}
+	}
+	return text, nil
+}
+
+// markdown writes a simplified page.
+func markdown(ctx context.Context, root *html.Node) (string, error) {
+	conv := converter.NewConverter(
+		converter.WithEscapeMode(converter.EscapeModeDisabled), // The text is searched and cited, not rendered.
+		converter.WithPlugins(
+			base.NewBasePlugin(),
+			commonmark.NewCommonmarkPlugin(
+				commonmark.WithListEndComment(false),
+				commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
+			),
+			table.NewTablePlugin(
+				table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal),
+				table.WithSpanCellBehavior(table.SpanBehaviorMirror),
+				table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
+				table.WithSkipEmptyRows(true),
+				table.WithHeaderPromotion(true),
+			),
+		),
+	)
+	conv.Register.TextTransformer(func(_ converter.Context, text string) string {
+		return unescaper.Replace(text)
+	}, converter.PriorityLate)
+	// The converter itself does not look at the context.
+	conv.Register.Renderer(func(_ converter.Context, _ converter.Writer, _ *html.Node) converter.RenderStatus {
+		if ctx.Err() != nil {
+			return converter.RenderSuccess
+		}
+		return converter.RenderTryNext
+	}, converter.PriorityEarly)
+	out, err := conv.ConvertNode(root, converter.WithContext(ctx))
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", err
+	}
+	return breaksInCells.Replace(string(out)), nil
+}
+
+// unescaper takes back what the base plugin does to text even if nothing is to be escaped.
+var unescaper = strings.NewReplacer("&lt;", "<", "&gt;", ">")
+
+// breaksInCells makes spaces of the line breaks that the table plugin leaves in cells.
+var breaksInCells = strings.NewReplacer("  <br />", " ", "<br />", " ")
+
+// reader reads a string until the context ends.
+type reader struct {
+	ctx  context.Context
+	rest string
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if r.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// walk calls visit for the nodes below n in order. If visit returns false, the node's children are left out.
+func walk(n *html.Node, visit func(*html.Node) bool) {
+	for child := n.FirstChild; child != nil; {
+		next := child.NextSibling
+		if visit(child) {
+			walk(child, visit)
+		}
+		child = next
+	}
+}
+
+// find returns the first element of a name below n, or nil.
+func find(n *html.Node, name string) *html.Node {
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		if child.Type == html.ElementNode && child.Data == name {
+			return child
+		}
+		if found := find(child, name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// onlyNav reports whether nothing is left to read without the navigation.
+func onlyNav(root *html.Node) bool {
+	bare := true
+	walk(root, func(n *html.Node) bool {
+		if n.Type == html.TextNode && !blank(n.Data) {
+			bare = false
+		}
+		return bare && n.Data != "nav"
+	})
+	return bare
+}
+
+// remove takes the elements of a name away.
+func remove(root *html.Node, name string) {
+	walk(root, func(n *html.Node) bool {
+		if n.Type == html.ElementNode && n.Data == name {
+			n.Parent.RemoveChild(n)
+			return false
+		}
+		return true
+	})
+}

@@ -1,0 +1,178 @@
+package extract
+
+import (
+	"slices"
+	"strconv"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Bounds of a table. Markdown needs a rectangle, and cells that span others are repeated in all they cover, so that
+// each row can be understood alone; both can make a small file large.
+const (
+	maxColumns   = 1000
+	spareCells   = 1000 // What a table may have beyond four times the cells of the page.
+	maxSpanBytes = 200  // A longer text is not repeated.
+)
+
+// prepareTables makes tables ready to be written. Those that Markdown cannot show, as for layout, become blocks: else
+// the texts of their cells would run into each other. size is that of the page.
+func prepareTables(root *html.Node, size int) {
+	repeat := size // How many bytes may be repeated in all.
+	walk(root, func(n *html.Node) bool {
+		if n.Type != html.ElementNode || n.Data != "table" {
+			return true
+		}
+		g := measure(n)
+		if g.cells == 0 || g.nested {
+			asBlocks(n)
+			return true // Tables in it are looked at next.
+		}
+		if !g.fits(true) || g.repeated > repeat {
+			g.dropSpans()
+		} else {
+			repeat -= g.repeated
+		}
+		if !g.fits(false) {
+			asBlocks(n)
+		}
+		return false
+	})
+}
+
+// grid is the measure of a table that holds no other.
+type grid struct {
+	rows     [][]*cell
+	cells    int
+	repeated int  // Bytes of texts that spans repeat.
+	nested   bool // It holds what cannot stand in a cell.
+}
+
+type cell struct {
+	node       *html.Node
+	cols, rows int // How far it reaches.
+}
+
+// measure looks at a table up to the first thing that cannot stand in a cell.
+func measure(t *html.Node) *grid {
+	g := new(grid)
+	walk(t, func(n *html.Node) bool {
+		if g.nested || n.Type != html.ElementNode {
+			return false
+		}
+		switch n.Data {
+		case "table", "ul", "ol", "blockquote", "pre", "hr", "h1", "h2", "h3", "h4", "h5", "h6":
+			g.nested = true
+		case "tr":
+			g.rows = append(g.rows, nil)
+		case "td", "th":
+			if len(g.rows) == 0 {
+				return true
+			}
+			g.cells++
+			g.add(n)
+		}
+		return true
+	})
+	for y, row := range g.rows {
+		for _, c := range row {
+			c.rows = min(c.rows, len(g.rows)-y)
+			c.write()
+			g.repeated += (c.rows*c.cols - 1) * textBytes(c.node, maxSpanBytes)
+		}
+	}
+	return g
+}
+
+// add takes a cell to the last row. One with a long text reaches no further than itself.
+func (g *grid) add(n *html.Node) {
+	c := &cell{node: n, cols: 1, rows: 1}
+	if len(n.Attr) > 0 && textBytes(n, maxSpanBytes) < maxSpanBytes {
+		for _, a := range n.Attr {
+			v, _ := strconv.Atoi(a.Val)
+			switch a.Key {
+			case "colspan":
+				c.cols = max(v, 1)
+			case "rowspan":
+				c.rows = max(v, 1)
+			}
+		}
+	}
+	last := len(g.rows) - 1
+	g.rows[last] = append(g.rows[last], c)
+}
+
+// write sets how far the cell reaches in the page.
+func (c *cell) write() {
+	c.node.Attr = c.node.Attr[:0]
+	if c.cols > 1 {
+		c.node.Attr = append(c.node.Attr, html.Attribute{Key: "colspan", Val: strconv.Itoa(c.cols)})
+	}
+	if c.rows > 1 {
+		c.node.Attr = append(c.node.Attr, html.Attribute{Key: "rowspan", Val: strconv.Itoa(c.rows)})
+	}
+}
+
+func (g *grid) dropSpans() {
+	for _, row := range g.rows {
+		for _, c := range row {
+			c.cols, c.rows = 1, 1
+			c.write()
+		}
+	}
+}
+
+// fits reports whether the rectangle is not much larger than what the page has, with spans or without.
+func (g *grid) fits(spans bool) bool {
+	width := make([]int, len(g.rows))
+	total := 0
+	for y, row := range g.rows {
+		width[y] += len(row)
+		total += len(row)
+		if !spans {
+			continue
+		}
+		for _, c := range row {
+			total += c.cols*c.rows - 1
+			for dy := range c.rows {
+				width[y+dy] += c.cols
+			}
+		}
+		if total > 4*g.cells+spareCells {
+			return false
+		}
+	}
+	if len(width) == 0 {
+		return false
+	}
+	columns := slices.Max(width)
+	return columns <= maxColumns && columns*len(g.rows) <= 4*total+spareCells
+}
+
+// textBytes returns the length of the text below n, or most if it is that long or longer.
+func textBytes(n *html.Node, most int) int {
+	sum := 0
+	walk(n, func(n *html.Node) bool {
+		if n.Type == html.TextNode {
+			sum += len(n.Data)
+		}
+		return sum < most
+	})
+	return min(sum, most)
+}
+
+// asBlocks turns a table into blocks, and leaves those inside of it alone.
+func asBlocks(t *html.Node) {
+	block := func(n *html.Node) { n.Data, n.DataAtom, n.Attr = "div", atom.Div, nil }
+	block(t)
+	walk(t, func(n *html.Node) bool {
+		switch n.Data {
+		case "table":
+			return false
+		case "caption", "thead", "tbody", "tfoot", "tr", "th", "td":
+			block(n)
+		}
+		return true
+	})
+}
