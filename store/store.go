@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 
 	"github.com/tsumugi-ai/tsumugi/identity"
 )
@@ -47,6 +48,7 @@ type DB struct {
 	// has much to do is not to be taken for a dead one.
 	vital *pgxpool.Pool
 
+	jobs    *river.Client[pgx.Tx]            // Adds jobs, in transactions of the pool.
 	watcher atomic.Pointer[identity.Watcher] // Of WatchUsers. Nil while nobody watches.
 }
 
@@ -76,6 +78,9 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	vital := cfg.Copy()
 	vital.MaxConns, vital.MinConns, vital.MinIdleConns, vital.AfterConnect = 1, 0, 0, prepare
 	db := &DB{}
+	if db.jobs, err = newInserter(); err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
 	cfg.ConnConfig.OnNotification = db.heardOwn
 	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		if err := prepare(ctx, conn); err != nil {

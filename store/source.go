@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/datasource"
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+var _ datasource.Store = (*DB)(nil)
+
+// looseBatch is how many loose files are removed at a time.
+const looseBatch = 100
+
+// sourceColumns are what a datasource.Source is read from.
+const sourceColumns = `id, filename, media_type, size, sha256, status, failure, page_count, chunk_count, revision, created_at`
+
+func noSource(err error) error {
+	return fault.Wrap(err, fault.NotFound, "データソースが見つかりません。")
+}
+
+// LoosenFile implements datasource.Store.
+func (db *DB) LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO loose_files (id, remove_at)
+		VALUES ($1, now() + $2)
+		ON CONFLICT (id) DO UPDATE SET remove_at = excluded.remove_at`, id, after)
+	return translate(err)
+}
+
+// CreateSource implements datasource.Store.
+func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, source datasource.Source) (stored datasource.Source, created bool, _ error) {
+	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
+		if err := claimFile(ctx, tx, owner, source.ID); err != nil {
+			return err
+		}
+		stored, err = queryRow[datasource.Source](ctx, tx, `
+			SELECT `+sourceColumns+`
+			FROM data_sources
+			WHERE organization_id = $1 AND user_id = $2 AND sha256 = $3
+			FOR NO KEY UPDATE`,
+			owner.OrganizationID, owner.UserID, source.SHA256)
+		switch created = isNoRows(err); {
+		case created:
+			stored, err = insertSource(ctx, tx, owner, source)
+		case err == nil:
+			_, err = tx.Exec(ctx, `INSERT INTO loose_files (id) VALUES ($1)`, source.ID)
+			if err != nil || stored.Status != datasource.Failed {
+				return err
+			}
+			stored, err = waitAgain(ctx, tx, owner, stored.ID, source)
+		}
+		if err != nil {
+			return err
+		}
+		return db.enqueueReading(ctx, tx, stored.ID)
+	})
+	return stored, created, err
+}
+
+// claimFile makes a file somebody's. A person's uploads take turns from here on, so that nothing is stored
+// twice and the limit holds.
+func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID) error {
+	_, err := tx.Exec(ctx, `SELECT FROM users WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID)
+	if err != nil {
+		return err
+	}
+	claimed, err := tx.Exec(ctx, `DELETE FROM loose_files WHERE id = $1 AND remove_at > now()`, id)
+	if err == nil && claimed.RowsAffected() == 0 {
+		return fault.Errorf(fault.Conflict, "アップロードに時間がかかりすぎました。もう一度お試しください。")
+	}
+	return err
+}
+
+func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source datasource.Source) (datasource.Source, error) {
+	var count int
+	err := tx.QueryRow(ctx, `SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2`,
+		owner.OrganizationID, owner.UserID).Scan(&count)
+	if err != nil {
+		return datasource.Source{}, err
+	}
+	if count >= datasource.MaxSources {
+		return datasource.Source{}, fault.Errorf(fault.Conflict,
+			"データソースは%d件まで保存できます。使わないものを削除してから、もう一度アップロードしてください。", datasource.MaxSources)
+	}
+	return queryRow[datasource.Source](ctx, tx, `
+		INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		RETURNING `+sourceColumns,
+		source.ID, owner.OrganizationID, owner.UserID, source.Filename, source.MediaType, source.Size, source.SHA256)
+}
+
+// waitAgain has a source that could not be read wait once more, under the name by which it was uploaded now.
+func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID, named datasource.Source) (datasource.Source, error) {
+	return queryRow[datasource.Source](ctx, tx, `
+		UPDATE data_sources
+		SET status = 'pending', failure = '', readings = 0, revision = revision + 1, filename = $3, media_type = $4
+		WHERE organization_id = $1 AND id = $2
+		RETURNING `+sourceColumns,
+		owner.OrganizationID, id, named.Filename, named.MediaType)
+}
+
+// ListSources implements datasource.Store.
+func (db *DB) ListSources(ctx context.Context, owner datasource.Owner, offset, limit int) ([]datasource.Source, error) {
+	list, err := queryRows[datasource.Source](ctx, db.pool, `
+		SELECT `+sourceColumns+`
+		FROM data_sources
+		WHERE organization_id = $1 AND user_id = $2
+		ORDER BY created_at DESC, id DESC
+		OFFSET $3 LIMIT $4`,
+		owner.OrganizationID, owner.UserID, offset, limit)
+	return list, translate(err)
+}
+
+// FindSource implements datasource.Store.
+func (db *DB) FindSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Source, error) {
+	source, err := queryRow[datasource.Source](ctx, db.pool, `
+		SELECT `+sourceColumns+`
+		FROM data_sources
+		WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
+		owner.OrganizationID, owner.UserID, id)
+	if isNoRows(err) {
+		return datasource.Source{}, noSource(err)
+	}
+	return source, translate(err)
+}
+
+// DeleteSource implements datasource.Store. A trigger makes its file loose.
+func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.UUID) error {
+	tag, err := db.pool.Exec(ctx, `
+		DELETE FROM data_sources
+		WHERE organization_id = $1 AND user_id = $2 AND id = $3`,
+		owner.OrganizationID, owner.UserID, id)
+	if err == nil && tag.RowsAffected() == 0 {
+		return noSource(nil)
+	}
+	return translate(err)
+}
+
+// readingRow is a reading as it is read.
+type readingRow struct {
+	datasource.Source
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+	Readings       int
+}
+
+// BeginReading implements datasource.Store.
+func (db *DB) BeginReading(ctx context.Context, id uuid.UUID) (datasource.Reading, error) {
+	row, err := queryRow[readingRow](ctx, db.pool, `
+		UPDATE data_sources
+		SET status = 'running', readings = readings + 1, revision = revision + 1
+		WHERE id = $1 AND status IN ('pending', 'running')
+		RETURNING organization_id, user_id, readings, `+sourceColumns, id)
+	if isNoRows(err) {
+		return datasource.Reading{}, noSource(err)
+	}
+	return datasource.Reading{
+		Source: row.Source, Owner: datasource.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID}, Attempt: row.Readings,
+	}, translate(err)
+}
+
+// EndReading implements datasource.Store.
+func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found datasource.Found) (source datasource.Source, _ error) {
+	status := datasource.Success
+	if found.Failure != "" {
+		status = datasource.Failed
+	}
+	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
+		source, err = queryRow[datasource.Source](ctx, tx, `
+			UPDATE data_sources
+			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, revision = revision + 1
+			WHERE organization_id = $1 AND id = $2 AND revision = $3
+			RETURNING `+sourceColumns,
+			reading.Owner.OrganizationID, reading.ID, reading.Revision, status, found.Failure, found.PageCount, len(found.Chunks))
+		if isNoRows(err) {
+			return noSource(err)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.CopyFrom(ctx, pgx.Identifier{"data_source_chunks"},
+			[]string{"id", "organization_id", "data_source_id", "ordinal", "page", "text"},
+			pgx.CopyFromSlice(len(found.Chunks), func(i int) ([]any, error) {
+				c := found.Chunks[i]
+				return []any{uuid.Must(uuid.NewV7()), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Text}, nil
+			}))
+		return err
+	})
+	return source, err
+}
+
+// LooseFiles implements datasource.Store.
+func (db *DB) LooseFiles(ctx context.Context) ([]uuid.UUID, error) {
+	// Whoever had an upload discarded may not have known that it was stored.
+	rows, err := db.pool.Query(ctx, `
+		SELECT l.id
+		FROM loose_files l
+		WHERE l.remove_at <= now() AND NOT EXISTS (SELECT FROM data_sources d WHERE d.id = l.id)
+		ORDER BY l.remove_at
+		LIMIT $1`, looseBatch)
+	if err != nil {
+		return nil, translate(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return ids, translate(err)
+}
+
+// FileRemoved implements datasource.Store.
+func (db *DB) FileRemoved(ctx context.Context, id uuid.UUID) error {
+	_, err := db.pool.Exec(ctx, `DELETE FROM loose_files WHERE id = $1`, id)
+	return translate(err)
+}

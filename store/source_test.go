@@ -1,0 +1,171 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/datasource"
+	"github.com/tsumugi-ai/tsumugi/fault"
+)
+
+// source stores a data source whose file says something.
+func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) datasource.Source {
+	t.Helper()
+	s := newSource(text)
+	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+	stored, created, err := f.CreateSource(t.Context(), owner, s)
+	must(t, err)
+	if !created {
+		t.Fatalf("%q is there already", text)
+	}
+	return stored
+}
+
+func newSource(text string) datasource.Source {
+	sum := sha256.Sum256([]byte(text))
+	return datasource.Source{ID: newID(), Filename: "資料.txt", MediaType: "text/plain", Size: int64(len(text)), SHA256: sum[:]}
+}
+
+// TestReadingThatWasTakenOverStoresNothing: a server that was only stopped comes back, after another one has read the file.
+func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := datasource.Owner(f.ann)
+	source := f.source(t, ann, "本文")
+	stopped, err := f.BeginReading(t.Context(), source.ID)
+	must(t, err)
+	second, err := f.BeginReading(t.Context(), source.ID)
+	must(t, err)
+	if stopped.Attempt != 1 || second.Attempt != 2 || second.Revision <= stopped.Revision || second.Owner != ann {
+		t.Errorf("readings %+v and %+v", stopped, second)
+	}
+	found := datasource.Found{PageCount: 1, Chunks: []datasource.Chunk{{Ordinal: 0, Page: 1, Text: "本文"}}}
+	_, err = f.EndReading(t.Context(), stopped, datasource.Found{Failure: "読めません。"})
+	wantCode(t, err, fault.NotFound)
+	ended, err := f.EndReading(t.Context(), second, found)
+	must(t, err)
+	if ended.Status != datasource.Success || ended.PageCount != 1 || ended.ChunkCount != 1 || ended.Revision <= second.Revision {
+		t.Errorf("ended as %+v", ended)
+	}
+	_, err = f.EndReading(t.Context(), second, found)
+	wantCode(t, err, fault.NotFound)
+	_, err = f.BeginReading(t.Context(), source.ID)
+	wantCode(t, err, fault.NotFound)
+	if n := value[int](t, f, `SELECT count(*) FROM data_source_chunks WHERE data_source_id = $1`, source.ID); n != 1 {
+		t.Errorf("%d chunks", n)
+	}
+}
+
+func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	source := f.source(t, datasource.Owner(f.ann), "本文")
+	reading, err := f.BeginReading(t.Context(), source.ID)
+	must(t, err)
+	wantCode(t, f.DeleteSource(t.Context(), datasource.Owner(f.mallory), source.ID), fault.NotFound)
+	must(t, f.DeleteSource(t.Context(), datasource.Owner(f.ann), source.ID))
+	_, err = f.EndReading(t.Context(), reading, datasource.Found{PageCount: 1, Chunks: []datasource.Chunk{{Page: 1, Text: "本文"}}})
+	wantCode(t, err, fault.NotFound)
+	_, err = f.BeginReading(t.Context(), source.ID)
+	wantCode(t, err, fault.NotFound)
+}
+
+// TestUploadsOfTheSameContentTakeTurns: one data source, however many come at once, and one job.
+func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const n = 10
+	stored := make([]datasource.Source, n)
+	created := make([]bool, n)
+	var uploads sync.WaitGroup
+	for i := range n {
+		s := newSource("同じ内容")
+		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		uploads.Go(func() {
+			var err error
+			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	uploads.Wait()
+	for _, s := range stored {
+		if s.ID != stored[0].ID {
+			t.Errorf("%s and %s are of the same content", s.ID, stored[0].ID)
+		}
+	}
+	if created = slices.DeleteFunc(created, func(c bool) bool { return !c }); len(created) != 1 {
+		t.Errorf("%d were created", len(created))
+	}
+	if jobs := value[int](t, f, `SELECT count(*) FROM river_job WHERE kind = 'read_data_source'`); jobs != 1 {
+		t.Errorf("%d jobs", jobs)
+	}
+	loose, err := f.LooseFiles(t.Context())
+	must(t, err)
+	if len(loose) != n-1 || slices.Contains(loose, stored[0].ID) {
+		t.Errorf("%d files are loose", len(loose))
+	}
+}
+
+// TestFileOfASourceIsNeverLoose: whoever has an upload discarded, since the database did not answer, may be wrong.
+func TestFileOfASourceIsNeverLoose(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := datasource.Owner(f.ann)
+	source := f.source(t, ann, "本文")
+	must(t, f.LoosenFile(t.Context(), source.ID, 0))
+	if loose, err := f.LooseFiles(t.Context()); err != nil || len(loose) != 0 {
+		t.Errorf("%v, loose: %v", err, loose)
+	}
+	must(t, f.DeleteSource(t.Context(), ann, source.ID))
+	if loose, err := f.LooseFiles(t.Context()); err != nil || !slices.Equal(loose, []uuid.UUID{source.ID}) {
+		t.Errorf("%v, loose: %v", err, loose)
+	}
+	must(t, f.FileRemoved(t.Context(), source.ID))
+	if loose, err := f.LooseFiles(t.Context()); err != nil || len(loose) != 0 {
+		t.Errorf("%v, loose: %v", err, loose)
+	}
+}
+
+// TestUploadThatTookTooLongIsRefused: its file may be gone.
+func TestUploadThatTookTooLongIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	s := newSource("本文")
+	must(t, f.LoosenFile(t.Context(), s.ID, 0))
+	_, _, err := f.CreateSource(t.Context(), datasource.Owner(f.ann), s)
+	wantCode(t, err, fault.Conflict)
+}
+
+func TestSourcesAreLimitedAndListed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := datasource.Owner(f.ann)
+	f.exec(t, `
+		INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256, created_at)
+		SELECT gen_random_uuid(), $1, $2, i || '.txt', 'text/plain', 1, sha256(i::text::bytea), now() - i * interval '1 minute'
+		FROM generate_series(1, $3) AS i`, ann.OrganizationID, ann.UserID, datasource.MaxSources)
+	page, err := f.ListSources(t.Context(), ann, 2, 3)
+	must(t, err)
+	if len(page) != 3 || page[0].Filename != "3.txt" || page[2].Filename != "5.txt" {
+		t.Errorf("the page is %+v", page)
+	}
+	if others, err := f.ListSources(t.Context(), datasource.Owner(f.bob), 0, 20); err != nil || len(others) != 0 {
+		t.Errorf("%v, %+v", err, others)
+	}
+	s := newSource("もう一つ")
+	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+	_, _, err = f.CreateSource(t.Context(), ann, s)
+	wantCode(t, err, fault.Conflict)
+	must(t, f.DeleteSource(t.Context(), ann, page[0].ID))
+	_, created, err := f.CreateSource(t.Context(), ann, s)
+	must(t, err)
+	if !created {
+		t.Error("not created, though there is room again")
+	}
+}
