@@ -27,6 +27,7 @@ const (
 	aMessage kind = "message"
 	aSkill   kind = "skill"
 	aMember  kind = "member"
+	aSource  kind = "data source"
 	aTrial   kind = "trial"
 	nothing  kind = ""
 )
@@ -80,6 +81,10 @@ var access = map[string]rule{
 	"POST /v1/message_feedback": {may: everybody, status: 200, names: aMessage, body: func(id string) any {
 		return map[string]any{"message_id": id, "rating": "good"}
 	}},
+
+	"GET /v1/data-source": {may: everybody, status: 200}, "POST /v1/data-source/file": {may: everybody, status: 415},
+	"GET /v1/data-source/file/{data_source_id}": {may: everybody, status: 200, names: aSource},
+	"DELETE /v1/data-source/{data_source_id}":   {may: everybody, status: 204, names: aSource},
 
 	"GET /v1/contract": {may: admins, status: 200}, "GET /v1/contract/usage/member": {may: admins, status: 200},
 	"GET /v1/user": {may: admins, status: 200}, "GET /v1/audit": {may: admins, status: 200},
@@ -178,6 +183,8 @@ func (w *world) make(k kind, token, super string) string {
 		}).Answer.ID.String()
 	case aSkill:
 		return w.skills[super]
+	case aSource:
+		return get[api.DataSource](w.fixture, http.StatusCreated, upload(token, "資料.txt", "本文 "+newID())).ID.String()
 	case aMember:
 		email := newID() + "@" + strings.Split(super, "@")[1]
 		invited := get[api.InvitationList](w.fixture, http.StatusOK, call{method: "POST", path: "/v1/user/invite", token: super, body: map[string]any{
@@ -251,7 +258,7 @@ func TestR59_AccessMatrix(t *testing.T) {
 	// What belongs to the other organization is as it was.
 	for route, k := range map[string]kind{
 		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage, "PUT /v1/user/{user_id}": aMember,
-		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/saml-config/test/{test_id}": aTrial,
+		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/data-source/file/{data_source_id}": aSource, "GET /v1/saml-config/test/{test_id}": aTrial,
 	} {
 		if resp := w.do(access[route].call(route, w.foreign, strangers[k])); resp.status != http.StatusOK {
 			t.Errorf("%s of the other organization: %d %s", route, resp.status, resp.body)
@@ -306,7 +313,7 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 	if a, b := shown(w.t, foreign), shown(w.t, missing); a != b {
 		w.t.Errorf("%s as %s: the answers differ\nof another organization: %s\nmissing: %s", route, role, a, b)
 	}
-	if r.names == aThread || r.names == aMessage { // Nobody reads a colleague's either, administrators included.
+	if r.names == aThread || r.names == aMessage || r.names == aSource { // Nobody reads a colleague's either, administrators included.
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
 		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
 			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)

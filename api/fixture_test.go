@@ -23,9 +23,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
 
 	"github.com/tsumugi-ai/tsumugi/api"
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/datasource"
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/leaktest"
@@ -82,6 +85,7 @@ type fixture struct {
 	feed     *stream.Feed
 	events   *api.LiveEvents
 	live     *api.Live
+	sources  *datasource.Service
 	streams  *stream.Server
 	users    *userPool // Nil without settings.pool.
 	logs     *journal
@@ -95,6 +99,7 @@ type settings struct {
 	api   func(*api.Config) // Changes what the API is given. Nil: nothing.
 	plain bool              // Streams are sent by net/http.
 	pool  bool              // There is a user pool, and single sign-on.
+	reads bool              // What is uploaded is read.
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
@@ -152,6 +157,11 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	notices.Start()
 	people := identity.NewService(f.db, tokens, log)
 	f.live = api.NewLive(feed, people, log, with.live)
+	f.sources = datasource.NewService(f.db, f.bucket(), f.events, log)
+	if with.reads {
+		f.sources.Start()
+		t.Cleanup(f.sources.Stop)
+	}
 	f.streams = stream.NewServer(stream.Config{Fast: !with.plain, MaxStreams: 50, MaxStreamsPerPerson: 30})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
 	cfg := api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}
@@ -159,7 +169,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		with.api(&cfg)
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
-	services.Live, services.Stream = f.live, f.streams
+	services.Live, services.Stream, services.Sources = f.live, f.streams, f.sources
 	f.handler, err = api.New(services, cfg, log)
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +187,17 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		server.Close()
 	})
 	return f
+}
+
+// bucket is a folder for files.
+func (f *fixture) bucket() *blob.Bucket {
+	f.t.Helper()
+	bucket, err := fileblob.OpenBucket(f.t.TempDir(), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { _ = bucket.Close() })
+	return bucket
 }
 
 // services returns what a server has that is no domain.

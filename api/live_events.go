@@ -6,14 +6,16 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/datasource"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/org"
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 var (
-	_ chat.Events = (*LiveEvents)(nil)
-	_ org.Events  = (*LiveEvents)(nil)
+	_ chat.Events       = (*LiveEvents)(nil)
+	_ datasource.Events = (*LiveEvents)(nil)
+	_ org.Events        = (*LiveEvents)(nil)
 )
 
 // LiveEvents publishes what the domains tell as the events of GET /v1/live, each one encoded once.
@@ -76,6 +78,16 @@ func (e *LiveEvents) NotificationsMissed() { e.feed.Missed() }
 // NotificationsRead implements org.Events.
 func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
 	e.tell(userID, func() any { return LiveNotificationsRead{Type: "notification", Read: ids} })
+}
+
+// SourceChanged implements datasource.Events.
+func (e *LiveEvents) SourceChanged(owner datasource.Owner, source datasource.Source) {
+	e.tell(owner.UserID, func() any { return LiveDataSource{Type: "data_source", DataSource: toDataSource(source)} })
+}
+
+// SourceDeleted implements datasource.Events.
+func (e *LiveEvents) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
+	e.tell(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
 }
 
 // tell publishes an event to a person, if they are there.

@@ -147,6 +147,7 @@ type liveEvent struct {
 	Thread       *api.Thread       `json:"thread"`
 	Message      *api.LiveMessage  `json:"message"`
 	Notification *api.Notification `json:"notification"`
+	DataSource   *api.DataSource   `json:"data_source"`
 	Read         []uuid.UUID       `json:"read"`
 }
 

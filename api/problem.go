@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/tsumugi-ai/tsumugi/datasource"
 	"github.com/tsumugi-ai/tsumugi/fault"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/identity/saml"
@@ -33,6 +34,7 @@ var statuses = map[fault.Code]int{
 	fault.ContractEnded:    http.StatusForbidden,
 	fault.TooLarge:         http.StatusRequestEntityTooLarge,
 	fault.RateLimited:      http.StatusTooManyRequests,
+	datasource.StorageFull: http.StatusInsufficientStorage,
 	fault.Unavailable:      http.StatusServiceUnavailable,
 	fault.Canceled:         http.StatusServiceUnavailable,
 	saml.CodeDisabled:      http.StatusConflict,

@@ -80,6 +80,9 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Delete("/v1/thread/{thread_id}", s.as(s.deleteThread))
 		r.Put("/v1/thread/{thread_id}/touch", s.as(s.touchThread))
 
+		r.Get("/v1/data-source", s.as(s.listDataSources))
+		r.Delete("/v1/data-source/{data_source_id}", s.as(s.deleteDataSource))
+
 		r.Get("/v1/message", s.as(s.listMessages))
 		r.Post("/v1/message/async", s.as(s.askMessage))
 		r.Post("/v1/message/{message_id}/stop", s.as(s.stopMessage))
@@ -92,6 +95,13 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/message/stream", s.as(s.streamMessage))
 		r.Post("/v1/message/sync", s.as(s.askMessageAndWait))
 		r.Get("/v1/message/{message_id}/stream", s.as(s.attachMessage))
+	})
+
+	// With a token, and as long as the file takes.
+	r.Group(func(r chi.Router) {
+		r.Use(s.withActor)
+		r.Post("/v1/data-source/file", s.as(s.uploadDataSource))
+		r.Get("/v1/data-source/file/{data_source_id}", s.as(s.downloadDataSource))
 	})
 
 	// The user pool's own protocol, and the app with its client-side routes.

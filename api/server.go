@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/datasource"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/org"
@@ -39,18 +40,20 @@ type Config struct {
 	// any number. SignInsPerMinute is of an address, and of the calls that lead to a session; 0 is 1,200: as many people as
 	// 200 may sign in behind one address at once, with six calls each. GuessesPerMinute is of an address, and of those among
 	// them that a wrong password or code was brought by, or that have a code sent to somebody; 0 is 100. MailsPerMinute is of
-	// a person, and of calls that send invitations; 0 is 60. Where they are negative there is no limit.
+	// a person, and of calls that send invitations; 0 is 60. UploadsPerMinute is of a person's files; 0 is 300. Where they are
+	// negative there is no limit.
 	MessagesPerMinute int
 	SignInsPerMinute  int
 	GuessesPerMinute  int
 	MailsPerMinute    int
+	UploadsPerMinute  int
 }
 
 func (c Config) withDefaults() Config {
 	for _, limit := range []struct {
 		value    *int
 		standard int
-	}{{&c.SignInsPerMinute, 1200}, {&c.GuessesPerMinute, 100}, {&c.MailsPerMinute, 60}} {
+	}{{&c.SignInsPerMinute, 1200}, {&c.GuessesPerMinute, 100}, {&c.MailsPerMinute, 60}, {&c.UploadsPerMinute, 300}} {
 		if *limit.value == 0 {
 			*limit.value = limit.standard
 		}
@@ -64,6 +67,7 @@ type Services struct {
 	SAML     *saml.Service
 	Org      *org.Service
 	Skill    *skill.Service
+	Sources  *datasource.Service
 	Chat     *chat.Service
 	Stream   *stream.Server
 	Live     *Live
@@ -91,9 +95,9 @@ type Server struct {
 	cfg Config
 	log *slog.Logger
 
-	signIns, guesses, mails *limiter
-	guessTurns              turns
-	questions               *questions
+	signIns, guesses, mails, uploads *limiter
+	guessTurns                       turns
+	questions                        *questions
 }
 
 // New returns the handler of everything that the server has to offer.
@@ -108,6 +112,7 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	s := &Server{
 		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
 		signIns: newLimiter(cfg.SignInsPerMinute), guesses: newLimiter(cfg.GuessesPerMinute), mails: newLimiter(cfg.MailsPerMinute),
+		uploads:    newLimiter(cfg.UploadsPerMinute),
 		guessTurns: turns{lines: make(map[string]*line)}, questions: newQuestions(cfg.MessagesPerMinute),
 	}
 	return s.routes()

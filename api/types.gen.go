@@ -504,16 +504,34 @@ type ContractStatus string
 
 // DataSource defines model for DataSource.
 type DataSource struct {
-	ChunkCount int                `json:"chunk_count"`
-	CreatedAt  time.Time          `json:"created_at"`
-	Error      string             `json:"error,omitempty,omitzero"`
-	Filename   string             `json:"filename"`
-	ID         openapi_types.UUID `json:"id"`
-	MediaType  string             `json:"media_type"`
-	PageCount  int                `json:"page_count"`
-	Sha256     string             `json:"sha256"`
-	Size       int64              `json:"size"`
-	Status     JobStatus          `json:"status"`
+	// ChunkCount How many pieces it was cut into, 0 until it is read.
+	ChunkCount int       `json:"chunk_count"`
+	CreatedAt  time.Time `json:"created_at"`
+
+	// Error Why it could not be read, as a person understands it. Of failed ones.
+	Error     string             `json:"error,omitempty,omitzero"`
+	Filename  string             `json:"filename"`
+	ID        openapi_types.UUID `json:"id"`
+	MediaType string             `json:"media_type"`
+
+	// PageCount 0 until it is read.
+	PageCount int `json:"page_count"`
+
+	// Revision Counts the changes: a record with a higher one is newer, whichever came first.
+	Revision int       `json:"revision"`
+	Sha256   string    `json:"sha256"`
+	Size     int64     `json:"size"`
+	Status   JobStatus `json:"status"`
+}
+
+// DataSourceList defines model for DataSourceList.
+type DataSourceList struct {
+	Items []DataSource `json:"items"`
+}
+
+// DataSourceUpload defines model for DataSourceUpload.
+type DataSourceUpload struct {
+	File openapi_types.File `json:"file"`
 }
 
 // DayUsage defines model for DayUsage.
@@ -645,6 +663,13 @@ type LiveAuth struct {
 type LiveDataSource struct {
 	DataSource DataSource `json:"data_source"`
 	Type       string     `json:"type"`
+}
+
+// LiveDataSourceDeleted A data source that is gone.
+type LiveDataSourceDeleted struct {
+	Deleted bool               `json:"deleted"`
+	ID      openapi_types.UUID `json:"id"`
+	Type    string             `json:"type"`
 }
 
 // LiveEvent What the server sends over the WebSocket.
@@ -1130,6 +1155,9 @@ type UserList struct {
 // UserState defines model for UserState.
 type UserState string
 
+// DataSourceID defines model for DataSourceId.
+type DataSourceID = openapi_types.UUID
+
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = openapi_types.UUID
 
@@ -1193,6 +1221,15 @@ type ListCategoriesParams struct {
 
 // ListMemberUsageParams defines parameters for ListMemberUsage.
 type ListMemberUsageParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListDataSourcesParams defines parameters for ListDataSources.
+type ListDataSourcesParams struct {
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -1318,6 +1355,9 @@ type InviteUsersParams struct {
 
 // AuthTypeJSONRequestBody defines body for AuthType for application/json ContentType.
 type AuthTypeJSONRequestBody = AuthTypeRequest
+
+// UploadDataSourceMultipartRequestBody defines body for UploadDataSource for multipart/form-data ContentType.
+type UploadDataSourceMultipartRequestBody = DataSourceUpload
 
 // RemoveFavoriteSkillJSONRequestBody defines body for RemoveFavoriteSkill for application/json ContentType.
 type RemoveFavoriteSkillJSONRequestBody = FavoriteSkillDeleteRequest

@@ -25,6 +25,8 @@ type config struct {
 	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL to use, as postgres://user:password@host/name. Default: one of our own in the data folder."`
 	PostgresBin string `env:"TSUMUGI_POSTGRES_BIN" type:"path" placeholder:"DIR" help:"Folder with the programs postgres and initdb, for the database of our own. Default: they are looked for."`
 
+	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Folder for uploaded files that all servers reach, as file:///srv/tsumugi. Default: a folder of the data folder."`
+
 	NATSURL string `name:"nats-url" env:"NATS_URL" placeholder:"URL" help:"NATS servers with JetStream that join several servers, as nats://host:4222, with commas between. Needs --database-url. Default: this server is alone."`
 
 	cognito `embed:""`
@@ -81,6 +83,9 @@ func (c *config) Validate() error {
 		if err := checkURL(setting.value, setting.schemes); err != nil {
 			return fmt.Errorf("%s %w", setting.name, err)
 		}
+	}
+	if err := c.checkFiles(); err != nil {
+		return err
 	}
 	if err := c.checkCognito(); err != nil {
 		return err

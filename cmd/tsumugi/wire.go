@@ -12,8 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gocloud.dev/blob"
+
 	"github.com/tsumugi-ai/tsumugi/api"
 	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/datasource"
 	"github.com/tsumugi-ai/tsumugi/identity"
 	"github.com/tsumugi-ai/tsumugi/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/llm"
@@ -41,6 +44,8 @@ type server struct {
 	org       *org.Service
 	budget    *org.Budget
 	live      *api.Live
+	files     *blob.Bucket
+	sources   *datasource.Service
 	handler   http.Handler
 	ready     atomic.Bool
 	made      []account // By this start.
@@ -79,12 +84,16 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	s.budget = org.NewBudget(db, log.With("part", "org"))
 	s.live = api.NewLive(s.feed, s.people, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
+	if s.files, err = c.openFiles(); err != nil {
+		return nil, err
+	}
+	s.sources = datasource.NewService(db, s.files, events, log.With("part", "datasource"))
 	skills := skill.NewService(db, skill.Config{})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: s.people, Org: s.org, Skill: skills, Chat: s.chat, Stream: s.streams, Live: s.live,
+		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Stream: s.streams, Live: s.live,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
@@ -159,6 +168,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	}
 	s.people.Start(api.NewPresence(s.streams, s.live))
 	s.org.Start()
+	s.sources.Start()
 	s.ready.Store(true)
 	go func() {
 		if err := httpServer.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -188,6 +198,7 @@ func (s *server) drain() {
 	s.chat.BeginStop()
 	s.org.Stop()
 	var leaving sync.WaitGroup
+	leaving.Go(s.sources.Stop)
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })
 	if s.bridge != nil && s.bridge.Connected() {
 		leaving.Go(func() { _ = s.streams.Drain(ctx, spread) })
@@ -212,6 +223,9 @@ func (s *server) close() {
 	}
 	if s.accounts.users != nil {
 		s.accounts.users.Stop(ctx)
+	}
+	if s.files != nil {
+		_ = s.files.Close() // It says only that it was closed before.
 	}
 	if s.hub != nil {
 		s.hub.Stop(ctx)

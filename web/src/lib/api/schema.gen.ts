@@ -607,6 +607,85 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/data-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One's own data sources, newest first */
+        get: operations["listDataSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/data-source/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a file
+         * @description Keeps a file of at most 30 MiB and has it read: its `status` goes from `pending` over `running` to `success` or
+         *     `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are plain text, Markdown, CSV, TSV
+         *     and HTML, in UTF-8, UTF-16, Shift_JIS or EUC-JP, and another one is 415 `unsupported_media_type`. A file whose
+         *     content one has uploaded before is not read twice: the answer is 200 with the data source that there is, and one
+         *     that had failed is read again. A disk without room is 507 `storage_full`.
+         */
+        post: operations["uploadDataSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/data-source/file/{data_source_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        /** Download the file as it was uploaded */
+        get: operations["downloadDataSource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/data-source/{data_source_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a data source with its file */
+        delete: operations["deleteDataSource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/message": {
         parameters: {
             query?: never;
@@ -1333,11 +1412,23 @@ export interface components {
             size: number;
             sha256: string;
             status: components["schemas"]["JobStatus"];
+            /** @description Why it could not be read, as a person understands it. Of failed ones. */
             error?: string;
+            /** @description 0 until it is read. */
             page_count: number;
+            /** @description How many pieces it was cut into, 0 until it is read. */
             chunk_count: number;
+            /** @description Counts the changes: a record with a higher one is newer, whichever came first. */
+            revision: number;
             /** Format: date-time */
             created_at: string;
+        };
+        DataSourceList: {
+            items: components["schemas"]["DataSource"][];
+        };
+        DataSourceUpload: {
+            /** Format: binary */
+            file: string;
         };
         Thread: {
             /** Format: uuid */
@@ -1468,7 +1559,7 @@ export interface components {
             token: string;
         };
         /** @description What the server sends over the WebSocket. */
-        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"];
+        LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"];
         /** @description From here on everything is told; what came before may have been missed. */
         LiveReady: {
             /** @enum {string} */
@@ -1537,6 +1628,15 @@ export interface components {
             type: "data_source";
             data_source: components["schemas"]["DataSource"];
         };
+        /** @description A data source that is gone. */
+        LiveDataSourceDeleted: {
+            /** @enum {string} */
+            type: "data_source";
+            /** Format: uuid */
+            id: string;
+            /** @enum {boolean} */
+            deleted: true;
+        };
         Health: {
             /** @enum {string} */
             status: "ok";
@@ -1584,6 +1684,7 @@ export interface components {
         /** @description How many items to answer at most. */
         Limit: number;
         SkillId: string;
+        DataSourceId: string;
         ThreadId: string;
         /** @description The id of the answer. */
         MessageId: string;
@@ -2472,6 +2573,110 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Thread"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDataSources: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Data sources */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSourceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    uploadDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": components["schemas"]["DataSourceUpload"];
+            };
+        };
+        responses: {
+            /** @description The same content was there already */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSource"];
+                };
+            };
+            /** @description The new data source */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSource"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, as an attachment with its name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+)
+
+// checkFiles checks where files are kept.
+func (c *config) checkFiles() error {
+	if c.BlobURL != "" {
+		u, err := url.Parse(c.BlobURL)
+		if err != nil || u.Scheme != "file" || u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) || u.RawQuery != "" {
+			return errors.New("--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi")
+		}
+	}
+	return nil
+}
+
+// openFiles opens the folder of uploaded files, which is made if it is not there.
+func (c *config) openFiles() (*blob.Bucket, error) {
+	name, dir := "--data (TSUMUGI_DATA)", filepath.Join(c.Data, "files")
+	if c.BlobURL != "" {
+		u, err := url.Parse(c.BlobURL)
+		if err != nil {
+			return nil, err
+		}
+		name, dir = "--blob-url (BLOB_URL)", filepath.FromSlash(u.Path)
+	}
+	files, err := fileblob.OpenBucket(dir, &fileblob.Options{
+		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return files, nil
+}
