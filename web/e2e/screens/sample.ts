@@ -73,3 +73,13 @@ export const invitees = `氏名\tメールアドレス\t役割
 中村 彩\tnakamura.aya@demo.example\t一般ユーザー
 山本 大輔\tyamamoto.daisuke@demo.example\t管理者
 吉田 拓也\tyoshida.takuya@demo\t`
+
+/** The data sources of the pictures, the newest last: name and content. The one without words cannot be read. */
+export const files: readonly (readonly [name: string, content: string])[] = [
+  ['就業規則.html', `<h1>就業規則</h1>${'<p>第1条 この規則は、社員の労働条件を定める。</p>'.repeat(400)}`],
+  ['備品台帳.csv', `品名,数量,置き場所\n${'会議用の椅子,24,第二会議室\n'.repeat(900)}`],
+  ['白紙の控え.txt', ' \n'.repeat(20)],
+  ['新入社員研修の手順書.md', `# 新入社員研修\n\n${'初日は受付で名札を受け取ります。\n\n'.repeat(300)}`],
+  ['拠点別の売上.tsv', `拠点\t売上\n${'札幌\t1,250,000\n'.repeat(500)}`],
+  ['定例会議の議事録.md', `# 定例会議\n\n${'次回までに日程の案をまとめます。\n\n'.repeat(120)}`],
+]

@@ -1,5 +1,6 @@
 import type { Page, Route } from '@playwright/test'
 import type { Chat } from '../support/chat'
+import { hold } from '../support/hold'
 import { Idp } from '../support/idp'
 import type { Model } from '../support/model'
 import { openSkills } from '../support/skills'
@@ -170,6 +171,41 @@ test.describe('at work', () => {
       },
     })
     await conversation(chat, model)
+  })
+
+  test('data sources', async ({ page }) => {
+    const open = at('/home/data-source', 'データソース')
+    const rows = page.getByRole('main').locator('tbody tr')
+    const chooser = page.locator('input[type=file]')
+    await shoot(page, { name: 'data-sources-empty', open })
+    for (const [at, [name, content]] of sample.files.entries()) {
+      await chooser.setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) })
+      await expect(rows).toHaveCount(at + 1)
+    }
+    await expect(rows.filter({ hasText: /読み取り済み|読み取れませんでした/ })).toHaveCount(
+      sample.files.length,
+    )
+    await shoot(page, {
+      name: 'data-sources',
+      open: async () => {
+        await open(page)
+        await expect(rows).toHaveCount(sample.files.length)
+      },
+    })
+    const held = await hold(page, /\/v1\/data-source\/file$/)
+    await shoot(page, {
+      name: 'data-sources-uploading',
+      open: async () => {
+        await open(page)
+        await expect(rows).toHaveCount(sample.files.length)
+        const files = ['経費精算の手引き.md', '会議室の一覧.csv', '図面.pdf']
+        const buffer = Buffer.from('控え')
+        await chooser.setInputFiles(files.map((name) => ({ name, mimeType: 'text/plain', buffer })))
+        await expect(page.getByRole('progressbar')).toHaveCount(2)
+      },
+    })
+    await page.goto('/home/skill')
+    held.release()
   })
 })
 

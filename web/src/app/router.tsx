@@ -110,6 +110,14 @@ export const router = createBrowserRouter([
               }),
             ],
           },
+          caught({
+            path: 'data-source',
+            lazy: {
+              loader: async () => signedIn((await import('@/features/sources/routes')).sourcesLoader),
+              Component: async () => (await import('@/features/sources/routes')).SourcesPage,
+            },
+            shouldRevalidate: never,
+          }),
           { path: '*', Component: NotFoundPage },
         ],
       }),

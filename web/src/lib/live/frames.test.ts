@@ -11,7 +11,11 @@ describe('a live frame', () => {
     { type: 'message', message: { id: 'm', thread_id: 't', status: 'running' } },
     { type: 'notification', notification: { id: 'n', title: '題', published_at: '2026-03-01T00:00:00Z' } },
     { type: 'notification', read: ['n'] },
-    { type: 'data_source', data_source: { id: 'd' } },
+    {
+      type: 'data_source',
+      data_source: { id: 'd', filename: '議事録.md', status: 'running', created_at: '2026-03-01T00:00:00Z' },
+    },
+    { type: 'data_source', id: 'd', deleted: true },
   ])('is taken as it is: %o', (frame) => {
     expect(decodeFrame(JSON.stringify(frame))).toEqual(frame)
   })
@@ -26,6 +30,9 @@ describe('a live frame', () => {
     '{"type":"notification","read":[1]}',
     '{"type":"notification"}',
     '{"type":"notification","notification":{"id":"n","title":"題"}}',
+    '{"type":"data_source","data_source":{"id":"d"}}',
+    '{"type":"data_source","id":"d"}',
+    '{"type":"data_source","deleted":true}',
     '{"type":"later","later":{"id":"x"}}',
     '{"type":"__proto__"}',
     '{"type":',

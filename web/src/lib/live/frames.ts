@@ -13,7 +13,9 @@ export interface LiveEvents {
   notification:
     | { readonly notification: Notification; readonly read?: never }
     | { readonly notification?: never; readonly read: readonly string[] }
-  data_source: { readonly data_source: DataSource }
+  data_source:
+    | { readonly data_source: DataSource; readonly id?: never }
+    | { readonly data_source?: never; readonly id: string; readonly deleted: true }
 }
 
 export type LiveType = keyof LiveEvents
@@ -50,7 +52,7 @@ function isFrame(frame: Fields): boolean {
     case 'notification':
       return Array.isArray(frame.read) ? frame.read.every(isText) : isNotice(frame.notification)
     case 'data_source':
-      return hasId(frame.data_source)
+      return frame.deleted === true ? isText(frame.id) : isSource(frame.data_source)
     default:
       return false
   }
@@ -59,6 +61,11 @@ function isFrame(frame: Fields): boolean {
 /** Whether the bell can show it. */
 function isNotice(value: unknown): boolean {
   return hasId(value) && isText(value.title) && isText(value.published_at)
+}
+
+/** Whether the list of data sources can show it, and where. */
+function isSource(value: unknown): boolean {
+  return hasId(value) && isText(value.filename) && isText(value.status) && isText(value.created_at)
 }
 
 function isFields(value: unknown): value is Fields {

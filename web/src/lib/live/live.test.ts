@@ -47,7 +47,7 @@ function browser(change: Partial<LiveDeps> = {}) {
     live.on('thread', ({ id, thread }) => seen.push(`thread ${id ?? thread.id}`))
     live.on('message', ({ message }) => seen.push(`message ${message.id}`))
     live.on('notification', ({ notification, read }) => seen.push(`notice ${notification?.id ?? read}`))
-    live.on('data_source', (event) => seen.push(`file ${event.data_source.id}`))
+    live.on('data_source', ({ id, data_source }) => seen.push(`file ${id ?? data_source.id}`))
     live.onMissed(() => seen.push('missed'))
     const stop = live.start()
     return {
@@ -101,8 +101,10 @@ describe('the tabs of a browser', () => {
     tell({ type: 'message', message: { id: 'm', thread_id: 't', status: 'running' } })
     tell({ type: 'notification', read: ['n'] })
     tell({ type: 'data_source', data_source: { id: 'd' } as never })
+    tell({ type: 'data_source', id: 'e', deleted: true })
     await settle()
-    for (const tab of tabs) expect(tab.seen()).toEqual(['thread t', 'message m', 'notice n', 'file d'])
+    for (const tab of tabs)
+      expect(tab.seen()).toEqual(['thread t', 'message m', 'notice n', 'file d', 'file e'])
   })
 
   it('take over when the one that leads goes, and read anew what may have been missed', async () => {

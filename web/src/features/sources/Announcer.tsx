@@ -1,0 +1,45 @@
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { sourceList } from '@/lib/dataSources'
+import { usePagedList } from '@/lib/pagedList'
+import { type Ended, endedSources, refusedUploads } from './ended'
+import { texts } from './texts'
+import { uploads } from './uploads'
+
+const words = texts.said
+
+/** Tells screen readers which files can be used now and which can not, once each, and no step on the way there. */
+export function Announcer() {
+  const { items, loaded } = usePagedList(sourceList)
+  const shown = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)
+  const [said, setSaid] = useState('')
+  const before = useRef({ items: loaded ? items : null, uploads: shown })
+
+  useEffect(() => {
+    const ended = endedSources(before.current.items, items)
+    const refused = refusedUploads(before.current.uploads, shown)
+    before.current = { items: loaded ? items : null, uploads: shown }
+    const line = lineOf(ended, refused)
+    if (line !== '') setSaid(line)
+  }, [items, loaded, shown])
+
+  return (
+    <p className="visually-hidden" role="status" aria-live="polite" aria-atomic="true">
+      {said}
+    </p>
+  )
+}
+
+function lineOf({ ready, failed }: Ended, refused: readonly { name: string; reason: string }[]): string {
+  const parts: string[] = []
+  const [usable, unread, unsent] = [ready[0], failed[0], refused[0]]
+  if (usable) parts.push(ready.length > 1 ? words.readyMany(ready.length) : words.ready(usable.filename))
+  if (unread)
+    parts.push(
+      failed.length > 1 ? words.failedMany(failed.length) : words.failed(unread.filename, unread.error ?? ''),
+    )
+  if (unsent)
+    parts.push(
+      refused.length > 1 ? words.refusedMany(refused.length) : words.refused(unsent.name, unsent.reason),
+    )
+  return parts.join(' ')
+}

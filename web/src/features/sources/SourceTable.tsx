@@ -1,0 +1,121 @@
+import { Download, Trash2 } from 'lucide-react'
+import { memo, useState } from 'react'
+import { IconButton } from '@/components/IconButton'
+import { Spinner } from '@/components/Spinner'
+import type { DataSource } from '@/lib/api'
+import { cx } from '@/lib/cx'
+import { deleteSource } from '@/lib/dataSources'
+import { formatDate, formatFull } from '@/lib/dates'
+import { formatSize, kindOf } from './files'
+import styles from './SourceTable.module.css'
+import { save } from './save'
+import { texts } from './texts'
+
+const words = texts.list
+
+/** A table of data sources; where it is narrow, each row is a card. */
+export function SourceTable({ sources }: { sources: readonly DataSource[] }) {
+  return (
+    <table className={styles.table}>
+      <caption className="visually-hidden">{words.label}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{words.name}</th>
+          <th scope="col">{words.kind}</th>
+          <th scope="col" className={styles.number}>
+            {words.size}
+          </th>
+          <th scope="col" className={styles.number}>
+            {words.pages}
+          </th>
+          <th scope="col">{words.status}</th>
+          <th scope="col">{words.created}</th>
+          <th scope="col">
+            <span className="visually-hidden">{words.actions}</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {sources.map((source) => (
+          <SourceRow key={source.id} source={source} />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const SourceRow = memo(({ source }: { source: DataSource }) => {
+  const { id, filename, size, page_count: pages, created_at: created } = source
+  return (
+    <tr data-line={id}>
+      <th scope="row" className={styles.name}>
+        {filename}
+      </th>
+      <td className={styles.quiet}>{kindOf(filename)}</td>
+      <td className={cx(styles.quiet, styles.number)}>{formatSize(size)}</td>
+      <td className={cx(styles.quiet, styles.number)} data-none={pages === 0 || undefined}>
+        {pages > 0 ? pages.toLocaleString('ja-JP') : words.unread}
+        <span className={styles.unit}>{words.pageUnit}</span>
+      </td>
+      <td className={styles.status}>
+        <Status source={source} />
+      </td>
+      <td className={cx(styles.quiet, styles.date)}>
+        <time dateTime={created} title={formatFull(created)}>
+          {formatDate(created)}
+        </time>
+      </td>
+      <td className={styles.actions}>
+        <Actions source={source} />
+      </td>
+    </tr>
+  )
+})
+
+function Status({ source: { status, error } }: { source: DataSource }) {
+  return (
+    <>
+      <span className={styles.state} data-state={status}>
+        {status === 'running' && <Spinner size={14} />}
+        {texts.status[status]}
+      </span>
+      {status === 'failed' && error && <p className={styles.reason}>{error}</p>}
+    </>
+  )
+}
+
+function Actions({ source }: { source: DataSource }) {
+  const { id, filename } = source
+  const [saving, setSaving] = useState(false)
+  const download = async () => {
+    if (saving) return
+    setSaving(true)
+    await save(source)
+    setSaving(false)
+  }
+  return (
+    <div>
+      <IconButton
+        size="sm"
+        label={texts.download(filename)}
+        aria-busy={saving || undefined}
+        onClick={() => void download()}
+      >
+        {saving ? <Spinner size={16} /> : <Download size={16} />}
+      </IconButton>
+      <IconButton
+        size="sm"
+        label={texts.delete(filename)}
+        data-delete
+        onClick={() => deleteSource(id, () => requestAnimationFrame(() => focusDelete(id)))}
+      >
+        <Trash2 size={16} />
+      </IconButton>
+    </div>
+  )
+}
+
+/** Back to where the deletion was asked for that has been undone: the button that undid it is gone. */
+function focusDelete(id: string): void {
+  document.querySelector<HTMLElement>(`[data-line="${CSS.escape(id)}"] [data-delete]`)?.focus()
+}

@@ -1,0 +1,37 @@
+import { useCallback, useRef } from 'react'
+import { PageTitle } from '@/components/PageTitle'
+import { ThreadLine } from '@/components/ThreadLine'
+import { AddFiles } from './AddFiles'
+import { Announcer } from './Announcer'
+import { SourceList } from './SourceList'
+import styles from './SourcesPage.module.css'
+import { texts } from './texts'
+import { UploadList } from './UploadList'
+import { uploads } from './uploads'
+import { useFiles } from './useFiles'
+
+/** The data sources: files are added at the top, by button, drop or paste; below is what became of them. */
+export function SourcesPage() {
+  const main = useRef<HTMLElement>(null)
+  const add = useCallback((files: readonly File[]) => uploads.add(files), [])
+  const { over, handlers } = useFiles(add)
+  return (
+    // Dropped beside the marked place, a file would open in place of the app.
+    <main id="main" tabIndex={-1} ref={main} {...handlers}>
+      <PageTitle>{texts.title}</PageTitle>
+      <div className={styles.page}>
+        <div>
+          <h1 className={styles.title}>{texts.title}</h1>
+          <span className={styles.thread}>
+            <ThreadLine />
+          </span>
+          <p className={styles.lead}>{texts.lead}</p>
+        </div>
+        <AddFiles over={over} onFiles={add} />
+        <UploadList />
+        <SourceList scroller={main} />
+      </div>
+      <Announcer />
+    </main>
+  )
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { ACCEPTED, formatSize, isReadable, kindOf, MAX_BYTES, whyRefused } from './files'
+import { texts } from './texts'
+
+describe('a file', () => {
+  it.each(['a.txt', 'a.TEXT', '議事録.md', 'a.b.markdown', 'a.csv', 'a.tsv', 'a.html', 'A.HTM'])(
+    'that can be read is sent: %s',
+    (name) => {
+      expect(whyRefused({ name, size: 1 })).toBeUndefined()
+      expect(whyRefused({ name, size: MAX_BYTES })).toBeUndefined()
+    },
+  )
+
+  it.each([
+    ['図面.pdf', 1, texts.refused.kind],
+    ['a.txt.exe', 1, texts.refused.kind],
+    ['a.constructor', 1, texts.refused.kind],
+    ['資料', 4096, texts.refused.none],
+    ['a.', 1, texts.refused.none],
+    ['a.md', 0, texts.refused.empty],
+    ['a.md', MAX_BYTES + 1, texts.refused.size(30)],
+  ])('that the server would refuse is not sent: %s, %i bytes', (name, size, reason) => {
+    expect(whyRefused({ name, size })).toBe(reason)
+  })
+
+  it('says its kind and its size', () => {
+    expect(['a.htm', 'a.TXT', 'a.docx', 'a'].map(kindOf)).toEqual(['HTML', 'テキスト', 'DOCX', ''])
+    expect(
+      [1, 1023, 1024, 1025, 1023 * 1024, 1024 * 1024, 1_500_000, MAX_BYTES, MAX_BYTES + 1].map(formatSize),
+    ).toEqual(['1 B', '1023 B', '1 KB', '2 KB', '1023 KB', '1 MB', '1.5 MB', '30 MB', '31 MB'])
+  })
+
+  it('that has gone cannot be read any more', async () => {
+    expect(await isReadable(new File(['a'], 'a.md'))).toBe(true)
+    const moved = {
+      slice: () => ({ arrayBuffer: () => Promise.reject(new DOMException('', 'NotReadableError')) }),
+    }
+    expect(await isReadable(moved as unknown as Blob)).toBe(false)
+  })
+
+  it('is offered by the chooser if it can be read', () => {
+    expect(ACCEPTED.split(',')).toEqual([
+      '.txt',
+      '.text',
+      '.md',
+      '.markdown',
+      '.csv',
+      '.tsv',
+      '.html',
+      '.htm',
+    ])
+  })
+})

@@ -1,0 +1,16 @@
+import { followSources, sourceList } from '@/lib/dataSources'
+import { live } from '@/lib/live'
+import { askBeforeLeaving, uploads } from './uploads'
+
+let begun = false
+
+/** Starts reading the data sources; the page need not wait for them. From the first visit on they are kept as they change. */
+export function sourcesLoader(): null {
+  if (!begun) {
+    begun = true
+    followSources(live)
+    askBeforeLeaving(uploads, window)
+  }
+  void sourceList.load()
+  return null
+}

@@ -1,0 +1,2 @@
+export { sourcesLoader } from './loader'
+export { SourcesPage } from './SourcesPage'

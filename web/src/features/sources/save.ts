@@ -1,0 +1,18 @@
+import type { DataSource } from '@/lib/api'
+import { downloadDataSource } from '@/lib/api/dataSources'
+import { toastFailure } from '@/lib/toast'
+import { texts } from './texts'
+
+/** Hands the file of a data source to the person. By a call and not by a link, which carries no token. */
+export async function save(source: Pick<DataSource, 'id' | 'filename'>): Promise<void> {
+  try {
+    const url = URL.createObjectURL(await downloadDataSource(source.id))
+    const link = document.createElement('a')
+    link.href = url
+    link.download = source.filename
+    link.click()
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  } catch {
+    toastFailure(texts.downloadFailed(source.filename), () => void save(source))
+  }
+}

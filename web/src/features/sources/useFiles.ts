@@ -1,0 +1,49 @@
+import { type DragEvent, useEffect, useState } from 'react'
+import { layerAtom } from '@/lib/layers'
+import { store } from '@/lib/store'
+
+/** What an element needs to take files that are dropped on it. */
+interface DropHandlers {
+  readonly onDragOver: (event: DragEvent) => void
+  readonly onDragLeave: (event: DragEvent) => void
+  readonly onDrop: (event: DragEvent) => void
+}
+
+/** Takes files that are dropped on an element or pasted anywhere; `over` while some are held above it. */
+export function useFiles(onFiles: (files: readonly File[]) => void): {
+  readonly over: boolean
+  readonly handlers: DropHandlers
+} {
+  const [over, setOver] = useState(false)
+
+  useEffect(() => {
+    const onPaste = (event: ClipboardEvent) => {
+      const files = [...(event.clipboardData?.files ?? [])]
+      // What lies over the page has its own use for them.
+      if (files.length === 0 || event.defaultPrevented || store.get(layerAtom) !== null) return
+      event.preventDefault()
+      onFiles(files)
+    }
+    window.addEventListener('paste', onPaste)
+    return () => window.removeEventListener('paste', onPaste)
+  }, [onFiles])
+
+  const handlers: DropHandlers = {
+    onDragOver: (event) => {
+      if (!event.dataTransfer.types.includes('Files')) return
+      event.preventDefault()
+      event.dataTransfer.dropEffect = 'copy'
+      setOver(true)
+    },
+    onDragLeave: ({ currentTarget, relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) setOver(false)
+    },
+    onDrop: (event) => {
+      setOver(false)
+      if (!event.dataTransfer.types.includes('Files')) return
+      event.preventDefault()
+      onFiles([...event.dataTransfer.files])
+    },
+  }
+  return { over, handlers }
+}

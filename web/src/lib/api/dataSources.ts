@@ -1,0 +1,91 @@
+import { RETRY_HEADER, session } from '../session'
+import { expiryOf, readToken } from '../token'
+import { me, type Page } from './client'
+import { asApiError, assertRequired, readProblem } from './errors'
+import { signed, take } from './http'
+import type { DataSource } from './types'
+
+/** One's own data sources, newest first. */
+export async function listDataSources(page: Page, signal?: AbortSignal): Promise<DataSource[]> {
+  return (await take(signed.GET('/v1/data-source', { params: { query: page }, signal: signal ?? null })))
+    .items
+}
+
+/** The file of a data source, as it was uploaded. */
+export async function downloadDataSource(dataSourceId: string): Promise<Blob> {
+  assertRequired('downloadDataSource', 'dataSourceId', dataSourceId)
+  const params = { path: { data_source_id: dataSourceId } }
+  const file = await take(signed.GET('/v1/data-source/file/{data_source_id}', { params, parseAs: 'blob' }))
+  return file as unknown as Blob
+}
+
+/** Deletes a data source with its file. */
+export async function deleteDataSource(dataSourceId: string): Promise<void> {
+  assertRequired('deleteDataSource', 'dataSourceId', dataSourceId)
+  // keepalive: a deletion that waits to be undone is sent when the page goes away.
+  const params = { path: { data_source_id: dataSourceId } }
+  await take(signed.DELETE('/v1/data-source/{data_source_id}', { params, keepalive: true }))
+}
+
+/** What became of a file that was uploaded. */
+export interface Uploaded {
+  readonly source: DataSource
+  /** False where the same content was there already: then it is that data source. */
+  readonly isNew: boolean
+}
+
+interface UploadOptions {
+  /** Called with the part that has been sent, from 0 to 1. */
+  readonly onProgress: (part: number) => void
+  readonly signal: AbortSignal
+}
+
+/**
+ * Uploads a file. The token is renewed as for every other call, and the file is sent once more then: where it is known that
+ * the token has run out, before the file is sent at all.
+ */
+export async function uploadDataSource(file: File, options: UploadOptions): Promise<Uploaded> {
+  assertRequired('uploadDataSource', 'file', file)
+  const stored = readToken()
+  if (stored !== null && expiryOf(stored.idToken) <= Date.now()) await session.refresh(stored.idToken)
+  let response = await send(file, options)
+  if (response.status === 401) {
+    // An ordinary call finds out why: it renews what has expired, and ends the session of an account that is gone.
+    await me(options.signal)
+    response = await send(file, options, { [RETRY_HEADER]: '1' })
+  }
+  if (!response.ok) throw await readProblem(response)
+  return { source: (await response.json()) as DataSource, isNew: response.status === 201 }
+}
+
+/** Posts a file by XMLHttpRequest, as fetch does not tell how much has been sent. */
+function send(
+  file: File,
+  { onProgress, signal }: UploadOptions,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const form = new FormData()
+    form.append('file', file, file.name)
+    const request = new XMLHttpRequest()
+    const abort = () => request.abort()
+    request.open('POST', '/v1/data-source/file')
+    const token = readToken()
+    if (token) request.setRequestHeader('Authorization', `Bearer ${token.idToken}`)
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0)
+    request.onload = () => resolve(responseOf(request))
+    request.onerror = () => reject(asApiError(new TypeError('The file could not be sent.')))
+    request.onabort = () => reject(signal.reason)
+    request.onloadend = () => signal.removeEventListener('abort', abort)
+    signal.addEventListener('abort', abort)
+    request.send(form)
+  })
+}
+
+function responseOf(request: XMLHttpRequest): Response {
+  const requestId = request.getResponseHeader('X-Request-Id')
+  const headers: HeadersInit = requestId ? { 'X-Request-Id': requestId } : {}
+  return new Response(request.responseText, { status: request.status, headers })
+}
