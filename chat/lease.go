@@ -70,8 +70,16 @@ func (s *Service) renew() error {
 func (s *Service) renewNow() error {
 	held, names := s.held()
 	timeout := min(commitTimeout, max(s.cfg.Lease/2, time.Second))
-	ctx, cancel := context.WithTimeout(s.root, timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.root), timeout)
 	defer cancel()
+	// One that is cut off may still reach the database: after Stop has taken the server off the list, and put it back.
+	defer context.AfterFunc(s.root, func() {
+		select {
+		case <-time.After(s.cfg.Heartbeat):
+			cancel()
+		case <-ctx.Done():
+		}
+	})()
 	began := time.Now()
 	renewal, err := s.store.Renew(ctx, s.serverID, names)
 	if err != nil {

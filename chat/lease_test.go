@@ -291,3 +291,69 @@ func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 		t.Errorf("stored %+v, %v", exchange.Answer, err)
 	}
 }
+
+// lastBeat is the store of a server whose heartbeat is slow. It notes the order of what is done.
+type lastBeat struct {
+	chat.Store
+	slow    atomic.Bool
+	at, end chan struct{}
+
+	mu   sync.Mutex
+	done []string // Guarded by mu.
+}
+
+func (s *lastBeat) note(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = append(s.done, what)
+}
+
+func (s *lastBeat) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (chat.Renewal, error) {
+	if !s.slow.Load() {
+		return s.Store.Renew(ctx, id, held)
+	}
+	close(s.at)
+	select {
+	case <-s.end:
+	case <-ctx.Done():
+		s.note("cut off") // And who knows whether it has reached the database.
+		return chat.Renewal{}, ctx.Err()
+	}
+	renewal, err := s.Store.Renew(ctx, id, held)
+	s.note("renewed")
+	return renewal, err
+}
+
+func (s *lastBeat) RemoveServer(ctx context.Context, id uuid.UUID) error {
+	s.note("removed")
+	return s.Store.RemoveServer(ctx, id)
+}
+
+// TestStopWaitsForTheHeartbeatUnderWay: else it might put the server back on the list, and others would wait for its lease
+// to run out before they take over what it has handed over.
+func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	feed, err := stream.NewFeed(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, model := &lastBeat{Store: f.db, at: make(chan struct{}), end: make(chan struct{})}, llmtest.NewLive()
+	s := f.startWith(chat.Needs{Store: db, Model: model, Feed: feed}, chat.Config{Lease: time.Hour, Heartbeat: time.Minute, Sweep: time.Hour})
+	f.sendTo(s, f.question("続く"))
+	call := model.Next(t)
+	db.slow.Store(true)
+	feed.Missed() // Whereupon a server asks what it has missed, with its heartbeat.
+	await(t, "a heartbeat", db.at)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.kill()
+	}()
+	await(t, "the end of what was being written", call.Gone())
+	close(db.end)
+	await(t, "the stop", stopped)
+	if got := strings.Join(db.done, ", "); got != "renewed, removed" {
+		t.Errorf("the heartbeat was %s", got)
+	}
+}
