@@ -49,7 +49,9 @@ type inWindow struct {
 }
 
 func newLog() log {
-	return log{tail: &segment{buf: make([]byte, firstSegment)}, size: firstSegment}
+	buf := make([]byte, firstSegment)
+	buf[0] = 0 // The kernel finds memory for it now, and not when the first token is there.
+	return log{tail: &segment{buf: buf}, size: firstSegment}
 }
 
 // room returns where the next event can be encoded. One that fits is not copied by append.

@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 )
 
+// firstText is the room, in bytes, that a text has for its first tokens.
+const firstText = 256
+
 // maxPart bounds the data of a part in bytes. A larger one is not published.
 const maxPart = 32 << 10
 
@@ -106,7 +109,7 @@ type Position struct {
 // NewText returns an empty text, which a Hub makes known to others. To replay a stored answer, publish it whole to a
 // text of its own and watch that.
 func NewText(head Head) *Text {
-	return &Text{head: head, first: startFrame(head), log: newLog()}
+	return &Text{head: head, first: startFrame(head), text: make([]byte, 0, firstText), log: newLog()}
 }
 
 // Run returns which run of the answer this is.
