@@ -17,12 +17,16 @@ const module = "github.com/tsumugi-ai/tsumugi"
 
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
-	"leaktest", "fault", "migrations", "mail", "stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
-	"llm", "llm/offline", "llm/llmtest",
-	"identity", "identity/opaque", "identity/pool", "identity/directory", "identity/saml", "identity/saml/samltest",
-	"org", "skill", "datasource/extract", "datasource", "chat",
+	"test/leak", "internal/fault", "migrations", "internal/mail",
+	"stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
+	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
+	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
+	"internal/identity/saml", "internal/identity/saml/samltest",
+	"internal/org", "internal/skill", "internal/datasource/extract", "internal/datasource", "chat",
 	"store/postgres", "store", "store/storetest",
-	"telemetry", "api", "web", "cmd/fake", "cmd/fakemodel", "cmd/fakeidp", "cmd/client", "cmd/bench", "cmd/loadgen", "cluster", "cmd/cluster", "systemtest", "cmd/tsumugi",
+	"internal/telemetry", "internal/api", "web",
+	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/client", "bench", "bench/loadgen",
+	"test/cluster", "cmd/cluster", "test/system", "cmd/tsumugi",
 }
 
 // bans are imports that the order alone would allow, each with its reason. from and to are prefixes of import paths.
@@ -32,34 +36,34 @@ var bans = []struct {
 	because string
 }{
 	{
-		[]string{"fault", "stream"},
+		[]string{"internal/fault", "stream"},
 		[]string{"golang.org", "github.com"},
 		"the two packages that everything rests on need nothing but the standard library",
 	},
 	{[]string{"stream"}, []string{module}, "the hub knows nothing of chats, users or databases"},
 	{
-		[]string{"fault", "stream", "llm", "identity", "org", "skill", "datasource", "chat", "api"},
+		[]string{"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "internal/api"},
 		[]string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
 		"domains and API know no database: store implements what they declare, and only cmd sees both",
 	},
 	{
-		[]string{"fault", "stream", "org", "skill", "datasource", "chat", "store"},
+		[]string{"internal/fault", "stream", "internal/org", "internal/skill", "internal/datasource", "chat", "store"},
 		[]string{"github.com/go-chi"},
 		"only the API and the user pool speak HTTP to clients",
 	},
-	{[]string{"org", "skill", "datasource", "chat", "store"}, []string{"net/http"}, "HTTP ends in the API"},
+	{[]string{"internal/org", "internal/skill", "internal/datasource", "chat", "store"}, []string{"net/http"}, "HTTP ends in the API"},
 	{
-		[]string{"fault", "stream", "identity", "org", "skill", "datasource", "chat", "store", "api"},
+		[]string{"internal/fault", "stream", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
 		[]string{"github.com/sashabaranov"},
 		"only llm knows the provider's protocol",
 	},
 	{
-		[]string{"fault", "stream", "llm", "identity", "org", "skill", "datasource", "chat", "store", "api"},
-		[]string{"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters", module + "/telemetry"},
+		[]string{"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
+		[]string{"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters", module + "/internal/telemetry"},
 		"how the server is measured is decided in cmd: the others count, or use OpenTelemetry's API",
 	},
-	{[]string{"api"}, []string{module + "/llm"}, "the API asks chat, never the model"},
-	{[]string{"org", "skill", "datasource", "store/postgres"}, []string{module + "/chat"}, "chat stands above them"},
+	{[]string{"internal/api"}, []string{module + "/internal/llm"}, "the API asks chat, never the model"},
+	{[]string{"internal/org", "internal/skill", "internal/datasource", "store/postgres"}, []string{module + "/chat"}, "chat stands above them"},
 }
 
 type pkg struct {

@@ -43,7 +43,7 @@ bench *args: build browser
 
 # Put load on a running server; without arguments it says how. See docs/benchmarks.md.
 loadgen *args:
-    @go run ./cmd/loadgen {{ args }}
+    @go run ./bench/loadgen {{ args }}
 
 # Format everything.
 fmt:

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/fault"
-	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
 // TestR18_DrainRefusesFinishesAndHandsOver stops a server with two answers: new questions are refused at once, the answer

@@ -11,19 +11,19 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/fault"
-	"github.com/tsumugi-ai/tsumugi/identity"
-	"github.com/tsumugi-ai/tsumugi/leaktest"
-	"github.com/tsumugi-ai/tsumugi/llm"
-	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
-	"github.com/tsumugi-ai/tsumugi/org"
-	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(storetest.Suite{M: m}) }
+func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }
 
 // chatSkill and formSkill are two of the built-in skills.
 var chatSkill, formSkill skill.Skill

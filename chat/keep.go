@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // storeTries is how often storing an answer is tried when the database is there and refuses for a reason that is not

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/fault"
-	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
 // askElsewhere asks in a new thread.

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/fault"
-	"github.com/tsumugi-ai/tsumugi/llm"
-	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
-	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // skillOf returns the built-in skill of a kind.

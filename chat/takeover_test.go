@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/llm"
-	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
 // deltas returns the text of an event stream.

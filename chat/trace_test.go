@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
 // TestSpansTellHowAnAnswerCameAbout looks at the spans of one answer: that of the call, and that of the generation, which

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 func (f *fixture) thread(t *testing.T, owner chat.Owner) chat.Thread {

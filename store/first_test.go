@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // first returns the first question of a new thread, as it is asked by what CreateThread has answered alone.

@@ -13,7 +13,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
-	"github.com/tsumugi-ai/tsumugi/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 )
 
 // Jobs are River's. Its clients have connections of their own: it waits for notifications on one of them, and the pool's

@@ -3,8 +3,8 @@ package store_test
 import (
 	"testing"
 
-	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(storetest.Suite{M: m}) }
+func TestMain(m *testing.M) { leak.Main(storetest.Suite{M: m}) }

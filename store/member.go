@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/tsumugi-ai/tsumugi/identity"
-	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // A member whom the identity provider does not know yet has a subject that none of its people has.

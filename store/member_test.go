@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/fault"
-	"github.com/tsumugi-ai/tsumugi/identity"
-	"github.com/tsumugi-ai/tsumugi/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/identity/saml"
-	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // TestRemovedMembersTakeTheirThreadsAlong: with all that refers to each other in them, an answer that is being written

@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 // TestRemovalWaitsForQuestions: a question locks the thread and then refers to its owner. Whoever removes the owner takes

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/fault"
-	"github.com/tsumugi-ai/tsumugi/org"
-	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 // imported returns a file's skills with a category of their own, as they are read anew each time.

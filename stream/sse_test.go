@@ -16,13 +16,13 @@ import (
 	r3labs "github.com/r3labs/sse/v2"
 	"go.uber.org/goleak"
 
-	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
 // The peer's client leaves its reader behind when it is unsubscribed.
 func TestMain(m *testing.M) {
-	leaktest.Main(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
+	leak.Main(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
 // recorder is a response whose writes are kept, with the time of each.

@@ -22,7 +22,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/tsumugi-ai/tsumugi/cluster"
+	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
 // stopTimeout is how long the servers may take to stop: answers that are being written get 30 s.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/fault"
-	"github.com/tsumugi-ai/tsumugi/identity"
-	"github.com/tsumugi-ai/tsumugi/identity/directory"
-	"github.com/tsumugi-ai/tsumugi/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/mail"
-	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/directory"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider/types"
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/api"
-	"github.com/tsumugi-ai/tsumugi/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
 // config is every setting of the server. It is read once; a wrong one stops the start with its name.

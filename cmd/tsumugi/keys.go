@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"github.com/tsumugi-ai/tsumugi/identity/pool"
-	"github.com/tsumugi-ai/tsumugi/mail"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
 // mailing is the settings of mail.

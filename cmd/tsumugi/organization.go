@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/identity"
-	"github.com/tsumugi-ai/tsumugi/org"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
 type organizationCommand struct {

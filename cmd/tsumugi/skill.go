@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
 type skillCommand struct {

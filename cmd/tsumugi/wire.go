@@ -14,19 +14,19 @@ import (
 
 	"gocloud.dev/blob"
 
-	"github.com/tsumugi-ai/tsumugi/api"
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/datasource"
-	"github.com/tsumugi-ai/tsumugi/identity"
-	"github.com/tsumugi-ai/tsumugi/identity/saml"
-	"github.com/tsumugi-ai/tsumugi/llm"
-	"github.com/tsumugi-ai/tsumugi/llm/offline"
-	"github.com/tsumugi-ai/tsumugi/org"
-	"github.com/tsumugi-ai/tsumugi/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
-	"github.com/tsumugi-ai/tsumugi/telemetry"
 	"github.com/tsumugi-ai/tsumugi/web"
 )
 

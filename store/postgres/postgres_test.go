@@ -17,8 +17,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
 // childEnv makes the test binary act as the process that supervises a server, so that a test can kill it.
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childEnv); dir != "" {
 		superviseForParent(dir)
 	}
-	leaktest.Main(m)
+	leak.Main(m)
 }
 
 func superviseForParent(dir string) {

@@ -62,7 +62,7 @@ func DSN(t testing.TB) string {
 }
 
 // Suite runs the tests of a package and then stops the server. Packages need it only if they look for goroutines that
-// are left over: leaktest.Main(storetest.Suite{M: m}).
+// are left over: leak.Main(storetest.Suite{M: m}).
 type Suite struct{ M *testing.M }
 
 // Run runs the tests and returns the exit code.

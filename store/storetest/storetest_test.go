@@ -12,8 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
 // childEnv makes the test binary act as a test process that gets killed.
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		os.Exit(m.Run()) // Without Suite, as most packages do.
 	}
-	leaktest.Main(storetest.Suite{M: m})
+	leak.Main(storetest.Suite{M: m})
 }
 
 func TestDatabasesAreSeparate(t *testing.T) {

@@ -10,15 +10,15 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/tsumugi-ai/tsumugi/leaktest"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge/bridgetest"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
 // cluster is three servers for the tests that break none of them.
 var cluster *bridgetest.Cluster
 
-func TestMain(m *testing.M) { leaktest.Main(suite{m}) }
+func TestMain(m *testing.M) { leak.Main(suite{m}) }
 
 // suite is the tests with the servers that they have in common.
 type suite struct{ *testing.M }

@@ -1,4 +1,4 @@
-// Measures what a long answer costs the browser, and how much JavaScript the first pages load. Called by cmd/bench:
+// Measures what a long answer costs the browser, and how much JavaScript the first pages load. Called by bench:
 //
 //   node web/bench/answer.mjs URL ADDRESS PASSWORD BYTES
 //

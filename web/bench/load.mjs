@@ -1,4 +1,4 @@
-// Measures how soon the chat page can be used on a first load, on a slow computer. Called by cmd/bench:
+// Measures how soon the chat page can be used on a first load, on a slow computer. Called by bench:
 //
 //   node web/bench/load.mjs URL ADDRESS PASSWORD TIMES
 //

@@ -12,7 +12,7 @@ export interface Person {
   readonly name: string
 }
 
-/** An identity provider: cmd/fakeidp. */
+/** An identity provider: test/fakes/idp. */
 export class Idp {
   readonly #child: Child
   readonly url: string

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Child } from './child'
 import { fakeModel } from './paths'
 
-/** How the scripted provider answers; llm/llmtest's Directive describes the fields. */
+/** How the scripted provider answers; internal/llm/llmtest's Directive describes the fields. */
 export interface Directive {
   readonly text?: string
   readonly chars?: number
@@ -48,7 +48,7 @@ interface Course {
 }
 
 /**
- * The model provider of the tests: cmd/fakemodel, behind a relay that decides how a question is answered, counts how often
+ * The model provider of the tests: test/fakes/model, behind a relay that decides how a question is answered, counts how often
  * it is asked, and can hold an answer at a place, so that a test need not race with it.
  */
 export class Model {

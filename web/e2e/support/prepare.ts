@@ -6,8 +6,8 @@ import { fakeIdp, fakeModel, root, tsumugi } from './paths'
 export default function prepare(): void {
   if (!existsSync(tsumugi)) throw new Error(`${tsumugi} is missing: run "npx -y rust-just build" first.`)
   for (const [binary, command] of [
-    [fakeModel, './cmd/fakemodel'],
-    [fakeIdp, './cmd/fakeidp'],
+    [fakeModel, './test/fakes/model'],
+    [fakeIdp, './test/fakes/idp'],
   ] as const)
     execFileSync('go', ['build', '-o', binary, command], { cwd: root, stdio: 'inherit' })
 }

@@ -1,0 +1,374 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/bench/client"
+)
+
+// alone is the model itself, asked without anything between.
+const alone = "the model alone"
+
+// Rows of the sections.
+const (
+	rowOne     = "1 chat, p%d ms"
+	rowFurther = "1 chat, a further question in its thread, p%d ms"
+	rowThought = "1 chat, a model that takes 30 ms, p%d ms"
+	rowAfter   = "1 chat, between loads, p%d ms"
+	rowMany    = "%d chats, p%d ms"
+	rowAtOnce  = "200 questions in the same moment, p%d ms"
+
+	rowDelta  = "%d chats: delta p%d ms"
+	rowCPU    = "%d chats: server µs CPU a token"
+	rowFast   = "50 chats, as fast as possible: server µs CPU a token"
+	rowMost   = "50 chats, as fast as possible: thousand tokens/s"
+	rowStream = "1000 chats: KiB a stream"
+	rowTexts  = "answers whose text differs"
+	rowBusy   = "questions that got no answer: too busy"
+)
+
+// The answers of the section.
+const (
+	tokensPerSecond = 50
+	answerTokens    = 300
+)
+
+// addedTable is what systems add to the time to the first token.
+func addedTable(of string) *table {
+	return newTable("Added to the time to the first token: "+of,
+		"From sending the question to reading the first text of the answer, less the same quantile of asking the model directly. "+
+			"The model answers at once unless a row says otherwise, so that nothing of a server's work hides behind it.",
+		"", alone, ours, lean, naive, aiSDK)
+}
+
+// measureOne has one chat ask, before anything else has used the machine: see docs/adr/0021-a-person-alone-on-a-quiet-machine.md.
+func measureOne(ctx context.Context, b *bench) error {
+	first := addedTable("one chat")
+	b.report.Sections = append(b.report.Sections, first)
+	if err := b.chatRounds(ctx, "One chat", 2*b.rounds, first, nil, (*chatRound).one); err != nil {
+		return err
+	}
+	first.subtract(alone)
+	b.report.atMost("added to the first token: 1 chat, p50", first.median(fmt.Sprintf(rowOne, 50), ours), 2, 2, " ms")
+	b.report.atMost("added to the first token: 1 chat, p99", first.median(fmt.Sprintf(rowOne, 99), ours), 8, 2, " ms")
+	return nil
+}
+
+// measureChat has many chats ask the model through each system, and directly.
+func measureChat(ctx context.Context, b *bench) error {
+	first := addedTable("many chats")
+	t := newTable("From the provider to the client",
+		fmt.Sprintf("Answers of %d tokens of Japanese, at %d tokens/s unless said; 200 chats begin within "+
+			"three seconds, 1,000 within five. A delta's time runs from when the model's clock had it due to when the client "+
+			"has read it. CPU and memory are the server's, those of the database apart. In brackets "+
+			"the ratio to %s.", answerTokens, tokensPerSecond, naive),
+		naive, ours, lean, naive, aiSDK, alone)
+	b.report.Sections = append(b.report.Sections, first, t)
+	parts := []chatPart{(*chatRound).few, (*chatRound).thousand}
+	if b.quick {
+		parts = parts[:1]
+	}
+	if err := b.chatRounds(ctx, "Many chats", b.rounds, first, t, parts...); err != nil {
+		return err
+	}
+	first.subtract(alone)
+	b.chatGoals(first, t)
+	return nil
+}
+
+// chatRounds measures parts of each system, by turns. t is nil where only the first token is looked at.
+func (b *bench) chatRounds(ctx context.Context, what string, rounds int, first, t *table, parts ...chatPart) error {
+	if err := b.nodeVersions(ctx); err != nil {
+		return err
+	}
+	for round := range rounds {
+		for _, name := range first.Columns {
+			b.say("%s, %s, round %d of %d", what, name, round+1, rounds)
+			m := chatRound{bench: b, first: first, table: t, name: name}
+			if err := m.run(ctx, parts); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// nodeVersions notes what the peer on Node consists of.
+func (b *bench) nodeVersions(ctx context.Context) error {
+	version, err := exec.CommandContext(ctx, "node", "--version").Output()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(b.aisdk, "node_modules", "ai", "package.json"))
+	if err != nil {
+		return err
+	}
+	var sdk struct{ Version string }
+	if err := json.Unmarshal(text, &sdk); err != nil {
+		return err
+	}
+	b.report.Machine.Versions["Node.js"] = strings.TrimPrefix(strings.TrimSpace(string(version)), "v")
+	b.report.Machine.Versions["AI SDK"] = sdk.Version
+	return nil
+}
+
+func (b *bench) chatGoals(first, t *table) {
+	r := &b.report
+	r.atMost("added to the first token: 200 chats, p99", first.median(fmt.Sprintf(rowMany, 200, 99), ours), 50, 1, " ms")
+	of := func(row, base string) float64 { return t.median(row, ours) / t.median(row, base) }
+	for _, n := range []int{200, 1000} {
+		row := fmt.Sprintf(rowCPU, n)
+		r.atMost(fmt.Sprintf("CPU a token, %d chats, × %s", n, naive), of(row, naive), 1, 2, "×")
+		r.atMost(fmt.Sprintf("CPU a token, %d chats, × %s", n, aiSDK), of(row, aiSDK), 0.25, 2, "×")
+	}
+	r.atMost("CPU a token, as fast as possible, × "+naive, of(rowFast, naive), 0.25, 2, "×")
+	r.atMost("CPU a token, as fast as possible, × "+aiSDK, of(rowFast, aiSDK), 1.0/30, 3, "×")
+	// The peers store nothing, and PostgreSQL would have most of the cores: see docs/adr/0017-what-speed-compares.md.
+	most := t.median(rowMost, lean)
+	r.atLeast("tokens/s at most, no database, × "+naive, most/t.median(rowMost, naive), 4, 1, "×")
+	r.atLeast("tokens/s at most, no database, × "+aiSDK, most/t.median(rowMost, aiSDK), 30, 1, "×")
+	r.atMost("memory a stream at 1000 chats, × "+naive, of(rowStream, naive), 1, 2, "×")
+	r.atMost("chats: answers whose text differs", t.worst(rowTexts, ours), 0, 0, "")
+	r.atMost("chats: questions that got no answer", t.worst(rowBusy, ours), 0, 0, "")
+}
+
+// chatSystem is a system that answers questions, and the model behind it.
+type chatSystem struct {
+	model   *process
+	server  *process // Nil for the model alone.
+	address string
+	mark    string // What stands before the text of an event.
+	stop    func()
+
+	// requests returns so many requests that ask the same, each in a thread of its own or all in one, where there are threads.
+	requests func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error)
+}
+
+// startChat starts a system afresh.
+func startChat(ctx context.Context, b *bench, name string) (*chatSystem, error) {
+	if name == ours {
+		return startProductChat(ctx, b)
+	}
+	model, modelURL, err := startModel(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	c := &chatSystem{model: model, mark: deltaMark, stop: model.stop}
+	path := "/"
+	switch name {
+	case alone:
+		c.address, path, c.mark = hostOf(modelURL), "/v1/chat/completions", contentMark
+	case aiSDK:
+		c.server, c.address, err = startNode(ctx, b, modelURL)
+	default:
+		var s *system
+		if s, err = startSystem(ctx, b, spec{Name: name, Provider: modelURL}, 0); err == nil {
+			c.server, c.address = s.process, s.address
+		}
+	}
+	if err != nil {
+		model.stop()
+		return nil, err
+	}
+	if c.server != nil {
+		c.stop = func() {
+			c.server.stop()
+			model.stop()
+		}
+	}
+	c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
+		var body any = prompt{question}
+		if name == alone {
+			body = map[string]any{"model": "m", "stream": true, "messages": []map[string]string{
+				{"role": "system", "content": systemPrompt}, {"role": "user", "content": question},
+			}}
+		}
+		text, err := json.Marshal(body)
+		requests := make([][]byte, n)
+		for i := range requests {
+			requests[i] = client.Post(c.address, path, "", text)
+		}
+		return requests, err
+	}
+	return c, nil
+}
+
+// startProductChat starts the real server with its database. Every question is signed in, and asked in a new thread.
+func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
+	p, err := startProduct(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	c := &chatSystem{model: p.model, server: p.server, address: p.session.Address, mark: deltaMark, stop: p.stop}
+	c.requests = func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error) {
+		count := n
+		if oneThread {
+			count = 1
+		}
+		threads, err := p.threads(ctx, count)
+		if err != nil {
+			return nil, err
+		}
+		token, err := p.session.Token(ctx)
+		if err != nil {
+			return nil, err
+		}
+		requests := make([][]byte, n)
+		for i := range requests {
+			text, err := json.Marshal(map[string]string{
+				"request_id": uuid.NewString(), "thread_id": threads[i%count], "content": question,
+			})
+			if err != nil {
+				return nil, err
+			}
+			requests[i] = client.Post(c.address, "/v1/message/stream", token, text)
+		}
+		return requests, nil
+	}
+	return c, nil
+}
+
+// chatRound measures one system once.
+type chatRound struct {
+	bench *bench
+	first *table
+	table *table
+	name  string
+
+	wrong, refused int
+}
+
+// chatPart is what is measured with one start of a system.
+type chatPart func(*chatRound, context.Context, *chatSystem) error
+
+func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
+	for _, part := range parts {
+		c, err := startChat(ctx, m.bench, m.name)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(m.warm(ctx, c), part(m, ctx, c))
+		c.stop()
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case m.table == nil && m.wrong+m.refused > 0: // One chat is too much for nobody.
+		return fmt.Errorf("%d texts differ, %d questions got no answer", m.wrong, m.refused)
+	case m.table != nil && m.name != alone:
+		m.table.add(rowTexts, m.name, 0, float64(m.wrong))
+		m.table.add(rowBusy, m.name, 0, float64(m.refused))
+	}
+	return nil
+}
+
+// script is a question that the model answers with so many tokens, after a time to think, at a pace. 0 is as fast as possible.
+func script(tokens, thinkMS, perSecond int) string {
+	if perSecond == 0 {
+		perSecond = -1
+	}
+	return fmt.Sprintf(`今週の予定を教えてください。@script {"numbered": %d, "first_token_ms": %d, "tokens_per_second": %d}`,
+		tokens, thinkMS, perSecond)
+}
+
+// warm has connections, plans, heap and compiled code as they are in a server that has run for a while.
+func (m *chatRound) warm(ctx context.Context, c *chatSystem) error {
+	_, err := m.load(ctx, c, chatLoad{chats: 10, answers: 50, tokens: 50})
+	return err
+}
+
+// one measures one chat.
+func (m *chatRound) one(ctx context.Context, c *chatSystem) error {
+	return errors.Join(
+		m.ask(ctx, c, rowOne, 200, chatLoad{}),
+		m.ask(ctx, c, rowFurther, 40, chatLoad{oneThread: true}),
+		m.ask(ctx, c, rowThought, 40, chatLoad{thinkMS: 30}),
+	)
+}
+
+// ask has one chat ask so many questions, a part of them in a quick run.
+func (m *chatRound) ask(ctx context.Context, c *chatSystem, row string, questions int, l chatLoad) error {
+	if m.bench.quick {
+		questions /= 4
+	}
+	l.chats, l.answers, l.tokens, l.perSecond = 1, questions, 4, 1000
+	r, err := m.load(ctx, c, l)
+	if err != nil {
+		return err
+	}
+	m.quantiles(row, r)
+	return nil
+}
+
+// few measures 200 chats and 50, and one between the loads.
+func (m *chatRound) few(ctx context.Context, c *chatSystem) error {
+	if err := errors.Join(m.ask(ctx, c, rowAfter, 200, chatLoad{}), m.paced(ctx, c, 200, 3*time.Second)); err != nil {
+		return err
+	}
+	r, err := m.load(ctx, c, chatLoad{chats: 200, answers: 200, tokens: 25, perSecond: tokensPerSecond})
+	if err != nil {
+		return err
+	}
+	m.quantiles(rowAtOnce, r)
+	if m.name == alone {
+		return nil
+	}
+	lasting := 2 * time.Second
+	if m.bench.quick {
+		lasting = time.Second / 2
+	}
+	if r, err = m.load(ctx, c, chatLoad{chats: 50, answers: 2000, tokens: answerTokens, lasting: lasting}); err != nil {
+		return err
+	}
+	m.table.add(rowFast, m.name, 2, r.perToken())
+	m.table.add(rowMost, m.name, 1, float64(r.tokens)/r.took.Seconds()/1000)
+	return nil
+}
+
+// quantiles notes the times to the first token.
+func (m *chatRound) quantiles(row string, r chatResult) {
+	for _, q := range []int{50, 99} {
+		m.first.add(fmt.Sprintf(row, q), m.name, 2, quantile(r.first, float64(q)/100))
+	}
+}
+
+// thousand measures 1,000 chats, and one between the loads.
+func (m *chatRound) thousand(ctx context.Context, c *chatSystem) error {
+	return errors.Join(m.ask(ctx, c, rowAfter, 200, chatLoad{}), m.paced(ctx, c, 1000, 5*time.Second))
+}
+
+// paced measures chats at a model's pace, that begin evenly within a time shorter than their answers.
+func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp time.Duration) error {
+	tokens := answerTokens
+	if m.bench.quick {
+		tokens, ramp = tokens/4, ramp/2
+	}
+	r, err := m.load(ctx, c, chatLoad{chats: chats, answers: chats, tokens: tokens, perSecond: tokensPerSecond, ramp: ramp})
+	if err != nil {
+		return err
+	}
+	for _, q := range []int{50, 99} {
+		share := float64(q) / 100
+		m.first.add(fmt.Sprintf(rowMany, chats, q), m.name, 2, quantile(r.first, share))
+		m.table.add(fmt.Sprintf(rowDelta, chats, q), m.name, 2, quantile(r.lags, share))
+	}
+	if m.name == alone {
+		return nil
+	}
+	m.table.add(fmt.Sprintf(rowCPU, chats), m.name, 1, r.perToken())
+	if chats == 1000 {
+		m.table.add(rowStream, m.name, 0, r.grown/float64(len(r.first))) // Of those that were answered.
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// Package client speaks to a server as many people at once: requests and responses of plain HTTP/1.1 written and read by
+// hand, since net/http's client would cost more than the servers that are measured with it, and a session of the API. The
+// load generators bench and bench/loadgen use it; it is no part of the product, and imports the standard library only.
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Get returns the request for an event stream. token is "" for nobody's, lastEventID for a stream from its beginning.
+func Get(address, path, token, lastEventID string) []byte {
+	request := "GET " + path + " HTTP/1.1\r\nHost: " + address + "\r\nAccept: text/event-stream\r\n" + authorization(token)
+	if lastEventID != "" {
+		request += "Last-Event-ID: " + lastEventID + "\r\n"
+	}
+	return []byte(request + "\r\n")
+}
+
+// Post returns a request with a JSON body whose answer is an event stream. token is "" for nobody's.
+func Post(address, path, token string, body []byte) []byte {
+	return append(fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n%s"+
+		"Content-Length: %d\r\n\r\n", path, address, authorization(token), len(body)), body...)
+}
+
+func authorization(token string) string {
+	if token == "" {
+		return ""
+	}
+	return "Authorization: Bearer " + token + "\r\n"
+}
+
+// Dial connects to a server and sends a request, which may be empty.
+func Dial(ctx context.Context, address string, request []byte) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(request); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// Sink takes the body of an event stream.
+type Sink interface {
+	// Take is given the next bytes, which are valid during the call, and when they were read. It reports whether the
+	// sink has all that it waits for; it is given no more then.
+	Take(b []byte, at time.Time) bool
+}
+
+// Sizes of read buffers: for bursts, and where a token comes at a time.
+const (
+	BigBuffer   = 64 << 10
+	SmallBuffer = 4 << 10
+)
+
+// StatusError is an answer with another status than 200.
+type StatusError struct {
+	Status     int
+	RetryAfter string // The header.
+	Body       string // Its beginning.
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the server answered %d: %s", e.Status, e.Body)
+}
+
+// Follow reads a response into a sink until that has all (nil), the stream ends (io.EOF), the connection breaks, or ctx ends.
+// Another status than 200 is a *StatusError. begun, if it is not nil, is called when the head has come.
+func Follow(ctx context.Context, conn net.Conn, buffer int, begun func(), into Sink) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	buffered := bufio.NewReaderSize(conn, buffer)
+	response, err := http.ReadResponse(buffered, nil) //nolint:bodyclose // The body is the connection, which is the caller's.
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		problem, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return &StatusError{response.StatusCode, response.Header.Get("Retry-After"), string(problem)}
+	}
+	if begun != nil {
+		begun()
+	}
+	var chunks *dechunker
+	if slices.Contains(response.TransferEncoding, "chunked") {
+		chunks = &dechunker{}
+	}
+	return copyTo(into, buffered, chunks)
+}
+
+func copyTo(into Sink, from *bufio.Reader, chunks *dechunker) error {
+	for {
+		if _, err := from.Peek(1); err != nil {
+			return err
+		}
+		at := time.Now()
+		b, _ := from.Peek(from.Buffered())
+		done := false
+		var err error
+		if chunks != nil {
+			done, err = chunks.feed(b, func(body []byte) bool { return into.Take(body, at) })
+		} else {
+			done = into.Take(b, at)
+		}
+		if err != nil || done {
+			return err
+		}
+		if _, err := from.Discard(len(b)); err != nil {
+			return err
+		}
+	}
+}
+
+// dechunker undoes the chunked coding, without copying. net/http's own is not used, since the response's body is read
+// past it.
+type dechunker struct {
+	left int    // Bytes of the current chunk that are to come.
+	line []byte // The part of a size line that has come.
+	end  int    // Bytes of the line break behind a chunk that are to come.
+}
+
+var errChunk = errors.New("client: a chunk's size cannot be read")
+
+// feed passes the body's bytes in b on. It stops and returns true as soon as take does. The last chunk is io.EOF.
+func (d *dechunker) feed(b []byte, take func([]byte) bool) (bool, error) {
+	for len(b) > 0 {
+		switch {
+		case d.left > 0:
+			n := min(d.left, len(b))
+			d.left -= n
+			if d.left == 0 {
+				d.end = 2
+			}
+			if take(b[:n]) {
+				return true, nil
+			}
+			b = b[n:]
+		case d.end > 0:
+			n := min(d.end, len(b))
+			d.end -= n
+			b = b[n:]
+		default:
+			line, rest, found := bytes.Cut(b, []byte("\n"))
+			d.line = append(d.line, line...)
+			if b = rest; !found {
+				return false, nil
+			}
+			size, err := strconv.ParseUint(strings.TrimSpace(string(d.line)), 16, 31)
+			d.line = d.line[:0]
+			if err != nil {
+				return false, errChunk
+			}
+			if size == 0 {
+				return false, io.EOF
+			}
+			d.left = int(size)
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/bench/client"
+)
+
+// load is a run of a scenario.
+type load struct {
+	options
+	session    *client.Session
+	progress   io.Writer
+	began      time.Time
+	stats      stats
+	probe      *probe
+	report     report
+	connecting chan struct{} // Holds a value for each client that connects.
+	clients    sync.WaitGroup
+
+	mu       sync.Mutex
+	noted    error  // Guarded by mu. The first failure of a client.
+	doing    string // Guarded by mu.
+	measured []sample
+}
+
+// atOnce is how many clients connect at a time: what comes after a network was gone is tested by coming back, not by this.
+const atOnce = 256
+
+func newLoad(o options, session *client.Session, progress io.Writer) *load {
+	return &load{
+		options: o, session: session, progress: progress, began: time.Now(), probe: newProbe(o, session.URL),
+		connecting: make(chan struct{}, atOnce), report: report{Began: time.Now().UTC().Format(time.RFC3339)},
+	}
+}
+
+// note keeps the first failure of a client, to be told of if the run fails.
+func (l *load) note(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.noted == nil {
+		l.noted = err
+	}
+}
+
+// say tells what is being done.
+func (l *load) say(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.doing = fmt.Sprintf(format, args...)
+}
+
+// asked is an answer that is being written.
+type asked struct {
+	thread, message string
+	stored          string // The hash of its stored text, once it is over.
+}
+
+// script is a question that the model answers with numbered tokens.
+func script(tokens int, perSecond float64, thinkMS int) string {
+	return fmt.Sprintf(`今週の予定を教えてください。@script {"numbered": %d, "tokens_per_second": %g, "first_token_ms": %d}`,
+		tokens, perSecond, thinkMS)
+}
+
+// ask asks in a new thread.
+func (l *load) ask(ctx context.Context, question string) (*asked, error) {
+	thread, err := l.session.Thread(ctx)
+	if err != nil {
+		return nil, err
+	}
+	message, err := l.session.Ask(ctx, thread, uuid.NewString(), question)
+	return &asked{thread: thread, message: message}, err
+}
+
+// askAll asks the same so many times, some at a time.
+func (l *load) askAll(ctx context.Context, question string, n int) ([]*asked, error) {
+	l.say("asking")
+	all, failed := make([]*asked, n), make([]error, n)
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				all[i], failed[i] = l.ask(ctx, question)
+			}
+		})
+	}
+	workers.Wait()
+	return all, errors.Join(append(failed, ctx.Err())...)
+}
+
+// watchAll has clients watch the answers, by turns.
+func (l *load) watchAll(ctx context.Context, answers []*asked, every time.Duration, once bool) []*watch {
+	all := make([]*watch, l.streams)
+	for i := range all {
+		all[i] = &watch{load: l, asked: answers[i%len(answers)], answer: newAnswer(&l.stats, every), once: once}
+		l.clients.Go(func() { all[i].run(ctx) })
+	}
+	return all
+}
+
+// until waits for something, for at most a time.
+func (l *load) until(ctx context.Context, limit time.Duration, what string, done func() bool) error {
+	l.say("%s", what)
+	for end := time.Now().Add(limit); !done(); {
+		if time.Now().After(end) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return errors.Join(fmt.Errorf("%s: not within %s", what, limit), l.noted)
+		}
+		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attached waits until all clients are there.
+func (l *load) attached(ctx context.Context) error {
+	return l.until(ctx, 2*time.Minute, "connecting", func() bool { return l.stats.attached.Load() >= int64(l.streams) })
+}
+
+// settle waits until all clients have all, and compares what they have with what is stored. cancel ends those that have not.
+func (l *load) settle(ctx context.Context, cancel context.CancelFunc, limit time.Duration, clients []*watch) error {
+	l.say("waiting for the ends")
+	over := make(chan struct{})
+	go func() {
+		l.clients.Wait()
+		close(over)
+	}()
+	var late error
+	select {
+	case <-over:
+	case <-ctx.Done():
+		late = ctx.Err()
+	case <-time.After(limit):
+		late = fmt.Errorf("some clients have no end after %s", limit)
+	}
+	cancel()
+	<-over
+	l.say("comparing")
+	return errors.Join(late, l.compare(context.WithoutCancel(ctx), clients))
+}
+
+// compare counts the clients whose text is the stored one, and those whose text differs.
+func (l *load) compare(ctx context.Context, clients []*watch) error {
+	for _, w := range clients {
+		if w.status != 0 {
+			continue // It was refused, and has nothing.
+		}
+		if w.asked.stored == "" {
+			var err error
+			if w.asked.stored, err = l.stored(ctx, w.asked); err != nil {
+				return err
+			}
+		}
+		if w.answer.done && w.answer.sum() == w.asked.stored {
+			l.stats.right.Add(1)
+		} else {
+			l.stats.wrong.Add(1)
+		}
+	}
+	return nil
+}
+
+// stored returns the hash of an answer's stored text.
+func (l *load) stored(ctx context.Context, a *asked) (string, error) {
+	messages, err := l.session.Messages(ctx, a.thread)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range messages {
+		if m.ID == a.message {
+			return fmt.Sprintf("%x", sha256.Sum256([]byte(m.Content))), nil
+		}
+	}
+	return "", fmt.Errorf("answer %s is not there", a.message)
+}
+
+// stop stops an answer. One that is over is left as it is.
+func (l *load) stop(ctx context.Context, a *asked) error {
+	return l.session.Call(ctx, http.MethodPost, "/v1/message/"+a.message+"/stop", nil, nil)
+}

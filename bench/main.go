@@ -1,0 +1,156 @@
+// Command bench measures Tsumugi against the goals of docs/benchmarks.md, and against others in the same run. It starts
+// every server as a process of its own on 127.0.0.1, puts load on it from this one, and reads the server's CPU time and
+// memory from /proc, so it runs on Linux only. `just bench` builds what it needs and calls it.
+//
+// It is no part of the product. It imports package stream, which it measures, and the peers that it is measured against.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/bench/client"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// section is a part of a run.
+type section struct {
+	name string
+	run  func(ctx context.Context, b *bench) error
+}
+
+// sections are the parts of a run in their order. What one person meets comes first, on a machine that has done nothing else: see
+// docs/adr/0021-a-person-alone-on-a-quiet-machine.md.
+func sections() []section {
+	return []section{
+		{"one", measureOne},
+		{"start", measureStart},
+		{"browser", measureBrowser},
+		{"chat", measureChat},
+		{"burst", measureBurst},
+		{"paced", measurePaced},
+		{"idle", measureIdle},
+		{"stalled", measureStalled},
+		{"resume", measureResume},
+		{"nats", measureNATS},
+	}
+}
+
+// bench is one run.
+type bench struct {
+	tsumugi   string // Programs.
+	fakemodel string
+	aisdk     string // The folder of the peer on Node, with its packages.
+	scripts   string // The folder of the browser's parts.
+	rounds    int
+	quick     bool
+	dir       string // Of this run alone; removed at its end.
+	progress  io.Writer
+	began     time.Time
+	report    report
+}
+
+// say tells how far the run is.
+func (b *bench) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(b.progress, "%5.0f s  "+format+"\n", append([]any{time.Since(b.began).Seconds()}, args...)...)
+}
+
+// run parses the arguments, of which "peer" is only used by the command itself, and measures.
+func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writer) error {
+	if len(args) == 2 && args[0] == "peer" {
+		var s spec
+		if err := json.Unmarshal([]byte(args[1]), &s); err != nil {
+			return err
+		}
+		return runPeer(ctx, s, in, out)
+	}
+	client.RaiseFileLimit()
+	all := make([]string, 0, len(sections()))
+	for _, s := range sections() {
+		all = append(all, s.name)
+	}
+	b := &bench{progress: progress}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(progress)
+	flags.StringVar(&b.tsumugi, "tsumugi", "bin/tsumugi", "the server's program")
+	flags.StringVar(&b.fakemodel, "fakemodel", ".cache/bench/fakemodel", "the model's program")
+	flags.StringVar(&b.aisdk, "aisdk", ".cache/bench/aisdk", "the folder of the peer on Node, with its packages")
+	flags.StringVar(&b.scripts, "browser-scripts", "web/bench", "the folder of the browser's parts")
+	flags.IntVar(&b.rounds, "rounds", 3, "how often everything but the browser is measured")
+	flags.BoolVar(&b.quick, "quick", false, "take two minutes, once through, to see that it works")
+	only := flags.String("only", strings.Join(all, ","), "what to measure")
+	file := flags.String("json", "", "write the results, with those of every round, to this file")
+	docs := flags.String("docs", "", "write the tables into the page of this name with .md, and plots into the folder of this name")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	wanted := strings.Split(*only, ",")
+	for _, name := range wanted {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("--only: no section is called %q; there are %s", name, strings.Join(all, ", "))
+		}
+	}
+	if b.quick {
+		b.rounds = 1
+	}
+	if b.rounds < 1 {
+		return errors.New("--rounds must be 1 or more")
+	}
+	err := b.measure(ctx, wanted)
+	b.report.write(out) // What was measured before a failure, too.
+	if *file != "" {
+		err = errors.Join(err, b.report.save(*file))
+	}
+	if *docs != "" && err == nil {
+		err = b.report.publish(*docs)
+	}
+	return err
+}
+
+func (b *bench) measure(ctx context.Context, wanted []string) error {
+	dir, err := os.MkdirTemp("", "tsumugi-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	// The database runs as another user where this one is root, and must be able to get to its folder.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // Nothing secret is in it.
+		return err
+	}
+	b.dir = dir
+	b.report = report{Machine: thisMachine(), Began: now(), Rounds: b.rounds, Quick: b.quick}
+	b.began = time.Now()
+	var failed []error
+	for _, s := range sections() {
+		if !slices.Contains(wanted, s.name) || ctx.Err() != nil {
+			continue
+		}
+		if err := s.run(ctx, b); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
+		}
+	}
+	b.say("Done in %s", time.Since(b.began).Round(time.Second))
+	return errors.Join(append(failed, ctx.Err())...)
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/bench/client"
+)
+
+// Rows of the section, by the number of streams and the tokens a second of each.
+const (
+	rowLag       = "%d × %d/s: p99 ms from due to read"
+	rowPacedCPU  = "%d × %d/s: server µs CPU per event"
+	rowPacedLost = "%d × %d/s: tokens lost or twice"
+)
+
+// pace is streams that each have one watcher and tokens at a fixed rate.
+type pace struct {
+	streams, perSecond int
+	systems            []string // Besides ours.
+}
+
+// paces returns what is measured; a quick run is content with the first ones.
+func (b *bench) paces() []pace {
+	all := []pace{
+		{200, 50, []string{r3labs, bare, raw}},
+		{1000, 50, []string{r3labs, bare, raw}},
+		{1000, 100, []string{raw}},
+		{1000, 200, []string{raw}},
+		{5000, 10, []string{r3labs, bare, raw}},
+	}
+	if b.quick {
+		return all[:2]
+	}
+	return all
+}
+
+// measurePaced has many streams with a watcher each, at the pace of a model.
+func measurePaced(ctx context.Context, b *bench) error {
+	t := newTable("Many streams, one watcher each, paced",
+		"Streams × tokens a second on each. The time of a token is counted from when it was due by the clock, so that a "+
+			"publisher that is held up counts too. The p99 is the median of those of every second. "+raw+" writes the same bytes to the sockets and does nothing else: the limit. "+
+			"In brackets the ratio to it.",
+		raw, ours, oursHTTP, r3labs, bare, raw)
+	b.report.Sections = append(b.report.Sections, t)
+	seconds := 2
+	if b.quick {
+		seconds = 1
+	}
+	for round := range b.rounds {
+		for _, p := range b.paces() {
+			b.say("Paced streams, %d × %d/s, round %d of %d", p.streams, p.perSecond, round+1, b.rounds)
+			turns := b.turns(append([]string{ours, oursHTTP}, p.systems...))
+			if p.streams == 5000 {
+				turns = slices.Concat(turns, turns) // Nearly both cores are needed: whatever else happens shows, and takes more seconds to even out.
+			}
+			for _, name := range turns {
+				if err := paced(ctx, b, t, name, p, seconds); err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+			}
+		}
+	}
+	b.pacedGoals(t)
+	return nil
+}
+
+// turns returns the systems in the order of a round: there and back, so that a machine that gets slower or faster meanwhile is
+// as slow for all.
+func (b *bench) turns(systems []string) []string {
+	if b.quick {
+		return systems
+	}
+	back := slices.Clone(systems)
+	slices.Reverse(back)
+	return append(systems, back...)
+}
+
+func (b *bench) pacedGoals(t *table) {
+	lost := 0.0
+	for _, p := range b.paces() {
+		of := func(row, name, base string) float64 {
+			row = fmt.Sprintf(row, p.streams, p.perSecond)
+			return t.median(row, name) / t.median(row, base)
+		}
+		lost += t.worst(fmt.Sprintf(rowPacedLost, p.streams, p.perSecond), ours) +
+			t.worst(fmt.Sprintf(rowPacedLost, p.streams, p.perSecond), oursHTTP)
+		what := fmt.Sprintf("paced, %d × %d/s", p.streams, p.perSecond)
+		if p.perSecond <= 50 {
+			b.report.atMost(what+", net/http path: p99, × "+r3labs, of(rowLag, oursHTTP, r3labs), 1, 2, "×")
+			b.report.atMost(what+", net/http path: CPU per event, × "+r3labs, of(rowPacedCPU, oursHTTP, r3labs), 1, 2, "×")
+		}
+		if p.perSecond <= 100 {
+			b.report.atMost(what+", fast path: p99, × "+raw, of(rowLag, ours, raw), 1.2, 2, "×")
+			b.report.atMost(what+", fast path: CPU per event, × "+raw, of(rowPacedCPU, ours, raw), 1.2, 2, "×")
+		}
+	}
+	b.report.atMost("paced: tokens lost or twice", lost, 0, 0, "")
+}
+
+func paced(ctx context.Context, b *bench, t *table, name string, p pace, seconds int) error {
+	s, err := startSystem(ctx, b, spec{Name: name}, p.streams)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	lags, wrong, used, err := s.pace(ctx, s, p, seconds)
+	if err != nil {
+		return err
+	}
+	// A value a second: one moment in which the machine did something else spoils one of them, and not the whole.
+	for _, second := range lags {
+		t.add(fmt.Sprintf(rowLag, p.streams, p.perSecond), name, 1, quantile(second, 0.99))
+	}
+	t.add(fmt.Sprintf(rowPacedCPU, p.streams, p.perSecond), name, 1, float64(used.Nanoseconds())/1000/float64(len(slices.Concat(lags...))))
+	t.add(fmt.Sprintf(rowPacedLost, p.streams, p.perSecond), name, 0, float64(wrong))
+	return nil
+}
+
+// pace publishes on the system's streams, each of which is watched by a client of another system, or of the same. It returns
+// the milliseconds that each token took, by the second in which it was due, how many were lost or came twice, and the
+// publisher's CPU time.
+func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int) (lags [][]float64, wrong int, used time.Duration, err error) {
+	tokens := seconds * p.perSecond
+	o := order{Op: "pace", Streams: p.streams, Events: tokens, Every: int64(time.Second) / int64(p.perSecond)}
+	readers := make([]*reader, p.streams)
+	for i := range readers {
+		readers[i] = newReader(0, tokens)
+		readers[i].due = func(n int) time.Time { return due(o, i, n) }
+	}
+	watch, err := watchAll(ctx, watched, client.SmallBuffer, readers, func(i int) []byte {
+		return client.Get(watched.address, fmt.Sprintf("/?stream=%d", i), "", "")
+	})
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer watch.leave()
+	if err := watched.awaitSessions(ctx, p.streams); err != nil {
+		return nil, 0, 0, err
+	}
+	before, err := s.cpu()
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	o.Start = time.Now().Add(settle).UnixNano()
+	if _, err := s.tell(o); err != nil {
+		return nil, 0, 0, err
+	}
+	watch.wait()
+	after, err := s.cpu()
+	lags = make([][]float64, seconds)
+	for _, r := range readers {
+		for i, lag := range r.lags {
+			second := i / p.perSecond
+			lags[second] = append(lags[second], lag)
+		}
+		wrong += r.lost + r.duplicated + tokens - r.next
+	}
+	return lags, wrong, after - before, err
+}
+
+// watching is clients of which each has a stream, or a place in one, of its own.
+type watching struct {
+	conns   []net.Conn
+	cancel  context.CancelFunc
+	ctx     context.Context
+	readers sync.WaitGroup
+}
+
+// watchAll connects a client for each reader. A client ends when its reader has all, or after the patience.
+func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, request func(i int) []byte) (*watching, error) {
+	w := &watching{}
+	w.ctx, w.cancel = context.WithTimeout(ctx, patience)
+	for i, r := range readers {
+		conn, err := client.Dial(w.ctx, s.address, request(i))
+		if err != nil {
+			w.leave()
+			return nil, err
+		}
+		w.conns = append(w.conns, conn)
+		// Whoever is cut off lacks tokens, which is counted.
+		w.readers.Go(func() { _ = client.Follow(w.ctx, conn, buffer, nil, r) })
+	}
+	return w, nil
+}
+
+// wait returns when every reader has all or has been cut off.
+func (w *watching) wait() { w.readers.Wait() }
+
+func (w *watching) leave() {
+	w.cancel()
+	for _, conn := range w.conns {
+		_ = conn.Close()
+	}
+	w.readers.Wait()
+}

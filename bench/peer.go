@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/bench/client"
+)
+
+// The systems that are compared.
+const (
+	ours     = "tsumugi"           // As it is run: the fast path where the connection allows it.
+	oursHTTP = "tsumugi, net/http" // Behind TLS or HTTP/2.
+	r3labs   = "r3labs/sse"
+	tmaxmax  = "tmaxmax/go-sse"
+	bare     = "bare net/http"
+	raw      = "raw TCP"
+
+	lean  = "tsumugi, no database" // Our reading of the model and our streams, without database and sign-in.
+	naive = "naive Go"
+	aiSDK = "AI SDK on Node"
+)
+
+// spec is what a system's process is told when it starts.
+type spec struct {
+	Name        string `json:"name"`
+	Replay      int    `json:"replay,omitempty"`       // How many events it must be able to send again.
+	WriteBuffer int    `json:"write_buffer,omitempty"` // Bytes that the kernel keeps for a client; 0 is its choice.
+	Provider    string `json:"provider,omitempty"`     // Base URL of the model, for those that ask one.
+	NATS        string `json:"nats,omitempty"`         // URL, for those that are joined by it.
+}
+
+// reserve is heap that is never touched, as bin/tsumugi has it: Go's collector runs the more rarely.
+const reserve = 16 << 20
+
+// hub is a system under test: streams to which tokens are published, and clients that watch them over HTTP.
+type hub interface {
+	// Open makes a stream known. It comes before everything else on that stream.
+	Open(stream string)
+
+	// Publish sends token n. A stream's tokens are published by one goroutine, in order from 0.
+	Publish(stream string, n int)
+
+	// ServeHTTP sends the stream that the query names, from the Last-Event-ID on if the hub was made to replay.
+	http.Handler
+}
+
+// newHub returns a system.
+func newHub(ctx context.Context, s spec) (hub, error) {
+	switch s.Name {
+	case ours, oursHTTP:
+		return newOurHub(s.Name == ours), nil
+	case bridged:
+		return newBridgedHub(ctx, s.NATS)
+	case r3labs:
+		return newR3labsHub(s.Replay), nil
+	case tmaxmax:
+		return newTmaxmaxHub(s.Replay)
+	case bare:
+		return newBareHub(), nil
+	case raw:
+		return newRawHub(), nil
+	case lean:
+		return newLeanChat(s.Provider)
+	case naive:
+		return newNaiveChat(s.Provider), nil
+	}
+	return nil, fmt.Errorf("no system is called %q", s.Name)
+}
+
+// order is what the load generator tells the process of a system, a line of JSON each.
+type order struct {
+	Op      string `json:"op"`                // open, sessions, burst, pace or heap
+	Streams int    `json:"streams,omitempty"` // open, pace: streams 0 to Streams-1.
+	Events  int    `json:"events,omitempty"`  // burst, pace: how many a stream.
+	Start   int64  `json:"start,omitempty"`   // pace: when the first stream's first token is due, Unix time in ns.
+	Every   int64  `json:"every,omitempty"`   // pace: ns between a stream's tokens.
+}
+
+// reply is the answer to an order.
+type reply struct {
+	Address  string `json:"address,omitempty"`  // The first line, before any order.
+	Sessions int    `json:"sessions,omitempty"` // How many requests to watch have come.
+	Heap     uint64 `json:"heap,omitempty"`     // heap: bytes that live on Go's heap, and of its stacks.
+}
+
+// peer runs one system in a process of its own.
+type peer struct {
+	hub      hub
+	sessions atomic.Int64
+	next     []int // By stream: the number of the next token.
+}
+
+// runPeer serves a system on a free port and carries out the orders from in until it ends, which it does at the latest
+// when the load generator does.
+func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
+	client.RaiseFileLimit()
+	if s.Name == natsServer {
+		return runNATS(in, out)
+	}
+	switch s.Name {
+	case ours, oursHTTP, bridged, lean, raw:
+		// Ours as it is run, and the limit with the same; the others as they come.
+		defer runtime.KeepAlive(make([]byte, reserve))
+	}
+	h, err := newHub(ctx, s)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	if s.WriteBuffer > 0 {
+		listener = smallBuffers{listener, s.WriteBuffer}
+	}
+	p := &peer{hub: h}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.sessions.Add(1)
+		h.ServeHTTP(w, r)
+	})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	err = p.obey(listener.Addr().String(), in, out)
+	_ = server.Close() // What is still being sent is of no use.
+	if e := <-served; err == nil && !errors.Is(e, http.ErrServerClosed) {
+		err = e
+	}
+	return err
+}
+
+// smallBuffers has the kernel keep little for each client, so that one who stalls is noticed early.
+type smallBuffers struct {
+	net.Listener
+	size int
+}
+
+func (l smallBuffers) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		err = errors.Join(err, tcp.SetWriteBuffer(l.size))
+	}
+	return conn, err
+}
+
+func (p *peer) obey(address string, in io.Reader, out io.Writer) error {
+	answers := json.NewEncoder(out)
+	if err := answers.Encode(reply{Address: address}); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var o order
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return err
+		}
+		answer := reply{}
+		switch o.Op {
+		case "open":
+			for i := range o.Streams {
+				p.hub.Open(strconv.Itoa(i))
+			}
+			p.next = make([]int, o.Streams)
+		case "burst":
+			p.publish(0, o.Events)
+		case "pace":
+			p.pace(o)
+		case "heap":
+			answer.Heap = liveHeap()
+		case "sessions":
+		default:
+			return fmt.Errorf("unknown order %q", o.Op)
+		}
+		answer.Sessions = int(p.sessions.Load())
+		if err := answers.Encode(answer); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// liveHeap gives back what is not needed, and returns what is.
+func liveHeap() uint64 {
+	var stats runtime.MemStats
+	debug.FreeOSMemory()
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc + stats.StackInuse
+}
+
+// publish sends a stream's next tokens as fast as the hub takes them.
+func (p *peer) publish(stream, events int) {
+	name := strconv.Itoa(stream)
+	for range events {
+		p.hub.Publish(name, p.next[stream])
+		p.next[stream]++
+	}
+}
+
+// pace publishes on all streams at a fixed rate, a goroutine each, as generations do. The streams' clocks are spread evenly
+// over the interval, and do not drift.
+func (p *peer) pace(o order) {
+	var publishers sync.WaitGroup
+	for stream := range o.Streams {
+		publishers.Go(func() {
+			timer := time.NewTimer(0)
+			defer timer.Stop()
+			<-timer.C
+			for n := range o.Events {
+				timer.Reset(time.Until(due(o, stream, n)))
+				<-timer.C
+				p.publish(stream, 1)
+			}
+		})
+	}
+	publishers.Wait()
+}
+
+// due returns when a token of a paced stream is to be published.
+func due(o order, stream, n int) time.Time {
+	return time.Unix(0, o.Start+o.Every*int64(stream)/int64(o.Streams)+o.Every*int64(n))
+}

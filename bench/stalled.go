@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/bench/client"
+)
+
+const (
+	stalledWatchers = 20
+	stalledEvents   = 10_000
+	stalledBuffer   = 8 << 10 // Bytes that the kernel keeps on either side.
+)
+
+// Rows of the section.
+const (
+	rowOthers       = "events the 19 others got of 10,000, the worst of them"
+	rowStalledGrown = "MB that the server grew by"
+)
+
+// measureStalled has one of the watchers of a stream stop reading.
+func measureStalled(ctx context.Context, b *bench) error {
+	t := newTable("One of 20 watchers stops reading",
+		"10,000 tokens are published as fast as the system takes them, while one client reads nothing and the kernel keeps "+
+			"8 KiB for each. A system is given up when nothing comes for two seconds.",
+		"", ours, oursHTTP, r3labs, tmaxmax, bare)
+	b.report.Sections = append(b.report.Sections, t)
+	for round := range b.rounds {
+		b.say("A stalled reader, round %d of %d", round+1, b.rounds)
+		for _, name := range t.Columns {
+			if err := stalled(ctx, b, t, name); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	for _, name := range []string{ours, oursHTTP} {
+		b.report.atLeast("a stalled reader, "+name+": events the others got", t.median(rowOthers, name), stalledEvents, 0, "")
+		b.report.atMost("a stalled reader, "+name+": memory", t.median(rowStalledGrown, name), 2, 1, " MB")
+	}
+	return nil
+}
+
+// progress is a sink that notes how far its reader is, for others to see.
+type progress struct {
+	*reader
+	got *atomic.Int64 // Events of all readers.
+}
+
+func (p progress) Take(b []byte, at time.Time) bool {
+	before := p.next
+	done := p.reader.Take(b, at)
+	p.got.Add(int64(p.next - before))
+	return done
+}
+
+func stalled(ctx context.Context, b *bench, t *table, name string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := startSystem(ctx, b, spec{Name: name, WriteBuffer: stalledBuffer}, 1)
+	if err != nil {
+		return err
+	}
+	s.grace = 100 * time.Millisecond // Some are stuck.
+	defer s.stop()
+	mute, err := dialMute(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = mute.Close() }()
+	readers := make([]*reader, stalledWatchers-1)
+	w := &watching{ctx: ctx, cancel: cancel}
+	defer w.leave()
+	var got atomic.Int64
+	for i := range readers {
+		readers[i] = newReader(0, stalledEvents)
+		conn, err := client.Dial(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
+		if err != nil {
+			return err
+		}
+		w.conns = append(w.conns, conn)
+		w.readers.Go(func() { _ = client.Follow(ctx, conn, client.BigBuffer, nil, progress{readers[i], &got}) })
+	}
+	if err := s.awaitSessions(ctx, stalledWatchers); err != nil {
+		return err
+	}
+	before, err := s.memory()
+	if err != nil {
+		return err
+	}
+	told := make(chan struct{})
+	go func() { // It ends when the system's process does, at the latest.
+		_, _ = s.tell(order{Op: "burst", Events: stalledEvents})
+		close(told)
+	}()
+	waitWhileGrowing(ctx, &got, int64(len(readers))*stalledEvents)
+	after, err := s.memory()
+	if err != nil {
+		return err
+	}
+	w.leave()
+	worst := stalledEvents
+	for _, r := range readers {
+		worst = min(worst, r.next-r.lost)
+	}
+	s.stop()
+	<-told
+	t.add(rowOthers, name, 0, float64(worst))
+	t.add(rowStalledGrown, name, 1, (after-before)/1024)
+	return nil
+}
+
+// waitWhileGrowing returns when a count has reached a number, or has not grown for a while.
+func waitWhileGrowing(ctx context.Context, count *atomic.Int64, want int64) {
+	const givenUp = 2 * time.Second
+	last, since := int64(0), time.Now()
+	for last < want && time.Since(since) < givenUp && ctx.Err() == nil {
+		<-time.After(20 * time.Millisecond)
+		if n := count.Load(); n > last {
+			last, since = n, time.Now()
+		}
+	}
+}
+
+// dialMute connects a client for which the kernel keeps little and that never reads.
+func dialMute(ctx context.Context, address string, request []byte) (net.Conn, error) {
+	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		var failed error
+		err := c.Control(func(fd uintptr) {
+			failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, stalledBuffer)
+		})
+		if err != nil {
+			return err
+		}
+		return failed
+	}}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(request); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}

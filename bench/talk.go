@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// systemPrompt is what all who ask the model tell it first.
+const systemPrompt = "あなたは日本の職場で働く人を助けるアシスタントです。"
+
+// prompt is what the servers of this file are sent, by POST.
+type prompt struct {
+	Prompt string `json:"prompt"`
+}
+
+func readPrompt(w http.ResponseWriter, r *http.Request) (string, error) {
+	var p prompt
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&p)
+	return p.Prompt, err
+}
+
+// asker is a hub without streams of its own: it answers each request by asking the model.
+type asker struct{ http.HandlerFunc }
+
+func (asker) Open(string)         {}
+func (asker) Publish(string, int) {}
+
+// newLeanChat is the way of a token through Tsumugi without what stands around it: the model's client, a text, its stream.
+func newLeanChat(provider string) (asker, error) {
+	model, err := llm.NewClient(llm.Config{BaseURL: provider, APIKey: "bench", Model: "m"})
+	if err != nil {
+		return asker{}, err
+	}
+	server := stream.NewServer(stream.Config{Fast: true})
+	return asker{func(w http.ResponseWriter, r *http.Request) {
+		question, err := readPrompt(w, r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		text := stream.NewText(stream.Head{MessageID: "1", Run: 1})
+		// The stream may go on without the request's goroutine, and so without its context.
+		ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+		go func() { // It ends with the model's answer.
+			_, err := model.Stream(ctx, llm.Request{Messages: []llm.Message{
+				{Role: llm.RoleSystem, Content: systemPrompt}, {Role: llm.RoleUser, Content: question},
+			}}, text.AppendText)
+			if err != nil {
+				text.Finish(stream.End{Outcome: stream.Failed, ErrorText: err.Error()})
+				return
+			}
+			text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
+		}()
+		server.Serve(w, r, stream.Delivery{
+			Watch: text.Watch(""), Until: time.Now().Add(time.Hour), Done: func(error) { cancel() },
+		})
+	}}, nil
+}
+
+// newNaiveChat is what one writes in Go in an afternoon: go-openai's Recv, and an event encoded, written and flushed for each
+// of its chunks.
+func newNaiveChat(provider string) asker {
+	config := openai.DefaultConfig("bench")
+	config.BaseURL = provider
+	client := openai.NewClientWithConfig(config)
+	return asker{func(w http.ResponseWriter, r *http.Request) {
+		question, err := readPrompt(w, r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		answer, err := client.CreateChatCompletionStream(r.Context(), openai.ChatCompletionRequest{
+			Model: "m", Stream: true, Messages: []openai.ChatCompletionMessage{
+				{Role: openai.ChatMessageRoleSystem, Content: systemPrompt}, {Role: openai.ChatMessageRoleUser, Content: question},
+			},
+		})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer func() { _ = answer.Close() }()
+		w.Header().Set("Content-Type", "text/event-stream")
+		flusher := http.NewResponseController(w)
+		for {
+			chunk, err := answer.Recv()
+			if errors.Is(err, io.EOF) {
+				_, _ = fmt.Fprint(w, doneLine+"\n\n")
+				return
+			}
+			if err != nil {
+				return
+			}
+			for _, choice := range chunk.Choices {
+				if choice.Delta.Content == "" {
+					continue
+				}
+				event, err := json.Marshal(delta{"text-delta", "0", choice.Delta.Content})
+				if err != nil {
+					return
+				}
+				if _, err := fmt.Fprintf(w, "data: %s\n\n", event); err != nil || flusher.Flush() != nil {
+					return
+				}
+			}
+		}
+	}}
+}
+
+type delta struct {
+	Type  string `json:"type"`
+	ID    string `json:"id"`
+	Delta string `json:"delta"`
+}

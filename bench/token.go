@@ -1,0 +1,27 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// tokenBytes is the length of a token. All texts are made of llmtest's numbered tokens.
+const tokenBytes = llmtest.TokenBytes
+
+// appendData appends what a peer is given as the data of token n: the same chunk that our server writes.
+func appendData(dst []byte, n int) []byte {
+	dst = append(dst, `{"type":"text-delta","id":"0","delta":"`...)
+	return append(llmtest.AppendToken(dst, n), `"}`...)
+}
+
+// appendID appends the event id of token n, in the form of our server.
+func appendID(dst []byte, n int) []byte {
+	return strconv.AppendInt(append(dst, "1-"...), int64((n+1)*tokenBytes), 10)
+}
+
+// appendFrame appends the whole event of token n.
+func appendFrame(dst []byte, n int) []byte {
+	dst = append(appendID(append(dst, "id: "...), n), "\ndata: "...)
+	return append(appendData(dst, n), "\n\n"...)
+}

@@ -1,0 +1,322 @@
+package api_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// kind is what a call names by an id.
+type kind string
+
+const (
+	aThread  kind = "thread"
+	aMessage kind = "message"
+	aSkill   kind = "skill"
+	aMember  kind = "member"
+	aSource  kind = "data source"
+	aTrial   kind = "trial"
+	nothing  kind = ""
+)
+
+// Who may make a call. Whoever has a token may not is answered 403.
+var (
+	everybody = []identity.Role{identity.RoleGeneralUser, identity.RoleOrganizationAdmin, identity.RoleOrganizationSuperAdmin, identity.RoleSystemAdmin}
+	admins    = everybody[1:3]
+	supers    = everybody[2:3]
+)
+
+// rule says who may make a call, and what it is answered then.
+type rule struct {
+	may    []identity.Role // Nil: anybody, with or without a token.
+	status int             // Of the answer.
+	names  kind            // Somebody else's, or one that is not there, is answered 404.
+	body   func(id string) any
+}
+
+// access is the whole of who may do what. A route that does not stand here fails the test.
+var access = map[string]rule{
+	"GET /ping": {status: 200}, "GET /healthz": {status: 200}, "GET /readyz": {status: 200}, "GET /metrics": {status: 200},
+	"GET /config.json": {status: 200}, "GET /openapi.yaml": {status: 200}, "GET /docs/api": {status: 200}, "GET /docs/api.css": {status: 200},
+	"GET /*": {status: 200}, "HEAD /*": {status: 200},
+
+	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
+	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
+	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
+	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
+	"GET /v1/live": {status: 426}, // Who it is comes later.
+
+	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
+	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
+	"GET /v1/skill/{skill_id}":   {may: everybody, status: 200, names: aSkill},
+	"GET /v1/favorite_skill":     {may: everybody, status: 200},
+	"POST /v1/favorite_skill":    {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
+	"DELETE /v1/favorite_skill":  {may: everybody, status: 204, body: with(map[string]any{"skill_id": newID()})},
+	"GET /v1/notification":       {may: everybody, status: 200},
+	"PUT /v1/notification/read":  {may: everybody, status: 204, body: with(map[string]any{"ids": []string{newID()}})},
+	"GET /v1/thread":             {may: everybody, status: 200},
+	"POST /v1/thread":            {may: everybody, status: 201, names: aSkill, body: id("skill_id")},
+	"GET /v1/thread/{thread_id}": {may: everybody, status: 200, names: aThread}, "DELETE /v1/thread/{thread_id}": {may: everybody, status: 204, names: aThread},
+	"PUT /v1/thread/{thread_id}":          {may: everybody, status: 200, names: aThread, body: with(map[string]any{"title": "見出し"})},
+	"PUT /v1/thread/{thread_id}/touch":    {may: everybody, status: 200, names: aThread},
+	"GET /v1/message":                     {may: everybody, status: 200, names: aThread}, // In the query.
+	"POST /v1/message/async":              {may: everybody, status: 202, names: aThread, body: question},
+	"POST /v1/message/sync":               {may: everybody, status: 200, names: aThread, body: question},
+	"POST /v1/message/stream":             {may: everybody, status: 200, names: aThread, body: question},
+	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
+	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
+	"POST /v1/message_feedback": {may: everybody, status: 200, names: aMessage, body: func(id string) any {
+		return map[string]any{"message_id": id, "rating": "good"}
+	}},
+
+	"GET /v1/data-source": {may: everybody, status: 200}, "POST /v1/data-source/file": {may: everybody, status: 415},
+	"GET /v1/data-source/file/{data_source_id}": {may: everybody, status: 200, names: aSource},
+	"DELETE /v1/data-source/{data_source_id}":   {may: everybody, status: 204, names: aSource},
+
+	"GET /v1/contract": {may: admins, status: 200}, "GET /v1/contract/usage/member": {may: admins, status: 200},
+	"GET /v1/user": {may: admins, status: 200}, "GET /v1/audit": {may: admins, status: 200},
+	"PUT /v1/user/{user_id}":    {may: admins, status: 200, names: aMember, body: with(map[string]any{"name": "新しい名前"})},
+	"DELETE /v1/user/{user_id}": {may: admins, status: 204, names: aMember},
+	"POST /v1/user/invite": {may: admins, status: 200, body: func(string) any {
+		return map[string]any{"users": []any{map[string]any{"email": newID() + "@tsumugi.example", "name": "新人", "role": "general-user"}}}
+	}},
+	"POST /v1/user/invite/resend": {may: admins, status: 204, names: aMember, body: id("user_id")},
+
+	"GET /v1/saml-config": {may: admins, status: 200}, "PUT /v1/saml-config": {may: supers, status: 200, body: with(map[string]any{})},
+	"PUT /v1/saml-config/on": {may: supers, status: 200}, "PUT /v1/saml-config/off": {may: supers, status: 200},
+	"POST /v1/saml-config/test": {may: supers, status: 201}, "GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
+}
+
+func with(body any) func(string) any { return func(string) any { return body } }
+
+func id(field string) func(string) any {
+	return func(id string) any { return map[string]any{field: id} }
+}
+
+func question(id string) any {
+	return map[string]any{"request_id": newID(), "thread_id": id, "content": "糸とは"}
+}
+
+// selfRefusing are routes that the user pool answers: it knows nobody's token but its own.
+var selfRefusing = []string{"/pool/*"}
+
+// routesOf returns the router's routes as the table names them.
+func routesOf(t *testing.T, handler http.Handler) []string {
+	t.Helper()
+	var routes []string
+	err := chi.Walk(handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		if !slices.Contains(selfRefusing, route) {
+			routes = append(routes, method+" "+route)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return routes
+}
+
+// world is a server with somebody of each role in one organization, and a super-admin of another one.
+type world struct {
+	*fixture
+	tokens  map[identity.Role]string
+	super   string // Of the first organization.
+	foreign string // The token of the other one's super-admin.
+	skills  map[string]string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{
+		fixture: newFixtureWith(t, llmtest.Say("繭から"), settings{pool: true}), tokens: make(map[identity.Role]string), skills: make(map[string]string),
+	}
+	w.exec("UPDATE contracts SET seats = 500")
+	for _, role := range everybody {
+		u := w.member(w.alice.OrganizationID, string(role)+"@tsumugi.example")
+		w.exec("UPDATE users SET role = $2 WHERE id = $1", u.ID, role)
+		w.tokens[role] = "sso:" + u.Subject // So that it holds whatever the organization wants.
+	}
+	w.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", w.stranger.ID)
+	w.super, w.foreign = w.tokens[identity.RoleOrganizationSuperAdmin], "sso:"+w.stranger.Subject
+	idp, err := samltest.New(samltest.Config{URL: "https://idp.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata, err := idp.Metadata()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, organization := range map[string]uuid.UUID{w.super: w.alice.OrganizationID, w.foreign: w.stranger.OrganizationID} {
+		w.skills[token] = newID()
+		w.exec(`
+			INSERT INTO skills (id, organization_id, category_id, position, name, icon_path, form_type, prompt)
+			SELECT $1, $2, category_id, 1, '自社', icon_path, 'chat', '助手です。' FROM skills LIMIT 1`, w.skills[token], organization)
+		get[api.SAMLConfig](w.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config", token: token, body: map[string]any{
+			"idp_metadata_xml": string(metadata), "email_attribute": samltest.EmailAttribute,
+		}})
+	}
+	return w
+}
+
+// make makes something that somebody may name, and returns its id. super is the token of their organization's super-admin.
+func (w *world) make(k kind, token, super string) string {
+	w.t.Helper()
+	switch k {
+	case aThread:
+		return w.thread(token).ID.String()
+	case aMessage:
+		return get[api.Exchange](w.fixture, http.StatusOK, call{
+			method: "POST", path: "/v1/message/sync", token: token, body: question(w.thread(token).ID.String()),
+		}).Answer.ID.String()
+	case aSkill:
+		return w.skills[super]
+	case aSource:
+		return get[api.DataSource](w.fixture, http.StatusCreated, upload(token, "資料.txt", "本文 "+newID())).ID.String()
+	case aMember:
+		email := newID() + "@" + strings.Split(super, "@")[1]
+		invited := get[api.InvitationList](w.fixture, http.StatusOK, call{method: "POST", path: "/v1/user/invite", token: super, body: map[string]any{
+			"users": []any{map[string]any{"email": email, "name": "招待", "role": "general-user"}},
+		}})
+		if invited.Items[0].Result != "invited" {
+			w.t.Fatalf("got %+v", invited)
+		}
+		return invited.Items[0].User.ID.String()
+	case aTrial:
+		return get[api.SAMLTestStart](w.fixture, http.StatusCreated, call{method: "POST", path: "/v1/saml-config/test", token: super}).ID.String()
+	}
+	return newID()
+}
+
+var parameter = regexp.MustCompile(`\{\w+\}|\*`)
+
+// call returns the call of a route that names an id.
+func (r rule) call(route, token, id string) call {
+	method, path, _ := strings.Cut(route, " ")
+	c := call{method: method, path: parameter.ReplaceAllString(path, id), token: token}
+	if r.body != nil {
+		c.body = r.body(id)
+	}
+	if path == "/v1/message" {
+		c.path += "?thread_id=" + id
+	}
+	return c
+}
+
+// shown is all of an answer that a client sees, but for what names the request.
+func shown(t *testing.T, resp response) string {
+	t.Helper()
+	body := resp.body
+	if resp.status >= 400 {
+		p := resp.problem(t)
+		body = bytes.ReplaceAll(body, []byte(p.RequestID), nil)
+		body = bytes.ReplaceAll(body, []byte(p.TraceID), nil)
+	}
+	header := resp.header.Clone()
+	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} {
+		header.Del(name)
+	}
+	return fmt.Sprint(resp.status, header, string(body))
+}
+
+func TestR59_AccessMatrix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	routes := routesOf(t, w.handler)
+	for _, route := range routes {
+		if _, known := access[route]; !known {
+			t.Errorf("%s does not stand in the table", route)
+		}
+	}
+	strangers := make(map[kind]string) // What belongs to the other organization.
+	for _, route := range slices.Sorted(maps.Keys(access)) {
+		r := access[route]
+		if !slices.Contains(routes, route) {
+			t.Errorf("%s stands in the table, but is no route", route)
+			continue
+		}
+		if r.names != nothing && strangers[r.names] == "" {
+			strangers[r.names] = w.make(r.names, w.foreign, w.foreign)
+		}
+		w.anonymous(route, r)
+		for _, role := range everybody {
+			w.holds(route, r, role, strangers[r.names])
+		}
+	}
+	// What belongs to the other organization is as it was.
+	for route, k := range map[string]kind{
+		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage, "PUT /v1/user/{user_id}": aMember,
+		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/data-source/file/{data_source_id}": aSource, "GET /v1/saml-config/test/{test_id}": aTrial,
+	} {
+		if resp := w.do(access[route].call(route, w.foreign, strangers[k])); resp.status != http.StatusOK {
+			t.Errorf("%s of the other organization: %d %s", route, resp.status, resp.body)
+		}
+	}
+}
+
+// anonymous holds what somebody without a token that holds is answered.
+func (w *world) anonymous(route string, r rule) {
+	w.t.Helper()
+	id := newID()
+	if r.may == nil {
+		if resp := w.do(r.call(route, "", id)); resp.status != r.status {
+			w.t.Errorf("%s without a token: %d %s", route, resp.status, resp.body)
+		}
+		return
+	}
+	for token, detail := range map[string]string{
+		"": "Not authenticated", "forged": "Not authenticated", "expired": "jwt expired", "nobody": "Not authenticated: no user found",
+	} {
+		resp := w.do(r.call(route, token, id))
+		if p := resp.problem(w.t); resp.status != http.StatusUnauthorized || p.Detail != detail || p.Code != "unauthenticated" {
+			w.t.Errorf("%s with token %q: %d %+v", route, token, resp.status, p)
+		}
+	}
+}
+
+// holds holds what somebody with a role is answered: with what is their own, a stranger's, and what does not exist.
+func (w *world) holds(route string, r rule, role identity.Role, stranger string) {
+	w.t.Helper()
+	token, want := w.tokens[role], r.status
+	if r.may != nil && !slices.Contains(r.may, role) {
+		want = http.StatusForbidden
+	}
+	id := newID()
+	if want != http.StatusForbidden {
+		id = w.make(r.names, token, w.super)
+	}
+	if resp := w.do(r.call(route, token, id)); resp.status != want {
+		w.t.Errorf("%s as %s: %d %s", route, role, resp.status, resp.body)
+	}
+	if r.names == nothing {
+		return
+	}
+	if want != http.StatusForbidden {
+		want = http.StatusNotFound
+	}
+	foreign, missing := w.do(r.call(route, token, stranger)), w.do(r.call(route, token, newID()))
+	if foreign.status != want {
+		w.t.Errorf("%s as %s, of another organization: %d %s", route, role, foreign.status, foreign.body)
+	}
+	if a, b := shown(w.t, foreign), shown(w.t, missing); a != b {
+		w.t.Errorf("%s as %s: the answers differ\nof another organization: %s\nmissing: %s", route, role, a, b)
+	}
+	if r.names == aThread || r.names == aMessage || r.names == aSource { // Nobody reads a colleague's either, administrators included.
+		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
+		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
+			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// maxAction bounds the name of an action of the audit log, in characters.
+const maxAction = 50
+
+func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var c checks
+	values := r.URL.Query()
+	query := org.AuditQuery{
+		Action: org.Action(c.text("action", values["action"], maxAction)), Search: c.text("q", values["q"], maxSearch),
+		From: c.time("from", values["from"]), To: c.time("to", values["to"]),
+	}
+	query.Offset, query.Limit = c.page(r)
+	if err := c.err(); err != nil {
+		return err
+	}
+	events, total, err := s.Org.AuditEvents(r.Context(), actor, query)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, AuditEventList{Items: convert(events, toAuditEvent), Total: total})
+}
+
+func toAuditEvent(e org.Event) AuditEvent {
+	out := AuditEvent{
+		ID: e.ID, At: e.At.UTC(), ActorKind: string(e.By.Kind), ActorName: e.By.Name, ActorEmail: e.By.Email,
+		Action: string(e.Action), TargetKind: e.TargetKind, TargetID: e.TargetID, TargetLabel: e.TargetLabel, RequestID: e.By.RequestID,
+		Details: convert(e.Details, func(c org.Change) AuditDetail {
+			return AuditDetail{Field: c.Field, Before: c.Before, After: c.After}
+		}),
+	}
+	if e.By.ID != nil {
+		out.ActorID = *e.By.ID
+	}
+	if e.By.Address.IsValid() {
+		out.Address = e.By.Address.String()
+	}
+	return out
+}

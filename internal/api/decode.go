@@ -1,0 +1,193 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// maxBody bounds a JSON body, in bytes.
+const maxBody = 1 << 20
+
+// Bounds of the lists.
+const (
+	maxOffset    = 1_000_000
+	maxLimit     = 100
+	defaultLimit = 20
+)
+
+// decode reads the body into v: one JSON object without unknown fields.
+func decode(w http.ResponseWriter, r *http.Request, v any) error {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return fault.Errorf(codeMediaType, "Content-Type には application/json を指定してください。")
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return fault.Errorf(codeMediaType, "圧縮された本文には対応していません。")
+	}
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		return decodeError(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		if err == nil {
+			return fault.Errorf(fault.Invalid, "本文には JSON を一つだけ指定してください。")
+		}
+		return decodeError(err)
+	}
+	return nil
+}
+
+// decodeError says what is wrong with a body, and where.
+func decodeError(err error) error {
+	var tooLarge *http.MaxBytesError
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &tooLarge):
+		return fault.Wrap(err, fault.TooLarge, "送信内容が大きすぎます。%d KiB 以内にしてください。", tooLarge.Limit>>10)
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return fault.InvalidField(wrongType.Field, "値の型が正しくありません。")
+	}
+	// encoding/json has no type for this error.
+	if name, found := strings.CutPrefix(err.Error(), "json: unknown field "); found {
+		if field, err := strconv.Unquote(name); err == nil {
+			return fault.InvalidField(field, "この項目は指定できません。")
+		}
+	}
+	return fault.Wrap(err, fault.Invalid, "本文を JSON として読み取れませんでした。")
+}
+
+// checks gathers what is wrong with the fields of a request.
+type checks struct {
+	wrong []fault.FieldError
+}
+
+func (c *checks) fail(field, message string) {
+	c.wrong = append(c.wrong, fault.FieldError{Field: field, Message: message})
+}
+
+// id reads a required id.
+func (c *checks) id(field, value string) uuid.UUID {
+	id, ok := parseID(value)
+	switch {
+	case value == "":
+		c.fail(field, "必須の項目です。")
+	case !ok:
+		c.fail(field, "ID の形式が正しくありません。")
+	}
+	return id
+}
+
+// optionalID reads an id that may be left out.
+func (c *checks) optionalID(field, value string) *uuid.UUID {
+	if value == "" {
+		return nil
+	}
+	id := c.id(field, value)
+	return &id
+}
+
+// page reads offset and limit.
+func (c *checks) page(r *http.Request) (offset, limit int) {
+	query := r.URL.Query()
+	return c.number("offset", query["offset"], 0, maxOffset, 0), c.number("limit", query["limit"], 1, maxLimit, defaultLimit)
+}
+
+func (c *checks) number(field string, values []string, least, most, missing int) int {
+	if len(values) == 0 {
+		return missing
+	}
+	n, err := strconv.Atoi(values[0])
+	if err != nil || len(values) > 1 || n < least || n > most {
+		c.fail(field, strconv.Itoa(least)+"以上"+strconv.Itoa(most)+"以下の整数を指定してください。")
+		return missing
+	}
+	return n
+}
+
+// text reads an optional text of the query, of at most so many characters.
+func (c *checks) text(field string, values []string, most int) string {
+	if len(values) == 0 {
+		return ""
+	}
+	if len(values) > 1 || utf8.RuneCountInString(values[0]) > most || !utf8.ValidString(values[0]) || strings.Contains(values[0], "\x00") {
+		c.fail(field, strconv.Itoa(most)+"文字以内で一つだけ指定してください。")
+		return ""
+	}
+	return values[0]
+}
+
+// time reads an optional time of the query. Without one it is zero.
+func (c *checks) time(field string, values []string) time.Time {
+	if len(values) == 0 {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, values[0])
+	if err != nil || len(values) > 1 {
+		c.fail(field, "日時は 2026-04-01T09:00:00Z の形式で指定してください。")
+		return time.Time{}
+	}
+	return at
+}
+
+// choice reads an optional value of the query that is one of a few. Without one it is "".
+func choice[T interface {
+	~string
+	Valid() bool
+}](c *checks, field string, values []string,
+) T {
+	if len(values) == 0 {
+		return ""
+	}
+	if len(values) > 1 || !T(values[0]).Valid() {
+		c.fail(field, "指定できない値です。")
+		return ""
+	}
+	return T(values[0])
+}
+
+// requestID reads the id that makes a call repeatable, from the body or the Idempotency-Key header.
+func (c *checks) requestID(r *http.Request, body string) *uuid.UUID {
+	header := r.Header.Get("Idempotency-Key")
+	if header == "" {
+		return c.optionalID("request_id", body)
+	}
+	id := c.id("Idempotency-Key", header)
+	if given := c.optionalID("request_id", body); given != nil && *given != id {
+		c.fail("request_id", "Idempotency-Key と同じ値を指定してください。")
+	}
+	return &id
+}
+
+// err returns what was gathered as one error, or nil.
+func (c *checks) err() error {
+	if len(c.wrong) == 0 {
+		return nil
+	}
+	return &fault.Error{Code: fault.Invalid, Detail: "入力内容に誤りがあります。", Fields: c.wrong}
+}
+
+// pathID reads an id of the path. A malformed one is refused with its name.
+func pathID(r *http.Request, name string) (uuid.UUID, error) {
+	var c checks
+	id := c.id(name, chi.URLParam(r, name))
+	return id, c.err()
+}
+
+// page reads offset and limit of a list call.
+func page(r *http.Request) (offset, limit int, err error) {
+	var c checks
+	offset, limit = c.page(r)
+	return offset, limit, c.err()
+}

@@ -1,0 +1,460 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/legacy"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+// The peer's client leaves its reader behind when it is unsubscribed.
+func TestMain(m *testing.M) {
+	leak.Main(storetest.Suite{M: m}, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
+}
+
+// verifier takes a subject for a token: sso: before it is a session of single sign-on. A token of the user pool is one.
+type verifier struct{ pool identity.Verifier }
+
+func (v verifier) VerifyIDToken(ctx context.Context, token string) (identity.Claims, error) {
+	switch {
+	case token == "expired":
+		return identity.Claims{}, identity.ErrExpired
+	case token == "forged":
+		return identity.Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
+	case strings.HasPrefix(token, "eyJ"):
+		return v.pool.VerifyIDToken(ctx, token)
+	}
+	how := identity.AuthCognito
+	subject, sso := strings.CutPrefix(token, "sso:")
+	if sso {
+		how = identity.AuthFederated
+	}
+	subject, short := strings.CutPrefix(subject, "short:")
+	lifetime := time.Hour
+	if short {
+		lifetime = 100 * time.Millisecond
+	}
+	return identity.Claims{Subject: subject, AuthType: how, ExpiresAt: time.Now().Add(lifetime)}, nil
+}
+
+// fixture is a running server with two members of one organization and a member of another one.
+type fixture struct {
+	t        *testing.T
+	dsn      string
+	db       *store.DB
+	handler  http.Handler
+	url      string
+	spec     routers.Router
+	alice    identity.NewUser
+	bob      identity.NewUser // Of Alice's organization.
+	stranger identity.NewUser
+	skills   []skill.Skill
+	feed     *stream.Feed
+	events   *api.LiveEvents
+	live     *api.Live
+	sources  *datasource.Service
+	streams  *stream.Server
+	users    *userPool // Nil without settings.pool.
+	logs     *journal
+	ready    error          // What the server's readiness check returns.
+	told     chan uuid.UUID // Who has changed. It is kept up with by exec alone.
+}
+
+// settings are what a fixture may have otherwise.
+type settings struct {
+	live  api.LiveConfig
+	api   func(*api.Config) // Changes what the API is given. Nil: nothing.
+	plain bool              // Streams are sent by net/http.
+	pool  bool              // There is a user pool, and single sign-on.
+	reads bool              // What is uploaded is read.
+}
+
+func newFixture(t *testing.T, model llm.Model) *fixture {
+	t.Helper()
+	return newFixtureWith(t, model, settings{})
+}
+
+// newLiveFixture is newFixture with settings of the live sockets.
+func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture {
+	t.Helper()
+	return newFixtureWith(t, model, settings{live: live})
+}
+
+func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
+	t.Helper()
+	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{}, told: make(chan uuid.UUID, 1000)}
+	ctx := t.Context()
+	var err error
+	if f.db, err = store.Open(ctx, f.dsn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.db.Close)
+	if err := skill.Seed(ctx, f.db); err != nil {
+		t.Fatal(err)
+	}
+	if _, f.skills, err = skill.Builtin(); err != nil {
+		t.Fatal(err)
+	}
+	f.alice = f.member(f.organization("紡績", "tsumugi.example"), "alice@tsumugi.example")
+	f.bob = f.member(f.alice.OrganizationID, "bob@tsumugi.example")
+	f.stranger = f.member(f.organization("他社", "other.example"), "carol@other.example")
+
+	log := slog.New(slog.NewJSONHandler(f.logs, nil))
+	skills := skill.NewService(f.db, skill.Config{})
+	feed, err := stream.NewFeed(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.feed, f.events = feed, api.NewLiveEvents(feed)
+	answers := chat.NewService(chat.Needs{
+		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: f.events,
+	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
+	if err := answers.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	services := f.services()
+	var tokens verifier
+	var accounts org.Accounts
+	if with.pool {
+		f.users = newUserPool(t, f.db)
+		tokens.pool, accounts = f.users.verifier(), f.users.directory(t)
+		services.Pool, services.Sessions, services.SAML = f.users.Handler(), f.users.Pool, f.users.singleSignOn(t, f.db)
+	}
+	notices := org.NewService(f.db, accounts, f.events, log)
+	notices.Start()
+	people := identity.NewService(f.db, tokens, log)
+	f.live = api.NewLive(feed, people, log, with.live)
+	f.sources = datasource.NewService(f.db, f.bucket(), f.events, log)
+	if with.reads {
+		f.sources.Start()
+		t.Cleanup(f.sources.Stop)
+	}
+	f.streams = stream.NewServer(stream.Config{Fast: !with.plain, MaxStreams: 50, MaxStreamsPerPerson: 30})
+	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
+	cfg := api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}
+	if with.api != nil {
+		with.api(&cfg)
+	}
+	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
+	services.Live, services.Stream, services.Sources = f.live, f.streams, f.sources
+	f.handler, err = api.New(services, cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(f.handler)
+	f.url = server.URL
+	t.Cleanup(func() {
+		stopped, cancel := context.WithCancel(context.Background())
+		cancel()
+		answers.Stop(stopped)
+		people.Stop()
+		_ = f.live.Drain(stopped, 0)
+		notices.Stop()
+		f.streams.Close()
+		server.Close()
+	})
+	return f
+}
+
+// bucket is a folder for files.
+func (f *fixture) bucket() *blob.Bucket {
+	f.t.Helper()
+	bucket, err := fileblob.OpenBucket(f.t.TempDir(), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { _ = bucket.Close() })
+	return bucket
+}
+
+// services returns what a server has that is no domain.
+func (f *fixture) services() api.Services {
+	return api.Services{
+		Pool:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
+		Ready: func(context.Context) error { return f.ready },
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			_, _ = io.WriteString(w, "up 1\n")
+		}),
+		App: fstest.MapFS{
+			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
+			"assets/app-abc.js": {Data: []byte(strings.Repeat("console.log(1)\n", 100))},
+		},
+	}
+}
+
+// journal is what was logged.
+type journal struct {
+	mu  sync.Mutex
+	all bytes.Buffer // Guarded by mu.
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.all.Write(line)
+}
+
+// with returns the lines that have all of some parts.
+func (j *journal) with(parts ...string) (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for line := range strings.Lines(j.all.String()) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// presence says who has changed when that is known to all.
+type presence struct {
+	*api.Presence
+	told chan<- uuid.UUID
+}
+
+func (p presence) PersonChanged(id uuid.UUID) {
+	p.Presence.PersonChanged(id)
+	select {
+	case p.told <- id:
+	default: // Nobody asks for it any more.
+	}
+}
+
+// exec changes what no call changes, as another process does, and waits until the server has been told of it.
+func (f *fixture) exec(sql string, args ...any) {
+	f.t.Helper()
+	conn, err := pgx.Connect(f.t.Context(), f.dsn)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(f.t.Context(), sql, args...); err != nil {
+		f.t.Fatal(err)
+	}
+	again := time.NewTicker(time.Second) // The connection that listens may have been lost.
+	defer again.Stop()
+	for {
+		last := uuid.New() // Comes after what was told before.
+		if _, err := conn.Exec(f.t.Context(), `SELECT pg_notify('tsumugi_user', $1)`, last.String()); err != nil {
+			f.t.Fatal(err)
+		}
+		if f.awaitTold(last, again.C) {
+			return
+		}
+	}
+}
+
+// awaitTold waits until somebody is told to have changed, for as long as limit lets it.
+func (f *fixture) awaitTold(id uuid.UUID, limit <-chan time.Time) bool {
+	for {
+		select {
+		case told := <-f.told:
+			if told == id {
+				return true
+			}
+		case <-limit:
+			return false
+		}
+	}
+}
+
+func (f *fixture) organization(name, domain string) uuid.UUID {
+	f.t.Helper()
+	o := org.Organization{ID: uuid.Must(uuid.NewV7()), Name: name, AuthType: "cognito", MailDomains: []string{domain}}
+	if err := f.db.CreateOrganization(f.t.Context(), o); err != nil {
+		f.t.Fatal(err)
+	}
+	return o.ID
+}
+
+func (f *fixture) member(organizationID uuid.UUID, email string) identity.NewUser {
+	f.t.Helper()
+	u := identity.NewUser{
+		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: email, Email: email, Name: "試験",
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}
+	if err := f.db.CreateUser(f.t.Context(), u); err != nil {
+		f.t.Fatal(err)
+	}
+	return u
+}
+
+func specification(t *testing.T) routers.Router {
+	t.Helper()
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	router, err := legacy.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return router
+}
+
+// call is a request and what the test wants of it. Token is the subject of the member who makes it.
+type call struct {
+	method, path string
+	token        string
+	body         any // nil, a string to be sent as it is, or a value to be sent as JSON.
+	header       map[string]string
+}
+
+// response is an answer whose body was read.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// problem reads the response as a problem.
+func (r response) problem(t testing.TB) api.Problem {
+	t.Helper()
+	var p api.Problem
+	if err := json.Unmarshal(r.body, &p); err != nil {
+		t.Fatalf("%d is no problem: %s", r.status, r.body)
+	}
+	return p
+}
+
+// do makes a call and holds the answer against openapi.yaml.
+func (f *fixture) do(c call) response {
+	f.t.Helper()
+	req := f.request(c)
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.conforms(req, resp, body)
+	return response{resp.StatusCode, resp.Header, body}
+}
+
+func (f *fixture) request(c call) *http.Request {
+	f.t.Helper()
+	var body io.Reader
+	switch b := c.body.(type) {
+	case nil:
+	case string:
+		body = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		body = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(f.t.Context(), c.method, f.url+c.path, body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for name, value := range c.header {
+		req.Header.Set(name, value)
+	}
+	return req
+}
+
+// conforms fails the test if a documented route answers what openapi.yaml does not say.
+func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) {
+	f.t.Helper()
+	plain := req.Clone(f.t.Context())
+	plain.URL.Host, plain.URL.Scheme, plain.Host = "", "", ""
+	route, params, err := f.spec.FindRoute(plain)
+	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") || strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") || strings.HasSuffix(resp.Header.Get("Content-Type"), "+xml") {
+		return
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: plain, PathParams: params, Route: route},
+		Status:                 resp.StatusCode, Header: resp.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	input.SetBodyBytes(body)
+	if err := openapi3filter.ValidateResponse(f.t.Context(), input); err != nil {
+		f.t.Errorf("%s %s answers what openapi.yaml does not say: %v\n%s", req.Method, req.URL.Path, err, body)
+	}
+}
+
+// get decodes the answer of a call, which must have the status.
+func get[T any](f *fixture, status int, c call) T {
+	f.t.Helper()
+	resp := f.do(c)
+	if resp.status != status {
+		f.t.Fatalf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
+	}
+	var v T
+	if err := json.Unmarshal(resp.body, &v); err != nil {
+		f.t.Fatal(err)
+	}
+	return v
+}
+
+func (f *fixture) thread(token string) api.Thread {
+	f.t.Helper()
+	return get[api.Thread](f, http.StatusCreated, call{method: "POST", path: "/v1/thread", token: token, body: map[string]any{"skill_id": f.chatSkill().ID}})
+}
+
+func (f *fixture) chatSkill() skill.Skill { return f.find(skill.FormChat) }
+
+func (f *fixture) find(form skill.FormType) skill.Skill {
+	f.t.Helper()
+	for _, s := range f.skills {
+		if s.FormType == form && s.Kind != skill.KindWebSearch && s.TaskType == "" {
+			return s
+		}
+	}
+	f.t.Fatal("no such skill")
+	return skill.Skill{}
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -1,0 +1,87 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// TestR31_StreamsBeyondTheLimitsAreRefused holds that a refused stream says why, and that the question was not taken.
+func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.NewLive())
+	thread := f.thread(f.alice.Subject)
+	refused := func(status int, code, detail string) {
+		t.Helper()
+		for _, c := range []call{
+			f.ask(thread, "糸とは"),
+			{method: "GET", path: "/v1/message/" + newID() + "/stream", token: f.alice.Subject},
+		} {
+			resp := f.do(c)
+			after, err := strconv.Atoi(resp.header.Get("Retry-After"))
+			p := resp.problem(t)
+			if resp.status != status || p.Code != code || !strings.Contains(p.Detail, detail) || err != nil || after < 2 || after > 10 {
+				t.Errorf("%s: %d, Retry-After %d, %+v", c.method, resp.status, after, p)
+			}
+		}
+	}
+	admit := func(person string, n int) (releases []func()) {
+		t.Helper()
+		for range n {
+			admission, err := f.streams.Admit(person)
+			if err != nil {
+				t.Fatal(err)
+			}
+			releases = append(releases, admission.Release)
+		}
+		return releases
+	}
+	own := admit(f.alice.ID.String(), 30)
+	refused(http.StatusTooManyRequests, "rate_limited", "上限")
+	own[0]()
+	others := admit(f.bob.ID.String(), 21)
+	refused(http.StatusServiceUnavailable, "unavailable", "混み合って")
+	for _, release := range append(own, others...) {
+		release()
+	}
+	if err := f.streams.Drain(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	refused(http.StatusServiceUnavailable, "unavailable", "再起動")
+	if resp := f.do(call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject}); strings.Contains(string(resp.body), "糸とは") {
+		t.Error("a question was taken that was refused")
+	}
+}
+
+// TestStreamsThatWereTakenOverAreLogged has a stream whose request is over long before it.
+func TestStreamsThatWereTakenOverAreLogged(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	ask := f.ask(f.thread(f.alice.Subject), "糸とは")
+	ask.header = map[string]string{"X-Request-Id": "of-the-stream"}
+	events := f.open(ask)
+	answer := model.Next(t)
+	answer.Emit("繭から")
+	for events.text != "繭から" {
+		events.next(t)
+	}
+	if st := f.streams.Stats(); st.OpenFast != 1 {
+		t.Errorf("got %+v", st)
+	}
+	for len(f.logs.with(`"msg":"request"`, `/v1/message/stream`, `"status":200`)) == 0 {
+		runtime.Gosched()
+	}
+	f.streams.Close()
+	if events.all(t); events.types[len(events.types)-1] == "[DONE]" {
+		t.Errorf("got %v", events.types)
+	}
+	for len(f.logs.with(`"msg":"stream cut off"`, `"request_id":"of-the-stream"`, `"message_id":"`)) == 0 {
+		runtime.Gosched()
+	}
+}

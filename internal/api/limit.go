@@ -1,0 +1,283 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/go-chi/httprate"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// window is what limits are counted over. It slides: what was asked in the minute before counts for less and less.
+const window = time.Minute
+
+// limiter counts what somebody asks for on this server.
+type limiter struct {
+	most    int
+	counter *httprate.RateLimiter
+}
+
+// newLimiter returns a limiter that lets so much pass in a minute, nil for any number.
+func newLimiter(most int) *limiter {
+	if most <= 0 {
+		return nil
+	}
+	// A counter that is given makes windows begin with the minutes of the clock, so that it is known when one ends.
+	return &limiter{most: most, counter: httprate.NewRateLimiter(most, window,
+		httprate.WithLimitCounter(httprate.NewLocalLimitCounter(window)), httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
+}
+
+// take counts a request, or refuses it.
+func (l *limiter) take(w http.ResponseWriter, r *http.Request, key string) error {
+	if l != nil && l.counter.OnLimit(w, r, key) {
+		return l.refusal()
+	}
+	return nil
+}
+
+// look refuses a request if too many were counted before.
+func (l *limiter) look(key string) error {
+	if l == nil {
+		return nil
+	}
+	if _, rate, _ := l.counter.Status(key); math.Round(rate) >= float64(l.most) { // It is in memory: there is no error.
+		return l.refusal()
+	}
+	return nil
+}
+
+// count counts what was looked at before.
+func (l *limiter) count(key string) {
+	if l != nil {
+		_ = l.counter.Counter().Increment(key, time.Now().UTC().Truncate(window)) // It is in memory: there is no error.
+	}
+}
+
+// refusal says that it was too much, and when it is worth coming back: when the window has moved on by one request.
+func (l *limiter) refusal() error {
+	now := time.Now()
+	next := now.Truncate(window).Add(window).Sub(now) + window/time.Duration(l.most)
+	refusal := fault.Errorf(fault.RateLimited, "操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。", math.Ceil(next.Seconds()))
+	refusal.RetryAfter = next
+	return refusal
+}
+
+// addressKey is whom a limit by address counts: an IPv4 address, or the network that a provider gives one customer of IPv6.
+func addressKey(r *http.Request) string {
+	return httprate.CanonicalizeIP(clientAddress(r.Context()).String())
+}
+
+// limitAddress limits calls that lead to a session by where they come from.
+func (s *Server) limitAddress(next http.Handler) http.Handler {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.signIns.take(w, r, addressKey(r)); err != nil {
+			return err
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// limitMail limits calls that send mail by who makes them.
+func (s *Server) limitMail(next http.Handler) http.Handler {
+	return s.as(func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+		if err := s.mails.take(w, r, actor.ID.String()); err != nil {
+			return err
+		}
+		next.ServeHTTP(w, r)
+		return nil
+	})
+}
+
+// limitPool limits calls of the user pool by where they come from. Those that guess, or have mail sent to somebody, are
+// counted apart: an office may sign in at nine o'clock behind one address, but it has few wrong passwords.
+func (s *Server) limitPool(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			next.ServeHTTP(w, r)
+			return
+		}
+		key := addressKey(r)
+		err := s.signIns.take(w, r, key)
+		kind := guessing(r)
+		if err == nil && kind != noGuess && s.guesses != nil {
+			var leave func()
+			if leave, err = s.guessTurns.take(r.Context(), key); err == nil {
+				defer leave()
+				err = s.guesses.look(key)
+			}
+		}
+		if err != nil {
+			writePoolRefusal(w, err)
+			return
+		}
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		next.ServeHTTP(ww, r)
+		if kind == sendsMail || kind == mayGuess && ww.Status() >= http.StatusBadRequest {
+			s.guesses.count(key)
+		}
+	})
+}
+
+// guess is what a call of the user pool may be used for.
+type guess int
+
+const (
+	noGuess   guess = iota
+	mayGuess        // A password, or a code.
+	sendsMail       // To whoever is named.
+)
+
+// maxPoolBody is more than the pool reads of a body, in bytes.
+const maxPoolBody = 64<<10 + 1
+
+// guessing says what a call of the user pool may be used for. Refresh tokens cannot be guessed: a whole office may show ones
+// that were revoked. The body of what may be a guess has been read then: its turn does not wait for it.
+func guessing(r *http.Request) guess {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	kind := mayGuess
+	switch operation {
+	case "ForgotPassword":
+		kind = sendsMail
+	case "InitiateAuth", "RespondToAuthChallenge", "ConfirmForgotPassword", "ChangePassword":
+	default:
+		return noGuess
+	}
+	head, err := io.ReadAll(io.LimitReader(r.Body, maxPoolBody))
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), &failing{r.Body, err}), r.Body}
+	// As the pool reads it: a struct would take members whose names differ in case for the flow, too.
+	var call map[string]json.RawMessage
+	var flow string
+	if operation == "InitiateAuth" && json.Unmarshal(head, &call) == nil && json.Unmarshal(call["AuthFlow"], &flow) == nil &&
+		strings.HasPrefix(flow, "REFRESH_TOKEN") {
+		return noGuess
+	}
+	return kind
+}
+
+// What calls are is known when they are over. If all that an address makes at once were let in before the first is counted, a
+// limit of guesses would be none: so a few are under way, as many as the user pool looks at passwords, and others wait.
+const (
+	guessesAtOnce = 4
+	turnPatience  = 10 * time.Second // As the user pool's own.
+)
+
+// turns has the calls of each address take turns.
+type turns struct {
+	mu    sync.Mutex
+	lines map[string]*line // Guarded by mu. Of the addresses that have calls under way, or waiting.
+}
+
+type line struct {
+	places chan struct{} // Holds a token for each call that is under way.
+	calls  int           // Guarded by turns.mu. Those that wait included.
+}
+
+// take waits for a turn, which leave ends. The error is the context's, or that it took too long.
+func (t *turns) take(ctx context.Context, key string) (leave func(), err error) {
+	t.mu.Lock()
+	if t.lines[key] == nil {
+		t.lines[key] = &line{places: make(chan struct{}, guessesAtOnce)}
+	}
+	l := t.lines[key]
+	l.calls++
+	t.mu.Unlock()
+	forget := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if l.calls--; l.calls == 0 {
+			delete(t.lines, key)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, turnPatience)
+	defer cancel()
+	select {
+	case l.places <- struct{}{}:
+		return func() { <-l.places; forget() }, nil
+	case <-ctx.Done():
+		forget()
+		return nil, ctx.Err()
+	}
+}
+
+// failing is the rest of a body, or the error that reading it has met.
+type failing struct {
+	rest io.Reader
+	err  error
+}
+
+// Read implements io.Reader.
+func (f *failing) Read(p []byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return f.rest.Read(p)
+}
+
+// writePoolRefusal refuses in the user pool's own protocol, with the status of HTTP.
+func writePoolRefusal(w http.ResponseWriter, err error) {
+	h := w.Header()
+	h.Set("Content-Type", "application/x-amz-json-1.1")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Amzn-Errortype", "TooManyRequestsException:")
+	h.Set("Retry-After", retryAfter(err))
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = io.WriteString(w, `{"__type":"TooManyRequestsException","message":"Rate exceeded"}`) // The client may be gone.
+}
+
+// questions limits the questions of each person. A question that is asked again, because its client resumes, is one.
+type questions struct {
+	limiter *limiter
+
+	mu      sync.Mutex
+	minute  time.Time             // Guarded by mu. When the current minute began.
+	current map[question]struct{} // Guarded by mu. Those that were counted in it,
+	before  map[question]struct{} // and in the one before.
+}
+
+type question struct{ person, request uuid.UUID }
+
+func newQuestions(most int) *questions {
+	return &questions{limiter: newLimiter(most), current: make(map[question]struct{})}
+}
+
+// take counts a question, or refuses it.
+func (q *questions) take(w http.ResponseWriter, r *http.Request, person, request uuid.UUID) error {
+	if q.limiter == nil {
+		return nil
+	}
+	asked := question{person, request}
+	minute := time.Now().Truncate(window)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch q.minute {
+	case minute:
+	case minute.Add(-window):
+		q.minute, q.before, q.current = minute, q.current, make(map[question]struct{})
+	default:
+		q.minute, q.before, q.current = minute, nil, make(map[question]struct{})
+	}
+	_, now := q.current[asked]
+	_, before := q.before[asked]
+	if !now && !before {
+		if err := q.limiter.take(w, r, person.String()); err != nil {
+			return err
+		}
+	}
+	q.current[asked] = struct{}{}
+	return nil
+}

@@ -1,0 +1,280 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// LiveConfig tunes Live. The zero value of a field means its default.
+type LiveConfig struct {
+	PublicURL string // Where people reach the server: its host is an origin, as that of the request is.
+
+	Sockets       int           // Most sockets of this server. Default 20,000.
+	PersonSockets int           // Most sockets of one person on this server. Default 20.
+	AuthTimeout   time.Duration // How long a socket may be nobody's. Default 5 s.
+	Ping          time.Duration // How often a client is asked whether it is there. Default 25 s.
+	PongTimeout   time.Duration // How long it may take to answer. Default 10 s.
+	WriteTimeout  time.Duration // How long it may take nothing. Default 10 s.
+	CloseTimeout  time.Duration // How long it may take to hear why the socket ends. Default 5 s.
+}
+
+func (c LiveConfig) withDefaults() LiveConfig {
+	for _, d := range []struct {
+		value    *time.Duration
+		standard time.Duration
+	}{
+		{&c.AuthTimeout, 5 * time.Second},
+		{&c.Ping, 25 * time.Second},
+		{&c.PongTimeout, 10 * time.Second},
+		{&c.WriteTimeout, 10 * time.Second},
+		{&c.CloseTimeout, 5 * time.Second},
+	} {
+		if *d.value <= 0 {
+			*d.value = d.standard
+		}
+	}
+	if c.Sockets <= 0 {
+		c.Sockets = 20_000
+	}
+	if c.PersonSockets <= 0 {
+		c.PersonSockets = 20
+	}
+	return c
+}
+
+// Live serves GET /v1/live: WebSockets on which people learn what changes. It is safe for concurrent use.
+type Live struct {
+	feed     *stream.Feed
+	identity *identity.Service
+	log      *slog.Logger
+	cfg      LiveConfig
+	host     string // Of the public URL.
+
+	mu       sync.Mutex
+	sockets  map[*socket]struct{}               // Guarded by mu.
+	people   map[uuid.UUID]map[*socket]struct{} // Guarded by mu. Each person's sockets.
+	draining bool                               // Guarded by mu. No new sockets.
+	empty    chan struct{}                      // Closed, by a holder of mu, when draining and the last socket is gone.
+
+	hurry context.Context // Ended by cut: closing handshakes are cut off.
+	cut   context.CancelFunc
+}
+
+// NewLive returns a Live that has no sockets yet.
+func NewLive(feed *stream.Feed, people *identity.Service, log *slog.Logger, cfg LiveConfig) *Live {
+	hurry, cut := context.WithCancel(context.Background())
+	l := &Live{
+		hurry: hurry, cut: cut, feed: feed, identity: people, log: slog.New(NewLogHandler(log.Handler())), cfg: cfg.withDefaults(),
+		sockets: make(map[*socket]struct{}), people: make(map[uuid.UUID]map[*socket]struct{}), empty: make(chan struct{}),
+	}
+	if u, err := url.Parse(cfg.PublicURL); err == nil {
+		l.host = u.Host
+	}
+	return l
+}
+
+// Open returns how many sockets there are.
+func (l *Live) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.sockets)
+}
+
+// Drain admits no more sockets and closes those there are with code 1012, spread evenly over a time, so that the clients
+// come back elsewhere and not all at once. It returns when all are gone. When the context ends, those that are left are
+// cut off, and its error is returned.
+func (l *Live) Drain(ctx context.Context, over time.Duration) error {
+	l.mu.Lock()
+	first := !l.draining
+	l.draining = true
+	left := make([]*socket, 0, len(l.sockets))
+	for s := range l.sockets {
+		left = append(left, s)
+	}
+	if first && len(left) == 0 {
+		close(l.empty)
+	}
+	l.mu.Unlock()
+
+	pace := time.NewTimer(0)
+	defer pace.Stop()
+	for _, s := range left {
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+		}
+		s.end(closeRestart)
+		pace.Reset(over / time.Duration(len(left)))
+	}
+	select {
+	case <-l.empty:
+		return nil
+	case <-ctx.Done():
+		l.cut()
+		<-l.empty
+		return ctx.Err()
+	}
+}
+
+// serve answers an upgrade and speaks to the client until one of them has enough.
+func (l *Live) serve(w http.ResponseWriter, r *http.Request) error {
+	if err := l.check(w, r); err != nil {
+		return err
+	}
+	// The end of the server's base context tells clients nothing: Drain does.
+	ctx, end := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	s := &socket{live: l, ctx: ctx, end: end}
+	defer end(nil)
+	if err := l.enter(s); err != nil {
+		return err
+	}
+	defer l.leave(s)
+	upgrade := &upgrade{ResponseWriter: w}
+	conn, err := websocket.Accept(upgrade, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // check has looked at the origin.
+		CompressionMode:    websocket.CompressionDisabled,
+	})
+	if err != nil {
+		return nil //nolint:nilerr // It has answered the client.
+	}
+	s.run(conn, upgrade.conn)
+	return nil
+}
+
+// upgrade keeps the connection that is taken from a response, so that it can be closed whatever the client does.
+type upgrade struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack implements http.Hijacker.
+func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(u.ResponseWriter).Hijack()
+	u.conn = conn
+	return conn, rw, err
+}
+
+// check refuses a request that is no upgrade of ours, before anything of it is answered.
+func (l *Live) check(w http.ResponseWriter, r *http.Request) error {
+	h := r.Header
+	if r.ProtoMajor != 1 || r.ProtoMinor < 1 || !hasToken(h, "Connection", "upgrade") || !hasToken(h, "Upgrade", "websocket") ||
+		h.Get("Sec-Websocket-Version") != "13" {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "websocket")
+		w.Header().Set("Sec-Websocket-Version", "13")
+		return fault.Errorf(codeUpgrade, "この機能は WebSocket で利用します。")
+	}
+	keys := h.Values("Sec-Websocket-Key")
+	if len(keys) != 1 {
+		return fault.Errorf(fault.Invalid, "Sec-WebSocket-Key を一つ指定してください。")
+	}
+	if key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(keys[0])); err != nil || len(key) != 16 {
+		return fault.Errorf(fault.Invalid, "Sec-WebSocket-Key の形式が正しくありません。")
+	}
+	if !l.allows(h.Values("Origin"), r.Host) {
+		return fault.Errorf(fault.Forbidden, "このサイトからは接続できません。")
+	}
+	return nil
+}
+
+// allows reports whether pages of an origin may connect: those of this server. Who is no browser has none.
+func (l *Live) allows(origins []string, host string) bool {
+	if len(origins) == 0 {
+		return true
+	}
+	u, err := url.Parse(origins[0])
+	if err != nil || len(origins) > 1 || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return false
+	}
+	return strings.EqualFold(u.Host, host) || strings.EqualFold(u.Host, l.host)
+}
+
+// hasToken reports whether a header that is a list has a token.
+func hasToken(h http.Header, name, token string) bool {
+	for _, value := range h.Values(name) {
+		for part := range strings.SplitSeq(value, ",") {
+			if strings.EqualFold(strings.TrimSpace(part), token) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// enter admits a socket, or says why not.
+func (l *Live) enter(s *socket) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.draining {
+		return fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+	}
+	if len(l.sockets) >= l.cfg.Sockets {
+		return fault.Errorf(fault.Unavailable, busyDetail)
+	}
+	l.sockets[s] = struct{}{}
+	return nil
+}
+
+// leave ends what enter and claim began.
+func (l *Live) leave(s *socket) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.sockets, s)
+	if s.claimed {
+		if delete(l.people[s.userID], s); len(l.people[s.userID]) == 0 {
+			delete(l.people, s.userID)
+		}
+	}
+	if l.draining && len(l.sockets) == 0 {
+		close(l.empty)
+	}
+}
+
+// claim makes a socket a person's, unless they have as many as they may.
+func (l *Live) claim(s *socket, userID uuid.UUID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.people[userID]) >= l.cfg.PersonSockets {
+		return false
+	}
+	if l.people[userID] == nil {
+		l.people[userID] = make(map[*socket]struct{}, 1)
+	}
+	l.people[userID][s] = struct{}{}
+	s.claimed, s.userID = true, userID
+	return true
+}
+
+// People returns who has sockets here, in no order.
+func (l *Live) People() []uuid.UUID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.people))
+}
+
+// End closes a person's sockets with code 4401, as if their tokens had run out: the clients get new ones and come back, or
+// cannot. It does not wait for them.
+func (l *Live) End(userID uuid.UUID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for s := range l.people[userID] {
+		s.end(closeExpired)
+	}
+}

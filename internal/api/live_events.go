@@ -1,0 +1,119 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+var (
+	_ chat.Events       = (*LiveEvents)(nil)
+	_ datasource.Events = (*LiveEvents)(nil)
+	_ org.Events        = (*LiveEvents)(nil)
+)
+
+// LiveEvents publishes what the domains tell as the events of GET /v1/live, each one encoded once.
+type LiveEvents struct {
+	feed *stream.Feed
+}
+
+// NewLiveEvents returns a publisher on a feed, the one that Live subscribes to.
+func NewLiveEvents(feed *stream.Feed) *LiveEvents { return &LiveEvents{feed: feed} }
+
+// The topics of the feed.
+const topicAll = "all"
+
+func topicOfUser(id uuid.UUID) string         { return "user/" + id.String() }
+func topicOfOrganization(id uuid.UUID) string { return "org/" + id.String() }
+
+// topicOfAdmins returns the topic of the administrators among those of another one.
+func topicOfAdmins(topic string) string { return topic + "/admins" }
+
+// topicsOf returns all that an actor is told.
+func topicsOf(actor identity.Actor) []string {
+	organization := topicOfOrganization(actor.OrganizationID)
+	topics := []string{topicOfUser(actor.ID), organization, topicAll}
+	if actor.Role == identity.RoleOrganizationAdmin || actor.Role == identity.RoleOrganizationSuperAdmin {
+		topics = append(topics, topicOfAdmins(organization), topicOfAdmins(topicAll))
+	}
+	return topics
+}
+
+// ThreadChanged implements chat.Events.
+func (e *LiveEvents) ThreadChanged(owner chat.Owner, thread chat.Thread) {
+	e.tell(owner.UserID, func() any { return LiveThread{Type: "thread", Thread: toThread(thread)} })
+}
+
+// ThreadDeleted implements chat.Events.
+func (e *LiveEvents) ThreadDeleted(owner chat.Owner, threadID uuid.UUID) {
+	e.tell(owner.UserID, func() any { return LiveThreadDeleted{Type: "thread", ID: threadID, Deleted: true} })
+}
+
+// MessageChanged implements chat.Events.
+func (e *LiveEvents) MessageChanged(owner chat.Owner, message chat.Message) {
+	e.tell(owner.UserID, func() any { return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)} })
+}
+
+// NotificationPublished implements org.Events. Every server learns of the notice from the database.
+func (e *LiveEvents) NotificationPublished(n org.Notification) {
+	topic := topicAll
+	if n.OrganizationID != nil {
+		topic = topicOfOrganization(*n.OrganizationID)
+	}
+	if n.Audience == org.AudienceAdmins {
+		topic = topicOfAdmins(topic)
+	}
+	e.feed.Tell(topic, encodeEvent(LiveNotification{Type: "notification", Notification: toNotification(n)}))
+}
+
+// NotificationsMissed implements org.Events.
+func (e *LiveEvents) NotificationsMissed() { e.feed.Missed() }
+
+// NotificationsRead implements org.Events.
+func (e *LiveEvents) NotificationsRead(userID uuid.UUID, ids []uuid.UUID) {
+	e.tell(userID, func() any { return LiveNotificationsRead{Type: "notification", Read: ids} })
+}
+
+// SourceChanged implements datasource.Events.
+func (e *LiveEvents) SourceChanged(owner datasource.Owner, source datasource.Source) {
+	e.tell(owner.UserID, func() any { return LiveDataSource{Type: "data_source", DataSource: toDataSource(source)} })
+}
+
+// SourceDeleted implements datasource.Events.
+func (e *LiveEvents) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
+	e.tell(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
+}
+
+// tell publishes an event to a person, if they are there.
+func (e *LiveEvents) tell(userID uuid.UUID, event func() any) {
+	if topic := topicOfUser(userID); e.feed.Wanted(topic) {
+		e.feed.Publish(topic, encodeEvent(event()))
+	}
+}
+
+// encodeEvent returns an event as it is sent. Its records have a JSON form.
+func encodeEvent(event any) []byte {
+	body, err := json.Marshal(event)
+	if err != nil {
+		panic(err) // Cannot be: they are structs of texts, numbers and times of this era.
+	}
+	return body
+}
+
+func toLiveMessage(m chat.Message) LiveMessage {
+	whole := toMessage(m)
+	live := LiveMessage{
+		ID: whole.ID, ThreadID: whole.ThreadID, Role: whole.Role, Status: whole.Status, FinishReason: whole.FinishReason,
+		Error: whole.Error, Feedback: whole.Feedback, CompletedAt: whole.CompletedAt,
+	}
+	if m.QuestionID != nil {
+		live.QuestionID = *m.QuestionID
+	}
+	return live
+}

@@ -1,0 +1,252 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// maxLiveFrame bounds a message of a client, in bytes. A token has at most 8 KiB.
+const maxLiveFrame = 16 << 10
+
+// closing is why a socket ends: the close frame that the client receives. The codes are part of the contract.
+type closing struct {
+	code   websocket.StatusCode
+	reason string // For a person who looks for a defect, except with 4401: there it is the detail of the problem.
+}
+
+// Error implements error, so that a closing can be a context's cause.
+func (c *closing) Error() string { return c.reason }
+
+// The codes of our own. 44xx is 4xx of HTTP.
+const (
+	codeUnauthenticated websocket.StatusCode = 4401
+	codeAuthTimeout     websocket.StatusCode = 4408
+)
+
+var (
+	closeGone     = &closing{websocket.StatusNormalClosure, ""} // The client left.
+	closeRestart  = &closing{websocket.StatusServiceRestart, "the server is about to stop"}
+	closeSlow     = &closing{websocket.StatusTryAgainLater, "too slow"}
+	closeNoPong   = &closing{websocket.StatusTryAgainLater, "no pong"}
+	closeTooMany  = &closing{websocket.StatusTryAgainLater, "too many sockets of one person"}
+	closeBusy     = &closing{websocket.StatusTryAgainLater, "tokens cannot be looked at now"}
+	closeNoAuth   = &closing{codeAuthTimeout, "no auth in time"}
+	closeExpired  = &closing{codeUnauthenticated, identity.ErrExpired.Detail}
+	closeStranger = &closing{codeUnauthenticated, "the token belongs to somebody else"}
+	closeNotText  = &closing{websocket.StatusPolicyViolation, "not a text frame"}
+)
+
+// readyEvent is what a client is told when it has to look for itself.
+var readyEvent = encodeEvent(LiveReady{Type: "ready"})
+
+// socket is one client's connection. Three goroutines serve it: they read, write events, and ping. The one of the request
+// waits for the end, tells the client why, and waits for the three.
+type socket struct {
+	live *Live
+	conn *websocket.Conn // Set by run.
+
+	ctx context.Context         // Ends with the socket. Its cause is a *closing.
+	end context.CancelCauseFunc // The first one counts.
+
+	claimed bool      // Guarded by Live's mu. It counts for userID.
+	userID  uuid.UUID // Guarded by Live's mu until claimed, then fixed.
+
+	workers sync.WaitGroup
+	expiry  *time.Timer // Ends the socket when there is no token, or none that holds. Belongs to read, and after it to close.
+}
+
+// run serves the client of an accepted connection until the socket's context ends. tcp is what lies below it.
+func (s *socket) run(conn *websocket.Conn, tcp net.Conn) {
+	s.conn = conn
+	s.conn.SetReadLimit(maxLiveFrame)
+	s.expiry = time.AfterFunc(s.live.cfg.AuthTimeout, func() { s.end(closeNoAuth) })
+	s.workers.Go(s.read)
+	s.workers.Go(s.ping)
+	<-s.ctx.Done()
+	s.close(tcp)
+}
+
+// close tells the client why the socket ends, and waits for the workers.
+func (s *socket) close(tcp net.Conn) {
+	cut := func() { _ = tcp.Close() }
+	limit := time.AfterFunc(s.live.cfg.CloseTimeout, cut)
+	defer limit.Stop()
+	stop := context.AfterFunc(s.live.hurry, cut)
+	defer stop()
+
+	why := closeGone
+	errors.As(context.Cause(s.ctx), &why)
+	_ = s.conn.Close(why.code, why.reason) // The client may be gone.
+	s.workers.Wait()
+	s.expiry.Stop()
+	s.live.log.InfoContext(s.ctx, "live socket closed", "code", int(why.code), "reason", why.reason)
+}
+
+// ping asks from time to time whether the client is there. It runs in a goroutine of its own.
+func (s *socket) ping() {
+	ticker := time.NewTicker(s.live.cfg.Ping)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-s.ctx.Done():
+			return
+		}
+		// Not the socket's context: its end would cut the connection off before the client is told why.
+		ctx, cancel := context.WithTimeout(context.Background(), s.live.cfg.PongTimeout)
+		err := s.conn.Ping(ctx)
+		cancel()
+		if err != nil {
+			s.end(closeNoPong)
+			return
+		}
+	}
+}
+
+// read takes the client's messages until the connection ends. It runs in a goroutine of its own.
+func (s *socket) read() {
+	for {
+		// No context, as for pings.
+		kind, frame, err := s.conn.Read(context.Background())
+		if err != nil {
+			s.end(closeGone) // Or the library has told the client what was wrong with it.
+			return
+		}
+		if why := s.receive(kind, frame); why != nil {
+			s.end(why)
+			// Until the client has answered the close frame, what it sends is passed over.
+		}
+	}
+}
+
+// receive takes a message of the client, or says what is wrong with it.
+func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
+	if s.ctx.Err() != nil {
+		return nil
+	}
+	if kind != websocket.MessageText {
+		return closeNotText
+	}
+	token, err := parseLiveAuth(frame)
+	if err != nil {
+		return &closing{websocket.StatusPolicyViolation, err.Error()}
+	}
+	if !s.claimed {
+		s.expiry.Stop() // It came in time.
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
+	defer cancel()
+	actor, err := s.live.identity.Authenticate(ctx, token)
+	switch {
+	case statuses[fault.CodeOf(err)] == http.StatusUnauthorized:
+		return &closing{codeUnauthenticated, fault.DetailOf(err)}
+	case err != nil:
+		s.live.log.WarnContext(ctx, "looking at a live socket's token failed", "err", err)
+		return closeBusy
+	}
+	return s.admit(actor)
+}
+
+// admit lets the socket live as long as the actor's token does.
+func (s *socket) admit(actor identity.Actor) *closing {
+	left := time.Until(actor.ExpiresAt)
+	if left <= 0 {
+		return closeExpired
+	}
+	if s.claimed { // Only this goroutine claims.
+		if actor.ID != s.userID {
+			return closeStranger
+		}
+		s.expire(left)
+		return nil
+	}
+	if !s.live.claim(s, actor.ID) {
+		return closeTooMany
+	}
+	if s.live.identity.Recheck(actor) != nil { // They changed before End could find the socket.
+		return closeExpired
+	}
+	s.expire(left)
+	events := s.live.feed.Subscribe(topicsOf(actor)...)
+	s.workers.Go(func() { s.write(events) })
+	return nil
+}
+
+// expire ends the socket after a time.
+func (s *socket) expire(after time.Duration) {
+	s.expiry.Stop() // If it was too late the socket has ended.
+	s.expiry = time.AfterFunc(after, func() { s.end(closeExpired) })
+}
+
+// write sends the client what happens until the socket ends. It runs in a goroutine of its own.
+func (s *socket) write(events *stream.Subscription) {
+	defer events.Leave()
+	event := readyEvent
+	for {
+		if !s.send(event) {
+			return
+		}
+		var err error
+		event, err = events.Next(s.ctx)
+		switch {
+		case errors.Is(err, stream.ErrMissed):
+			event = readyEvent
+		case errors.Is(err, stream.ErrTooSlow):
+			s.end(closeSlow)
+			return
+		case err != nil:
+			return
+		}
+	}
+}
+
+// send writes one event, or ends the socket.
+func (s *socket) send(event []byte) bool {
+	slow := time.AfterFunc(s.live.cfg.WriteTimeout, func() { s.end(closeSlow) })
+	defer slow.Stop()
+	// No context, as for pings. The end of the socket cuts off a write that is stuck.
+	if err := s.conn.Write(context.Background(), websocket.MessageText, event); err != nil {
+		s.end(closeGone)
+		return false
+	}
+	return true
+}
+
+var (
+	errLiveFrame = errors.New("not a JSON object with type and token")
+	errLiveType  = errors.New("unknown type")
+)
+
+// parseLiveAuth reads the token of a client's message. Nothing else is understood.
+func parseLiveAuth(frame []byte) (token string, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(frame))
+	decoder.DisallowUnknownFields()
+	var auth LiveAuth
+	if err := decoder.Decode(&auth); err != nil {
+		return "", errLiveFrame
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return "", errLiveFrame
+	}
+	switch {
+	case auth.Type != "auth":
+		return "", errLiveType
+	case auth.Token == "":
+		return "", errLiveFrame
+	}
+	return auth.Token, nil
+}

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+func (s *Server) listMessages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var c checks
+	threadID := c.id("thread_id", r.URL.Query().Get("thread_id"))
+	offset, limit := c.page(r)
+	if err := c.err(); err != nil {
+		return err
+	}
+	messages, err := s.Chat.ListMessages(r.Context(), owner(actor), threadID, offset, limit)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, MessageList{Items: convert(messages, toMessage)})
+}
+
+func (s *Server) askMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	exchange, err := s.ask(w, r, actor)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusAccepted, toExchange(exchange))
+}
+
+func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	exchange, err := s.ask(w, r, actor)
+	if err != nil {
+		return err
+	}
+	exchange, err = s.Chat.WaitFor(r.Context(), owner(actor), exchange)
+	moveWriteDeadline(w)
+	if err != nil {
+		return err
+	}
+	// That took a while: they may not be allowed to see it any more.
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	if _, err := s.Identity.Again(ctx, actor); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, toExchange(exchange))
+}
+
+// ask reads a question and has it answered.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Exchange, error) {
+	var req MessageRequest
+	if err := decode(w, r, &req); err != nil {
+		return chat.Exchange{}, err
+	}
+	question, err := toQuestion(r, req)
+	if err != nil {
+		return chat.Exchange{}, err
+	}
+	if err := s.questions.take(w, r, actor.ID, question.RequestID); err != nil {
+		return chat.Exchange{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	return s.Chat.Send(ctx, owner(actor), question)
+}
+
+func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
+	var c checks
+	q := chat.Question{
+		ThreadID: c.id("thread_id", req.ThreadID), Content: req.Content, Form: req.Form,
+		Regenerate: c.optionalID("regenerate", req.Regenerate),
+	}
+	if id := c.requestID(r, req.RequestID); id != nil {
+		q.RequestID = *id
+	} else {
+		c.fail("request_id", "必須の項目です。")
+	}
+	for i, id := range req.DataSourceIds {
+		q.DataSourceIDs = append(q.DataSourceIDs, c.id("data_source_ids["+strconv.Itoa(i)+"]", id))
+	}
+	return q, c.err()
+}
+
+func (s *Server) stopMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "message_id")
+	if err != nil {
+		return err
+	}
+	if err := s.Chat.StopMessage(r.Context(), owner(actor), id); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
+func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var req FeedbackRequest
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	var c checks
+	id := c.id("message_id", req.MessageID)
+	if req.Rating != FeedbackRequestRatingGood && req.Rating != FeedbackRequestRatingBad {
+		c.fail("rating", "good か bad を指定してください。")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	feedback := chat.Feedback{Rating: chat.Rating(req.Rating), Comment: req.Comment}
+	if err := s.Chat.GiveFeedback(r.Context(), owner(actor), id, feedback); err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, Feedback{MessageID: id, Rating: FeedbackRating(req.Rating), Comment: req.Comment})
+}
+
+func toExchange(e chat.Exchange) Exchange {
+	return Exchange{Question: toMessage(e.Question), Answer: toMessage(e.Answer)}
+}
+
+func toMessage(m chat.Message) Message {
+	out := Message{
+		ID: m.ID, ThreadID: m.ThreadID, Role: MessageRole(m.Role), Content: m.Content, Status: JobStatus(m.Status),
+		FinishReason: MessageFinishReason(m.FinishReason), Model: m.Model, CreatedAt: m.CreatedAt.UTC(),
+		Usage: Usage{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens},
+		Citations: convert(m.Citations, func(c chat.Citation) Citation {
+			return Citation{
+				Index: c.Index, ChunkEmbeddingID: c.ChunkEmbeddingID, DataSourceID: c.DataSourceID, Filename: c.Filename,
+				Page: c.Page, Score: float32(c.Score), Quote: c.Quote,
+			}
+		}),
+		Steps: convert(m.Steps, func(t chat.Step) Step {
+			return Step{Kind: StepKind(t.Kind), Status: JobStatus(t.Status), Detail: t.Detail}
+		}),
+	}
+	if m.Failure != nil {
+		out.Error = MessageError{Code: m.Failure.Code, Detail: m.Failure.Detail, Retryable: m.Failure.Retryable}
+	}
+	if m.Feedback != nil {
+		out.Feedback = MessageFeedback{Rating: MessageFeedbackRating(m.Feedback.Rating), Comment: m.Feedback.Comment}
+	}
+	if m.CompletedAt != nil {
+		out.CompletedAt = m.CompletedAt.UTC()
+	}
+	return out
+}

@@ -1,0 +1,235 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// handler answers a request or returns why it cannot.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// handle turns the error of a handler, which must not have begun to answer, into a problem.
+func (s *Server) handle(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.writeProblem(w, r, err)
+		}
+	}
+}
+
+// How long a client may take to send a body and to receive an answer, and how long a call may wait for the database. Streams,
+// and calls that wait for an answer, are limited in what they ask of the database only; streams have deadlines of their own
+// for what they write. The user pool has a queue for passwords of its own.
+const (
+	bodyTimeout   = 30 * time.Second
+	answerTimeout = 2 * time.Minute
+	callTimeout   = 5 * time.Second
+	poolTimeout   = 15 * time.Second
+)
+
+// withTimeLimit ends what a call waits for, so that it is answered while its client still listens.
+func withTimeLimit(limit time.Duration) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), limit)
+			defer cancel()
+			next.ServeHTTP(w, r.WithContext(ctx))
+		})
+	}
+}
+
+// withBodyDeadline drops clients that do not send the body they announced. The deadline is lifted with the body's end:
+// the connection is still read then, to notice that its client leaves.
+func withBodyDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			rc := http.NewResponseController(w)
+			if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
+				r.Body = &timedBody{ReadCloser: r.Body, rc: rc}
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withWriteDeadline drops clients that do not take their answer. Whoever takes the connection over, or writes for longer,
+// moves the deadline.
+func withWriteDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		moveWriteDeadline(w)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func moveWriteDeadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // Where it cannot be set, nothing can hang.
+}
+
+// timedBody is a body that is read under a deadline.
+type timedBody struct {
+	io.ReadCloser
+	rc *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.rc.SetReadDeadline(time.Time{}) // It could be set before.
+	}
+	return n, err
+}
+
+// actorHandler answers a request on behalf of somebody.
+type actorHandler func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error
+
+// as hands a handler the actor whom withActor has found.
+func (s *Server) as(h actorHandler) http.HandlerFunc {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		actor, err := identity.ActorFrom(r.Context())
+		if err != nil {
+			return err
+		}
+		return h(w, r, actor)
+	})
+}
+
+type requestIDKey struct{}
+
+// requestID returns the id of the context's request, "" if there is none.
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// withRequestID gives the request an id: the client's if it is well-formed, else a new one.
+func withRequestID(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("X-Request-Id")
+		if !wellFormedRequestID(id) {
+			id = uuid.Must(uuid.NewV7()).String()
+		}
+		w.Header().Set("X-Request-Id", id)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestIDKey{}, id)))
+	})
+}
+
+// wellFormedRequestID accepts 1–64 characters that are harmless in a header and a log.
+func wellFormedRequestID(id string) bool {
+	if id == "" || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// withLog writes a line for each request, without its contents, measures it and makes it a span. Requests for the app's
+// files are not worth one, nor are those of machines that look whether the server lives.
+func (s *Server) withLog(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		method := knownMethod(r.Method)
+		ctx, span := r.Context(), trace.Span(noop.Span{})
+		if traced(r.URL.Path) {
+			ctx, span = s.Tracer.Start(ctx, method, trace.WithSpanKind(trace.SpanKindServer))
+		}
+		defer span.End()
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		next.ServeHTTP(ww, r.WithContext(ctx))
+		route := chi.RouteContext(ctx).RoutePattern()
+		switch route {
+		case "/*", "/healthz", "/readyz", "/ping", "/metrics":
+			return
+		}
+		took := time.Since(began)
+		if ww.Header().Get("Content-Type") != "text/event-stream" && ww.Status() != http.StatusSwitchingProtocols {
+			s.Measure(method, route, ww.Status(), took)
+		}
+		span.SetName(method + " " + route)
+		span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
+		s.log.InfoContext(ctx, "request", "method", method, "route", route, "status", ww.Status(),
+			"bytes", ww.BytesWritten(), "ms", took.Milliseconds(), "address", clientAddress(ctx))
+	})
+}
+
+// knownMethod returns a request's method, or "other" for what a client made up: each would be a time series of its own.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+// traced says whether a path is a call's, and not a file's.
+func traced(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") || strings.HasPrefix(path, "/pool/")
+}
+
+// withRecovery answers a panic with a problem and logs where it came from.
+func (s *Server) withRecovery(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch v := recover(); v {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(v)
+			default:
+				s.writeProblem(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withSecurityHeaders sets what every response needs. Pages add their content security policy.
+func (s *Server) withSecurityHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// withActor finds out on whose behalf the request is made, and refuses it if that is nobody.
+func (s *Server) withActor(next http.Handler) http.Handler {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
+		if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
+			return fault.Errorf(fault.Unauthenticated, "Not authenticated")
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+		actor, err := s.Identity.Authenticate(ctx, strings.TrimSpace(token))
+		cancel()
+		if err != nil {
+			return err
+		}
+		actor.Address, actor.RequestID = clientAddress(r.Context()), requestID(r.Context())
+		next.ServeHTTP(w, r.WithContext(identity.WithActor(r.Context(), actor)))
+		return nil
+	})
+}

@@ -1,0 +1,188 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+)
+
+const (
+	// ssoCookie binds a sign-in to the browser that began it. Over TLS browsers take a cookie whose name begins with hostOnly
+	// from this server alone: others of the same domain could have somebody sign in as somebody else by setting it.
+	ssoCookie    = "tsumugi_sso"
+	hostOnly     = "__Host-"
+	ssoCookieAge = 15 * 60 // Seconds: as long as a sign-in may take, and the exchange of its code.
+
+	// Where the browser goes once the identity provider has answered.
+	callbackPage = "/oauth2/callback"
+	trialPage    = "/admin/saml"
+
+	maxSAMLForm = 512 << 10 // Bytes: the largest response in Base64, with its signs escaped.
+)
+
+// authorize sends the browser to the organization's identity provider.
+func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	var c checks
+	organizationID := c.id("organization_id", query.Get("organization_id"))
+	if err := c.err(); err != nil {
+		return err
+	}
+	start, err := s.SAML.Begin(r.Context(), organizationID, s.ssoBrowser(r), query.Get("next"))
+	if err != nil {
+		return signInFailed(w, r, s.problem(r, err))
+	}
+	s.bindBrowser(w, start.Browser)
+	return seeOther(w, start.URL)
+}
+
+// oauth2Callback exchanges a one-time code for tokens.
+func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	var c checks
+	organizationID := c.id("organization_id", query.Get("organization_id"))
+	if query.Get("code") == "" {
+		c.fail("code", "必須の項目です。")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	session, err := s.SAML.Exchange(r.Context(), organizationID, query.Get("code"), s.ssoBrowser(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, TokenRecord{
+		AuthType: AuthKind(identity.AuthFederated), ClientID: session.ClientID, RefreshToken: session.RefreshToken,
+		IDToken: session.IDToken, AccessToken: session.AccessToken, ExpiresIn: session.ExpiresIn, TokenType: session.TokenType,
+		Next: session.Next,
+	})
+}
+
+// refreshToken renews a session that began with single sign-on.
+func (s *Server) refreshToken(w http.ResponseWriter, r *http.Request) error {
+	var req RefreshTokenRequest
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	var c checks
+	if req.ClientID == "" {
+		c.fail("client_id", "必須の項目です。")
+	}
+	if req.RefreshToken == "" {
+		c.fail("refresh_token", "必須の項目です。")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	tokens, err := s.SAML.Refresh(r.Context(), req.ClientID, req.RefreshToken)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, RefreshedTokens{
+		IDToken: tokens.IDToken, AccessToken: tokens.AccessToken, ExpiresIn: tokens.ExpiresIn, TokenType: tokens.TokenType,
+	})
+}
+
+// samlMetadata answers what an organization's identity provider has to know.
+func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
+	organizationID, err := pathID(r, "organization_id")
+	if err != nil {
+		return err
+	}
+	body, err := s.SAML.Metadata(r.Context(), organizationID)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/samlmetadata+xml")
+	_, _ = w.Write(body) //nolint:gosec // XML of the server's own making. The client may be gone: nothing is left to do.
+	return nil
+}
+
+// samlConsumer takes what the identity provider answers, from the browser that brings it.
+func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
+	organizationID, err := pathID(r, "organization_id")
+	if err != nil {
+		return err
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
+		return fault.Errorf(codeMediaType, "Content-Type には application/x-www-form-urlencoded を指定してください。")
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxSAMLForm)
+	if err := r.ParseForm(); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return fault.Wrap(err, fault.TooLarge, "送信内容が大きすぎます。")
+		}
+		return fault.Wrap(err, fault.Invalid, "フォームを読み取れませんでした。")
+	}
+	outcome, err := s.SAML.Consume(r.Context(), saml.Posted{
+		OrganizationID: organizationID, Browser: s.ssoBrowser(r),
+		RelayState: r.PostForm.Get("RelayState"), Response: r.PostForm.Get("SAMLResponse"),
+		Origin: saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())},
+	})
+	switch {
+	case err != nil:
+		return signInFailed(w, r, s.problem(r, err))
+	case outcome.Test != uuid.Nil:
+		return seeOther(w, trialPage+"?"+url.Values{"test": {outcome.Test.String()}}.Encode())
+	default:
+		return seeOther(w, callbackPage+"?"+url.Values{"organization_id": {organizationID.String()}, "code": {outcome.Code}}.Encode())
+	}
+}
+
+// navigates reports whether a person's browser shows what a step of a sign-in is answered.
+func navigates(r *http.Request) bool {
+	path := r.URL.Path
+	step := path == "/v1/oauth2/authorize" || strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs")
+	return step && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// signInFailed sends the browser to the app's page, which says why.
+func signInFailed(w http.ResponseWriter, r *http.Request, why Problem) error {
+	organizationID := cmp.Or(chi.URLParam(r, "organization_id"), r.URL.Query().Get("organization_id"))
+	return seeOther(w, callbackPage+"?"+url.Values{
+		"organization_id": {organizationID}, "error": {why.Code}, "error_description": {why.Detail},
+	}.Encode())
+}
+
+// seeOther sends the browser to another page, by GET whatever the request was.
+func seeOther(w http.ResponseWriter, location string) error {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Location", location)
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// ssoBrowser returns what the browser's cookie holds, or "".
+func (s *Server) ssoBrowser(r *http.Request) string {
+	cookie, err := r.Cookie(s.ssoCookie("").Name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// bindBrowser gives the browser its cookie.
+func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
+	http.SetCookie(w, s.ssoCookie(browser))
+}
+
+// ssoCookie returns the cookie. The identity provider's page posts to this server from another site: over TLS the cookie says
+// that it comes along; without, browsers let it come along for two minutes.
+func (s *Server) ssoCookie(browser string) *http.Cookie {
+	cookie := &http.Cookie{Name: ssoCookie, Value: browser, Path: "/", MaxAge: ssoCookieAge, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
+	if s.SAML.OverTLS() {
+		cookie.Name, cookie.Secure, cookie.SameSite = hostOnly+ssoCookie, true, http.SameSiteNoneMode
+	}
+	return cookie
+}

@@ -1,0 +1,78 @@
+package api_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// oneUser is a database that knows one active user, by whatever name.
+type oneUser struct{ identity.Store }
+
+func (oneUser) UserBySubject(context.Context, string, uuid.UUID) (identity.Standing, error) {
+	return identity.Standing{User: identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}}, nil
+}
+
+// TestR16_PanicGivesTheAdmissionBack has no chat service, which every stream panics for.
+func TestR16_PanicGivesTheAdmissionBack(t *testing.T) {
+	t.Parallel()
+	log := slog.New(slog.DiscardHandler)
+	streams := stream.NewServer(stream.Config{MaxStreams: 1})
+	handler, err := api.New(api.Services{
+		Identity: identity.NewService(oneUser{}, verifier{}, log), Stream: streams,
+		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+	}, api.Config{}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := `{"thread_id":"` + newID() + `","request_id":"` + newID() + `","content":"糸とは"}`
+	for range 2 {
+		for _, r := range []*http.Request{
+			httptest.NewRequestWithContext(t.Context(), "GET", "/v1/message/"+newID()+"/stream", nil),
+			httptest.NewRequestWithContext(t.Context(), "POST", "/v1/message/stream", strings.NewReader(ask)),
+		} {
+			r.Header.Set("Authorization", "Bearer alice")
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != http.StatusInternalServerError {
+				t.Errorf("%s: %d %s", r.Method, w.Code, w.Body)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := streams.Drain(ctx, 0); err != nil {
+		t.Error("a stream that never was is waited for:", err)
+	}
+}
+
+// TestMethodsOfNobodyAreOneInMetrics: whoever makes up methods must not make a time series with each.
+func TestMethodsOfNobodyAreOneInMetrics(t *testing.T) {
+	t.Parallel()
+	var methods []string
+	handler, err := api.New(api.Services{
+		App:     fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Measure: func(method, _ string, _ int, _ time.Duration) { methods = append(methods, method) },
+	}, api.Config{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"GET", "MADEUP1", "MADEUP2"} {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, "/v1/live", nil))
+	}
+	if got := strings.Join(methods, " "); got != "GET other other" {
+		t.Errorf("got %s", got)
+	}
+}

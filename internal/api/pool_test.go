@@ -1,0 +1,209 @@
+package api_test
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/directory"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+	"github.com/tsumugi-ai/tsumugi/store"
+)
+
+const (
+	poolID       = "ap-northeast-1_Test00000"
+	poolIssuer   = "https://tsumugi.example/pool/" + poolID
+	poolPassword = "Correct-Horse-9"
+	ssoClient    = "sso"
+)
+
+// userPool is an embedded user pool that keeps the codes and the temporary passwords it sends.
+type userPool struct {
+	*pool.Pool
+	codes       chan pool.ResetCode
+	temporary   sync.Map // The last temporary password, a string, by address.
+	credentials pool.Credentials
+}
+
+func newUserPool(t *testing.T, db *store.DB) *userPool {
+	t.Helper()
+	u := &userPool{codes: make(chan pool.ResetCode, 10), credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"}}
+	var err error
+	u.Pool, err = pool.New(t.Context(), pool.Config{
+		PoolID: poolID, ClientID: "client", FederatedClientID: ssoClient, Issuer: poolIssuer, Admin: u.credentials, Mailer: u,
+		Hash: pool.HashConfig{MemoryKiB: 64, Passes: 1},
+	}, db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { u.Stop(context.Background()) })
+	return u
+}
+
+// SendInvitation implements pool.Mailer.
+func (u *userPool) SendInvitation(_ context.Context, invitation pool.Invitation) error {
+	u.temporary.Store(invitation.Email, invitation.TemporaryPassword)
+	return nil
+}
+
+// SendResetCode implements pool.Mailer.
+func (u *userPool) SendResetCode(_ context.Context, code pool.ResetCode) error {
+	u.codes <- code
+	return nil
+}
+
+func (u *userPool) verifier() identity.Verifier {
+	issuer := identity.Issuer{URL: poolIssuer, ClientID: "client", AuthType: identity.AuthCognito, Key: u.Keyfunc}
+	sso := issuer
+	sso.ClientID, sso.AuthType = ssoClient, identity.AuthFederated
+	return identity.NewPoolVerifier(time.Now, issuer, sso)
+}
+
+// accounts are those of the pool, as the server manages them.
+type accounts struct {
+	*directory.Directory
+	pool *pool.Pool
+}
+
+func (a accounts) InviteFederated(ctx context.Context, email, name string) (string, error) {
+	sub, err := a.pool.CreateExternalUser(ctx, uuid.Nil, email, name)
+	return sub.String(), err
+}
+
+func (u *userPool) directory(t *testing.T) org.Accounts {
+	t.Helper()
+	d, err := directory.New(directory.Config{
+		UserPoolID: poolID, Endpoint: "http://pool.invalid", Transport: directory.InProcess(u.Handler()),
+		Credentials: directory.Credentials(u.credentials),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accounts{d, u.Pool}
+}
+
+// spKey is the key of all service providers. A busy machine may take longer to make one than a call is given.
+var spKey = sync.OnceValues(func() (saml.Key, error) {
+	private, certificate, err := samltest.NewKey()
+	if err != nil {
+		return saml.Key{}, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return saml.Key{}, err
+	}
+	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	return saml.Key{PrivateKey: string(text), Certificate: certificate.Raw, CreatedAt: certificate.NotBefore}, nil
+})
+
+func (u *userPool) singleSignOn(t *testing.T, db *store.DB) *saml.Service {
+	t.Helper()
+	key, err := spKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddFirstSAMLKey(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	return saml.New(saml.Config{PublicURL: "https://tsumugi.example", ClientID: ssoClient}, db, u.Pool)
+}
+
+// session is what a sign-in has given a client.
+type session struct {
+	IDToken      string `json:"IdToken"` //nolint:tagliatelle // The protocol's spelling.
+	AccessToken  string
+	RefreshToken string
+}
+
+// account gives a member an account with a password.
+func (f *fixture) account(u *identity.NewUser) {
+	f.t.Helper()
+	sub, err := f.users.CreateUser(f.t.Context(), pool.NewUser{Email: u.Email, Name: u.Name, PermanentPassword: poolPassword})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	u.Subject = sub.String()
+	f.exec("UPDATE users SET subject = $2 WHERE id = $1", u.ID, u.Subject)
+}
+
+// callPool makes a call of the user pool's protocol, as a browser does.
+func (f *fixture) callPool(operation string, body map[string]any, header ...string) response {
+	f.t.Helper()
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+"/pool/", strings.NewReader(string(encoded)))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return response{resp.StatusCode, resp.Header, answer}
+}
+
+// initiate makes the call that begins or renews a session.
+func (f *fixture) initiate(flow string, parameters map[string]string, header ...string) response {
+	f.t.Helper()
+	return f.callPool("InitiateAuth", map[string]any{"ClientId": "client", "AuthFlow": flow, "AuthParameters": parameters}, header...)
+}
+
+func (f *fixture) signIn(u identity.NewUser) session {
+	f.t.Helper()
+	resp := f.initiate("USER_PASSWORD_AUTH", map[string]string{"USERNAME": u.Email, "PASSWORD": poolPassword})
+	var answer struct{ AuthenticationResult session }
+	if err := json.Unmarshal(resp.body, &answer); err != nil || resp.status != http.StatusOK {
+		f.t.Fatalf("%d %s", resp.status, resp.body)
+	}
+	return answer.AuthenticationResult
+}
+
+// firstSignIn signs an invited person in for the first time, and gives them the password of all.
+func (f *fixture) firstSignIn(email string) session {
+	f.t.Helper()
+	temporary, _ := f.users.temporary.Load(email)
+	resp := f.initiate("USER_PASSWORD_AUTH", map[string]string{"USERNAME": email, "PASSWORD": temporary.(string)})
+	var challenge struct{ ChallengeName, Session string }
+	if err := json.Unmarshal(resp.body, &challenge); err != nil || challenge.ChallengeName != "NEW_PASSWORD_REQUIRED" {
+		f.t.Fatalf("%d %s", resp.status, resp.body)
+	}
+	resp = f.callPool("RespondToAuthChallenge", map[string]any{
+		"ClientId": "client", "ChallengeName": challenge.ChallengeName, "Session": challenge.Session,
+		"ChallengeResponses": map[string]string{"USERNAME": email, "NEW_PASSWORD": poolPassword},
+	})
+	var answer struct{ AuthenticationResult session }
+	if err := json.Unmarshal(resp.body, &answer); err != nil || resp.status != http.StatusOK {
+		f.t.Fatalf("%d %s", resp.status, resp.body)
+	}
+	return answer.AuthenticationResult
+}
+
+func (f *fixture) refresh(s session) response {
+	f.t.Helper()
+	return f.initiate("REFRESH_TOKEN_AUTH", map[string]string{"REFRESH_TOKEN": s.RefreshToken})
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+)
+
+// statuses gives each code its HTTP status. A code that does not stand here is internal.
+var statuses = map[fault.Code]int{
+	fault.Invalid:          http.StatusBadRequest,
+	fault.Unauthenticated:  http.StatusUnauthorized,
+	identity.SSORequired:   http.StatusUnauthorized,
+	fault.Forbidden:        http.StatusForbidden,
+	fault.NotFound:         http.StatusNotFound,
+	fault.Conflict:         http.StatusConflict,
+	fault.ThreadBusy:       http.StatusConflict,
+	fault.RequestConflict:  http.StatusConflict,
+	fault.SkillUnavailable: http.StatusConflict,
+	fault.NoSeat:           http.StatusConflict,
+	fault.TokenLimit:       http.StatusForbidden,
+	fault.ContractEnded:    http.StatusForbidden,
+	fault.TooLarge:         http.StatusRequestEntityTooLarge,
+	fault.RateLimited:      http.StatusTooManyRequests,
+	datasource.StorageFull: http.StatusInsufficientStorage,
+	fault.Unavailable:      http.StatusServiceUnavailable,
+	fault.Canceled:         http.StatusServiceUnavailable,
+	saml.CodeDisabled:      http.StatusConflict,
+	saml.CodeState:         http.StatusBadRequest,
+	saml.CodeResponse:      http.StatusBadRequest,
+	saml.CodeDenied:        http.StatusForbidden,
+	saml.CodeAddress:       http.StatusForbidden,
+	saml.CodeNotLinked:     http.StatusForbidden,
+	saml.CodeInactive:      http.StatusForbidden,
+	codeMethod:             http.StatusMethodNotAllowed,
+	codeMediaType:          http.StatusUnsupportedMediaType,
+	codeUpgrade:            http.StatusUpgradeRequired,
+}
+
+// Codes that only HTTP knows.
+const (
+	codeMethod    fault.Code = "method_not_allowed"
+	codeMediaType fault.Code = "unsupported_media_type"
+	codeUpgrade   fault.Code = "upgrade_required"
+)
+
+// What a person learns of a defect, and of a server that has too much to do.
+const (
+	internalDetail = "サーバーで問題が発生しました。時間をおいて、もう一度お試しください。"
+	busyDetail     = "ただいま混み合っています。少し待ってから、もう一度お試しください。"
+)
+
+// Those who are told to come back are told different times between these, so that they don't come all at once.
+const (
+	retryMin = 2 // Seconds.
+	retryMax = 10
+)
+
+// retryAfter returns in how many seconds a refused client may try again.
+func retryAfter(err error) string {
+	seconds := retryMin + rand.N(retryMax-retryMin+1) //nolint:gosec // Spreads clients; no secret.
+	if after := fault.RetryAfterOf(err); after > 0 {
+		seconds = int(math.Ceil(after.Seconds()))
+	}
+	return strconv.Itoa(seconds)
+}
+
+// writeProblem answers an error as a problem document (RFC 9457), or, on a step of a sign-in that a browser navigates to, as a
+// page of the app.
+func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
+	problem := s.problem(r, err)
+	if navigates(r) {
+		_ = signInFailed(w, r, problem) // It returns no error.
+		return
+	}
+	h := w.Header()
+	switch problem.Status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		h.Set("Retry-After", retryAfter(err))
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(problem.Status)
+	_ = json.NewEncoder(w).Encode(problem) // The client may be gone: nothing is left to do.
+}
+
+// problem returns what is told of an error. What is internal is logged and not shown.
+func (s *Server) problem(r *http.Request, err error) Problem {
+	gone := errors.Is(err, context.Canceled) && r.Context().Err() != nil
+	if gone {
+		// Nobody is there to read it, or this server stops and another one will have the answer.
+		err = fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+	}
+	code := fault.CodeOf(err)
+	if code == fault.Internal && errors.Is(err, context.DeadlineExceeded) {
+		code, err = fault.Unavailable, fault.Wrap(err, fault.Unavailable, busyDetail)
+	}
+	status, known := statuses[code]
+	problem := Problem{
+		Type: "about:blank", Code: string(code), Detail: fault.DetailOf(err),
+		RequestID: requestID(r.Context()), TraceID: traceID(r.Context()),
+		Errors: convert(fault.FieldsOf(err), func(f fault.FieldError) FieldError { return FieldError(f) }),
+	}
+	if !known {
+		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail
+	}
+	if problem.Detail == "" && (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) {
+		problem.Detail = busyDetail
+	}
+	if status >= http.StatusInternalServerError && !gone {
+		s.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	problem.Status, problem.Title = status, http.StatusText(status)
+	return problem
+}
+
+// writeJSON answers a record.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // The client may be gone: nothing is left to do.
+	return nil
+}
+
+func writeNoContent(w http.ResponseWriter) error {
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// noRoute answers for a path of the API that leads nowhere.
+func noRoute() error {
+	return fault.Errorf(fault.NotFound, "ページまたは機能が見つかりません。")
+}
+
+// noMethod answers for a path that takes other methods, or, because the app takes GET of every path, none at all.
+func noMethod(routes chi.Routes, w http.ResponseWriter, r *http.Request) error {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		found := chi.NewRouteContext()
+		if routes.Match(found, method, r.URL.Path) && found.RoutePattern() != "/*" {
+			allowed = append(allowed, method)
+		}
+	}
+	if allowed == nil {
+		return noRoute()
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return fault.Errorf(codeMethod, "この操作には対応していません。")
+}

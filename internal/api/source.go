@@ -1,0 +1,151 @@
+package api
+
+import (
+	"encoding/hex"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// uploadTimeout bounds a whole upload, as long as its bytes keep coming: 30 MiB at 0.4 Mbit/s.
+const uploadTimeout = 10 * time.Minute
+
+func sourceOwner(actor identity.Actor) datasource.Owner { return datasource.Owner(owner(actor)) }
+
+func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	offset, limit, err := page(r)
+	if err != nil {
+		return err
+	}
+	sources, err := s.Sources.List(r.Context(), sourceOwner(actor), offset, limit)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, DataSourceList{Items: convert(sources, toDataSource)})
+}
+
+// uploadDataSource passes the file on as it comes. A file that is refused is received to its end: a browser that is still
+// sending would not see why.
+func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) (err error) {
+	r.Body = &patientBody{ReadCloser: r.Body, rc: http.NewResponseController(w), end: time.Now().Add(uploadTimeout)}
+	defer func() {
+		if err != nil {
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize)) // What comes after that is cut off.
+			moveWriteDeadline(w)
+		}
+	}()
+	if err := s.uploads.take(w, r, actor.ID.String()); err != nil {
+		return err
+	}
+	form, err := r.MultipartReader()
+	if err != nil {
+		return fault.Wrap(err, codeMediaType, "Content-Type には multipart/form-data を指定してください。")
+	}
+	part, err := form.NextPart()
+	if errors.Is(err, io.EOF) || err == nil && part.FormName() != "file" {
+		return fault.InvalidField("file", "必須の項目です。")
+	}
+	if err != nil {
+		return cutOff(err)
+	}
+	source, created, err := s.Sources.Upload(r.Context(), sourceOwner(actor), part.FileName(), content{part})
+	if err != nil {
+		return err
+	}
+	moveWriteDeadline(w)
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return writeJSON(w, status, toDataSource(source))
+}
+
+// cutOff says that a client did not send its file whole.
+func cutOff(err error) error {
+	return fault.Wrap(err, fault.Invalid, "ファイルを最後まで受け取れませんでした。もう一度アップロードしてください。")
+}
+
+// content is a file as it comes.
+type content struct{ part io.Reader }
+
+// Read implements io.Reader.
+func (c content) Read(p []byte) (int, error) {
+	n, err := c.part.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = cutOff(err)
+	}
+	return n, err
+}
+
+// patientBody is a body that may take long, as long as it keeps coming.
+type patientBody struct {
+	io.ReadCloser
+	rc  *http.ResponseController
+	end time.Time
+}
+
+// Read implements io.Reader.
+func (b *patientBody) Read(p []byte) (int, error) {
+	deadline := time.Now().Add(bodyTimeout)
+	if deadline.After(b.end) {
+		deadline = b.end
+	}
+	_ = b.rc.SetReadDeadline(deadline) // Where it cannot be set, nothing can hang.
+	return b.ReadCloser.Read(p)
+}
+
+func (s *Server) downloadDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "data_source_id")
+	if err != nil {
+		return err
+	}
+	source, file, err := s.Sources.Open(r.Context(), sourceOwner(actor), id)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	h := w.Header()
+	// Never shown: it is somebody's HTML, perhaps.
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": source.Filename}))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Length", strconv.FormatInt(source.Size, 10))
+	h.Set("Cache-Control", "no-store")
+	_, _ = io.Copy(patientWriter{w}, file) // The client may be gone, or learns by the length that something is missing.
+	return nil
+}
+
+// patientWriter is an answer that may take long, as long as it is taken.
+type patientWriter struct{ w http.ResponseWriter }
+
+// Write implements io.Writer.
+func (p patientWriter) Write(b []byte) (int, error) {
+	moveWriteDeadline(p.w)
+	return p.w.Write(b)
+}
+
+func (s *Server) deleteDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "data_source_id")
+	if err != nil {
+		return err
+	}
+	if err := s.Sources.Delete(r.Context(), sourceOwner(actor), id); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
+func toDataSource(s datasource.Source) DataSource {
+	return DataSource{
+		ID: s.ID, Filename: s.Filename, MediaType: s.MediaType, Size: s.Size, Sha256: hex.EncodeToString(s.SHA256),
+		Status: JobStatus(s.Status), Error: s.Failure, PageCount: s.PageCount, ChunkCount: s.ChunkCount, Revision: s.Revision,
+		CreatedAt: s.CreatedAt.UTC(),
+	}
+}

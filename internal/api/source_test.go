@@ -1,0 +1,167 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// upload is the call that uploads a file, as a browser makes it.
+func upload(token, filename, content string) call {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", filename)
+	if err == nil {
+		_, err = part.Write([]byte(content))
+	}
+	if err != nil || form.Close() != nil {
+		panic("a buffer cannot be written to")
+	}
+	return call{
+		method: "POST", path: "/v1/data-source/file", token: token, body: body.String(),
+		header: map[string]string{"Content-Type": form.FormDataContentType()},
+	}
+}
+
+// TestR17_DataSourceProgressReachesEveryTab: from the upload to the end of reading, in every tab of its owner and nobody
+// else's.
+func TestR17_DataSourceProgressReachesEveryTab(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{reads: true})
+	tabs := []*socketClient{f.join(f.alice.Subject), f.join(f.alice.Subject)}
+	others := []*socketClient{f.join(f.bob.Subject), f.join(f.stranger.Subject)}
+	want := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "就業規則.md", "# 就業規則\n\n始業は9時とする。"))
+	if want.Status != api.JobStatusPending || want.Revision != 1 {
+		t.Errorf("uploaded %+v", want)
+	}
+	for _, tab := range tabs {
+		var seen []api.DataSource
+		for len(seen) < 3 {
+			event, frame := tab.next()
+			if event.DataSource == nil || event.DataSource.ID != want.ID {
+				t.Fatalf("told %s", frame)
+			}
+			seen = append(seen, *event.DataSource)
+		}
+		slices.SortFunc(seen, func(a, b api.DataSource) int { return a.Revision - b.Revision })
+		if seen[0].Status != api.JobStatusPending || seen[1].Status != api.JobStatusRunning || seen[2].Status != api.JobStatusSuccess ||
+			seen[2].Revision != 3 || seen[2].PageCount != 1 || seen[2].ChunkCount == 0 {
+			t.Errorf("told %+v", seen)
+		}
+	}
+	if resp := f.do(call{method: "DELETE", path: "/v1/data-source/" + want.ID.String(), token: f.alice.Subject}); resp.status != http.StatusNoContent {
+		t.Fatalf("%d %s", resp.status, resp.body)
+	}
+	for _, tab := range tabs {
+		if event, frame := tab.next(); event.Type != "data_source" || !event.Deleted || event.ID != want.ID {
+			t.Errorf("told %s", frame)
+		}
+	}
+	for i, other := range others {
+		marker := want.ID
+		f.events.NotificationsRead([]uuid.UUID{f.bob.ID, f.stranger.ID}[i], []uuid.UUID{marker})
+		if event, frame := other.next(); len(event.Read) != 1 {
+			t.Errorf("somebody else was told %s", frame)
+		}
+	}
+}
+
+func TestUploadedFileIsListedAndComesBackAsItWas(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	content := "名前,部署\n花子,営業\n"
+	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "社員名簿 2026.csv", content))
+	sum := sha256.Sum256([]byte(content))
+	if source.Filename != "社員名簿 2026.csv" || source.MediaType != "text/csv" || source.Size != int64(len(content)) || source.Sha256 != hex.EncodeToString(sum[:]) {
+		t.Errorf("uploaded %+v", source)
+	}
+	again := get[api.DataSource](f, http.StatusOK, upload(f.alice.Subject, "写し.csv", content))
+	if again != source {
+		t.Errorf("uploaded again %+v", again)
+	}
+	list := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source?limit=5", token: f.alice.Subject})
+	if len(list.Items) != 1 || list.Items[0] != source {
+		t.Errorf("listed %+v", list)
+	}
+	if resp := f.do(call{method: "GET", path: "/v1/data-source?limit=101", token: f.alice.Subject}); resp.status != http.StatusBadRequest {
+		t.Errorf("limit 101: %d", resp.status)
+	}
+
+	// R67: never shown in place.
+	resp := f.do(call{method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: f.alice.Subject})
+	disposition, params, err := mime.ParseMediaType(resp.header.Get("Content-Disposition"))
+	if resp.status != http.StatusOK || string(resp.body) != content || err != nil || disposition != "attachment" || params["filename"] != source.Filename ||
+		resp.header.Get("Content-Type") != "application/octet-stream" || resp.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%d %v %q", resp.status, resp.header, resp.body)
+	}
+}
+
+func TestR67_PagesAreNeverShown(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "\"x\"; a.html", "<script>alert(1)</script>"))
+	resp := f.do(call{method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: f.alice.Subject})
+	if !strings.HasPrefix(resp.header.Get("Content-Disposition"), "attachment;") || resp.header.Get("Content-Type") != "application/octet-stream" ||
+		!strings.Contains(resp.header.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("%v", resp.header)
+	}
+}
+
+func TestUploadsThatCannotBeTaken(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	cut := upload(f.alice.Subject, "a.txt", "途中まで")
+	cut.body = cut.body.(string)[:len(cut.body.(string))-30]
+	otherField := upload(f.alice.Subject, "a.txt", "本文")
+	otherField.body = strings.Replace(otherField.body.(string), `name="file"`, `name="document"`, 1)
+	noFile := upload(f.alice.Subject, "a.txt", "本文")
+	noFile.body = noFile.body.(string)[strings.LastIndex(noFile.body.(string), "\r\n--")+2:]
+	for name, test := range map[string]struct {
+		call   call
+		status int
+		code   string
+	}{
+		"not a form":   {call{method: "POST", path: "/v1/data-source/file", token: f.alice.Subject, body: map[string]string{"file": "x"}}, http.StatusUnsupportedMediaType, "unsupported_media_type"},
+		"other field":  {otherField, http.StatusBadRequest, "invalid"},
+		"no file":      {noFile, http.StatusBadRequest, "invalid"},
+		"cut off":      {cut, http.StatusBadRequest, "invalid"},
+		"empty":        {upload(f.alice.Subject, "a.txt", ""), http.StatusBadRequest, "invalid"},
+		"a program":    {upload(f.alice.Subject, "a.exe", "MZ"), http.StatusUnsupportedMediaType, "unsupported_media_type"},
+		"no name":      {upload(f.alice.Subject, "", "x"), http.StatusBadRequest, "invalid"},
+		"too large":    {upload(f.alice.Subject, "a.txt", strings.Repeat("a", datasource.MaxSize+1)), http.StatusRequestEntityTooLarge, "too_large"},
+		"without type": {call{method: "POST", path: "/v1/data-source/file", token: f.alice.Subject, body: "", header: map[string]string{"Content-Type": "multipart/form-data"}}, http.StatusUnsupportedMediaType, "unsupported_media_type"},
+	} {
+		resp := f.do(test.call)
+		if p := resp.problem(t); resp.status != test.status || p.Code != test.code || p.Detail == "" {
+			t.Errorf("%s: %d %+v", name, resp.status, p)
+		}
+	}
+	if list := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source", token: f.alice.Subject}); len(list.Items) != 0 {
+		t.Errorf("listed %+v", list)
+	}
+}
+
+func TestR64_UploadsAreLimited(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) { c.UploadsPerMinute = 2 }})
+	for i := range 2 {
+		get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", strings.Repeat("あ", i+1)))
+	}
+	resp := f.do(upload(f.alice.Subject, "a.txt", "三つ目"))
+	if resp.status != http.StatusTooManyRequests || resp.header.Get("Retry-After") == "" || resp.problem(t).Code != "rate_limited" {
+		t.Errorf("%d %v %s", resp.status, resp.header, resp.body)
+	}
+	get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "a.txt", "同僚のもの"))
+}

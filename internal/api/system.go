@@ -1,0 +1,33 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// brand is the product's name.
+const brand = "Tsumugi"
+
+func (s *Server) ping(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, Health{Status: Ok})
+}
+
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+	if err := s.Ready(r.Context()); err != nil {
+		return fault.Wrap(err, fault.Unavailable, "準備ができていません。")
+	}
+	return s.ping(w, r)
+}
+
+func (s *Server) appConfig(w http.ResponseWriter, _ *http.Request) error {
+	return writeJSON(w, http.StatusOK, AppConfig{
+		Brand: brand, Links: s.cfg.Links, TagManagerID: s.cfg.TagManagerID, ModelConnected: s.cfg.ModelConnected,
+	})
+}
+
+func (s *Server) openapi(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Content-Type", "application/yaml")
+	_, _ = w.Write(openapiYAML) // The client may be gone: nothing is left to do.
+	return nil
+}

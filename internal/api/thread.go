@@ -1,0 +1,95 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+func (s *Server) listThreads(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	offset, limit, err := page(r)
+	if err != nil {
+		return err
+	}
+	threads, err := s.Chat.ListThreads(r.Context(), owner(actor), offset, limit)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, ThreadList{Items: convert(threads, toThread)})
+}
+
+func (s *Server) createThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	var req ThreadCreateRequest
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	var c checks
+	skillID, requestID := c.id("skill_id", req.SkillID), c.requestID(r, req.RequestID)
+	if err := c.err(); err != nil {
+		return err
+	}
+	thread, err := s.Chat.CreateThread(r.Context(), owner(actor), skillID, req.Title, requestID)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusCreated, toThread(thread))
+}
+
+func (s *Server) getThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+		return s.Chat.FindThread(r.Context(), o, id)
+	})
+}
+
+func (s *Server) editThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+		var req ThreadEditRequest
+		if err := decode(w, r, &req); err != nil {
+			return chat.Thread{}, err
+		}
+		return s.Chat.RenameThread(r.Context(), o, id, req.Title)
+	})
+}
+
+func (s *Server) touchThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return withThread(w, r, actor, func(o chat.Owner, id uuid.UUID) (chat.Thread, error) {
+		return s.Chat.TouchThread(r.Context(), o, id)
+	})
+}
+
+// withThread answers with the thread that do returns for the actor and the id in the path.
+func withThread(
+	w http.ResponseWriter, r *http.Request, actor identity.Actor, do func(chat.Owner, uuid.UUID) (chat.Thread, error),
+) error {
+	id, err := pathID(r, "thread_id")
+	if err != nil {
+		return err
+	}
+	thread, err := do(owner(actor), id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, toThread(thread))
+}
+
+func (s *Server) deleteThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "thread_id")
+	if err != nil {
+		return err
+	}
+	if err := s.Chat.DeleteThread(r.Context(), owner(actor), id); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
+func toThread(t chat.Thread) Thread {
+	return Thread{
+		ID: t.ID, Skill: ThreadSkill{ID: t.SkillID, Name: t.SkillName, IconPath: t.SkillIconPath}, Title: t.Title,
+		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), TouchedAt: t.TouchedAt.UTC(), Running: t.Running,
+		DataSources: []DataSource{},
+	}
+}

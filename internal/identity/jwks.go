@@ -1,0 +1,147 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+const (
+	jwksPause   = time.Minute     // From one reading to the next, whatever comes of it and whatever keys tokens name.
+	jwksFresh   = time.Hour       // After that the keys are read again: one of them may have been withdrawn.
+	jwksTimeout = 5 * time.Second // For one reading.
+	maxJWKS     = 64 << 10        // In bytes. AWS's are about 1 KB.
+)
+
+// RemoteKeys are the public keys of an issuer elsewhere, read from its JWKS when they are needed first: a server starts
+// while it cannot be reached. They are read again, at most once a minute, when a token names a key that is not there, and
+// after an hour. It is safe for concurrent use.
+type RemoteKeys struct {
+	url    string
+	client *http.Client
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	keys    jwt.Keyfunc   // Guarded by mu. Those that were read last; nil before that.
+	readAt  time.Time     // Guarded by mu. When they were.
+	askedAt time.Time     // Guarded by mu. When reading was last begun.
+	failed  bool          // Guarded by mu. The last reading did.
+	reading chan struct{} // Guarded by mu. Closed when the reading that is under way ends; nil while none is.
+}
+
+// NewRemoteKeys returns the keys at the URL of a JWKS. Nothing is read yet. now tells the time.
+func NewRemoteKeys(url string, client *http.Client, now func() time.Time, log *slog.Logger) *RemoteKeys {
+	return &RemoteKeys{url: url, client: client, now: now, log: log}
+}
+
+var (
+	errNoKeyNamed = errors.New("identity: the token names no key")
+	errNoKeys     = errors.New("identity: no keys have been read yet")
+)
+
+// Keyfunc returns the way to find the key that a token's header names. Only kid counts: keys that a header brings along are
+// never looked at.
+func (k *RemoteKeys) Keyfunc(ctx context.Context) jwt.Keyfunc {
+	return func(token *jwt.Token) (any, error) {
+		if id, _ := token.Header["kid"].(string); id == "" {
+			return nil, errNoKeyNamed
+		}
+		key, fresh, err := k.find(token)
+		if err == nil && fresh {
+			return key, nil
+		}
+		k.refresh(ctx)
+		key, _, err = k.find(token)
+		return key, err
+	}
+}
+
+// find looks a token's key up among those that were read last. fresh says that this was within the hour.
+func (k *RemoteKeys) find(token *jwt.Token) (key any, fresh bool, err error) {
+	k.mu.Lock()
+	keys, failed := k.keys, k.failed
+	fresh = k.now().Sub(k.readAt) < jwksFresh
+	k.mu.Unlock()
+	err = errNoKeys
+	if keys != nil {
+		key, err = keys(token)
+	}
+	if err != nil && (keys == nil || failed) { // It may well be the issuer's.
+		err = fault.Wrap(err, fault.Unavailable, "ログインの確認に必要な情報を取得できません。しばらくしてから、もう一度お試しください。")
+	}
+	return key, fresh, err
+}
+
+// refresh reads the keys, or waits for who does, unless that was done a short time ago.
+func (k *RemoteKeys) refresh(ctx context.Context) {
+	k.mu.Lock()
+	reading, asked := k.reading, k.now()
+	due := k.askedAt.IsZero() || asked.Sub(k.askedAt) >= jwksPause
+	done := make(chan struct{})
+	if reading == nil && due {
+		k.reading, k.askedAt = done, asked
+	}
+	k.mu.Unlock()
+	switch {
+	case reading != nil:
+		select {
+		case <-reading:
+		case <-ctx.Done():
+		}
+	case due:
+		keys, err := k.read(ctx)
+		if err != nil {
+			k.log.WarnContext(ctx, "the keys of the identity provider cannot be read; the known ones stay in use", "url", k.url, "err", err)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.failed = err != nil; !k.failed {
+			k.keys, k.readAt = keys, k.now()
+		}
+		k.reading = nil
+		close(done)
+	}
+}
+
+// read reads the JWKS.
+func (k *RemoteKeys) read(ctx context.Context) (jwt.Keyfunc, error) {
+	// Others wait for this reading: it must not end with the request that happened to be the first.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jwksTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := k.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // It was read.
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer is %s", resp.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxJWKS+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxJWKS {
+		return nil, errors.New("the answer is too large")
+	}
+	keys, err := keyfunc.NewJWKSetJSON(json.RawMessage(body))
+	if err != nil {
+		return nil, err
+	}
+	return keys.Keyfunc, nil
+}

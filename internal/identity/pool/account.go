@@ -1,0 +1,102 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+)
+
+// getUser is the operation GetUser: the attributes of who holds an access token.
+func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
+	token := in.text("AccessToken", tokenRule())
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	held, err := p.holder(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		UserAttributes []attribute
+		Username       string
+	}{attributes(held.User), held.User.Sub.String()}, nil
+}
+
+// globalSignOut is the operation GlobalSignOut: it ends all sessions of who holds an access token.
+func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
+	token := in.text("AccessToken", tokenRule())
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	held, err := p.holder(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.now())
+}
+
+// revokeToken is the operation RevokeToken: it ends the session of one refresh token, with the access tokens that came
+// from it. One that is unknown, or has ended, is as good as revoked (RFC 7009, section 2.2).
+func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
+	token := in.text("Token", tokenRule())
+	clientID := in.text("ClientId", clientIDRule())
+	secret := in.text("ClientSecret", rule{min: 1, max: 64, secret: true})
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if !p.hasClient(clientID) || secret != "" {
+		return nil, &refusal{kind: "UnauthorizedException", message: "Invalid client."}
+	}
+	if strings.Count(token, ".") == 2 { // An id or access token: they end by themselves.
+		return nil, &refusal{kind: "UnsupportedTokenTypeException", message: "Unsupported token type."}
+	}
+	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
+	if fault.CodeOf(err) == fault.NotFound || err == nil && held.Grant.ClientID != clientID {
+		return empty{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.now())
+}
+
+// changePassword is the operation ChangePassword: who holds an access token and knows the password sets another one. The
+// other sessions end, and this one goes on.
+func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
+	token := in.text("AccessToken", tokenRule())
+	previous := in.text("PreviousPassword", rule{required: true, secret: true})
+	proposed := in.text("ProposedPassword", rule{required: true, secret: true})
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	held, err := p.holder(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if lacks := checkPolicy(proposed); lacks != "" {
+		return nil, invalidPassword(lacks)
+	}
+	user := held.User
+	err = p.checkPassword(ctx, attemptsKey(&user, ""), user.PasswordHash, previous)
+	if errors.Is(err, errLocked) {
+		return nil, attemptLimit()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := user.checkTemporary(p.now()); err != nil {
+		return nil, err
+	}
+	encoded, err := p.hasher.hash(ctx, proposed)
+	if err != nil {
+		return nil, err
+	}
+	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed}, held.Grant.ID, p.now())
+	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
+		return nil, incorrectPassword()
+	}
+	return empty{}, err
+}

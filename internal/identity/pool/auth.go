@@ -1,0 +1,289 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+)
+
+// The names of flows, challenges and their parameters in the protocol.
+const (
+	flowPassword     = "USER_PASSWORD_AUTH"
+	flowRefresh      = "REFRESH_TOKEN_AUTH"
+	flowRefreshAlias = "REFRESH_TOKEN"
+
+	challengeNewPassword = "NEW_PASSWORD_REQUIRED"
+
+	paramUsername    = "USERNAME"
+	paramPassword    = "PASSWORD"
+	paramNewPassword = "NEW_PASSWORD"
+	paramRefresh     = "REFRESH_TOKEN"
+	paramSecretHash  = "SECRET_HASH"
+	paramAttribute   = "userAttributes."
+)
+
+// authAnswer is the answer to InitiateAuth and RespondToAuthChallenge: tokens, or a challenge.
+type authAnswer struct {
+	AuthenticationResult *authenticationResult `json:",omitempty"`
+	ChallengeName        string                `json:",omitempty"`
+	ChallengeParameters  map[string]string
+	Session              string `json:",omitempty"`
+}
+
+func signedIn(result authenticationResult) authAnswer {
+	return authAnswer{AuthenticationResult: &result, ChallengeParameters: map[string]string{}}
+}
+
+// initiateAuth is the operation InitiateAuth.
+func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
+	flow := in.text("AuthFlow", rule{required: true, values: []string{
+		"ADMIN_NO_SRP_AUTH", "ADMIN_USER_PASSWORD_AUTH", "CUSTOM_AUTH", flowRefresh, flowRefreshAlias, "USER_AUTH",
+		flowPassword, "USER_SRP_AUTH",
+	}})
+	clientID := in.text("ClientId", clientIDRule())
+	in.text("Session", sessionRule())
+	in.texts("ClientMetadata")
+	params := in.texts("AuthParameters")
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if p.hasClient(clientID) && clientID != p.cfg.ClientID { // Its users come by another way, and renew by it.
+		return nil, invalidParameter("%s is not enabled for the client.", flow)
+	}
+	if err := p.checkClient(clientID, params); err != nil {
+		return nil, err
+	}
+	switch flow {
+	case flowPassword:
+		return p.passwordFlow(ctx, params)
+	case flowRefresh, flowRefreshAlias:
+		return p.refreshFlow(ctx, params)
+	case "ADMIN_NO_SRP_AUTH", "ADMIN_USER_PASSWORD_AUTH":
+		return nil, invalidParameter("Initiate Auth method not supported.")
+	default:
+		return nil, invalidParameter("%s is not enabled for the client.", flow)
+	}
+}
+
+// checkClient refuses clients but that of passwords, and proofs of a client's secret: it has none.
+func (p *Pool) checkClient(clientID string, params map[string]string) error {
+	if clientID != p.cfg.ClientID {
+		return &refusal{kind: "ResourceNotFoundException", message: "User pool client " + clientID + " does not exist."}
+	}
+	if params[paramSecretHash] != "" {
+		return notAuthorized("Client " + clientID + " is not configured for secret but secret hash was received")
+	}
+	return nil
+}
+
+// passwordFlow signs in with a password, or sets the challenge to replace a temporary one. What the account's state has
+// to say is said to those alone who know the password.
+func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any, error) {
+	name, password := params[paramUsername], params[paramPassword]
+	if name == "" {
+		return nil, missingParameter(paramUsername)
+	}
+	if password == "" {
+		return nil, missingParameter(paramPassword)
+	}
+	user, err := p.authenticate(ctx, name, password)
+	if errors.Is(err, errLocked) {
+		return nil, notAuthorized("Password attempts exceeded")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !user.Enabled {
+		return nil, notAuthorized("User is disabled.")
+	}
+	switch user.Status {
+	case StatusConfirmed:
+		result, err := p.signIn(ctx, user, p.cfg.ClientID)
+		if err != nil {
+			return nil, err
+		}
+		return signedIn(result), nil
+	case StatusForceChangePassword:
+		return p.askForNewPassword(ctx, user)
+	case StatusResetRequired:
+		return nil, &refusal{kind: "PasswordResetRequiredException", message: "Password reset required for the user"}
+	default:
+		return nil, &refusal{kind: "UserNotConfirmedException", message: "User is not confirmed."}
+	}
+}
+
+// checkTemporary refuses a password that was temporary and has run out.
+func (u *User) checkTemporary(now time.Time) error {
+	if u.TemporaryUntil != nil && !now.Before(*u.TemporaryUntil) {
+		return notAuthorized("Temporary password has expired and must be reset by an administrator.")
+	}
+	return nil
+}
+
+// askForNewPassword sets the challenge NEW_PASSWORD_REQUIRED.
+func (p *Pool) askForNewPassword(ctx context.Context, user User) (any, error) {
+	now := p.now()
+	if err := user.checkTemporary(now); err != nil {
+		return nil, err
+	}
+	known := map[string]string{}
+	for _, a := range attributes(user) {
+		if a.Name != "sub" {
+			known[a.Name] = a.Value
+		}
+	}
+	userAttributes, err := json.Marshal(known)
+	if err != nil {
+		return nil, err
+	}
+	session, hash := opaque.New()
+	err = p.store.CreateChallenge(ctx, Challenge{
+		Hash: hash, Name: challengeNewPassword, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
+		ExpiresAt: now.Add(p.cfg.ChallengeLifetime),
+	}, now)
+	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
+		return nil, incorrectPassword()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return authAnswer{ChallengeName: challengeNewPassword, Session: session, ChallengeParameters: map[string]string{
+		"USER_ID_FOR_SRP":    user.Sub.String(),
+		"requiredAttributes": "[]",
+		"userAttributes":     string(userAttributes),
+	}}, nil
+}
+
+// refreshFlow exchanges a refresh token for new id and access tokens.
+func (p *Pool) refreshFlow(ctx context.Context, params map[string]string) (any, error) {
+	token := params[paramRefresh]
+	if token == "" {
+		return nil, missingParameter(paramRefresh)
+	}
+	result, err := p.refresh(ctx, token, p.cfg.ClientID)
+	if err != nil {
+		return nil, err
+	}
+	return signedIn(result), nil
+}
+
+// respondToAuthChallenge is the operation RespondToAuthChallenge, for NEW_PASSWORD_REQUIRED.
+func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, error) {
+	name := in.text("ChallengeName", rule{required: true, values: []string{
+		"ADMIN_NO_SRP_AUTH", "CUSTOM_CHALLENGE", "DEVICE_PASSWORD_VERIFIER", "DEVICE_SRP_AUTH", "EMAIL_OTP", "MFA_SETUP",
+		challengeNewPassword, "PASSWORD", "PASSWORD_SRP", "PASSWORD_VERIFIER", "SELECT_CHALLENGE", "SELECT_MFA_TYPE",
+		"SMS_MFA", "SMS_OTP", "SOFTWARE_TOKEN_MFA", "WEB_AUTHN",
+	}})
+	clientID := in.text("ClientId", clientIDRule())
+	session := in.text("Session", sessionRule())
+	in.texts("ClientMetadata")
+	params := in.texts("ChallengeResponses")
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if err := p.checkClient(clientID, params); err != nil {
+		return nil, err
+	}
+	if session == "" {
+		return nil, missingParameter("Session")
+	}
+	if name != challengeNewPassword { // The pool never sets another one.
+		return nil, invalidSession()
+	}
+	return p.setNewPassword(ctx, session, params)
+}
+
+func invalidSession() *refusal { return notAuthorized("Invalid session for the user.") }
+
+// setNewPassword replaces a temporary password and signs in. A password that the policy refuses does not use the session
+// up: the user tries another one.
+func (p *Pool) setNewPassword(ctx context.Context, session string, params map[string]string) (any, error) {
+	if params[paramUsername] == "" {
+		return nil, missingParameter(paramUsername)
+	}
+	password := params[paramNewPassword]
+	if password == "" {
+		return nil, missingParameter(paramNewPassword)
+	}
+	name, err := newName(params)
+	if err != nil {
+		return nil, err
+	}
+	now := p.now()
+	hash := opaque.Hash(session)
+	if err := p.checkChallenge(ctx, hash, params[paramUsername], now); err != nil {
+		return nil, err
+	}
+	if lacks := checkPolicy(password); lacks != "" {
+		return nil, invalidPassword(lacks)
+	}
+	encoded, err := p.hasher.hash(ctx, password)
+	if err != nil {
+		return nil, err
+	}
+	user, err := p.store.CompleteChallenge(ctx, hash, Password{Hash: encoded, Status: StatusConfirmed}, name, now)
+	if fault.CodeOf(err) == fault.Conflict { // Used, or void, since it was checked.
+		return nil, invalidSession()
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := p.signIn(ctx, user, p.cfg.ClientID)
+	if err != nil {
+		return nil, err
+	}
+	return signedIn(result), nil
+}
+
+// checkChallenge refuses a session that is not one of this client and user, or was used, or has run out.
+func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string, now time.Time) error {
+	challenge, err := p.store.ChallengeByHash(ctx, hash)
+	if fault.CodeOf(err) == fault.NotFound {
+		return invalidSession()
+	}
+	if err != nil {
+		return err
+	}
+	user, err := p.findUser(ctx, username)
+	if err != nil {
+		return err
+	}
+	switch {
+	case user == nil || user.Sub != challenge.Sub || challenge.ClientID != p.cfg.ClientID || challenge.Name != challengeNewPassword:
+		return invalidSession()
+	case challenge.UsedAt != nil:
+		return notAuthorized("Invalid session for the user, session can only be used once.")
+	case !now.Before(challenge.ExpiresAt):
+		return notAuthorized("Invalid session for the user, session is expired.")
+	case !user.Enabled:
+		return notAuthorized("User is disabled.")
+	case challenge.Version != user.Version:
+		return invalidSession()
+	}
+	return nil
+}
+
+// newName returns the name that a user gives themself with the new password, or "". No other attribute is theirs to set.
+func newName(params map[string]string) (string, error) {
+	name := ""
+	for param, value := range params {
+		attribute, ok := strings.CutPrefix(param, paramAttribute)
+		switch {
+		case !ok:
+		case attribute == "name":
+			if name = strings.TrimSpace(value); !validName(name) {
+				return "", invalidParameter("Attributes did not conform to the schema: name: String must be no longer than %d characters", maxName)
+			}
+		case attribute == "email":
+			return "", notAuthorized("Cannot modify an already provided email")
+		default:
+			return "", notAuthorized("A client attempted to write unauthorized attribute")
+		}
+	}
+	return name, nil
+}

@@ -1,0 +1,99 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// Tokens are what a session of another identity provider's user consists of, as Cognito's AuthenticationResult.
+type Tokens struct {
+	IDToken      string
+	AccessToken  string
+	RefreshToken string // Empty after RefreshExternal: the old one stays good.
+	ExpiresIn    int    // Seconds, of the id and access tokens.
+	TokenType    string // Bearer.
+}
+
+func (r authenticationResult) tokens() Tokens {
+	return Tokens{
+		IDToken: r.IdToken, AccessToken: r.AccessToken, RefreshToken: r.RefreshToken, ExpiresIn: int(r.ExpiresIn), TokenType: r.TokenType,
+	}
+}
+
+var errNoFederation = errors.New("pool: there is no client for other identity providers' users")
+
+// CreateExternalUser adds a person for whom another identity provider vouches: one without a password. sub is uuid.Nil for
+// a new one, or what an identity provider elsewhere calls the person already. Repeating it changes nothing and returns the
+// sub: of the user with that sub, or else of the external user with that address. An address that a user with a password
+// has, or another sub, is refused with the code fault.Conflict, bad input with fault.Invalid.
+func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, name string) (uuid.UUID, error) {
+	email, name = NormalizeEmail(email), strings.TrimSpace(name)
+	if err := checkPerson(email, name); err != nil {
+		return uuid.Nil, err
+	}
+	now := p.now()
+	user := User{
+		Sub: sub, Email: email, EmailVerified: true, Name: name, Status: StatusExternalProvider, Enabled: true, Version: 1,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if sub == uuid.Nil {
+		user.Sub = uuid.New()
+	} else if existing, err := p.store.PoolUserBySub(ctx, sub); fault.CodeOf(err) != fault.NotFound {
+		return existing.Sub, err
+	}
+	err := p.store.CreatePoolUser(ctx, user)
+	if fault.CodeOf(err) != fault.Conflict {
+		return user.Sub, err
+	}
+	existing, lookup := p.store.PoolUserByEmail(ctx, email)
+	if lookup == nil && existing.Status == StatusExternalProvider && (sub == uuid.Nil || sub == existing.Sub) {
+		return existing.Sub, nil
+	}
+	return uuid.Nil, err
+}
+
+// SignInExternal begins a session for a user whom another identity provider has just proved, with a password of their own
+// or not. A user who does not exist has the code fault.NotFound, one who is disabled fault.Forbidden.
+func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID) (Tokens, error) {
+	if p.cfg.FederatedClientID == "" {
+		return Tokens{}, errNoFederation
+	}
+	user, err := p.store.PoolUserBySub(ctx, sub)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if !user.Enabled {
+		return Tokens{}, fault.Errorf(fault.Forbidden, "このアカウントは無効になっています。")
+	}
+	result, err := p.signIn(ctx, user, p.cfg.FederatedClientID)
+	return result.tokens(), external(err)
+}
+
+// RefreshExternal issues new tokens in exchange for the refresh token of a session that SignInExternal began. clientID is
+// what the caller says the session belongs to. Whatever does not hold has the code fault.Unauthenticated.
+func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken string) (Tokens, error) {
+	if p.cfg.FederatedClientID == "" || clientID != p.cfg.FederatedClientID || len(refreshToken) > maxToken {
+		return Tokens{}, external(notAuthorized("Invalid Refresh Token."))
+	}
+	result, err := p.refresh(ctx, refreshToken, clientID)
+	return result.tokens(), external(err)
+}
+
+// RevokeSession ends the session that tokens name by the claim origin_jti, whichever way it began. One that has ended, or
+// is not the pool's, is left alone.
+func (p *Pool) RevokeSession(ctx context.Context, session uuid.UUID) error {
+	return p.store.RevokeGrant(ctx, session, p.now())
+}
+
+// external returns what a refusal of the protocol is to a caller in this process.
+func external(err error) error {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return fault.Wrap(refused, fault.Unauthenticated, "セッションは終了しました。もう一度ログインしてください。")
+	}
+	return err
+}

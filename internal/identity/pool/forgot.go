@@ -1,0 +1,222 @@
+package pool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// How often a forgotten password may be asked about. Six digits are not many: all of this together lets somebody who
+// tries day and night guess right once in five years, for one account, whose owner gets 120 messages a day meanwhile.
+const (
+	codesPerWindow = 5
+	codeWindow     = time.Hour
+	triesPerCode   = 5
+	codeDigits     = 6
+	codeRange      = 1_000_000
+)
+
+// deliveryAnswer says where a code went.
+type deliveryAnswer struct {
+	CodeDeliveryDetails struct {
+		AttributeName  string
+		DeliveryMedium string
+		Destination    string
+	}
+}
+
+// delivery returns the answer for a name, an address or not: its first letters. A name that is nobody's looks like one of
+// somebody.
+func delivery(name string) (answer deliveryAnswer) {
+	local, domain, found := strings.Cut(NormalizeEmail(name), "@")
+	if !found || local == "" || domain == "" {
+		sum := sha256.Sum256([]byte(name))
+		letters := "abcdefghijklmnopqrstuvwxyz"
+		local, domain = letters[sum[0]%26:], letters[sum[1]%26:]
+	}
+	first := func(s string) string { return string([]rune(s)[:1]) }
+	answer.CodeDeliveryDetails.AttributeName, answer.CodeDeliveryDetails.DeliveryMedium = "email", "EMAIL"
+	answer.CodeDeliveryDetails.Destination = first(local) + "***@" + first(domain) + "***"
+	return answer
+}
+
+func codeRule() rule {
+	return rule{required: true, min: 1, max: 2048, chars: isNotSpace, pattern: `[\S]+`, secret: true}
+}
+
+func attemptLimit() *refusal {
+	return &refusal{kind: "LimitExceededException", message: "Attempt limit exceeded, please try after some time."}
+}
+
+func expiredCode() *refusal {
+	return &refusal{kind: "ExpiredCodeException", message: "Invalid code provided, please request a code again."}
+}
+
+func codeMismatch() *refusal {
+	return &refusal{kind: "CodeMismatchException", message: "Invalid verification code provided, please try again."}
+}
+
+// forgotPassword is the operation ForgotPassword: it sends a code to whoever the name belongs to. For a name that is
+// nobody's, or of somebody who cannot have a new password, it does the same, but for the message.
+func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
+	clientID := in.text("ClientId", clientIDRule())
+	name := in.text("Username", usernameRule())
+	secret := in.text("SecretHash", rule{secret: true})
+	in.texts("ClientMetadata")
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
+		return nil, err
+	}
+	if p.cfg.Mailer == nil {
+		p.cfg.Logger.WarnContext(ctx, "pool: a code for a new password was not delivered: there is no mail")
+		return nil, undelivered()
+	}
+	if !p.outbox.enter() {
+		return nil, tooManyRequests()
+	}
+	user, code, err := p.makeCode(ctx, name)
+	if err != nil || user == nil {
+		p.outbox.leave()
+		return delivery(name), err
+	}
+	p.outbox.send(func(ctx context.Context) {
+		message := ResetCode{Email: user.Email, Name: user.Name, Code: code, ValidFor: p.cfg.CodeLifetime}
+		if err := p.cfg.Mailer.SendResetCode(ctx, message); err != nil {
+			p.cfg.Logger.WarnContext(ctx, "pool: a code for a new password was not delivered", "sub", user.Sub, "error", err)
+		}
+	})
+	return delivery(user.Email), nil
+}
+
+// makeCode makes and keeps a code for a name. It returns the user whom it is to be sent to, or nil.
+func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error) {
+	user, err := p.findUser(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	kept := Code{Key: attemptsKey(user, normalizeName(name))}
+	now := p.now()
+	if err := p.countCode(ctx, kept.Key, now); err != nil {
+		return nil, "", err
+	}
+	code := fmt.Sprintf("%0*d", codeDigits, randomBelow(codeRange))
+	if kept.Hash, err = p.hasher.hash(ctx, code); err != nil {
+		return nil, "", err
+	}
+	kept.ExpiresAt = now.Add(p.cfg.CodeLifetime)
+	if user != nil && !user.mayReset() {
+		user = nil
+	}
+	if user != nil {
+		kept.Sub, kept.Version = &user.Sub, user.Version
+	}
+	err = p.store.SavePoolCode(ctx, kept, now)
+	if fault.CodeOf(err) == fault.NotFound { // Deleted since.
+		return nil, "", nil
+	}
+	return user, code, err
+}
+
+// mayReset reports whether a code that was sent to a user's address may replace the password. Somebody who was invited
+// and has not signed in yet needs the invitation for it, and somebody of another identity provider has none.
+func (u *User) mayReset() bool {
+	return u.Enabled && u.EmailVerified && (u.Status == StatusConfirmed || u.Status == StatusResetRequired)
+}
+
+// countCode refuses to make a code where too many were made.
+func (p *Pool) countCode(ctx context.Context, key []byte, now time.Time) error {
+	refused := false
+	sum := sha256.Sum256(append([]byte("codes "), key...))
+	err := p.store.UpdatePoolAttempts(ctx, sum[:], now, func(a Attempts) Attempts {
+		a = a.at(now)
+		if refused = a.Failures >= codesPerWindow; refused {
+			return a
+		}
+		if a.Failures == 0 {
+			a.LockedUntil, a.ForgottenAt = now, now.Add(codeWindow)
+		}
+		a.Failures++
+		return a
+	})
+	if err == nil && refused {
+		return attemptLimit()
+	}
+	return err
+}
+
+// confirmForgotPassword is the operation ConfirmForgotPassword: whoever has the code sets the password. It signs out
+// everywhere, and lifts a lock-out.
+func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error) {
+	clientID := in.text("ClientId", clientIDRule())
+	name := in.text("Username", usernameRule())
+	code := in.text("ConfirmationCode", codeRule())
+	password := in.text("Password", rule{required: true, secret: true})
+	secret := in.text("SecretHash", rule{secret: true})
+	in.texts("ClientMetadata")
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
+		return nil, err
+	}
+	if lacks := checkPolicy(password); lacks != "" { // Uses no try up: the user has another go.
+		return nil, invalidPassword(lacks)
+	}
+	user, err := p.findUser(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	key := attemptsKey(user, normalizeName(name))
+	kept, err := p.tryCode(ctx, key, code)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := p.hasher.hash(ctx, password)
+	if err != nil {
+		return nil, err
+	}
+	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed}, p.now())
+	if fault.CodeOf(err) == fault.Conflict { // Used, replaced, or overtaken by a change of the account.
+		return nil, expiredCode()
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.cfg.Logger.InfoContext(ctx, "pool: a forgotten password was replaced", "account", hex.EncodeToString(key[:8]))
+	if err := p.store.UpdatePoolAttempts(ctx, key, p.now(), func(Attempts) Attempts { return Attempts{} }); err != nil {
+		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err) // The code has been used.
+	}
+	return empty{}, nil
+}
+
+// tryCode returns the code that is kept under a key if it is the given one. Each look at it is counted before, so that
+// trying many at once tells no more than trying one by one.
+func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, error) {
+	kept, err := p.store.TryPoolCode(ctx, key, p.now())
+	if fault.CodeOf(err) == fault.NotFound {
+		return Code{}, expiredCode()
+	}
+	if err != nil {
+		return Code{}, err
+	}
+	if kept.Tries > triesPerCode {
+		return Code{}, attemptLimit()
+	}
+	right, err := p.hasher.verify(ctx, kept.Hash, norm.NFKC.String(code)) // A Japanese keyboard types full-width digits.
+	if err != nil {
+		return Code{}, err
+	}
+	if !right || kept.Sub == nil {
+		return Code{}, codeMismatch()
+	}
+	return kept, nil
+}

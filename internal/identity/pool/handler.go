@@ -1,0 +1,145 @@
+package pool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+const (
+	mediaType    = "application/x-amz-json-1.1"
+	targetPrefix = "AWSCognitoIdentityProviderService."
+	maxBody      = 64 << 10
+	maxHeader    = 512 // Of a header of ours: proxies refuse answers whose headers do not fit into their buffers.
+)
+
+// Handler returns the pool's HTTP side, to be mounted anywhere: a POST is a call of the user pool protocol, and a GET of
+// a path that ends with /<pool id>/.well-known/jwks.json answers the public keys.
+//
+// It allows no other origins, and bodies of up to 64 KiB. Limits by address are for the one who mounts it.
+func (p *Pool) Handler() http.Handler { return http.HandlerFunc(p.serve) }
+
+func (p *Pool) serve(w http.ResponseWriter, r *http.Request) {
+	jwks := strings.HasSuffix(r.URL.Path, "/"+p.cfg.PoolID+"/.well-known/jwks.json")
+	switch {
+	case jwks && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+		p.serveKeys(w, r)
+	case jwks:
+		w.Header().Set("Allow", "GET, HEAD")
+		p.respond(w, r, nil, unknownOperation(http.StatusMethodNotAllowed))
+	case r.Method == http.MethodPost:
+		answer, err := p.call(w, r)
+		p.respond(w, r, answer, err)
+	default:
+		w.Header().Set("Allow", http.MethodPost)
+		p.respond(w, r, nil, unknownOperation(http.StatusMethodNotAllowed))
+	}
+}
+
+// call finds the operation that a request names and runs it.
+func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
+	name, isTarget := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
+	op, known := p.operations[name]
+	// The media type keeps foreign pages out: a browser does not send it, nor the target, without asking first.
+	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType || !isTarget || !known {
+		return nil, unknownOperation(http.StatusBadRequest)
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, &refusal{kind: "UnsupportedMediaTypeException", status: http.StatusUnsupportedMediaType, message: "Compressed bodies are not supported."}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, &refusal{kind: "RequestEntityTooLargeException", status: http.StatusRequestEntityTooLarge, message: "The request body is larger than 64 KiB."}
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Canceled, "the request's body ended early")
+	}
+	if op.signed {
+		if err := p.authorize(r, body); err != nil {
+			return nil, err
+		}
+	}
+	in, err := parseInput(body)
+	if err != nil {
+		return nil, err
+	}
+	return op.run(r.Context(), in)
+}
+
+// respond writes an answer, or what an error becomes in the protocol.
+func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err error) {
+	requestID := uuid.NewString()
+	header := w.Header()
+	header.Set("Content-Type", mediaType)
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Amzn-Requestid", requestID)
+	status := http.StatusOK
+	if err != nil {
+		refused := p.translate(r.Context(), err, requestID)
+		status = refused.statusCode()
+		// The colon is what AWS sends: clients cut the name there.
+		header.Set("X-Amzn-Errortype", refused.kind+":")
+		if len(refused.message) <= maxHeader && !strings.ContainsFunc(refused.message, not(isHeaderText)) {
+			header.Set("X-Amzn-Errormessage", refused.message)
+		}
+		answer = struct {
+			Type    string `json:"__type"`
+			Message string `json:"message"`
+		}{refused.kind, refused.message}
+	}
+	if _, bodiless := answer.(nothing); bodiless {
+		w.WriteHeader(status)
+		return
+	}
+	body, err := json.Marshal(answer)
+	if err != nil { // Cannot be: answers are structs of texts and numbers.
+		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer has no JSON form", "error", err, "amzn_request_id", requestID)
+		status, body = http.StatusInternalServerError, []byte(`{"__type":"InternalErrorException","message":"Internal error"}`)
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // A client that is gone needs no answer.
+}
+
+// translate returns the refusal that an error becomes. What is not one is logged and not shown.
+func (p *Pool) translate(ctx context.Context, err error, requestID string) *refusal {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return refused
+	}
+	if errors.Is(err, errBusy) {
+		return tooManyRequests()
+	}
+	if fault.CodeOf(err) != fault.Canceled && !errors.Is(err, context.Canceled) {
+		p.cfg.Logger.ErrorContext(ctx, "pool: a call failed", "error", err, "amzn_request_id", requestID)
+	}
+	return &refusal{kind: "InternalErrorException", message: "Internal error", status: http.StatusInternalServerError}
+}
+
+func isHeaderText(r rune) bool { return ' ' <= r && r < 0x7f }
+
+// serveKeys answers the public keys as a JWK set (RFC 7517).
+func (p *Pool) serveKeys(w http.ResponseWriter, r *http.Request) {
+	set := struct {
+		Keys []jwk `json:"keys"`
+	}{Keys: []jwk{}}
+	for _, s := range p.keys.all(r.Context()) {
+		set.Keys = append(set.Keys, newJWK(s.id, &s.key.PublicKey))
+	}
+	body, err := json.Marshal(set)
+	if err != nil { // Cannot be.
+		p.respond(w, r, nil, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(jwksMaxAge.Seconds())))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body) // A client that is gone needs no answer.
+}

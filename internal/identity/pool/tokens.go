@@ -1,0 +1,174 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+)
+
+// accessScope is what every access token of a user pool that no scopes were asked of may do.
+const accessScope = "aws.cognito.signin.user.admin"
+
+// maxToken bounds a token before it is looked into, in bytes. The pool's own are about 1 KB.
+const maxToken = 8 << 10
+
+// authenticationResult is the shape AuthenticationResultType of the protocol.
+type authenticationResult struct {
+	AccessToken  string
+	ExpiresIn    int64
+	IdToken      string //nolint:revive // The protocol's spelling.
+	RefreshToken string `json:",omitempty"`
+	TokenType    string
+}
+
+// signIn begins a grant of a client for a user who has just proved themself, and issues its tokens.
+func (p *Pool) signIn(ctx context.Context, user User, clientID string) (authenticationResult, error) {
+	now := p.now()
+	refresh, hash := opaque.New()
+	grant := Grant{
+		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
+		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime),
+	}
+	err := p.store.CreateGrant(ctx, grant, user.Version)
+	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
+		return authenticationResult{}, incorrectPassword()
+	}
+	if err != nil {
+		return authenticationResult{}, err
+	}
+	result, err := p.issue(ctx, user, grant, now)
+	result.RefreshToken = refresh
+	return result, err
+}
+
+// issue signs an id token and an access token of a grant. See
+// https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-id-token.html
+func (p *Pool) issue(ctx context.Context, user User, grant Grant, now time.Time) (authenticationResult, error) {
+	issuedAt := now.Unix()
+	expiresAt := issuedAt + int64(p.cfg.TokenLifetime/time.Second)
+	common := func(use string) jwt.MapClaims {
+		claims := jwt.MapClaims{
+			"sub": user.Sub.String(), "iss": p.cfg.Issuer, "token_use": use, "event_id": grant.EventID.String(),
+			"origin_jti": grant.ID.String(), "jti": uuid.NewString(), "auth_time": grant.AuthTime.Unix(),
+			"iat": issuedAt, "exp": expiresAt,
+		}
+		if len(user.Groups) > 0 {
+			claims["cognito:groups"] = user.Groups
+		}
+		return claims
+	}
+	id := common("id")
+	id["aud"] = grant.ClientID
+	id["cognito:username"] = user.Sub.String()
+	id["email"], id["email_verified"], id["name"] = user.Email, user.EmailVerified, user.Name
+	access := common("access")
+	access["client_id"] = grant.ClientID
+	access["username"] = user.Sub.String()
+	access["scope"] = accessScope
+
+	key, err := p.keys.current(ctx)
+	if err != nil {
+		return authenticationResult{}, err
+	}
+	result := authenticationResult{ExpiresIn: expiresAt - issuedAt, TokenType: "Bearer"}
+	if result.IdToken, err = sign(key, id); err != nil {
+		return authenticationResult{}, err
+	}
+	result.AccessToken, err = sign(key, access)
+	return result, err
+}
+
+// sign returns a JWT with Cognito's header: kid and alg, no typ.
+func sign(key signer, claims jwt.MapClaims) (string, error) {
+	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
+	delete(token.Header, "typ")
+	token.Header["kid"] = key.id
+	return token.SignedString(key.key)
+}
+
+// accessClaims are the claims of an access token that the pool reads.
+type accessClaims struct {
+	jwt.RegisteredClaims
+	TokenUse  string `json:"token_use"`
+	ClientID  string `json:"client_id"`
+	OriginJTI string `json:"origin_jti"`
+}
+
+// holder returns who holds an access token, and the grant that it comes from. The refusals are Cognito's.
+func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
+	invalid := notAuthorized("Invalid Access Token")
+	if len(token) > maxToken {
+		return GrantUser{}, invalid
+	}
+	parser := jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(p.cfg.Issuer),
+		jwt.WithExpirationRequired(), jwt.WithTimeFunc(p.now))
+	var claims accessClaims
+	_, err := parser.ParseWithClaims(token, &claims, p.Keyfunc(ctx))
+	expired := errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenInvalidIssuer)
+	if err != nil && !expired || claims.TokenUse != "access" || !p.hasClient(claims.ClientID) {
+		return GrantUser{}, invalid
+	}
+	if expired {
+		return GrantUser{}, notAuthorized("Access Token has expired")
+	}
+	id, ok := parseSub(claims.OriginJTI)
+	if !ok {
+		return GrantUser{}, invalid
+	}
+	held, err := p.store.GrantByID(ctx, id)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound: // Its user was deleted.
+		return GrantUser{}, noUser()
+	case err != nil:
+		return GrantUser{}, err
+	case held.Grant.RevokedAt != nil:
+		return GrantUser{}, notAuthorized("Access Token has been revoked")
+	case !held.User.Enabled:
+		return GrantUser{}, notAuthorized("User is disabled.")
+	}
+	return held, nil
+}
+
+// refresh issues tokens of a client's grant that holds, in exchange for its refresh token, which stays the same.
+func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticationResult, error) {
+	now := p.now()
+	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
+	case err != nil:
+		return authenticationResult{}, err
+	case held.Grant.ClientID != clientID:
+		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
+	case held.Grant.RevokedAt != nil:
+		return authenticationResult{}, notAuthorized("Refresh Token has been revoked")
+	case !now.Before(held.Grant.ExpiresAt):
+		return authenticationResult{}, notAuthorized("Refresh Token has expired")
+	case !held.User.Enabled:
+		return authenticationResult{}, notAuthorized("User is disabled.")
+	}
+	return p.issue(ctx, held.User, held.Grant, now)
+}
+
+// attribute is the shape AttributeType of the protocol.
+type attribute struct {
+	Name  string
+	Value string
+}
+
+// attributes returns a user's attributes in the order of their names.
+func attributes(user User) []attribute {
+	return []attribute{
+		{"email", user.Email},
+		{"email_verified", strconv.FormatBool(user.EmailVerified)},
+		{"name", user.Name},
+		{"sub", user.Sub.String()},
+	}
+}

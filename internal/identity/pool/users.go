@@ -1,0 +1,161 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// Bounds of what a user is called.
+const (
+	minEmail = 3
+	maxEmail = 254 // RFC 5321, section 4.5.3.1, with the correction 1690.
+	maxName  = 100
+	maxTyped = 2048 // Of a name as it is typed at sign-in, in bytes. Longer ones are nobody's.
+	maxGroup = 128
+)
+
+// NewUser is what CreateUser takes. Exactly one of the two passwords is set.
+type NewUser struct {
+	Email             string
+	Name              string
+	TemporaryPassword string // To be replaced by one of the user's own at the first sign-in.
+	PermanentPassword string
+	Groups            []string
+}
+
+// NormalizeEmail returns the one form in which an address is kept and looked up: without spaces around it, in lower case,
+// and with full-width letters, as a Japanese keyboard types them, made plain (NFKC).
+func NormalizeEmail(email string) string {
+	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(email)))
+}
+
+// normalizeName returns the one form of whatever is typed as a user name, for counting attempts. What is too long for a
+// name stays as it is: normalizing takes its time.
+func normalizeName(name string) string {
+	if len(name) > maxTyped {
+		return name
+	}
+	return NormalizeEmail(name)
+}
+
+// validEmail reports whether a normalized address can be a user's. Only ASCII can, so that none looks like another one.
+func validEmail(email string) bool {
+	if len(email) < minEmail || len(email) > maxEmail || strings.ContainsFunc(email, not(isEmail)) {
+		return false
+	}
+	local, domain, _ := strings.Cut(email, "@")
+	return local != "" && domain != "" && strings.Count(email, "@") == 1 &&
+		!strings.HasPrefix(domain, ".") && !strings.HasSuffix(domain, ".") && !strings.Contains(email, "..")
+}
+
+func isEmail(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),:;<>[\]`, r) }
+
+// CreateUser adds an enabled user whose address counts as verified and returns the sub. An address that is taken is
+// refused with the code fault.Conflict, bad input with fault.Invalid.
+func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) {
+	email, name := NormalizeEmail(user.Email), strings.TrimSpace(user.Name)
+	if err := checkPerson(email, name); err != nil {
+		return uuid.Nil, err
+	}
+	for _, group := range user.Groups {
+		if group == "" || len(group) > maxGroup || strings.ContainsFunc(group, not(unicode.IsPrint)) {
+			return uuid.Nil, fault.InvalidField("groups", "グループ名が正しくありません。")
+		}
+	}
+	if (user.TemporaryPassword == "") == (user.PermanentPassword == "") {
+		return uuid.Nil, fault.InvalidField("password", "仮パスワードまたはパスワードのどちらか一方を指定してください。")
+	}
+	now := p.now()
+	password, err := p.newPassword(ctx, user.TemporaryPassword+user.PermanentPassword, user.PermanentPassword != "", now)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	sub := uuid.New() // Random, as Cognito's: it is no secret, but tells nothing either.
+	return sub, p.store.CreatePoolUser(ctx, User{
+		Sub: sub, Email: email, EmailVerified: true, Name: name, Groups: user.Groups, Enabled: true, Version: 1,
+		Status: password.Status, PasswordHash: password.Hash, TemporaryUntil: password.TemporaryUntil,
+		CreatedAt: now, UpdatedAt: now,
+	})
+}
+
+// checkPerson refuses a normalized address and a trimmed name that cannot be a user's.
+func checkPerson(email, name string) error {
+	if !validEmail(email) {
+		return fault.InvalidField("email", "メールアドレスの形式が正しくありません。")
+	}
+	if !validName(name) {
+		return fault.InvalidField("name", "名前は1〜%d文字で入力してください。", maxName)
+	}
+	return nil
+}
+
+// validName reports whether a trimmed name can be a user's.
+func validName(name string) bool {
+	length := utf8.RuneCountInString(name)
+	return utf8.ValidString(name) && 1 <= length && length <= maxName && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// UserByEmail returns the user with that address, or an error with the code fault.NotFound.
+func (p *Pool) UserByEmail(ctx context.Context, email string) (User, error) {
+	return p.store.PoolUserByEmail(ctx, NormalizeEmail(email))
+}
+
+// SetPassword gives a user a new password, permanent or temporary, and signs them out everywhere. A password that the
+// policy refuses has the code fault.Invalid, an unknown user fault.NotFound.
+func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, permanent bool) error {
+	now := p.now()
+	set, err := p.newPassword(ctx, password, permanent, now)
+	if err != nil {
+		return err
+	}
+	return p.store.SetPoolPassword(ctx, sub, set, now)
+}
+
+// newPassword checks a password against the policy and hashes it.
+func (p *Pool) newPassword(ctx context.Context, password string, permanent bool, now time.Time) (Password, error) {
+	if checkPolicy(password) != "" {
+		return Password{}, fault.InvalidField("password",
+			"パスワードは%d文字以上で、英大文字・英小文字・数字・記号をそれぞれ1文字以上含めてください。", minPassword)
+	}
+	hash, err := p.hasher.hash(ctx, password)
+	if errors.Is(err, errBusy) {
+		return Password{}, fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。しばらくしてからもう一度お試しください。")
+	}
+	if err != nil {
+		return Password{}, err
+	}
+	if permanent {
+		return Password{Hash: hash, Status: StatusConfirmed}, nil
+	}
+	until := now.Add(p.cfg.TemporaryLifetime)
+	return Password{Hash: hash, Status: StatusForceChangePassword, TemporaryUntil: &until}, nil
+}
+
+// DisableUser keeps a user from signing in and ends all their sessions. An unknown user has the code fault.NotFound.
+func (p *Pool) DisableUser(ctx context.Context, sub uuid.UUID) error {
+	return p.store.SetPoolUserEnabled(ctx, sub, false, p.now())
+}
+
+// EnableUser lets a user sign in again. An unknown user has the code fault.NotFound.
+func (p *Pool) EnableUser(ctx context.Context, sub uuid.UUID) error {
+	return p.store.SetPoolUserEnabled(ctx, sub, true, p.now())
+}
+
+// DeleteUser removes a user and ends all their sessions. An unknown user has the code fault.NotFound.
+func (p *Pool) DeleteUser(ctx context.Context, sub uuid.UUID) error {
+	return p.store.DeletePoolUser(ctx, sub)
+}
+
+// SignOutUser ends all sessions of a user. One who has none, or does not exist, is left alone.
+func (p *Pool) SignOutUser(ctx context.Context, sub uuid.UUID) error {
+	return p.store.RevokeGrants(ctx, sub, p.now())
+}

@@ -1,0 +1,137 @@
+package saml
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+const (
+	maxEmail = 254 // Bytes (RFC 5321, section 4.5.3.1, with the correction 1690).
+	maxName  = 100 // Characters.
+)
+
+// person is who an assertion names, as far as the identity provider may vouch for them.
+type person struct {
+	email string // As asserted.
+	name  string
+}
+
+// person returns who an assertion names, or a rejection: the address must be plain, and of a domain that the organization
+// has chosen and that operators still give it.
+func (a assertion) person(settings Settings) (person, error) {
+	emails := []string{a.nameID}
+	if settings.EmailAttribute != "" {
+		emails = a.values(settings.EmailAttribute)
+	}
+	if len(emails) != 1 || emails[0] == "" {
+		return person{}, reject("there is no one address",
+			"メールアドレスを取得できません。メールアドレスの属性名と、IDプロバイダーの属性の設定を確認してください。")
+	}
+	email := emails[0]
+	local, domain, ok := cutAddress(email)
+	if !ok {
+		return person{}, reject("the address is none", "メールアドレスの形式が正しくありません。属性名の設定を確認してください。")
+	}
+	domain = strings.ToLower(domain)
+	if !slices.Contains(settings.EmailDomains, domain) || !slices.Contains(settings.MailDomains, domain) {
+		return person{}, reject("the address is of another domain", "メールアドレスのドメインが、許可されたメールドメインに含まれていません。")
+	}
+	name := ""
+	if settings.NameAttribute != "" {
+		name = strings.Join(a.values(settings.NameAttribute), " ")
+	}
+	if name = tidyName(name); name == "" {
+		name = tidyName(local)
+	}
+	return person{email: email, name: name}, nil
+}
+
+// cutAddress splits an address that consists of ASCII alone, so that none looks like another one.
+func cutAddress(email string) (local, domain string, ok bool) {
+	local, domain, found := strings.Cut(email, "@")
+	if !found || local == "" || len(email) > maxEmail {
+		return "", "", false
+	}
+	bad := func(also string) func(rune) bool {
+		return func(r rune) bool {
+			alphanumeric := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+			return !alphanumeric && !strings.ContainsRune(also, r)
+		}
+	}
+	if strings.ContainsFunc(local, bad("!#$%&'*+-/=?^_`{|}~.")) || strings.ContainsFunc(domain, bad("-.")) {
+		return "", "", false
+	}
+	return local, domain, !strings.Contains("."+local+".", "..") && !strings.Contains("."+domain+".", "..")
+}
+
+// tidyName returns a name that a member can have, or "".
+func tidyName(name string) string {
+	// Nor those that turn the direction of what follows: people choose their names at many identity providers.
+	odd := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, odd) {
+		return ""
+	}
+	runes := []rune(strings.Join(strings.Fields(name), " "))
+	return strings.TrimSpace(string(runes[:min(len(runes), maxName)]))
+}
+
+// errNeedsAccount says that the person is new, and that the user pool must know them first.
+var errNeedsAccount = errors.New("saml: the person is new")
+
+// decide returns what becomes of an assertion that holds, by the rules of docs/adr/0014. subject is the new account of a
+// person who is nobody yet, uuid.Nil before there is one.
+func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candidates) (Decision, error) {
+	if found.Linked != nil {
+		if found.Linked.State != identity.StateActive {
+			return Decision{}, errInactive()
+		}
+		return Decision{Member: found.Linked.ID}, nil
+	}
+	member := found.ByEmail
+	if member == nil {
+		return provision(organizationID, who, subject, found.SeatFree)
+	}
+	if member.OrganizationID != organizationID {
+		return Decision{}, errNotLinked()
+	}
+	unused := member.AuthType == identity.AuthFederated && !member.SignedIn // Nothing is behind it that could be taken over.
+	if member.Email != who.email && !unused {
+		return Decision{}, errNotLinked()
+	}
+	if member.State != identity.StateActive {
+		return Decision{}, errInactive()
+	}
+	return Decision{Member: member.ID, Link: true}, nil
+}
+
+// provision adds the person as a general user. No role ever comes from an assertion.
+func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree bool) (Decision, error) {
+	if !seatFree {
+		return Decision{}, fault.Errorf(CodeNoSeat, "契約の利用人数の上限に達しているため、ログインできません。管理者にお問い合わせください。")
+	}
+	if subject == uuid.Nil {
+		return Decision{}, errNeedsAccount
+	}
+	user := &identity.NewUser{
+		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: subject.String(), Email: strings.ToLower(who.email),
+		Name: who.name, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
+	}
+	return Decision{Member: user.ID, Link: true, Provision: user}, nil
+}
+
+func errInactive() error {
+	return fault.Errorf(CodeInactive, "このアカウントは無効になっています。管理者にお問い合わせください。")
+}
+
+func errNotLinked() error {
+	return fault.Errorf(CodeNotLinked,
+		"このメールアドレスのアカウントにはシングルサインオンでログインできません。メールアドレスの表記が登録と一致しているか、管理者にご確認ください。")
+}

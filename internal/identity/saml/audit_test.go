@@ -1,0 +1,43 @@
+package saml_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+)
+
+// TestAnotherCertificateIsToldByItsFingerprint has one certificate take another one's place: whoever reads the audit log can
+// tell which.
+func TestAnotherCertificateIsToldByItsFingerprint(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	_, other, err := samltest.NewKey()
+	must(t, err)
+	_, err = f.saml.Change(t.Context(), f.admin, saml.Change{Certificates: []string{base64.StdEncoding.EncodeToString(other.Raw)}})
+	must(t, err)
+	details := value[string](f, `SELECT details::text FROM audit_events ORDER BY at DESC, id DESC LIMIT 1`)
+	for _, certificate := range [][]byte{f.idp.Certificate.Raw, other.Raw} {
+		if !strings.Contains(details, saml.Fingerprint(certificate)) {
+			t.Errorf("%s is not in %s", saml.Fingerprint(certificate), details)
+		}
+	}
+}
+
+// TestSettingsThatStayAreNotTold has an administrator save what is there already.
+func TestSettingsThatStayAreNotTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	told := func() int { return value[int](f, `SELECT count(*) FROM audit_events WHERE action = 'saml.edit'`) }
+	before := told()
+	name := "displayName"
+	for range 2 {
+		_, err := f.saml.Change(t.Context(), f.admin, saml.Change{NameAttribute: &name})
+		must(t, err)
+	}
+	if told() != before+1 {
+		t.Errorf("%d changes are told, want 1", told()-before)
+	}
+}

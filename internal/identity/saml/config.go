@@ -1,0 +1,235 @@
+package saml
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+const maxAttributeName = 256 // Characters.
+
+// View is an organization's settings as its administrators see them.
+type View struct {
+	Settings
+	SPEntityID      string
+	SPACSURL        string
+	SPMetadataURL   string
+	IDPCertificates []Certificate
+}
+
+// Change is what a super-admin sets. What is nil keeps its value. The metadata stands for the first three fields that
+// follow it, and comes without them.
+type Change struct {
+	MetadataXML    *string
+	EntityID       *string
+	SSOURL         *string
+	Certificates   []string // PEM or Base64.
+	EmailAttribute *string
+	NameAttribute  *string
+	EmailDomains   []string
+}
+
+// View returns the settings of the actor's organization. It is for administrators; for others the error has the code
+// fault.Forbidden.
+func (s *Service) View(ctx context.Context, actor identity.Actor) (View, error) {
+	if actor.Role != identity.RoleOrganizationAdmin && actor.Role != identity.RoleOrganizationSuperAdmin {
+		return View{}, errForbidden()
+	}
+	settings, err := s.store.SAMLSettings(ctx, actor.OrganizationID)
+	if err != nil {
+		return View{}, err
+	}
+	return s.view(settings)
+}
+
+func (s *Service) view(settings Settings) (View, error) {
+	entityID := s.entityID(settings.OrganizationID)
+	view := View{Settings: settings, SPEntityID: entityID, SPMetadataURL: entityID, SPACSURL: s.acsURL(settings.OrganizationID)}
+	certificates, err := parseCertificates(settings.Certificates)
+	if err != nil {
+		return View{}, err
+	}
+	for _, certificate := range certificates {
+		view.IDPCertificates = append(view.IDPCertificates, describeCertificate(certificate))
+	}
+	return view, nil
+}
+
+// Change sets the settings of the actor's organization, who must be a super-admin, and returns them. What is wrong with a
+// field has the code fault.Invalid; a change that would stop single sign-on while it is on has the code fault.Conflict.
+func (s *Service) Change(ctx context.Context, actor identity.Actor, change Change) (View, error) {
+	if err := requireSuperAdmin(actor); err != nil {
+		return View{}, err
+	}
+	now := s.now()
+	return s.update(ctx, actor, ActionEdit, func(settings *Settings, _ int) error {
+		if settings.UpdatedAt == nil { // For the first time: all of the organization's domains.
+			settings.EmailDomains = slices.Clone(settings.MailDomains)
+		}
+		if err := change.apply(settings); err != nil {
+			return err
+		}
+		settings.UpdatedAt = &now
+		if !settings.Enabled {
+			return nil
+		}
+		return incomplete(*settings, now)
+	})
+}
+
+// TurnOn has the members of the actor's organization, who must be a super-admin, sign in by single sign-on. While the
+// settings are incomplete, or no super-admin could sign in with a password, the error has the code fault.Conflict.
+func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error) {
+	if err := requireSuperAdmin(actor); err != nil {
+		return View{}, err
+	}
+	return s.update(ctx, actor, ActionOn, func(settings *Settings, passwordAdmins int) error {
+		if err := incomplete(*settings, s.now()); err != nil {
+			return err
+		}
+		if passwordAdmins == 0 {
+			return fault.Errorf(fault.Conflict,
+				"パスワードでログインできる特権管理者がいないため、有効にできません。IDプロバイダーに障害があったときに設定を変更できるよう、1人以上必要です。")
+		}
+		settings.Enabled = true
+		return nil
+	})
+}
+
+// TurnOff has the members of the actor's organization, who must be a super-admin, sign in with passwords.
+func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
+	if err := requireSuperAdmin(actor); err != nil {
+		return View{}, err
+	}
+	return s.update(ctx, actor, ActionOff, func(settings *Settings, _ int) error {
+		settings.Enabled = false
+		return nil
+	})
+}
+
+// update changes the settings and returns them as they are then.
+func (s *Service) update(
+	ctx context.Context, actor identity.Actor, action Action, change func(*Settings, int) error,
+) (View, error) {
+	var after Settings
+	err := s.store.ChangeSAMLSettings(ctx, actor, action, func(settings *Settings, passwordAdmins int) error {
+		if err := change(settings, passwordAdmins); err != nil {
+			return err
+		}
+		after = *settings
+		return nil
+	})
+	if err != nil {
+		return View{}, err
+	}
+	return s.view(after)
+}
+
+func requireSuperAdmin(actor identity.Actor) error {
+	if actor.Role != identity.RoleOrganizationSuperAdmin {
+		return errForbidden()
+	}
+	return nil
+}
+
+func errForbidden() error {
+	return fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
+}
+
+// incomplete returns what the settings lack for signing in by them, with the code fault.Conflict.
+func incomplete(settings Settings, at time.Time) error {
+	certificates, err := parseCertificates(settings.Certificates)
+	switch {
+	case err != nil:
+		return err
+	case settings.EntityID == "" || settings.SSOURL == "" || len(certificates) == 0:
+		return fault.Errorf(fault.Conflict, "IDプロバイダーの設定が完了していません。")
+	case !anyValid(certificates, at):
+		return fault.Errorf(fault.Conflict, "IDプロバイダーの証明書が有効期限内ではありません。新しい証明書を登録してください。")
+	case len(settings.EmailDomains) == 0:
+		return fault.Errorf(fault.Conflict, "シングルサインオンを許可するメールドメインを1つ以上選択してください。")
+	}
+	return nil
+}
+
+// apply sets what the change names, or says what is wrong with it.
+func (c Change) apply(settings *Settings) error {
+	if c.MetadataXML != nil {
+		if c.EntityID != nil || c.SSOURL != nil || c.Certificates != nil {
+			return fault.InvalidField("idp_metadata_xml", "メタデータと個別の項目は同時に指定できません。")
+		}
+		metadata, err := readMetadata(*c.MetadataXML)
+		if err != nil {
+			return fault.InvalidField("idp_metadata_xml", "IDプロバイダーのメタデータとして読み取れませんでした。")
+		}
+		c.EntityID, c.SSOURL, c.Certificates = &metadata.entityID, &metadata.ssoURL, metadata.certificates
+		if err := c.applyProvider(settings); err != nil {
+			detail := "メタデータの内容を使用できません。" + fault.DetailOf(err)
+			return &fault.Error{Code: fault.Invalid, Detail: detail, Fields: []fault.FieldError{{Field: "idp_metadata_xml", Message: detail}}}
+		}
+	} else if err := c.applyProvider(settings); err != nil {
+		return err
+	}
+	for _, attribute := range []struct {
+		field string
+		given *string
+		set   *string
+	}{{"email_attribute", c.EmailAttribute, &settings.EmailAttribute}, {"name_attribute", c.NameAttribute, &settings.NameAttribute}} {
+		if attribute.given == nil {
+			continue
+		}
+		name := strings.TrimSpace(*attribute.given)
+		if utf8.RuneCountInString(name) > maxAttributeName || strings.ContainsFunc(name, unicode.IsControl) {
+			return fault.InvalidField(attribute.field, "属性名が正しくありません。")
+		}
+		*attribute.set = name
+	}
+	return c.applyDomains(settings)
+}
+
+func (c Change) applyProvider(settings *Settings) error {
+	if c.EntityID != nil {
+		if settings.EntityID = strings.TrimSpace(*c.EntityID); !validEntityID(settings.EntityID) {
+			return fault.InvalidField("idp_entity_id", "エンティティ ID の形式が正しくありません。")
+		}
+	}
+	if c.SSOURL != nil {
+		if settings.SSOURL = strings.TrimSpace(*c.SSOURL); !validSSOURL(settings.SSOURL) {
+			return fault.InvalidField("idp_sso_url", "https:// で始まる URL を入力してください。")
+		}
+	}
+	if c.Certificates != nil {
+		certificates, err := readCertificates(c.Certificates)
+		if err != nil {
+			return fault.InvalidField("idp_certificates", "証明書を読み取れませんでした。RSA 2048 ビット以上の X.509 証明書を%d件以内で指定してください。", maxCertificates)
+		}
+		settings.Certificates = certificates
+	}
+	return nil
+}
+
+// applyDomains chooses among the organization's mail domains, which operators set: nobody claims others by typing them.
+func (c Change) applyDomains(settings *Settings) error {
+	if c.EmailDomains == nil {
+		return nil
+	}
+	domains := make([]string, 0, len(c.EmailDomains))
+	for i, given := range c.EmailDomains {
+		domain := strings.ToLower(strings.TrimSpace(given))
+		if !slices.Contains(settings.MailDomains, domain) {
+			return fault.InvalidField("email_domains["+strconv.Itoa(i)+"]", "この組織のメールドメインから選択してください。")
+		}
+		if !slices.Contains(domains, domain) {
+			domains = append(domains, domain)
+		}
+	}
+	settings.EmailDomains = domains
+	return nil
+}

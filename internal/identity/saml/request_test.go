@@ -1,0 +1,87 @@
+package saml_test
+
+import (
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/xml"
+	"strings"
+	"sync"
+	"testing"
+
+	crewjam "github.com/crewjam/saml"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+)
+
+func TestRequestsAreSignedAndSayWhoAsks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	// As Google has it: an address with a parameter of its own, which is not signed (bindings, section 3.4.4.1).
+	_, err := f.saml.Change(t.Context(), f.admin, saml.Change{SSOURL: new("https://idp.example/sso?idpid=C01")})
+	must(t, err)
+	b := f.begin("/home/skill")
+	query, found := strings.CutPrefix(b.URL, "https://idp.example/sso?idpid=C01&")
+	if !found {
+		t.Fatalf("got %s", b.URL)
+	}
+	signed, signature, _ := strings.Cut(query, "&Signature=")
+	if !strings.HasPrefix(signed, "SAMLRequest=") || !strings.HasSuffix(signed, "&SigAlg=http%3A%2F%2Fwww.w3.org%2F2001%2F04%2Fxmldsig-more%23rsa-sha256") {
+		t.Errorf("signed: %s", signed)
+	}
+	var metadata crewjam.EntityDescriptor
+	text, err := f.saml.Metadata(t.Context(), f.org)
+	must(t, err)
+	must(t, xml.Unmarshal(text, &metadata))
+	role := metadata.SPSSODescriptors[0]
+	der, err := base64.StdEncoding.DecodeString(role.KeyDescriptors[0].KeyInfo.X509Data.X509Certificates[0].Data)
+	must(t, err)
+	certificate, err := x509.ParseCertificate(der)
+	must(t, err)
+	raw, err := base64.StdEncoding.DecodeString(strings.NewReplacer("%2B", "+", "%2F", "/", "%3D", "=").Replace(signature))
+	must(t, err)
+	sum := sha256.Sum256([]byte(signed))
+	if err := rsa.VerifyPKCS1v15(certificate.PublicKey.(*rsa.PublicKey), crypto.SHA256, sum[:], raw); err != nil {
+		t.Errorf("the signature: %v", err)
+	}
+	entityID := publicURL + "/v1/saml/" + f.org.String() + "/metadata"
+	r := b.request
+	if r.Issuer.Value != entityID || metadata.EntityID != entityID || r.Destination != "https://idp.example/sso?idpid=C01" ||
+		r.AssertionConsumerServiceURL != role.AssertionConsumerServices[0].Location || r.ProtocolBinding != crewjam.HTTPPostBinding {
+		t.Errorf("request %+v, metadata %+v", r, role)
+	}
+	if !*role.AuthnRequestsSigned || !*role.WantAssertionsSigned || len(role.KeyDescriptors) != 1 {
+		t.Errorf("metadata %+v", role)
+	}
+	if _, err := f.saml.Metadata(t.Context(), uuid.New()); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("of nobody: %v", err)
+	}
+}
+
+// TestKeyIsMadeOnce has many servers begin on one database.
+func TestKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(`DELETE FROM saml_keys`)
+	metadata := make([]string, 4)
+	var all sync.WaitGroup
+	for i := range metadata {
+		all.Go(func() {
+			text, err := saml.New(saml.Config{PublicURL: publicURL}, f.db, nil).Metadata(t.Context(), f.org)
+			if err != nil {
+				t.Error(err)
+			}
+			metadata[i] = string(text)
+		})
+	}
+	all.Wait()
+	for _, text := range metadata {
+		if text != metadata[0] || text == "" {
+			t.Error("servers have different keys")
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package identity_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// members is a store with one member, which tells of changes.
+type members struct {
+	identity.Store
+	found identity.Standing
+	err   error
+
+	told     chan uuid.UUID // uuid.Nil: listening begins. uuid.Max: an interruption.
+	outdated []uuid.UUID
+	within   time.Duration // What Outdated was asked for last.
+	failing  int           // So many times Outdated fails.
+}
+
+func (m *members) UserBySubject(context.Context, string, uuid.UUID) (identity.Standing, error) {
+	return m.found, m.err
+}
+
+func (m *members) Outdated(_ context.Context, _ []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
+	m.within = within
+	if m.failing > 0 {
+		m.failing--
+		return nil, errors.New("broken pipe")
+	}
+	return m.outdated, m.err
+}
+
+func (m *members) WatchUsers(ctx context.Context, w identity.Watcher) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-m.told:
+			switch id {
+			case uuid.Nil:
+				w.Listening()
+			case uuid.Max:
+				w.Lost(errors.New("lost"))
+			default:
+				w.Changed(id)
+			}
+		}
+	}
+}
+
+// token is a verifier of one token.
+type token identity.Claims
+
+func (t token) VerifyIDToken(context.Context, string) (identity.Claims, error) {
+	return identity.Claims(t), nil
+}
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	down := fault.Errorf(fault.Unavailable, "データベースに接続できません。")
+	active := identity.Standing{
+		User:                 identity.User{ID: uuid.New(), State: identity.StateActive, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated},
+		OrganizationAuthType: identity.AuthCognito,
+	}
+	with := func(change func(*identity.Standing)) members {
+		changed := active
+		change(&changed)
+		return members{found: changed}
+	}
+	sso := func(s *identity.Standing) { s.OrganizationAuthType = identity.AuthFederated }
+	for name, c := range map[string]struct {
+		store members
+		how   identity.AuthType
+		want  error
+	}{
+		"active":          {store: members{found: active}},
+		"inactive":        {store: with(func(s *identity.Standing) { s.State = identity.StateInactive }), want: identity.ErrNoUser},
+		"unknown":         {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
+		"database":        {store: members{err: down}, want: down},
+		"revoked session": {store: with(func(s *identity.Standing) { s.SessionRevoked = true }), want: identity.ErrExpired},
+		"inactive with a revoked session": {
+			store: with(func(s *identity.Standing) { s.State, s.SessionRevoked = identity.StateInactive, true }), want: identity.ErrNoUser,
+		},
+		"password where single sign-on is wanted":          {store: with(sso), want: identity.ErrSSORequired},
+		"single sign-on where it is wanted":                {store: with(sso), how: identity.AuthFederated},
+		"single sign-on where it is not wanted any more":   {store: members{found: active}, how: identity.AuthFederated},
+		"an admin's password where single sign-on is":      {store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationAdmin }), want: identity.ErrSSORequired},
+		"a super-admin's password where single sign-on is": {store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationSuperAdmin })},
+	} {
+		claims := token{Session: uuid.New(), AuthType: identity.AuthCognito, ExpiresAt: time.Now().Add(time.Hour)}
+		if c.how != "" {
+			claims.AuthType = c.how
+		}
+		service := identity.NewService(&c.store, claims, slog.New(slog.DiscardHandler))
+		actor, err := service.Authenticate(t.Context(), "token")
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		again, againErr := service.Again(t.Context(), identity.Actor{User: active.User, Session: claims.Session, AuthType: claims.AuthType, ExpiresAt: claims.ExpiresAt})
+		if !errors.Is(againErr, c.want) || again.ID != actor.ID {
+			t.Errorf("%s, again: %+v, %v", name, again, againErr)
+		}
+		if err == nil && (actor.ID != active.ID || actor.AuthType != claims.AuthType || actor.Session != claims.Session || !actor.ExpiresAt.Equal(claims.ExpiresAt)) {
+			t.Errorf("%s: %+v", name, actor)
+		}
+	}
+}
+
+// screens are what people have open.
+type screens struct {
+	mu      sync.Mutex
+	present []uuid.UUID // Guarded by mu.
+	ended   []uuid.UUID // Guarded by mu.
+}
+
+func (s *screens) PersonChanged(id uuid.UUID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = append(s.ended, id)
+}
+
+func (s *screens) Present() []uuid.UUID { return s.present }
+
+func (s *screens) take() []uuid.UUID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ended := s.ended
+	s.ended = nil
+	return ended
+}
+
+func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b := uuid.New(), uuid.New()
+		store, open := &members{told: make(chan uuid.UUID)}, &screens{present: []uuid.UUID{a, b}}
+		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
+		service.Start(open)
+		defer service.Stop()
+		want := func(what string, ids ...uuid.UUID) {
+			t.Helper()
+			synctest.Wait()
+			if told := open.take(); !slices.Equal(told, ids) {
+				t.Fatalf("%s: told %v, want %v", what, told, ids)
+			}
+		}
+		store.told <- uuid.Nil
+		want("at first")
+		store.told <- a
+		want("a change", a)
+
+		store.told <- uuid.Max
+		<-time.After(10 * time.Minute)
+		store.told <- uuid.Max
+		store.outdated = []uuid.UUID{b}
+		want("while the database is away")
+		store.told <- uuid.Nil
+		want("after an interruption", b)
+		if store.within < 11*time.Minute || store.within > 12*time.Minute {
+			t.Errorf("looked back %v", store.within)
+		}
+		store.told <- uuid.Max
+		store.failing = 2 // Connections from before the interruption.
+		store.told <- uuid.Nil
+		want("the first answers are errors")
+		<-time.After(time.Second)
+		want("asked again", b)
+		store.told <- uuid.Max
+		store.failing = 100 // Away again, for 20 s: who is there stays, since nobody could come back.
+		store.told <- uuid.Nil
+		<-time.After(10 * time.Second)
+		want("nobody knows who has changed")
+		<-time.After(20 * time.Second)
+		want("it is known", b)
+	})
+}
+
+// TestR45_ChangeBetweenTheTokenAndWhatItOpens: a request that was let in before a change must not open a stream after it.
+func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		user := identity.User{ID: uuid.New(), State: identity.StateActive}
+		store := &members{found: identity.Standing{User: user}, told: make(chan uuid.UUID)}
+		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
+		service.Start(&screens{})
+		defer service.Stop()
+		actor, err := service.Authenticate(t.Context(), "token")
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.told <- uuid.New()
+		synctest.Wait()
+		if err := service.Recheck(actor); err != nil {
+			t.Errorf("somebody else changed: %v", err)
+		}
+		<-time.After(time.Second)
+		store.told <- user.ID
+		synctest.Wait()
+		if err := service.Recheck(actor); !errors.Is(err, identity.ErrExpired) {
+			t.Errorf("got %v", err)
+		}
+		<-time.After(time.Second)
+		if actor, err = service.Authenticate(t.Context(), "token"); err != nil || service.Recheck(actor) != nil {
+			t.Errorf("asked for again: %v, %v", err, service.Recheck(actor))
+		}
+	})
+}
+
+func TestIssuersAreToldApart(t *testing.T) {
+	t.Parallel()
+	s := newSigner(t)
+	aws := identity.Issuer{URL: "https://cognito-idp.ap-northeast-1.amazonaws.com/ap-northeast-1_X", ClientID: "aws", AuthType: identity.AuthCognito}
+	aws.Key = func(context.Context) jwt.Keyfunc {
+		return func(*jwt.Token) (any, error) { return &s.other.PublicKey, nil }
+	}
+	v := identity.NewPoolVerifier(func() time.Time { return s.now }, aws, s.issuer("sso", identity.AuthFederated), s.issuer(clientID, identity.AuthCognito))
+	session := uuid.New()
+	claims := func(iss, aud string) func(map[string]any, jwt.MapClaims) {
+		return func(_ map[string]any, c jwt.MapClaims) {
+			c["iss"], c["aud"], c["origin_jti"] = iss, aud, session.String()
+		}
+	}
+	for name, c := range map[string]struct {
+		token string
+		want  identity.AuthType // "": refused.
+	}{
+		"password":                      {s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, clientID)), identity.AuthCognito},
+		"single sign-on":                {s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, "sso")), identity.AuthFederated},
+		"AWS":                           {s.token(t, jwt.SigningMethodRS256, s.other, claims(aws.URL, "aws")), identity.AuthCognito},
+		"AWS with the pool's key":       {s.token(t, jwt.SigningMethodRS256, s.own, claims(aws.URL, "aws")), ""},
+		"the pool with AWS's key":       {s.token(t, jwt.SigningMethodRS256, s.other, claims(issuer, "sso")), ""},
+		"the pool with AWS's client":    {s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, "aws")), ""},
+		"AWS with the client of single": {s.token(t, jwt.SigningMethodRS256, s.other, claims(aws.URL, "sso")), ""},
+	} {
+		got, err := v.VerifyIDToken(t.Context(), c.token)
+		if c.want == "" {
+			if fault.CodeOf(err) != fault.Unauthenticated {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || got.AuthType != c.want || got.Session != session {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	odd := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { c["origin_jti"] = "none" })
+	if got, err := v.VerifyIDToken(t.Context(), odd); err != nil || got.Session != uuid.Nil {
+		t.Errorf("a session that is no UUID: %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,257 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// Defaults of Config.
+const (
+	DefaultBaseURL           = "https://api.openai.com/v1"
+	DefaultConnectTimeout    = 5 * time.Second
+	DefaultFirstTokenTimeout = 60 * time.Second
+	DefaultTokenTimeout      = 30 * time.Second
+	DefaultMaxDuration       = 30 * time.Minute
+	DefaultMaxBytes          = 256 << 20
+	DefaultMaxRetries        = 2
+	DefaultBackoff           = 500 * time.Millisecond
+	DefaultMaxBackoff        = 8 * time.Second
+	DefaultMaxRetryAfter     = 15 * time.Second
+)
+
+// Config tells a Client whom to ask and how long to wait. Fields left zero take the defaults above.
+type Config struct {
+	APIKey string // Sent as a bearer token, or as api-key to Azure. May be empty for servers that want none.
+
+	// BaseURL is the root of the protocol, usually ending in /v1; a URL without a path gets /v1. For Azure it is either
+	// https://NAME.openai.azure.com, where Model names the deployment, or that with /openai/deployments/DEPLOYMENT, each
+	// with an optional ?api-version=, or the newer https://NAME.openai.azure.com/openai/v1.
+	BaseURL       string
+	Model         string // Required.
+	FallbackModel string // Asked when Model fails before its first token; empty for none.
+
+	// Transport carries the requests; nil means one of the client's own, with TLS, proxies from the environment and
+	// connections kept for reuse. ConnectTimeout applies to the client's own only.
+	Transport http.RoundTripper
+
+	ConnectTimeout    time.Duration // For the connection, and again for the TLS handshake.
+	FirstTokenTimeout time.Duration // From sending the request to the first token, for each attempt.
+	TokenTimeout      time.Duration // From one token to the next.
+
+	// Bounds of a whole answer: a model that reasons for ever says something all the time.
+	MaxDuration time.Duration // From the call of Stream, retries included.
+	MaxBytes    int64         // Of the provider's response; a token takes some 300.
+
+	MaxRetries    int           // Further attempts for each model before its first token; negative for none.
+	Backoff       time.Duration // Wait before the first retry; doubled each time, with jitter.
+	MaxBackoff    time.Duration // Bound of the doubling.
+	MaxRetryAfter time.Duration // A provider that asks for a longer pause than this isn't waited for.
+
+	Logger *slog.Logger // Retries and failures; nil discards them.
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.ConnectTimeout, DefaultConnectTimeout)
+	setDefault(&c.FirstTokenTimeout, DefaultFirstTokenTimeout)
+	setDefault(&c.TokenTimeout, DefaultTokenTimeout)
+	setDefault(&c.MaxDuration, DefaultMaxDuration)
+	setDefault(&c.MaxBytes, DefaultMaxBytes)
+	setDefault(&c.MaxRetries, DefaultMaxRetries)
+	setDefault(&c.Backoff, DefaultBackoff)
+	setDefault(&c.MaxBackoff, DefaultMaxBackoff)
+	setDefault(&c.MaxRetryAfter, DefaultMaxRetryAfter)
+	setDefault(&c.BaseURL, DefaultBaseURL)
+	setDefault(&c.Logger, slog.New(slog.DiscardHandler))
+	c.APIKey = strings.TrimSpace(c.APIKey)
+	c.Model = strings.TrimSpace(c.Model)
+	c.FallbackModel = strings.TrimSpace(c.FallbackModel)
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (c Config) validate() error {
+	if c.Model == "" {
+		return errors.New("llm: Model is empty")
+	}
+	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("llm: APIKey contains a character that no key has")
+	}
+	if c.MaxBytes < 0 {
+		return errors.New("llm: MaxBytes is negative")
+	}
+	for name, d := range map[string]time.Duration{
+		"ConnectTimeout": c.ConnectTimeout, "FirstTokenTimeout": c.FirstTokenTimeout, "TokenTimeout": c.TokenTimeout,
+		"MaxDuration": c.MaxDuration, "Backoff": c.Backoff, "MaxBackoff": c.MaxBackoff, "MaxRetryAfter": c.MaxRetryAfter,
+	} {
+		if d < 0 {
+			return errors.New("llm: " + name + " is negative")
+		}
+	}
+	return nil
+}
+
+// Client is a Model behind an OpenAI-compatible server.
+type Client struct {
+	cfg      Config
+	endpoint endpoint
+	http     *http.Client
+	buffers  sync.Pool // Of *[largeBuffer]byte, for answers that come in a hurry.
+
+	mu       sync.Mutex         // Guards dialects.
+	dialects map[string]dialect // What each model was found not to understand.
+}
+
+var _ Model = (*Client)(nil)
+
+// NewClient returns a client. It makes no request; a setting that can't work is an error that names it.
+func NewClient(cfg Config) (*Client, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	endpoint, err := parseEndpoint(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	transport := cfg.Transport
+	if transport == nil {
+		transport = newTransport(cfg.ConnectTimeout)
+	}
+	return &Client{
+		cfg:      cfg,
+		endpoint: endpoint,
+		http: &http.Client{
+			Transport: transport,
+			// A redirected POST loses its body or carries the key elsewhere; it is reported instead.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		buffers:  sync.Pool{New: func() any { return new([largeBuffer]byte) }},
+		dialects: make(map[string]dialect),
+	}, nil
+}
+
+// newTransport keeps as many idle connections as there are chats at once: with net/http's default of two a host, nearly
+// every question would pay for a TLS handshake before its first token.
+func newTransport(connect time.Duration) *http.Transport {
+	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSHandshakeTimeout:   connect,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          512,
+		MaxIdleConnsPerHost:   512,
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		// Compression would hold tokens back in its window, and lets a small body grow without bound.
+		DisableCompression: true,
+		// A half-open HTTP/2 connection would otherwise take every stream on it with it.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+	}
+}
+
+// Close drops the idle connections. Streams in progress go on.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Stream implements Model. Failures before the first token are retried where that may help, then the fallback model is
+// asked; once text was emitted, an error is final.
+func (c *Client) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.MaxDuration)
+	defer cancel()
+	r := &run{client: c, req: req, emit: emit}
+	result, err := r.ask(ctx, c.cfg.Model)
+	fallback := c.cfg.FallbackModel
+	if err == nil || r.emitted || ctx.Err() != nil || fallback == "" || fallback == c.cfg.Model || !fallbackHelps(err) {
+		return result, err
+	}
+	c.cfg.Logger.WarnContext(ctx, "model failed, asking the fallback",
+		"model", c.cfg.Model, "fallback", fallback, "error", err)
+	return r.ask(ctx, fallback)
+}
+
+// run is one call of Stream. It belongs to the calling goroutine.
+type run struct {
+	client  *Client
+	req     Request
+	emit    func(text string)
+	emitted bool // Some text has reached the caller: nothing may be asked again.
+}
+
+// ask asks one model, again and again as far as the configuration and the kind of failure allow.
+func (r *run) ask(ctx context.Context, model string) (Result, error) {
+	cfg := &r.client.cfg
+	for attempt, adapted := 0, 0; ; {
+		result, err := r.attempt(ctx, model)
+		if err == nil || r.emitted || ctx.Err() != nil {
+			return result, err
+		}
+		var status *statusError
+		if errors.As(err, &status) && adapted < maxAdaptions && r.client.adapt(model, r.req, status) {
+			adapted++
+			continue
+		}
+		wait, ok := r.pause(attempt, err, status)
+		if !ok {
+			cfg.Logger.WarnContext(ctx, "model failed", "model", model, "attempts", attempt+1, "error", err)
+			return result, err
+		}
+		cfg.Logger.InfoContext(ctx, "model failed, trying again",
+			"model", model, "attempt", attempt+1, "wait", wait, "error", err)
+		if sleep(ctx, wait) != nil {
+			return result, Canceled(ctx)
+		}
+		attempt++
+	}
+}
+
+// pause says how long to wait before the next attempt, and whether there is one.
+func (r *run) pause(attempt int, err error, status *statusError) (time.Duration, bool) {
+	cfg := &r.client.cfg
+	if attempt >= cfg.MaxRetries || !retriedByClient(err) {
+		return 0, false
+	}
+	wait := backoff(attempt, cfg.Backoff, cfg.MaxBackoff)
+	if status != nil && status.retryAfter > 0 {
+		if status.retryAfter > cfg.MaxRetryAfter {
+			return 0, false
+		}
+		wait = max(wait, status.retryAfter)
+	}
+	return wait, true
+}
+
+// attemptFault translates whatever ended an attempt.
+func attemptFault(ctx, attemptCtx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return Canceled(ctx)
+	}
+	switch cause := context.Cause(attemptCtx); {
+	case errors.Is(cause, errFirstToken):
+		return fault.Wrap(errFirstToken, CodeTimeout, detailSilent)
+	case errors.Is(cause, errNextToken):
+		return fault.Wrap(errNextToken, CodeTimeout, detailStalled)
+	}
+	var known *fault.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	var status *statusError
+	if errors.As(err, &status) {
+		return faultOfStatus(status)
+	}
+	return fault.Wrap(err, CodeUnavailable, detailUnavailable)
+}

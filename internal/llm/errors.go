@@ -1,0 +1,260 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// The ways in which a model fails. They are part of the API's contract: an error event carries one.
+const (
+	CodeTimeout       fault.Code = "model_timeout"        // Nothing came within the time allowed.
+	CodeRateLimited   fault.Code = "model_rate_limited"   // The provider asks for fewer requests.
+	CodeQuota         fault.Code = "model_quota_exceeded" // The provider's account has nothing left to spend.
+	CodeAuth          fault.Code = "model_auth"           // The key is missing, wrong or not allowed.
+	CodeUnavailable   fault.Code = "model_unavailable"    // The provider can't be reached or has failed.
+	CodeInterrupted   fault.Code = "model_interrupted"    // The stream ended without a finish reason.
+	CodeBadResponse   fault.Code = "model_bad_response"   // The provider sent something that isn't an answer.
+	CodeContextLength fault.Code = "model_context_length" // The conversation is longer than the model can read.
+	CodeRefused       fault.Code = "model_refused"        // The provider's content filter stepped in.
+	CodeTooLong       fault.Code = "model_too_long"       // The provider sends more than any answer takes.
+	CodeNotFound      fault.Code = "model_not_found"      // The provider has no model of the configured name.
+	CodeBadRequest    fault.Code = "model_bad_request"    // The provider doesn't accept the request.
+)
+
+// What the end user reads. Each says what to do next.
+const (
+	detailSilent        = "モデルの応答が時間内に始まりませんでした。少し待ってから、もう一度お試しください。"
+	detailStalled       = "モデルの応答が途中で止まりました。もう一度お試しください。"
+	detailDeadline      = "回答の作成が時間内に終わりませんでした。もう一度お試しください。"
+	detailRateLimited   = "モデルの利用が混み合っています。少し時間をおいて、もう一度お試しください。"
+	detailQuota         = "モデルの利用枠を使い切っています。管理者にご連絡ください。"
+	detailAuth          = "モデルの認証に失敗しました。管理者に、API キーの設定の確認をご依頼ください。"
+	detailUnavailable   = "モデルに接続できませんでした。しばらくしてから、もう一度お試しください。"
+	detailInterrupted   = "モデルの応答が途中で途切れました。もう一度お試しください。"
+	detailBadResponse   = "モデルの応答を読み取れませんでした。もう一度お試しください。続く場合は、管理者にご連絡ください。"
+	detailTooLong       = "モデルの応答が長すぎるため、途中で打ち切りました。質問を分けて、もう一度お試しください。"
+	detailEmpty         = "モデルから空の回答が返りました。質問の書き方を変えて、もう一度お試しください。"
+	detailContextLength = "会話や文書が長すぎて、モデルが一度に読み取れません。文章を短くするか、新しいスレッドでお試しください。"
+	detailRefused       = "モデルの安全基準により、この内容には回答できませんでした。表現を変えてお試しください。"
+	detailNotFound      = "設定されたモデルが見つかりません。管理者に、モデル名の設定の確認をご依頼ください。"
+	detailBadRequest    = "モデルがこの依頼を受け付けませんでした。内容を変えてお試しください。続く場合は、管理者にご連絡ください。"
+	detailCanceled      = "回答の作成を取りやめました。"
+)
+
+// The causes that end an attempt whose time is up.
+var (
+	errFirstToken = errors.New("llm: no first token in time")
+	errNextToken  = errors.New("llm: no further token in time")
+)
+
+// Retryable says whether asking the same again may help. It is what an error event tells the browser.
+func Retryable(err error) bool {
+	switch fault.CodeOf(err) {
+	case CodeTimeout, CodeRateLimited, CodeUnavailable, CodeInterrupted, CodeBadResponse:
+		return true
+	default:
+		return false
+	}
+}
+
+// retriedByClient says whether the client itself asks again before the first token: when the provider was busy, broken
+// or out of reach, but not when it was silent, since that has already cost the user a minute.
+func retriedByClient(err error) bool {
+	switch fault.CodeOf(err) {
+	case CodeRateLimited, CodeUnavailable, CodeInterrupted:
+		return true
+	default:
+		return false
+	}
+}
+
+// fallbackHelps says whether another model of the same provider may answer what this one could not. A wrong key is
+// wrong for every model, and a request that one content filter refuses isn't carried to the next.
+func fallbackHelps(err error) bool {
+	switch fault.CodeOf(err) {
+	case CodeTimeout, CodeRateLimited, CodeQuota, CodeUnavailable, CodeInterrupted, CodeBadResponse, CodeContextLength,
+		CodeNotFound:
+		return true
+	default:
+		return false
+	}
+}
+
+// statusError is an answer of the provider with another status than 200.
+type statusError struct {
+	status     int
+	retryAfter time.Duration // 0 if the provider didn't say.
+	body       []byte        // The beginning of the body.
+}
+
+// Error implements error. It ends in the log: what a provider says of the request may quote it, and is left out, what it
+// says of the key, the model or the account is not.
+func (e *statusError) Error() string {
+	const shown = 300
+	said := parseProviderError(e.body)
+	if said == nil {
+		said = &providerError{}
+	}
+	switch e.status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
+		return fmt.Sprintf("status %d: %v: %.*q", e.status, said, shown, said.message)
+	}
+	return fmt.Sprintf("status %d: %v", e.status, said)
+}
+
+// mentions says whether the provider's complaint contains a text, case ignored.
+func (e *statusError) mentions(text string) bool {
+	return strings.Contains(strings.ToLower(string(e.body)), text)
+}
+
+// faultOfStatus translates an answer with another status than 200.
+func faultOfStatus(e *statusError) error {
+	detail := parseProviderError(e.body)
+	if f := faultOfProviderError(detail, e); f != nil {
+		return f
+	}
+	switch {
+	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
+		return fault.Wrap(e, CodeAuth, detailAuth)
+	case e.status == http.StatusNotFound:
+		return fault.Wrap(e, CodeNotFound, detailNotFound)
+	case e.status == http.StatusTooManyRequests:
+		return rateLimited(e)
+	case e.status == http.StatusRequestEntityTooLarge:
+		return fault.Wrap(e, CodeContextLength, detailContextLength)
+	case e.status >= 500, e.status == http.StatusRequestTimeout, e.status == http.StatusTooEarly:
+		return fault.Wrap(e, CodeUnavailable, detailUnavailable)
+	case e.status >= 400:
+		return fault.Wrap(e, CodeBadRequest, detailBadRequest)
+	default: // A redirect, or a success without content: this isn't the API.
+		return fault.Wrap(e, CodeBadResponse, detailBadResponse)
+	}
+}
+
+func rateLimited(e *statusError) error {
+	if seconds := int(e.retryAfter.Round(time.Second) / time.Second); seconds > 0 {
+		return fault.Wrap(e, CodeRateLimited,
+			"モデルの利用が混み合っています。約%sたってから、もう一度お試しください。", japaneseDuration(seconds))
+	}
+	return fault.Wrap(e, CodeRateLimited, detailRateLimited)
+}
+
+func japaneseDuration(seconds int) string {
+	if seconds < 60 {
+		return fmt.Sprintf("%d秒", seconds)
+	}
+	return fmt.Sprintf("%d分", (seconds+59)/60)
+}
+
+// providerError is what an error object says, whatever form the provider gives it.
+type providerError struct {
+	message string
+	kind    string // "type" of the error object.
+	code    string
+}
+
+// Error implements error. The message is left out, since it may quote the question.
+func (e *providerError) Error() string {
+	return fmt.Sprintf("provider error of type %q, code %q", e.kind, e.code)
+}
+
+// parseProviderError reads the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama) or {"message": "…"}
+// (vLLM). It returns nil if there is none.
+func parseProviderError(body []byte) *providerError {
+	var outer struct {
+		Error   json.RawMessage `json:"error"`
+		Object  string          `json:"object"`
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Code    any             `json:"code"`
+	}
+	_ = json.Unmarshal(body, &outer) // What can be read of it is enough.
+	if len(outer.Error) > 0 && string(outer.Error) != "null" {
+		return parseErrorObject(outer.Error)
+	}
+	if outer.Message != "" {
+		return &providerError{message: outer.Message, kind: outer.Type, code: codeText(outer.Code)}
+	}
+	return nil
+}
+
+func parseErrorObject(raw json.RawMessage) *providerError {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return &providerError{message: text}
+	}
+	var api openai.APIError
+	if err := json.Unmarshal(raw, &api); err != nil {
+		return &providerError{message: string(raw[:min(len(raw), 500)])}
+	}
+	return &providerError{message: api.Message, kind: api.Type, code: codeText(api.Code)}
+}
+
+func codeText(code any) string {
+	if code == nil {
+		return ""
+	}
+	return fmt.Sprint(code)
+}
+
+// faultOfProviderError translates what an error object names plainly, and returns nil if the status has to decide.
+// OpenAI and Azure name the code; other servers only say it in the message.
+func faultOfProviderError(e *providerError, cause error) error {
+	if e == nil {
+		return nil
+	}
+	message := strings.ToLower(e.message)
+	switch {
+	case e.code == "context_length_exceeded", strings.Contains(message, "maximum context length"),
+		strings.Contains(message, "context size"), strings.Contains(message, "context window"):
+		return fault.Wrap(cause, CodeContextLength, detailContextLength)
+	case e.code == "insufficient_quota", e.kind == "insufficient_quota", e.code == "billing_hard_limit_reached":
+		return fault.Wrap(cause, CodeQuota, detailQuota)
+	case e.code == "content_filter", e.code == "content_policy_violation":
+		return fault.Wrap(cause, CodeRefused, detailRefused)
+	case e.code == "invalid_api_key", e.kind == "authentication_error":
+		return fault.Wrap(cause, CodeAuth, detailAuth)
+	case e.code == "model_not_found", e.code == "DeploymentNotFound":
+		return fault.Wrap(cause, CodeNotFound, detailNotFound)
+	default:
+		return nil
+	}
+}
+
+// faultOfChunkError translates an error object that came inside a stream with status 200. Once text was emitted, an error
+// that says no more is an answer that was interrupted.
+func faultOfChunkError(e *providerError, emitted bool) error {
+	if f := faultOfProviderError(e, e); f != nil {
+		return f
+	}
+	switch {
+	case strings.Contains(e.kind, "rate_limit"), strings.Contains(e.code, "rate_limit"), e.code == "429":
+		return fault.Wrap(e, CodeRateLimited, detailRateLimited)
+	case strings.Contains(e.kind, "invalid_request"), e.code == "400", e.code == "422":
+		return fault.Wrap(e, CodeBadRequest, detailBadRequest)
+	default:
+		return interrupted(e, emitted)
+	}
+}
+
+// Canceled is what a Model returns when its caller has gone away (fault.Canceled) or run out of time (CodeTimeout). Both
+// ctx's error and its cause can be found in it.
+func Canceled(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(cause, err) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.Wrap(err, CodeTimeout, detailDeadline)
+	}
+	return fault.Wrap(err, fault.Canceled, detailCanceled)
+}

@@ -1,0 +1,139 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+// Marker introduces a directive in a question. The JSON object after it says how the Handler answers; what stands before
+// and after is ignored, so that a skill may wrap the question in a prompt of its own.
+const Marker = "@script"
+
+// The ways in which an answer fails after FailAfter characters.
+const (
+	FailKill      = "kill"       // The connection breaks.
+	FailEOF       = "eof"        // The stream ends, without a finish reason.
+	FailError     = "error"      // An error object comes inside the stream.
+	FailRateLimit = "rate_limit" // The same, of another kind.
+	FailFilter    = "filter"     // The content filter stops the answer.
+	FailHalfJSON  = "half_json"  // A chunk is cut off in its middle.
+	FailLongLine  = "long_line"  // A line of 10 MB comes.
+)
+
+// Directive says how the Handler answers a question.
+//
+//	@script {"chars": 6000, "tokens_per_second": 200}
+//	@script {"text": "# 見出し\n本文です。", "fail": "error", "fail_after": 5}
+//	@script {"status": 429, "retry_after": 1, "times": 2, "key": "r24", "text": "三度目の回答です。"}
+//
+// Lengths are counted in characters (code points) unless the name says otherwise. An unknown or ill-formed field is
+// answered with status 400 and its name.
+type Directive struct {
+	Text  string `json:"text"`  // The answer. If empty, Markdown (AppendMarkdown) of the length below.
+	Chars int    `json:"chars"` // Length of the Markdown; 600 if Bytes is 0 too.
+	Bytes int    `json:"bytes"` // Length of the Markdown in UTF-8 bytes, exactly.
+	Seed  uint64 `json:"seed"`  // Chooses another text of the same length.
+
+	// Numbered is how many tokens the answer has if it is a NumberedText, for load generators: one token a chunk.
+	Numbered int `json:"numbered"`
+
+	TokensPerSecond float64 `json:"tokens_per_second"` // 0 is the Handler's pace, a negative number as fast as possible.
+	TokenChars      int     `json:"token_chars"`       // Characters in a chunk; 2 if 0.
+	FirstTokenMS    int     `json:"first_token_ms"`    // Wait before the first token.
+
+	Fail       string `json:"fail"`        // One of the Fail constants.
+	FailAfter  int    `json:"fail_after"`  // Where it fails; 0 fails before the first token.
+	StallAfter *int   `json:"stall_after"` // After so many characters nothing more comes until the client leaves.
+
+	Status     int    `json:"status"`      // Answer with this status instead.
+	RetryAfter int    `json:"retry_after"` // Seconds, with Status.
+	Times      int    `json:"times"`       // Status, Fail and StallAfter hold for the first so many requests of Key; 0 is all.
+	Key        string `json:"key"`         // Tells the questions that Times counts apart; the directive itself if empty.
+
+	Finish  string `json:"finish"`   // Finish reason; "stop" if empty.
+	NoUsage bool   `json:"no_usage"` // Report no usage even if asked.
+	Title   string `json:"title"`    // Answer to the request for this thread's title; Title if empty.
+}
+
+const (
+	defaultChars = 600
+	maxChars     = 4 << 20
+)
+
+// parseDirective finds the directive in the last user message of a conversation: an older one held for its own question.
+// Without one it returns the default answer.
+func parseDirective(messages []llm.Message) (Directive, error) {
+	d := Directive{}
+	for _, m := range slices.Backward(messages) {
+		if m.Role != llm.RoleUser {
+			continue
+		}
+		if _, after, found := strings.Cut(m.Content, Marker); found {
+			decoder := json.NewDecoder(strings.NewReader(after))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&d); err != nil {
+				return d, fmt.Errorf("%s: %w", Marker, err)
+			}
+			if d.Key == "" {
+				d.Key = strings.TrimSpace(after[:decoder.InputOffset()])
+			}
+		}
+		break
+	}
+	return d, d.complete()
+}
+
+// complete fills in defaults and checks bounds.
+func (d *Directive) complete() error {
+	if d.Chars == 0 && d.Bytes == 0 {
+		d.Chars = defaultChars
+	}
+	if d.TokenChars == 0 {
+		d.TokenChars = 2
+	}
+	if d.Numbered > 0 {
+		d.TokenChars = 2
+	}
+	if d.Finish == "" {
+		d.Finish = "stop"
+	}
+	if d.Title == "" {
+		d.Title = Title
+	}
+	switch {
+	case d.Chars < 0 || d.Bytes < 0 || d.Chars > maxChars || d.Bytes > maxChars:
+		return errors.New(Marker + ": chars or bytes out of bounds")
+	case d.Numbered < 0 || d.Numbered > maxChars/2 || (d.Numbered > 0 && d.Numbered < ClockTokens):
+		return errors.New(Marker + ": numbered out of bounds")
+	case d.TokenChars < 0 || d.FirstTokenMS < 0 || d.FailAfter < 0 || d.RetryAfter < 0 || d.Times < 0:
+		return errors.New(Marker + ": negative number")
+	case d.Status != 0 && (d.Status < 200 || d.Status > 599):
+		return errors.New(Marker + ": status out of bounds")
+	}
+	switch d.Fail {
+	case "", FailKill, FailEOF, FailError, FailRateLimit, FailFilter, FailHalfJSON, FailLongLine:
+		return nil
+	default:
+		return fmt.Errorf("%s: unknown fail %q", Marker, d.Fail)
+	}
+}
+
+// answer is the text that the directive asks for, whose first token is due now.
+func (d *Directive) answer(now time.Time) string {
+	switch {
+	case d.Numbered > 0:
+		return string(NumberedText(d.Numbered, now))
+	case d.Text != "":
+		return d.Text
+	case d.Bytes > 0:
+		return MarkdownBytes(d.Bytes, d.Seed)
+	default:
+		return Markdown(d.Chars, d.Seed)
+	}
+}

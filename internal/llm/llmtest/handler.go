@@ -1,0 +1,274 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+// Handler is an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models) that does what the Directive in the
+// question says. Requests for a title are answered at once. It keeps no state but the counts for Directive.Times.
+type Handler struct {
+	pace time.Duration
+	mux  *http.ServeMux
+	bufs sync.Pool // Of *[]byte. What is written at once is up to 64 KB: made anew for each answer it would cost a third of all.
+
+	mu    sync.Mutex     // Guards times.
+	times map[string]int // Requests so far, by Directive.Key.
+}
+
+// NewHandler returns a Handler that sends a token each pace unless a directive says otherwise; 0 is as fast as possible.
+func NewHandler(pace time.Duration) *Handler {
+	h := &Handler{pace: pace, mux: http.NewServeMux(), times: make(map[string]int)}
+	h.bufs.New = func() any { return new([]byte) }
+	h.mux.HandleFunc("POST /v1/chat/completions", h.complete)
+	h.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []map[string]any{
+			{"id": ModelName, "object": "model", "created": 1700000000, "owned_by": "tsumugi"},
+		}})
+	})
+	return h
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
+	var wire wireRequest
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))
+	if err == nil {
+		err = json.Unmarshal(body, &wire)
+	}
+	messages := wire.messages()
+	var d Directive
+	if err == nil {
+		d, err = parseDirective(messages)
+	}
+	if err != nil {
+		writeError(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if isTitle(messages) {
+		d = Directive{Text: d.Title, TokenChars: 8, TokensPerSecond: -1, Finish: "stop"}
+	}
+	if d.Times > 0 && h.count(d.Key) > d.Times {
+		d.Status, d.Fail, d.StallAfter = 0, "", nil
+	}
+	if d.Status != 0 && d.Status != http.StatusOK {
+		if d.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(d.RetryAfter))
+		}
+		writeError(w, d.Status, "llmtest: status by directive")
+		return
+	}
+	input := 0
+	for _, m := range messages {
+		input += llm.EstimateTokens(m.Content)
+	}
+	if !wire.Stream {
+		writeWhole(w, d, input)
+		return
+	}
+	usage := !d.NoUsage && wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage
+	buf := h.bufs.Get().(*[]byte) //nolint:forcetypeassert // Nothing else is put there.
+	s := &sending{w: w, r: r, directive: d, pace: h.paceOf(d), buf: *buf}
+	s.run(input, usage)
+	if *buf = s.buf; cap(s.buf) <= 2*maxWrite {
+		h.bufs.Put(buf)
+	}
+}
+
+// maxWrite is about how many bytes are written at once.
+const maxWrite = 64 << 10
+
+func (h *Handler) paceOf(d Directive) time.Duration {
+	switch {
+	case d.TokensPerSecond < 0:
+		return 0
+	case d.TokensPerSecond > 0:
+		return time.Duration(float64(time.Second) / d.TokensPerSecond)
+	default:
+		return h.pace
+	}
+}
+
+func (h *Handler) count(key string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.times[key]++
+	return h.times[key]
+}
+
+// sending is one answer on its way. It belongs to the handler's goroutine.
+type sending struct {
+	w         http.ResponseWriter
+	r         *http.Request
+	directive Directive
+	pace      time.Duration
+
+	rest  []byte // Text that was not sent yet.
+	sent  int    // Characters sent.
+	limit int    // Characters after which it fails or stalls; -1 for never.
+	buf   []byte
+}
+
+func (s *sending) run(input int, usage bool) {
+	d := &s.directive
+	s.w.Header().Set("Content-Type", "text/event-stream")
+	s.w.WriteHeader(http.StatusOK)
+	s.flush()
+	s.limit = -1
+	if d.StallAfter != nil {
+		s.limit = *d.StallAfter
+	}
+	if d.Fail != "" {
+		s.limit = d.FailAfter
+	}
+	if !s.sleepUntil(time.Now().Add(time.Duration(d.FirstTokenMS) * time.Millisecond)) {
+		return
+	}
+	start := time.Now()
+	s.rest = []byte(d.answer(start))
+	output := len(s.rest)
+	if !s.text(start) {
+		return
+	}
+	if s.limit >= 0 && s.sent >= s.limit {
+		s.fail()
+		return
+	}
+	s.buf = appendFinish(s.buf[:0], d.Finish)
+	if usage {
+		s.buf = appendUsage(s.buf, input, output/3)
+	}
+	s.buf = append(s.buf, "data: [DONE]\n\n"...)
+	s.write()
+}
+
+// text sends the text token by token on a schedule from start on that doesn't drift: what is due is sent in one write. It
+// returns false when the client has gone.
+func (s *sending) text(start time.Time) bool {
+	tokens := 0
+	for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) {
+		s.buf = s.buf[:0]
+		for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) && len(s.buf) < maxWrite &&
+			(s.pace == 0 || time.Since(start) >= time.Duration(tokens)*s.pace) {
+			s.buf = AppendTextChunk(s.buf, s.token())
+			tokens++
+		}
+		if !s.write() {
+			return false
+		}
+		if s.pace > 0 && len(s.rest) > 0 && !s.sleepUntil(start.Add(time.Duration(tokens)*s.pace)) {
+			return false
+		}
+	}
+	return true
+}
+
+// token takes the next characters off the text.
+func (s *sending) token() []byte {
+	chars := s.directive.TokenChars
+	if s.limit >= 0 {
+		chars = min(chars, s.limit-s.sent)
+	}
+	end := 0
+	for range chars {
+		if end == len(s.rest) {
+			break
+		}
+		_, size := utf8.DecodeRune(s.rest[end:])
+		end += size
+		s.sent++
+	}
+	token := s.rest[:end]
+	s.rest = s.rest[end:]
+	return token
+}
+
+func (s *sending) fail() {
+	s.buf = s.buf[:0]
+	switch s.directive.Fail {
+	case FailKill:
+		panic(http.ErrAbortHandler)
+	case FailEOF:
+	case FailError:
+		s.buf = append(s.buf, `data: {"error":{"message":"The server had an error","type":"server_error","code":null}}`+"\n\n"...)
+	case FailRateLimit:
+		s.buf = append(s.buf, `data: {"error":{"message":"Rate limit reached","type":"rate_limit_error","code":"rate_limit_exceeded"}}`+"\n\n"...)
+	case FailFilter:
+		s.buf = append(appendFinish(s.buf, "content_filter"), "data: [DONE]\n\n"...)
+	case FailHalfJSON:
+		s.buf = append(s.buf, `data: {"id":"chatcmpl-test","choices":[{"index":0,"delta":{"content":"途`+"\n\n"...)
+	case FailLongLine:
+		s.buf = append(s.buf, "data: "...)
+		for len(s.buf) < 10<<20 {
+			s.buf = append(s.buf, "xxxxxxxxxxxxxxxx"...)
+		}
+		s.buf = append(s.buf, "\n\n"...)
+	default: // StallAfter.
+		<-s.r.Context().Done()
+		return
+	}
+	s.write()
+}
+
+func (s *sending) write() bool {
+	if _, err := s.w.Write(s.buf); err != nil {
+		return false
+	}
+	s.flush()
+	return s.r.Context().Err() == nil
+}
+
+func (s *sending) flush() {
+	if f, ok := s.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+func (s *sending) sleepUntil(at time.Time) bool {
+	wait := time.Until(at)
+	if wait <= 0 {
+		return s.r.Context().Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.r.Context().Done():
+		return false
+	}
+}
+
+func writeWhole(w http.ResponseWriter, d Directive, input int) {
+	text := d.answer(time.Now())
+	output := llm.EstimateTokens(text)
+	writeJSON(w, http.StatusOK, map[string]any{
+		"id": "chatcmpl-test", "object": "chat.completion", "created": 1700000000, "model": ModelName,
+		"choices": []map[string]any{{
+			"index": 0, "finish_reason": d.Finish, "message": map[string]string{"role": "assistant", "content": text},
+		}},
+		"usage": map[string]int{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output},
+	})
+}
+
+func writeError(w http.ResponseWriter, status int, message string) {
+	writeJSON(w, status, map[string]any{"error": map[string]any{
+		"message": message, "type": fmt.Sprintf("status_%d", status), "code": nil,
+	}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // The client may have gone.
+}

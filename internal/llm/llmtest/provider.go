@@ -1,0 +1,332 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/internal/inproc"
+)
+
+// Provider is a scripted OpenAI-compatible server. Each request takes the next script; the last one is used again and
+// again. Requests for a title are answered with Title and take no script.
+type Provider struct {
+	server *httptest.Server // Nil until URL is called.
+	tb     testing.TB
+
+	mu       sync.Mutex // Guards what follows.
+	scripts  [][]Step
+	received []*Received
+	arrived  chan struct{} // Closed and replaced when a request arrives.
+}
+
+// Received is a request that a Provider was sent.
+type Received struct {
+	Path         string // With the query.
+	RemoteAddr   string // The client's end of the connection.
+	Header       http.Header
+	Body         []byte
+	Model        string
+	Messages     []llm.Message
+	MaxTokens    int // max_tokens or max_completion_tokens.
+	Temperature  *float32
+	Stream       bool
+	IncludeUsage bool
+	Title        bool            // It asked for a title.
+	Gone         <-chan struct{} // Closed when the client left before the script was over.
+}
+
+// NewProvider returns a provider without scripts; it answers 500 until Add is called. It is closed with the test.
+func NewProvider(tb testing.TB) *Provider {
+	tb.Helper()
+	return &Provider{tb: tb, arrived: make(chan struct{})}
+}
+
+// Add appends a script, which answers one request, and returns p.
+func (p *Provider) Add(steps ...Step) *Provider {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scripts = append(p.scripts, steps)
+	return p
+}
+
+// URL starts the server, on a socket of this machine, and returns its base URL, which ends in /v1.
+func (p *Provider) URL() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.server == nil {
+		p.server = httptest.NewServer(p)
+		p.tb.Cleanup(func() {
+			p.server.CloseClientConnections()
+			p.server.Close()
+		})
+	}
+	return p.server.URL + "/v1"
+}
+
+// Transport serves the same scripts without a socket, for tests in a testing/synctest bubble. Kill then breaks off the
+// response instead of a connection.
+func (p *Provider) Transport() http.RoundTripper { return &inproc.Transport{Handler: p} }
+
+// Requests returns the requests so far, in the order of their arrival.
+func (p *Provider) Requests() []*Received {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.received)
+}
+
+// Wait waits for the nth request, from 1, and returns it. It fails the test if that takes longer than a minute.
+func (p *Provider) Wait(n int) *Received {
+	p.tb.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for {
+		p.mu.Lock()
+		arrived, received := p.arrived, p.received
+		p.mu.Unlock()
+		if len(received) >= n {
+			return received[n-1]
+		}
+		select {
+		case <-arrived:
+		case <-limit.C:
+			p.tb.Fatalf("llmtest: request %d did not arrive", n)
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	gone := make(chan struct{})
+	received := receive(r, body, gone)
+	steps := p.take(received)
+	defer func() {
+		if r.Context().Err() != nil {
+			close(gone)
+		}
+	}()
+	e := &exchange{w: w, r: r, stream: received.Stream}
+	for _, step := range steps {
+		step(e)
+		if r.Context().Err() != nil {
+			return
+		}
+	}
+	e.open()
+}
+
+// take records a request and returns its script.
+func (p *Provider) take(received *Received) []Step {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.received = append(p.received, received)
+	close(p.arrived)
+	p.arrived = make(chan struct{})
+	switch {
+	case received.Title:
+		return Answer(Title)
+	case len(p.scripts) == 0:
+		return []Step{Status(http.StatusInternalServerError, `{"error":{"message":"llmtest: no script"}}`)}
+	case len(p.scripts) == 1:
+		return p.scripts[0]
+	}
+	steps := p.scripts[0]
+	p.scripts = p.scripts[1:]
+	return steps
+}
+
+func receive(r *http.Request, body []byte, gone <-chan struct{}) *Received {
+	var wire wireRequest
+	_ = json.Unmarshal(body, &wire) // A test that sends nonsense sees it in Body.
+	received := &Received{
+		Path: r.URL.RequestURI(), RemoteAddr: r.RemoteAddr, Header: r.Header, Body: body, Model: wire.Model, Messages: wire.messages(),
+		MaxTokens: max(wire.MaxTokens, wire.MaxCompletionTokens), Temperature: wire.Temperature,
+		Stream: wire.Stream, IncludeUsage: wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage, Gone: gone,
+	}
+	received.Title = isTitle(received.Messages)
+	return received
+}
+
+// wireRequest is the body of a chat completion request, as far as this package looks at it.
+type wireRequest struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    llm.Role `json:"role"`
+		Content string   `json:"content"`
+	} `json:"messages"`
+	Stream              bool     `json:"stream"`
+	MaxTokens           int      `json:"max_tokens"`
+	MaxCompletionTokens int      `json:"max_completion_tokens"`
+	Temperature         *float32 `json:"temperature"`
+	StreamOptions       *struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+}
+
+func (w *wireRequest) messages() []llm.Message {
+	messages := make([]llm.Message, len(w.Messages))
+	for i, m := range w.Messages {
+		messages[i] = llm.Message{Role: m.Role, Content: m.Content}
+	}
+	return messages
+}
+
+// Step is one thing that a Provider does in answer to a request. The first that sends something opens the event stream with
+// status 200, unless it is Status.
+type Step func(e *exchange)
+
+// exchange is one request being answered. It belongs to the handler's goroutine.
+type exchange struct {
+	w      http.ResponseWriter
+	r      *http.Request
+	opened bool
+	stream bool
+}
+
+func (e *exchange) open() {
+	if e.opened {
+		return
+	}
+	e.opened = true
+	e.w.Header().Set("Content-Type", "text/event-stream")
+	e.w.WriteHeader(http.StatusOK)
+	e.flush()
+}
+
+func (e *exchange) flush() {
+	if f, ok := e.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+func (e *exchange) write(raw []byte) {
+	e.open()
+	_, _ = e.w.Write(raw) // The client may have gone; the context says so.
+	e.flush()
+}
+
+// Open sends the header, and nothing else yet.
+func Open() Step { return func(e *exchange) { e.open() } }
+
+// Text sends one chunk for each piece.
+func Text(pieces ...string) Step {
+	return func(e *exchange) {
+		for _, piece := range pieces {
+			e.write(AppendTextChunk(nil, []byte(piece)))
+		}
+	}
+}
+
+// Bytes sends one chunk for each piece, which may hold a part of a character, as byte-level providers send it.
+func Bytes(pieces ...[]byte) Step {
+	return func(e *exchange) {
+		for _, piece := range pieces {
+			e.write(AppendTextChunk(nil, piece))
+		}
+	}
+}
+
+// Delta sends a chunk whose delta is this JSON object.
+func Delta(object string) Step {
+	return Data(`{"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"` + ModelName +
+		`","choices":[{"index":0,"delta":` + object + `,"finish_reason":null}]}`)
+}
+
+// Data sends one event with this payload.
+func Data(payload string) Step { return Raw("data: " + payload + "\n\n") }
+
+// Raw sends these bytes as they are.
+func Raw(raw string) Step { return func(e *exchange) { e.write([]byte(raw)) } }
+
+// Finish sends the chunk that ends the answer: "stop", "length", "content_filter".
+func Finish(reason string) Step { return func(e *exchange) { e.write(appendFinish(nil, reason)) } }
+
+// Usage sends the chunk that reports the tokens.
+func Usage(input, output int) Step {
+	return func(e *exchange) { e.write(appendUsage(nil, input, output)) }
+}
+
+// Done sends the end marker.
+func Done() Step { return Raw("data: [DONE]\n\n") }
+
+// Answer is the script of a whole answer, a chunk for each piece.
+func Answer(pieces ...string) []Step {
+	output := 0
+	for _, piece := range pieces {
+		output += llm.EstimateTokens(piece)
+	}
+	return []Step{Text(pieces...), Finish("stop"), Usage(12, output), Done()}
+}
+
+// Error sends an error object inside the stream.
+func Error(message, kind, code string) Step {
+	object, _ := json.Marshal(map[string]any{"error": map[string]string{"message": message, "type": kind, "code": code}})
+	return Data(string(object))
+}
+
+// Status answers with another status, a body and headers in pairs: Status(429, body, "Retry-After", "1").
+func Status(status int, body string, headers ...string) Step {
+	if len(headers)%2 != 0 {
+		panic("llmtest: Status takes headers in pairs")
+	}
+	return func(e *exchange) {
+		e.opened = true
+		e.w.Header().Set("Content-Type", "application/json")
+		for pair := range slices.Chunk(headers, 2) {
+			e.w.Header().Set(pair[0], pair[1])
+		}
+		e.w.WriteHeader(status)
+		_, _ = io.WriteString(e.w, body)
+	}
+}
+
+// Whole answers as a server that doesn't stream.
+func Whole(text string) Step {
+	object, _ := json.Marshal(text)
+	return Status(http.StatusOK, fmt.Sprintf(`{"id":"chatcmpl-test","object":"chat.completion","created":1700000000,`+
+		`"model":"%s","choices":[{"index":0,"message":{"role":"assistant","content":%s},"finish_reason":"stop"}],`+
+		`"usage":{"prompt_tokens":12,"completion_tokens":34,"total_tokens":46}}`, ModelName, object))
+}
+
+// Wait goes on when released is closed or the client has gone.
+func Wait(released <-chan struct{}) Step {
+	return func(e *exchange) {
+		e.flush()
+		select {
+		case <-released:
+		case <-e.r.Context().Done():
+		}
+	}
+}
+
+// Pause waits for a time, or until the client has gone. It is meant for testing/synctest.
+func Pause(d time.Duration) Step {
+	return func(e *exchange) {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-e.r.Context().Done():
+		}
+	}
+}
+
+// Reached closes a channel, so that a test knows how far the script has come.
+func Reached(reached chan<- struct{}) Step { return func(*exchange) { close(reached) } }
+
+// Stall does nothing until the client has gone.
+func Stall() Step { return func(e *exchange) { <-e.r.Context().Done() } }
+
+// Kill breaks the connection off, without a header if nothing was sent before.
+func Kill() Step { return func(*exchange) { panic(http.ErrAbortHandler) } }

@@ -1,0 +1,10 @@
+package llm_test
+
+import (
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+// Timers, streams and connections leave nothing behind.
+func TestMain(m *testing.M) { leak.Main(m) }

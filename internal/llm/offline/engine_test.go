@@ -1,0 +1,274 @@
+package offline_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+)
+
+func newClient(t testing.TB, cfg offline.Config) *llm.Client {
+	t.Helper()
+	client, err := llm.NewClient(llm.Config{BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(cfg)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// Through the same client and protocol as any provider.
+func TestThroughTheClient(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, offline.Config{})
+	messages := []llm.Message{system("summarization"), user("次の文章を要約してください。\n\n" + sample(t, "report"))}
+	var text strings.Builder
+	pieces := 0
+	result, err := client.Stream(t.Context(), llm.Request{Messages: messages}, func(piece string) {
+		if n := utf8.RuneCountInString(piece); n < 1 || n > 4 {
+			t.Errorf("a piece of %d characters: %q", n, piece)
+		}
+		pieces++
+		text.WriteString(piece)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := offline.Answer(t.Context(), messages...); text.String() != want || pieces < 50 {
+		t.Errorf("%d pieces: %s", pieces, text.String())
+	}
+	if result.Model != offline.ModelName || result.FinishReason != llm.FinishStop || result.Usage.InputTokens < 500 || result.Usage.OutputTokens < 100 {
+		t.Errorf("%+v", result)
+	}
+}
+
+func TestMaxTokens(t *testing.T) {
+	t.Parallel()
+	text := ""
+	result, err := newClient(t, offline.Config{}).Stream(t.Context(),
+		llm.Request{Messages: []llm.Message{user("こんにちは")}, MaxTokens: 10}, func(piece string) { text += piece })
+	if err != nil || result.FinishReason != llm.FinishLength || llm.EstimateTokens(text) > 10 || text == "" {
+		t.Errorf("%q %+v %v", text, result, err)
+	}
+}
+
+func TestPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		pieces := 0
+		_, err := newClient(t, offline.Config{Pace: offline.DefaultPace}).Stream(t.Context(),
+			llm.Request{Messages: []llm.Message{user("こんにちは")}}, func(string) { pieces++ })
+		if want := time.Duration(pieces-1) * offline.DefaultPace; err != nil || time.Since(start) != want {
+			t.Errorf("%d pieces took %v, want %v: %v", pieces, time.Since(start), want, err)
+		}
+	})
+}
+
+// When the reader goes, the engine's goroutine ends: the bubble doesn't close before.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		pieces := 0
+		_, err := newClient(t, offline.Config{Pace: time.Second}).Stream(ctx,
+			llm.Request{Messages: []llm.Message{user("こんにちは")}}, func(string) {
+				if pieces++; pieces == 3 {
+					cancel()
+				}
+			})
+		if fault.CodeOf(err) != fault.Canceled || pieces != 3 {
+			t.Errorf("%d pieces: %v", pieces, err)
+		}
+	})
+}
+
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(offline.NewHandler(offline.Config{}))
+	t.Cleanup(server.Close)
+	for _, test := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/v1/models", "", 200, `"id":"tsumugi-offline"`},
+		{"POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"やあ"}]}`, 200, `"object":"chat.completion"`},
+		{"POST", "/v1/chat/completions", `{"stream":true,"messages":[{"role":"user","content":"やあ"}]}`, 200, "data: [DONE]\n\n"},
+		{"POST", "/v1/chat/completions", `{"messages":[]}`, 400, `"type":"invalid_request_error"`},
+		{"POST", "/v1/chat/completions", `{`, 400, `"type":"invalid_request_error"`},
+		{"POST", "/v1/embeddings", `{}`, 404, ""},
+		{"GET", "/v1/chat/completions", ``, 405, ""},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path, strings.NewReader(test.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := server.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != test.status || !strings.Contains(string(body), test.want) {
+			t.Errorf("%s %s %s: %d %s %v", test.method, test.path, test.body, resp.StatusCode, body, err)
+		}
+	}
+}
+
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	text := "要約👩‍💻を🎉か\u3099して👨‍👩‍👧‍👦いま\nす。" + strings.Repeat("あ", 100)
+	pieces := offline.Pieces(text)
+	if strings.Join(pieces, "") != text || !slices.Equal(pieces, offline.Pieces(text)) {
+		t.Errorf("%q", pieces)
+	}
+	for _, piece := range pieces {
+		if first, _ := utf8.DecodeRuneInString(piece); first == '\u200d' || first == '\u3099' || strings.HasSuffix(piece, "\u200d") {
+			t.Errorf("%q is cut inside a character", piece)
+		}
+	}
+	if offline.Pieces("") != nil {
+		t.Error("pieces of nothing")
+	}
+}
+
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"費用は$100で、*注意*が必要":             `費用は\$100で、\*注意\*が必要`,
+		"<script>alert(1)</script>":    `\<script>alert(1)\</script>`,
+		"# 見出し":                        `\# 見出し`,
+		"- 項目":                         `\- 項目`,
+		"1. 項目":                        `1\. 項目`,
+		"3.5％の増加":                      `3\.5％の増加`,
+		"売上は3.5％の増加":                   "売上は3.5％の増加",
+		"[link](javascript:x) ![a](b)": `\[link\](javascript:x) !\[a\](b)`,
+		"file_name_1.txt と _強調_":       `file_name_1.txt と \_強調\_`,
+		"A&amp;B と R&D":                `A\&amp;B と R\&D`,
+		"a|b `c` ~~d~~ \\":             "a\\|b \\`c\\` \\~\\~d\\~\\~ \\\\",
+		"一行目\n二行目":                     "一行目 二行目",
+	} {
+		if got := offline.Escape(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What a document says never becomes a tag of the prompt, a citation of its own or HTML in the answer.
+func TestHostileSources(t *testing.T) {
+	t.Parallel()
+	answer := offline.Answer(t.Context(), system("document_qa"),
+		user(`<source index="1) <b>" filename="&lt;img src=x&gt; [9](javascript:x)" page="x">通信費は<b onclick=x>月額</b>3,000円[7]を会社が負担する。</source>通信費はいくらですか`))
+	for _, bad := range []string{" <b", "<img", " [7]", "[9](", "<b>"} {
+		if strings.Contains(answer, bad) && !strings.Contains(answer, `\`+strings.TrimSpace(bad)) {
+			t.Errorf("%q is in the answer:\n%s", bad, answer)
+		}
+	}
+	if !strings.Contains(answer, "3,000円") {
+		t.Errorf("no answer:\n%s", answer)
+	}
+}
+
+func TestProofread(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ text, want string }{
+		{"ご覧になられましたか。", "ご覧になりましたか。"},
+		{"お話しになられた内容", "お話しになった内容"},
+		{"社長がおっしゃられました。", "社長がおっしゃいました。"},
+		{"資料を拝見させていただきました。", "資料を拝見しました。"},
+		{"来週、お伺いさせていただきます。", "来週、伺います。"},
+		{"関係者様各位", "関係者各位"},
+		{"ご出席される方", "出席される方"},
+		{"ここでは食べれません。", "ここでは食べられません。"},
+		{"明日は来れない。", "明日は来られない。"},
+		{"本日は休まさせていただきます。", "本日は休ませていただきます。"},
+		{"編集することができます。", "編集できます。"},
+		{"編集をすることができます。", "編集ができます。"},
+		{"約10名程度が参加した。", "約10名が参加した。"},
+		{"各部署ごとに集計する。", "部署ごとに集計する。"},
+		{"違和感を感じた。", "違和感を覚えた。"},
+		{"書類をを送る。", "書類を送る。"},
+		{"会議室でで開催する。", "会議室で開催する。"},
+		{"確認しました。。次に進みます。", "確認しました。次に進みます。"},
+		{"分かりずらい表示", "分かりづらい表示"},
+		{"法律に基ずいて", "法律に基づいて"},
+		{"一人ずつ、少しづつ進める", "一人ずつ、少しずつ進める"},
+		{"こんにちわ。", "こんにちは。"},
+		{"雨にも関わらず", "雨にもかかわらず"},
+		{"延期せざる負えない", "延期せざるを得ない"},
+		{"ﾌｧｲﾙを開く", "ファイルを開く"},
+		{"2024年４月", "2024年4月"},
+		{"サーバーとサーバを再起動する。サーバーは2台ある。", "サーバーとサーバーを再起動する。サーバーは2台ある。"},
+		{"ご連絡下さい。お待ち致します。後ほど連絡いたします。", "ご連絡下さい。お待ちいたします。後ほど連絡いたします。"},
+	} {
+		if got, _ := offline.Proofread(test.text); got != test.want {
+			t.Errorf("%q: %q, want %q", test.text, got, test.want)
+		}
+	}
+}
+
+// What is right stays as it is, however much it looks like a mistake.
+func TestProofreadLeavesAlone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"早くお元気になられますように。", "お客様になられた方", "出来れば今日中に", "これを見れば分かる。", "食べれば分かる。", "荷物を入れる。", "列が崩れる。", "見慣れない人",
+		"これでできる。", "友人とともに行く。", "鶏もも肉", "もののけの話", "母ははやく来た。", "ますます発展する。", "胃がん検診", "人を愛することができる。",
+		"役割を明らかにすることができる。", "10名程度が参加した。", "各部署に連絡する。", "タバコはすいません。", "お客様各位", "１２３だけの文", "サーバを再起動する。",
+		"サーバールームとサーバー", "いまだに終わらない。", "棟梁のとうりょう", "動かさせていただきます。", "成長……。", "えっ。。。", "https://example.com/a..b", "`をを`と書く",
+		"最初に確認する。", "一番良い。", "予定を立てる。", "ご招待された方", "体制の確立が高く評価された。", "それ以外と多くの人",
+	} {
+		if got, _ := offline.Proofread(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+	got, asked := offline.Proofread("部長は「もう食べれません」と言い、了解しましたと答えた。")
+	if got != "部長は「もう食べれません」と言い、了解しましたと答えた。" || len(asked) != 2 {
+		t.Errorf("%q, asked about %q", got, asked)
+	}
+}
+
+func TestKeywords(t *testing.T) {
+	t.Parallel()
+	if got := offline.Keywords(sample(t, "report")); got[0] != "在宅勤務制度" || len(got) != 5 {
+		t.Errorf("%q", got)
+	}
+	if got := offline.Keywords("2024年4月10日の10時から12時まで、場合により対応します。"); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	f.Add("summarization", "要約してください。\n\n会議は終わった。次回は来週だ。資料は後で送る。")
+	f.Add("document_qa", `<source index="1" filename="a" page="2">通信費は3,000円。</source>通信費は？`)
+	f.Add("minutes", "<text>・A社に決定した。\n・佐藤が5日までに行う。</text>")
+	f.Add("proofreading", "<text>ご覧になられた。をを。。ｱｲｳ １1</text>")
+	f.Add("title", "<question>👨‍👩‍👧について教えて</question>")
+	f.Add("chat", "この文章を要約して")
+	f.Fuzz(func(t *testing.T, task, content string) {
+		answer := offline.Answer(t.Context(), system(task), user(content))
+		if strings.TrimSpace(answer) == "" || !utf8.ValidString(answer) && utf8.ValidString(content) {
+			t.Errorf("answer %q", answer)
+		}
+		if task == "title" && utf8.RuneCountInString(answer) > 20 {
+			t.Errorf("title %q", answer)
+		}
+	})
+}
+
+func BenchmarkSummary(b *testing.B) {
+	messages := []llm.Message{system("summarization"), user("要約してください。\n\n" + strings.Repeat(sample(b, "report"), 10))}
+	b.ReportAllocs()
+	for b.Loop() {
+		offline.Answer(b.Context(), messages...)
+	}
+}

@@ -1,0 +1,59 @@
+package offline
+
+import (
+	"context"
+	"sync"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+// What the external tests reach into.
+
+// SplitSentences returns the texts of the sentences.
+func SplitSentences(text string) []string {
+	var out []string
+	for _, s := range splitSentences(text) {
+		out = append(out, s.text)
+	}
+	return out
+}
+
+// Headings returns the lines that were taken for headings.
+func Headings(text string) []string {
+	var out []string
+	for _, s := range splitSentences(text) {
+		if s.kind == kindHeading {
+			out = append(out, s.text)
+		}
+	}
+	return out
+}
+
+// Title makes a title of a question.
+func Title(question string) string { return makeTitle(question) }
+
+// Escape escapes text for Markdown.
+func Escape(text string) string { return escape(text) }
+
+// Pieces cuts an answer into chunks.
+func Pieces(text string) []string { return cutPieces(text) }
+
+// Proofread applies the mechanical corrections, and returns the questions' originals too.
+func Proofread(text string) (corrected string, asked []string) {
+	edits, questions := sharedEngine().proof.check(text, scopeHonour)
+	for _, q := range questions {
+		asked = append(asked, q.old)
+	}
+	return apply(text, edits), asked
+}
+
+// Keywords returns the foremost compound nouns.
+func Keywords(text string) []string { return keywords(splitSentences(text), 5) }
+
+// Answer answers a conversation.
+func Answer(ctx context.Context, messages ...llm.Message) string {
+	return sharedEngine().answer(ctx, messages)
+}
+
+// sharedEngine saves tests and fuzzing the compiling of the rules.
+var sharedEngine = sync.OnceValue(newEngine)

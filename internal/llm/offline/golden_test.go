@@ -1,0 +1,123 @@
+package offline_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/offline"
+)
+
+// go test ./llm/offline -update writes the answers that the engine gives now; read them before committing them.
+var update = flag.Bool("update", false, "write the golden files")
+
+func sample(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func system(task string) llm.Message {
+	return llm.Message{Role: llm.RoleSystem, Content: "<task>" + task + "</task>\nあなたは、日本の企業で働く人を手伝うアシスタントである。"}
+}
+
+func user(content string) llm.Message { return llm.Message{Role: llm.RoleUser, Content: content} }
+
+func sources(t testing.TB) string {
+	t.Helper()
+	return "<source index=\"1\" filename=\"就業規則.pdf\" page=\"3\">\n" + sample(t, "rules") + "</source>\n" +
+		"<source index=\"2\" filename=\"在宅勤務制度の報告.docx\" page=\"1\">\n" + sample(t, "report") + "</source>\n\n"
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	form := func(head, text string) llm.Message { return user(head + "\n\n文章:\n<text>\n" + text + "</text>") }
+	for name, messages := range map[string][]llm.Message{
+		"summary_report":      {system("summarization"), user("次の文章を要約してください。\n\n" + sample(t, "report"))},
+		"summary_mail":        {system("summarization"), user(sample(t, "mail") + "\n以上を要約してください。")},
+		"summary_english":     {system("summarization"), user("Summarize this.\n\n" + sample(t, "english"))},
+		"summary_three":       {system("summarization"), user("三点にまとめてください。\n" + sample(t, "report"))},
+		"summary_200":         {system("summarization"), user("次の文章を200字程度に要約してください：\n" + sample(t, "report"))},
+		"summary_documents":   {system("summarization"), user(sources(t) + "この資料の要点を、五つの箇条書きにまとめて")},
+		"summary_chat":        {system("chat"), user("以下を要約して\n\n" + sample(t, "report"))},
+		"summary_follow_up":   {system("summarization"), user(sample(t, "report")), {Role: llm.RoleAssistant, Content: "要旨です。"}, user("もっと短くしてください")},
+		"summary_nothing":     {system("summarization"), user("要約してください。")},
+		"summary_short":       {system("summarization"), user("次の文章を要約してください。\n会議は来週の月曜日に延期します。場所は変わらず本社の第2会議室で、開始の時刻も14時のままですのでご注意ください。")},
+		"qa_deadline":         {system("document_qa"), user(sources(t) + "有給休暇はいつまでに申請すればよいですか")},
+		"qa_list":             {system("document_qa"), user(sources(t) + "慶弔休暇は何日もらえますか")},
+		"qa_amount":           {system("document_qa"), user(sources(t) + "在宅勤務の通信費はいくらですか")},
+		"qa_topic":            {system("document_qa"), user(sources(t) + "在宅勤務の課題は何ですか")},
+		"qa_rate":             {system("document_qa"), user(sources(t) + "アンケートの回答率は？")},
+		"qa_unknown":          {system("document_qa"), user(sources(t) + "社員食堂の営業時間を教えてください")},
+		"qa_no_document":      {system("document_qa"), user("有給休暇は何日ですか")},
+		"qa_pasted_before":    {system("document_qa"), user("退職者は何名でしたか\n\n" + sample(t, "report"))},
+		"qa_pasted_after":     {system("document_qa"), user(sample(t, "report") + "\n\nアンケートの回答率は？")},
+		"qa_pasted_earlier":   {system("document_qa"), user(sample(t, "report")), {Role: llm.RoleAssistant, Content: "…"}, user("在宅勤務の課題は何ですか")},
+		"qa_system_sources":   {{Role: llm.RoleSystem, Content: "<task>document_qa</task>\n" + sources(t)}, user("退職者は何名でしたか")},
+		"minutes":             {system("minutes"), form("会議の名前: 第3回検討会\n日時・場所: 4月10日 14時\n詳しさ: 要点だけ", sample(t, "meeting"))},
+		"minutes_no_cue":      {system("minutes"), form("詳しさ: 要点だけ", sample(t, "english"))},
+		"proofreading":        {system("proofreading"), form("直す範囲: 読みやすさと敬語も整える", sample(t, "draft"))},
+		"proofreading_errors": {system("proofreading"), form("直す範囲: 誤字脱字と文法だけ", sample(t, "draft"))},
+		"proofreading_clean":  {system("proofreading"), form("直す範囲: 誤字脱字と文法だけ", sample(t, "report"))},
+		"chat":                {system("chat"), user("東京の人口を教えてください")},
+		"translation":         {system("translation"), form("訳文の言語: 英語", "お世話になっております。")},
+		"web_search":          {system("web_search"), user("今年の最低賃金は？")},
+		"title":               {{Role: llm.RoleSystem, Content: "<task>title</task>\n見出しを付ける。"}, user("<question>\nお疲れ様です。出張旅費の精算方法を教えてください。\n</question>\n<answer>\n…\n</answer>")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := offline.Answer(t.Context(), messages...) + "\n"
+			path := filepath.Join("testdata", "golden", name+".md")
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the answer has changed; if it is better, run with -update. Got:\n%s", got)
+			}
+			if again := offline.Answer(t.Context(), messages...) + "\n"; again != got {
+				t.Error("the same question got another answer")
+			}
+		})
+	}
+}
+
+// A whole book is summarized within seconds, and hostile texts take no longer.
+func TestLargeTexts(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"book":      strings.Repeat(sample(t, "report"), 12),
+		"one word":  strings.Repeat("会議。", 8_000),
+		"no spaces": strings.Repeat("在宅勤務制度", 4_000),
+		"numbers":   strings.Repeat("1234567890\n", 2_000),
+		"tags":      strings.Repeat("<source index=\"1\">", 2_000),
+		"brackets":  strings.Repeat("「（『", 4_000),
+	} {
+		for _, task := range []string{"summarization", "document_qa", "minutes", "proofreading", "title"} {
+			start := time.Now()
+			content := "要約してください。\n\n" + text
+			if task == "document_qa" {
+				content = "<source index=\"1\">" + text + "</source>在宅勤務の課題は何ですか"
+			}
+			if offline.Answer(t.Context(), system(task), user(content)) == "" {
+				t.Errorf("%s: no answer", name)
+			}
+			if took := time.Since(start); took > 2*time.Minute {
+				t.Errorf("%s: %s took %v", name, task, took)
+			}
+		}
+	}
+}

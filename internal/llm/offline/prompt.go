@@ -1,0 +1,175 @@
+package offline
+
+import (
+	"html"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+)
+
+// prompt is what the engine reads in a conversation. The tags are those that the product's prompts carry:
+//
+//	<task>KIND</task>                                        in a system message, first line
+//	<source index="1" filename="…" page="3">…</source>       in a system or user message
+//	<text>…</text>                                           in a user message, what is to be worked on
+//	<field>…</field>, LABEL: VALUE                           in a user message, the other entries of a form
+//	<question>…</question><answer>…</answer>                 in a user message, the conversation that needs a title
+type prompt struct {
+	task     string
+	sources  []source
+	text     string   // What stands in <text> of the last user message.
+	question string   // The last user message without tags.
+	entries  []entry  // One-line entries of the form.
+	earlier  []string // The user's earlier messages, newest first.
+}
+
+// entry is a labelled value of a form.
+type entry struct{ label, value string }
+
+// maxSources bounds the passages that are read.
+const maxSources = 500
+
+// readPrompt reads a conversation.
+func readPrompt(messages []llm.Message) prompt {
+	p := prompt{task: "chat"}
+	last := len(messages) - 1
+	for last > 0 && messages[last].Role != llm.RoleUser {
+		last--
+	}
+	for i, m := range messages {
+		content := m.Content
+		if m.Role == llm.RoleSystem {
+			if task, ok := tagged(content, "task"); ok && p.task == "chat" {
+				p.task = strings.ToLower(strings.TrimSpace(task))
+			}
+		}
+		// The user's older messages may hold the passages of older questions.
+		if m.Role == llm.RoleSystem || i == last {
+			var found []source
+			found, content = takeSources(content)
+			p.sources = append(p.sources, found...)
+		}
+		if m.Role == llm.RoleUser && i < last {
+			_, content = takeSources(content)
+			p.earlier = append(p.earlier, plain(content))
+		}
+		if i == last {
+			p.text, _ = tagged(content, "text")
+			p.entries = readEntries(content)
+			p.question = strings.TrimSpace(content)
+		}
+	}
+	p.sources = p.sources[:min(len(p.sources), maxSources)]
+	slices.Reverse(p.earlier)
+	return p
+}
+
+// plain returns a user's message without its tags, the worked-on text if it has one.
+func plain(content string) string {
+	if text, ok := tagged(content, "text"); ok {
+		return text
+	}
+	return strings.TrimSpace(content)
+}
+
+// tagged returns what stands between the first <name> and the </name> after it.
+func tagged(content, name string) (string, bool) {
+	_, after, ok := strings.Cut(content, "<"+name+">")
+	if !ok {
+		return "", false
+	}
+	inside, _, ok := strings.Cut(after, "</"+name+">")
+	return strings.TrimSpace(inside), ok
+}
+
+// takeSources returns the passages of a message, and the message without them.
+func takeSources(content string) ([]source, string) {
+	var sources []source
+	var rest strings.Builder
+	for len(sources) < maxSources {
+		before, after, ok := strings.Cut(content, "<source ")
+		if !ok {
+			break
+		}
+		attributes, inside, ok := cutTag(after)
+		if !ok {
+			break
+		}
+		text, remaining, ok := strings.Cut(inside, "</source>")
+		if !ok {
+			break
+		}
+		rest.WriteString(before)
+		content = remaining
+		s := readAttributes(attributes)
+		s.text = html.UnescapeString(text)
+		sources = append(sources, s)
+	}
+	rest.WriteString(content)
+	return sources, rest.String()
+}
+
+// cutTag cuts after the ">" that ends a tag, not one inside an attribute's quotes.
+func cutTag(s string) (tag, rest string, ok bool) {
+	quoted := false
+	for i := range len(s) {
+		switch {
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == '>' && !quoted:
+			return s[:i], s[i+1:], true
+		}
+	}
+	return "", "", false
+}
+
+// readAttributes reads name="value" pairs.
+func readAttributes(tag string) source {
+	var s source
+	for {
+		name, after, ok := strings.Cut(tag, `="`)
+		if !ok {
+			return s
+		}
+		value, rest, ok := strings.Cut(after, `"`)
+		if !ok {
+			return s
+		}
+		tag = rest
+		value = strings.Join(strings.Fields(html.UnescapeString(value)), " ")
+		switch strings.TrimSpace(name) {
+		case "index":
+			s.index = onlyDigits(value)
+		case "filename":
+			s.filename = value
+		case "page":
+			s.page = onlyDigits(value)
+		}
+	}
+}
+
+// onlyDigits returns a short number, or "": it is written into the answer unescaped.
+func onlyDigits(value string) string {
+	if len(value) > 9 || strings.Trim(value, "0123456789") != "" {
+		return ""
+	}
+	return value
+}
+
+// readEntries reads the LABEL: VALUE lines before the form's first text.
+func readEntries(content string) []entry {
+	if !strings.Contains(content, "<text>") {
+		return nil
+	}
+	head, _, _ := strings.Cut(content, "<")
+	var out []entry
+	for line := range strings.Lines(head) {
+		label, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if ok && label != "" && utf8.RuneCountInString(label) <= 20 && len(out) < 20 {
+			out = append(out, entry{label, strings.TrimSpace(value)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// folder keeps mails that are not sent, a file each, and shows what people need of them on the console.
+type folder struct {
+	dir string
+
+	mu      sync.Mutex // Guards console: a mail's lines stay together.
+	console io.Writer
+}
+
+// fileTime is the form of the time in a file's name: names stand in order.
+const fileTime = "20060102T150405.000000000Z"
+
+// keepFor is how long mails are kept. By then what they say has long run out: without an end, whoever forgets passwords
+// would fill the disk.
+const keepFor = 30 * 24 * time.Hour
+
+// keep writes the mail, and removes old ones. Only this user of the operating system may read it.
+func (f *folder) keep(_ context.Context, letter letter, message *gomail.Msg) error {
+	name, err := f.write(message)
+	if err != nil {
+		return fault.Wrap(err, fault.Unavailable, "メールを保存できませんでした。")
+	}
+	f.sweep()
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n  メール（送信サーバーの設定がないため、送らずに保存しました）\n    宛先: %s <%s>\n    件名: %s\n", letter.Name, letter.Email, letter.Subject)
+	for _, fact := range letter.Facts {
+		fmt.Fprintf(&b, "    %s: %s\n", fact.Label, fact.Value)
+	}
+	fmt.Fprintf(&b, "    %s: %s\n    ファイル: %s\n\n", letter.Button, letter.Link, name)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err = io.WriteString(f.console, b.String())
+	return err
+}
+
+// write puts the mail into a file that appears when it is whole, and returns its name.
+func (f *folder) write(message *gomail.Msg) (string, error) {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(f.dir, ".mail-*") // For this user alone.
+	if err != nil {
+		return "", err
+	}
+	_, err = message.WriteTo(file)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	random := strings.TrimPrefix(filepath.Base(file.Name()), ".mail-")
+	name := filepath.Join(f.dir, time.Now().UTC().Format(fileTime)+"-"+random+".eml")
+	if err == nil {
+		err = os.Rename(file.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+	}
+	return name, err
+}
+
+// sweep removes the mails that are too old. What it cannot remove, or did not write, stays.
+func (f *folder) sweep() {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries { // In order: the oldest first.
+		at, rest, _ := strings.Cut(entry.Name(), "-")
+		written, err := time.Parse(fileTime, at)
+		if err != nil || !strings.HasSuffix(rest, ".eml") {
+			continue
+		}
+		if time.Since(written) < keepFor {
+			return
+		}
+		_ = os.Remove(filepath.Join(f.dir, entry.Name()))
+	}
+}

@@ -1,0 +1,469 @@
+package mail_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/mail"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	. "github.com/tsumugi-ai/tsumugi/internal/mail"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+const (
+	public = "https://tsumugi.example"
+	sender = "つむぎ <no-reply@tsumugi.example>"
+)
+
+// mailer returns one that hands mails to the server.
+func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
+	t.Helper()
+	m, err := New(Config{
+		SMTPURL: strings.ReplaceAll(url, "HOST", s.address), From: sender, PublicURL: public,
+		Logger: slog.New(slog.NewTextHandler(log, nil)), SMTP: SMTPConfig{RootCAs: s.roots, Timeout: 15 * time.Second},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+var invited = Invitation{Email: "taro.yamada+1@demo.example", Name: "山田 太郎", TemporaryPassword: "Aa1!<b>&xyz", ValidFor: 7 * 24 * time.Hour}
+
+// parts reads a mail as a program for mail does: its headers, its text and its HTML.
+func parts(t testing.TB, data string) (header mail.Header, text, html string) {
+	t.Helper()
+	message, err := mail.ReadMessage(strings.NewReader(data))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, data)
+	}
+	kind, parameters, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/alternative" {
+		t.Fatalf("%s %v", kind, err)
+	}
+	reader := multipart.NewReader(message.Body, parameters["boundary"])
+	for _, part := range []struct {
+		kind string
+		into *string
+	}{{"text/plain", &text}, {"text/html", &html}} {
+		p, err := reader.NextPart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind, parameters, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
+		if err != nil || kind != part.kind || !strings.EqualFold(parameters["charset"], "utf-8") || p.Header.Get("Content-Transfer-Encoding") != "base64" {
+			t.Fatalf("%s %v %v", kind, parameters, err)
+		}
+		decoded, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		*part.into = string(decoded)
+	}
+	if _, err := reader.NextPart(); err != io.EOF { //nolint:errorlint // As it is documented.
+		t.Fatalf("more than two parts: %v", err)
+	}
+	return message.Header, text, html
+}
+
+// lines refuses headers that a strict server would.
+func lines(t testing.TB, data string) {
+	t.Helper()
+	header, _, _ := strings.Cut(data, "\n\n")
+	for line := range strings.SplitSeq(header, "\n") {
+		if line = strings.TrimSuffix(line, "\r"); strings.TrimSpace(line) == "" || len(line) > 998 || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }) {
+			t.Errorf("header line %q", line)
+		}
+	}
+}
+
+func TestMailsArrive(t *testing.T) {
+	t.Parallel()
+	for name, server := range map[string]struct {
+		config serverConfig
+		url    string
+	}{
+		"starttls":              {serverConfig{startTLS: true, credentials: "user\x00p@ss:word"}, "smtp://user:p%40ss%3Aword@HOST"},
+		"tls":                   {serverConfig{implicitTLS: true, credentials: "user\x00secret"}, "smtps://user:secret@HOST"},
+		"plain":                 {serverConfig{}, "smtp://HOST?tls=none"},
+		"password to this host": {serverConfig{credentials: "user\x00secret"}, "smtp://user:secret@HOST?tls=none"},
+		"hangs up":              {serverConfig{rude: true}, "smtp://HOST?tls=none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, server.config)
+			var log bytes.Buffer
+			if err := mailer(t, s, server.url, &log).SendInvitation(t.Context(), invited); err != nil {
+				t.Fatal(err)
+			}
+			got := <-s.took
+			if got.from != "no-reply@tsumugi.example" || got.to != invited.Email {
+				t.Errorf("from %s to %s", got.from, got.to)
+			}
+			if got.encrypted != (server.config.startTLS || server.config.implicitTLS) || got.signedIn != (server.config.credentials != "") {
+				t.Errorf("encrypted %v, signed in %v", got.encrypted, got.signedIn)
+			}
+			if out := log.String(); !strings.Contains(out, "mail sent") || strings.Contains(out, "Aa1") || strings.Contains(out, "taro") {
+				t.Errorf("the log says %s", out)
+			}
+		})
+	}
+}
+
+func TestLetters(t *testing.T) {
+	t.Parallel()
+	s := serve(t, serverConfig{})
+	m := mailer(t, s, "smtp://HOST?tls=none", io.Discard)
+	for name, letter := range map[string]struct {
+		send    func() error
+		subject string
+		link    string // Path of the one link into the app.
+		query   url.Values
+		says    []string
+	}{
+		"invitation": {
+			func() error { return m.SendInvitation(t.Context(), invited) }, "【Tsumugi】ご招待のお知らせ", "/login",
+			url.Values{"email": {invited.Email}},
+			[]string{"山田 太郎 様", "組織のための AI アシスタント", "仮パスワード", invited.TemporaryPassword, "7日間", "お心当たりがない場合"},
+		},
+		"reset": {
+			func() error {
+				return m.SendResetCode(t.Context(), ResetCode{Email: invited.Email, Name: invited.Name, Code: "012345", ValidFor: time.Hour})
+			},
+			"【Tsumugi】パスワード再設定の確認コード", "/reset/password",
+			url.Values{"email": {invited.Email}, "code": {"012345"}},
+			[]string{"山田 太郎 様", "012345", "1時間", "お心当たりがない場合", "パスワードは変更されません"},
+		},
+		"single sign-on": {
+			func() error { return m.SendSSOInvitation(t.Context(), invited.Email, invited.Name) }, "【Tsumugi】ご招待のお知らせ", "/login",
+			url.Values{"email": {invited.Email}},
+			[]string{"山田 太郎 様", "シングルサインオン", "有効期限はありません", "お心当たりがない場合"},
+		},
+	} {
+		if err := letter.send(); err != nil {
+			t.Fatal(err)
+		}
+		data := (<-s.took).data
+		lines(t, data)
+		header, text, html := parts(t, data)
+		subject, err := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
+		if err != nil || subject != letter.subject {
+			t.Errorf("%s: subject %q, %v", name, subject, err)
+		}
+		for key, want := range map[string]mail.Address{
+			"To": {Name: "山田 太郎", Address: invited.Email}, "From": {Name: "つむぎ", Address: "no-reply@tsumugi.example"},
+		} {
+			if list, err := header.AddressList(key); err != nil || len(list) != 1 || *list[0] != want {
+				t.Errorf("%s: %s is %v, %v", name, key, list, err)
+			}
+		}
+		if id := header.Get("Message-Id"); !strings.HasSuffix(id, "@tsumugi.example>") {
+			t.Errorf("%s: message id %s", name, id)
+		}
+		for form, body := range map[string]string{"text": text, "html": strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(html)} {
+			for _, part := range letter.says {
+				if !strings.Contains(body, part) {
+					t.Errorf("%s, %s lacks %q", name, form, part)
+				}
+			}
+			if strings.ContainsAny(text, "!！") != strings.Contains(text, invited.TemporaryPassword) {
+				t.Errorf("%s, %s: an exclamation mark", name, form)
+			}
+			found := false
+			for _, match := range regexp.MustCompile(regexp.QuoteMeta(public)+`/[^\s"<]+`).FindAllString(body, -1) {
+				u, err := url.Parse(match)
+				found = found || (err == nil && u.Path == letter.link && u.Query().Encode() == letter.query.Encode())
+			}
+			if !found {
+				t.Errorf("%s, %s has no link to %s?%v", name, form, letter.link, letter.query)
+			}
+		}
+		if strings.Contains(html, "<b>") {
+			t.Errorf("%s: what comes from outside is markup", name)
+		}
+		if strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\n") {
+			t.Errorf("%s: line ends that are half ones", name)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	away, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = away.Close()
+	for name, server := range map[string]struct {
+		config serverConfig
+		url    string
+		says   string
+	}{
+		"refused recipient":   {serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 <" + invited.Email + "> is nobody"}}, "smtp://HOST?tls=none", "宛先"},
+		"recipient for now":   {serverConfig{refused: map[string]string{invited.Email: "451 4.7.1 later"}}, "smtp://HOST?tls=none", "しばらく"},
+		"wrong password":      {serverConfig{startTLS: true, credentials: "user\x00right"}, "smtp://user:hidden-word@HOST", "しばらく"},
+		"no starttls":         {serverConfig{credentials: "user\x00hidden-word"}, "smtp://user:hidden-word@HOST", "しばらく"},
+		"away":                {serverConfig{}, "smtp://" + away.Addr().String(), "しばらく"},
+		"other certificate":   {serverConfig{startTLS: true}, "smtp://localhost:PORT", "しばらく"},
+		"tls where none is":   {serverConfig{}, "smtps://HOST", "しばらく"},
+		"in the clear to tls": {serverConfig{implicitTLS: true}, "smtp://HOST?tls=none", "しばらく"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, server.config)
+			_, port, _ := net.SplitHostPort(s.address)
+			var log bytes.Buffer
+			err := mailer(t, s, strings.ReplaceAll(server.url, "PORT", port), &log).SendInvitation(t.Context(), invited)
+			if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), server.says) {
+				t.Errorf("got %v", err)
+			}
+			if out := log.String() + err.Error(); strings.Contains(out, "hidden-word") || strings.Contains(out, invited.TemporaryPassword) || strings.Contains(out, invited.Email) {
+				t.Errorf("a secret, or who was written to, is told: %s", out)
+			}
+			if len(s.took) != 0 {
+				t.Error("something was sent")
+			}
+		})
+	}
+}
+
+// TestSlowServersAreGivenUp has a server that falls silent at each step: the limit holds for all of them together.
+func TestSlowServersAreGivenUp(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, serverConfig{silentAt: step, startTLS: true, credentials: "user\x00secret"})
+			m, err := New(Config{
+				SMTPURL: "smtp://user:secret@" + s.address, From: sender, PublicURL: public,
+				SMTP: SMTPConfig{RootCAs: s.roots, Timeout: 300 * time.Millisecond},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if err := m.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
+				t.Errorf("got %v", err)
+			}
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+// TestCallersMayLeave has callers go while a server makes them wait: nothing is held open for them.
+func TestCallersMayLeave(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"greeting", "EHLO", "RCPT"} {
+		s := serve(t, serverConfig{silentAt: step})
+		m, err := New(Config{SMTPURL: "smtp://" + s.address + "?tls=none", From: sender, PublicURL: public, SMTP: SMTPConfig{Timeout: time.Hour}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() { left <- m.SendInvitation(ctx, invited) }()
+		<-s.silent
+		cancel()
+		if err := <-left; fault.CodeOf(err) != fault.Unavailable {
+			t.Errorf("%s: %v", step, err)
+		}
+	}
+}
+
+func TestWrongConfigurationIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []string{
+		"http://host", "smtp:host", "smtp://", "smtp://host:0", "smtp://host:99999", "smtp://host:x", "smtp://host/path", "smtp://host?tls=maybe",
+		"smtps://host?tls=none", "smtp://host?timeout=1", "smtp://user:hidden-word@host?tls=none", "smtp://user:hidden-word@ho st", "smtp://user:hidden%ZZword@host", "smtp://host#x",
+	} {
+		err := CheckURL(wrong)
+		if err == nil || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+		if _, err := New(Config{SMTPURL: wrong, From: sender}); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+	for _, right := range []string{"", "smtp://host", "smtp://host:2525?tls=none", "smtps://u:p@host", "smtp://u:p@[::1]:25?tls=none", "smtp://host?tls=starttls"} {
+		if err := CheckURL(right); err != nil {
+			t.Errorf("%s: %v", right, err)
+		}
+	}
+	for _, wrong := range []string{"nobody", "a@b, c@d", "x <a@b\r\nBcc: c@d>", "日本@例え.jp", "<>"} {
+		if err := CheckFrom(wrong); err == nil {
+			t.Errorf("sender %q is taken", wrong)
+		}
+	}
+	if _, err := New(Config{SMTPURL: "smtp://host"}); err == nil {
+		t.Error("a server without a sender is taken")
+	}
+}
+
+func TestWithoutServerMailsAreKept(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data", "mail")
+	var console bytes.Buffer
+	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SendInvitation(t.Context(), invited); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SendResetCode(t.Context(), ResetCode{Email: invited.Email, Code: "987654", ValidFor: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"宛先: 山田 太郎 <" + invited.Email + ">", "仮パスワード: " + invited.TemporaryPassword, public + "/login?email=taro.yamada%2B1%40demo.example", "確認コード: 987654", dir} {
+		if !strings.Contains(console.String(), part) {
+			t.Errorf("the console lacks %q:\n%s", part, console.String())
+		}
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder is %v, %v", info.Mode(), err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("got %v %v", entries, err)
+	}
+	for i, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || info.Mode().Perm() != 0o600 || !regexp.MustCompile(`^\d{8}T\d{6}\.\d{9}Z-\w+\.eml$`).MatchString(entry.Name()) {
+			t.Errorf("%s %v %v", entry.Name(), info.Mode(), err)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, entry.Name())) //nolint:gosec // A test's own folder.
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, text, _ := parts(t, string(data)); strings.Contains(text, "987654") != (i == 1) {
+			t.Errorf("%s does not stand in order", entry.Name())
+		}
+	}
+	blocked, err := New(Config{Folder: filepath.Join(dir, entries[0].Name()), Console: io.Discard, PublicURL: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := blocked.SendInvitation(t.Context(), invited); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a folder that is a file: %v", err)
+	}
+}
+
+// TestKeptMailsGo has mails go that nobody needs any more, and nothing that is not the mailer's.
+func TestKeptMailsGo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := func(age time.Duration) string {
+		return time.Now().UTC().Add(-age).Format("20060102T150405.000000000Z") + "-123.eml"
+	}
+	gone, kept := name(31*24*time.Hour), name(29*24*time.Hour)
+	others := []string{kept, "00-readme.eml", name(400*24*time.Hour) + ".bak", "20000101T000000.000000000Z.txt", "letters"}
+	for _, file := range append([]string{gone}, others...) {
+		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := New(Config{Folder: dir, Console: io.Discard, PublicURL: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SendInvitation(t.Context(), invited); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range others {
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, gone)); !os.IsNotExist(err) {
+		t.Errorf("%s is there: %v", gone, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != len(others)+1 {
+		t.Errorf("got %v %v", entries, err)
+	}
+}
+
+// TestNothingAddsHeaders puts line ends and worse into all that comes from outside.
+func TestNothingAddsHeaders(t *testing.T) {
+	t.Parallel()
+	for _, evil := range []string{
+		"x\r\nBcc: eve@evil.example", "x\nSubject: other", "x\u2028Bcc: eve@evil.example", "\x00\x1b[2J", strings.Repeat("長", 100), strings.Repeat("a b ", 60),
+		"\"quoted\" <eve@evil.example>", "a,b;c", "=?utf-8?q?=0D=0ABcc:_eve?=", "\xff\xfe", "\u202egnp.exe", strings.Repeat(" ", 200) + "x",
+	} {
+		check(t, invited.Email, evil, "code\r\n.\r\nMAIL FROM:<eve@evil.example>")
+	}
+	m, err := New(Config{Folder: t.TempDir(), Console: io.Discard, PublicURL: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, email := range []string{
+		"", "nobody", "a@b\r\nBcc: c@d", "a@b>,<c@d", "Eve <a@b>", "a@b c", "日本@demo.example", "a@b,c@d", "a(comment)@b", "a@b\x00",
+	} {
+		if err := m.SendSSOInvitation(t.Context(), email, "x"); fault.CodeOf(err) != fault.Invalid {
+			t.Errorf("address %q: %v", email, err)
+		}
+	}
+}
+
+func FuzzLetters(f *testing.F) {
+	f.Add("taro@demo.example", "山田 太郎", "012345")
+	f.Add("a@b", "x\r\nBcc: eve@evil.example", "\r\n.\r\n")
+	f.Fuzz(func(t *testing.T, email, name, code string) { check(t, email, name, code) })
+}
+
+// check writes a letter and reads it again: it is for one person, with the headers that we set and no others.
+func check(t testing.TB, email, name, code string) {
+	t.Helper()
+	dir := t.TempDir()
+	var console bytes.Buffer
+	m, err := New(Config{Folder: dir, Console: &console, PublicURL: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SendResetCode(context.Background(), ResetCode{Email: email, Name: name, Code: code}); err != nil {
+		if fault.CodeOf(err) != fault.Invalid {
+			t.Errorf("%q %q: %v", email, name, err)
+		}
+		return
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.eml"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	data, err := os.ReadFile(files[0]) //nolint:gosec // A test's own folder.
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := strings.ReplaceAll(string(data), "\r\n", "\n")
+	lines(t, written)
+	header, _, _ := parts(t, written)
+	for key, values := range header {
+		known := strings.Fields("Auto-Submitted Content-Type Date From Message-Id Mime-Version Subject To X-Auto-Response-Suppress")
+		if !slices.Contains(known, key) || len(values) != 1 {
+			t.Errorf("%q: header %s: %v", name, key, values)
+		}
+	}
+	if to, err := header.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != email || strings.ContainsAny(to[0].Name, "\r\n") {
+		t.Errorf("%q: to %v, %v", name, to, err)
+	}
+	if strings.ContainsAny(console.String(), "\r\x1b\x00") {
+		t.Errorf("the console is told %q", console.String())
+	}
+}

@@ -1,0 +1,157 @@
+package mail
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// SMTPConfig is what may be tuned of sending by SMTP. Zero values are replaced by the defaults.
+type SMTPConfig struct {
+	Timeout time.Duration  // From connecting to the server's last word. Default 10 s: somebody may be waiting for it.
+	RootCAs *x509.CertPool // Whose certificates are believed. Default: the machine's.
+}
+
+// sendTimeout is the default of SMTPConfig.Timeout.
+const sendTimeout = 10 * time.Second
+
+// Ports of mail submission (RFC 8314, section 3.3).
+const (
+	portStartTLS = 587
+	portTLS      = 465
+)
+
+// relay is the SMTP server that mails are handed to.
+type relay struct {
+	host           string
+	port           int
+	user, password string
+	implicitTLS    bool // From the first byte.
+	startTLS       bool // After a greeting in the clear. Without either, nothing is encrypted.
+	cfg            SMTPConfig
+}
+
+// CheckURL tells what is wrong with the URL of an SMTP server. "" is none, and right. The URL holds a password: it is not
+// repeated.
+func CheckURL(smtpURL string) error {
+	if smtpURL == "" {
+		return nil
+	}
+	_, err := newRelay(smtpURL, SMTPConfig{})
+	return err
+}
+
+func newRelay(smtpURL string, cfg SMTPConfig) (*relay, error) {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = sendTimeout
+	}
+	u, err := url.Parse(smtpURL)
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" || strings.ContainsAny(u.Hostname(), " \r\n\t") {
+		return nil, errors.New("must be a URL such as smtp://user:password@host:587 or smtps://host")
+	}
+	r := &relay{host: u.Hostname(), user: u.User.Username(), cfg: cfg}
+	r.password, _ = u.User.Password()
+	query, err := url.ParseQuery(u.RawQuery)
+	security := query.Get("tls")
+	query.Del("tls")
+	switch {
+	case err != nil || len(query) > 0:
+		return nil, errors.New("takes no parameter but tls")
+	case u.Scheme == "smtps" && security == "":
+		r.implicitTLS, r.port = true, portTLS
+	case u.Scheme == "smtp" && (security == "" || security == "starttls"):
+		r.startTLS, r.port = true, portStartTLS
+	case u.Scheme == "smtp" && security == "none":
+		r.port = portStartTLS
+	case u.Scheme == "smtp":
+		return nil, errors.New("takes tls=starttls (the default) or tls=none")
+	default:
+		return nil, errors.New("must begin with smtp://, or with smtps:// and then without the parameter tls")
+	}
+	if port := u.Port(); port != "" {
+		if r.port, err = strconv.Atoi(port); err != nil || r.port < 1 || r.port > 65535 {
+			return nil, errors.New("has a port that is none")
+		}
+	}
+	if r.user != "" && !r.implicitTLS && !r.startTLS && !loopback(r.host) {
+		return nil, errors.New("would send a password in the clear: tls=none goes without one, except on this machine")
+	}
+	return r, nil
+}
+
+// loopback reports whether a host is this machine, in the forms in which the library lets a password go there.
+func loopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
+
+// send hands a message over, within the time limit whatever the server does.
+func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
+	defer cancel()
+	err := r.transmit(ctx, message)
+	if err == nil || message.IsDelivered() { // A server that took it and then failed to say goodbye has it.
+		return nil
+	}
+	var refused *gomail.SendError
+	nobody := errors.As(err, &refused) && refused.Reason == gomail.ErrSMTPRcptTo && !refused.IsTemp()
+	// The library, and most servers, repeat the address. The log is not to have it.
+	err = errors.New(strings.ReplaceAll(err.Error(), letter.Email, "…"))
+	if nobody {
+		return fault.Wrap(err, fault.Unavailable, "メールサーバーが宛先のメールアドレスを受け付けませんでした。アドレスをご確認ください。")
+	}
+	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。しばらくしてからもう一度お試しください。")
+}
+
+// transmit connects, sends and closes. The connection is ours and not the library's: the library extends its deadline with
+// each step and leaves it open after some failures.
+func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
+	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tcp.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = tcp.Close() })() // Whatever is encrypted ends with it.
+	conn := tcp
+	security := &tls.Config{ServerName: r.host, RootCAs: r.cfg.RootCAs, MinVersion: tls.VersionTLS12}
+	policy := gomail.NoTLS
+	switch {
+	case r.startTLS:
+		policy = gomail.TLSMandatory
+	case r.implicitTLS:
+		encrypted := tls.Client(tcp, security)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			return err
+		}
+		conn, policy = encrypted, gomail.TLSOpportunistic // Which sees that it is encrypted already.
+	}
+	options := []gomail.Option{
+		gomail.WithPort(r.port), gomail.WithTimeout(r.cfg.Timeout), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(security),
+		gomail.WithDialContextFunc(func(context.Context, string, string) (net.Conn, error) { return conn, nil }),
+		gomail.WithoutNoop(), gomail.WithoutRset(),
+	}
+	if r.user != "" {
+		// Without TLS the library sends a password to this machine only.
+		options = append(options, gomail.WithUsername(r.user), gomail.WithPassword(r.password),
+			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5))
+	}
+	client, err := gomail.NewClient(r.host, options...)
+	if err != nil {
+		return err
+	}
+	return client.DialAndSendWithContext(ctx, message)
+}
+
+// messageID returns an id for a message that tells nothing of this machine, in the sender's domain.
+func messageID(sender string) string {
+	_, domain, _ := strings.Cut(sender, "@")
+	return rand.Text() + "@" + domain
+}

@@ -1,0 +1,191 @@
+package org
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// Accounts manages people at the identity provider. Errors have the codes fault.Conflict, fault.NotFound, fault.Unavailable
+// and, for what the provider never takes, fault.Invalid, or none.
+type Accounts interface {
+	// Invite makes an account with a temporary password and sends it by mail. For an account that is there but was never
+	// signed in to, it sends another temporary password and returns its subject; for any other one the error has the code
+	// fault.Conflict.
+	Invite(ctx context.Context, email, name string) (subject string, err error)
+
+	// InviteFederated makes an account without a password and sends mail with the way to sign in. For such an account that is
+	// there it only sends the mail.
+	InviteFederated(ctx context.Context, email, name string) (subject string, err error)
+
+	// Resend sends another temporary password.
+	Resend(ctx context.Context, email string) error
+
+	// Rename tells the person's name.
+	Rename(ctx context.Context, subject, name string) error
+
+	// Disable ends all sessions and refuses new ones.
+	Disable(ctx context.Context, subject string) error
+
+	// Enable lets a disabled person sign in again.
+	Enable(ctx context.Context, subject string) error
+
+	// Delete removes the account.
+	Delete(ctx context.Context, subject string) error
+}
+
+// AccountChange is what the identity provider has still to be told of a member.
+type AccountChange struct {
+	UserID   uuid.UUID
+	Subject  string // "" if the provider does not know them.
+	Invite   bool
+	Name     bool
+	State    bool
+	Remove   bool
+	Version  int64
+	Attempts int // This one included.
+
+	// Member is what it is told: how they are now. Nil for a removed one.
+	Member *Member
+
+	// Reused says that another member has the account meanwhile.
+	Reused bool
+}
+
+const (
+	storePatience    = 5 * time.Second
+	settlePatience   = 3 * time.Second  // Somebody waits, although the change holds already.
+	accountSweep     = 15 * time.Second // How often changes are looked for that were not told.
+	accountClaim     = time.Minute      // How long nobody else tells a change.
+	accountPauseMin  = 10 * time.Second
+	accountPauseMax  = 5 * time.Minute
+	accountBatch     = 20
+	inviteRequestAge = 7 * 24 * time.Hour // How long a call may be repeated.
+)
+
+// settle tells the identity provider what has changed of a member, if it has to be told. The change itself holds already: a
+// failure is logged, and tried again by the sweep.
+func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
+	defer cancel()
+	changes, err := s.store.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
+	if err != nil {
+		s.log.WarnContext(ctx, "telling the identity provider is put off", "user_id", userID, "err", err)
+		return
+	}
+	for _, c := range changes {
+		s.tell(ctx, c)
+	}
+}
+
+// sweep tells the identity provider what it could not be told before, from time to time until the context ends.
+func (s *Service) sweep(ctx context.Context) {
+	ticker := time.NewTicker(accountSweep)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			for s.sweepOnce(ctx) == accountBatch {
+			}
+		}
+	}
+}
+
+// sweepOnce tells a batch of changes, one after the other, so that no claim runs out meanwhile, and returns how many.
+func (s *Service) sweepOnce(ctx context.Context) (told int) {
+	for told < accountBatch {
+		changes, err := s.store.ClaimAccountChanges(ctx, nil, accountClaim, 1)
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "looking for what the identity provider has to be told failed", "err", err)
+		}
+		if len(changes) == 0 {
+			break
+		}
+		s.tell(ctx, changes[0])
+		told++
+	}
+	if err := s.store.ForgetInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "forgetting old invitations failed", "err", err)
+	}
+	return told
+}
+
+// tell tells one claimed change.
+func (s *Service) tell(ctx context.Context, c AccountChange) {
+	if c.Invite && c.Member != nil {
+		// Its server died in the middle. Whoever asked for it asks again.
+		s.inviteMember(ctx, &Invitation{Email: c.Member.Email, Member: c.Member}, System())
+		return
+	}
+	calling, cancel := context.WithTimeout(ctx, providerPatience)
+	err := s.tellAccount(calling, c)
+	cancel()
+	switch fault.CodeOf(err) {
+	case fault.NotFound:
+		s.log.InfoContext(ctx, "the identity provider does not know a member", "user_id", c.UserID)
+		err = nil // Nobody is there to be told of.
+	case fault.Invalid:
+		s.log.WarnContext(ctx, "the identity provider does not take a member's name", "user_id", c.UserID, "err", err)
+		err = nil // It never will.
+	}
+	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	more := false
+	if err != nil {
+		pause := min(accountPauseMin<<min(c.Attempts-1, 10), accountPauseMax)
+		s.log.WarnContext(ctx, "telling the identity provider failed, trying again later",
+			"user_id", c.UserID, "attempts", c.Attempts, "again_in", pause, "err", err)
+		err = s.store.PutOffAccountChange(noting, c.UserID, pause)
+	} else {
+		more, err = s.store.FinishAccountChange(noting, c)
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "noting what the identity provider was told failed", "user_id", c.UserID, "err", err)
+	}
+	if more {
+		s.settle(ctx, c.UserID)
+	}
+}
+
+func (s *Service) tellAccount(ctx context.Context, c AccountChange) error {
+	switch {
+	case c.Subject == "" || c.Reused:
+		return nil
+	case c.Member == nil:
+		return s.accounts.Delete(ctx, c.Subject)
+	}
+	var err error
+	switch { // First: it must not wait for a name.
+	case !c.State:
+	case c.Member.State == identity.StateActive:
+		err = s.accounts.Enable(ctx, c.Subject)
+	default:
+		err = s.accounts.Disable(ctx, c.Subject)
+	}
+	if err != nil || !c.Name {
+		return err
+	}
+	return s.accounts.Rename(ctx, c.Subject, c.Member.Name)
+}
+
+// noAccounts is an identity provider that is not there.
+type noAccounts struct{}
+
+var errNoAccounts = fault.Errorf(fault.Unavailable, "アカウントの管理が設定されていません。")
+
+func (noAccounts) Invite(context.Context, string, string) (string, error) { return "", errNoAccounts }
+
+func (noAccounts) InviteFederated(context.Context, string, string) (string, error) {
+	return "", errNoAccounts
+}
+func (noAccounts) Resend(context.Context, string) error         { return errNoAccounts }
+func (noAccounts) Rename(context.Context, string, string) error { return errNoAccounts }
+func (noAccounts) Disable(context.Context, string) error        { return errNoAccounts }
+func (noAccounts) Enable(context.Context, string) error         { return errNoAccounts }
+func (noAccounts) Delete(context.Context, string) error         { return errNoAccounts }

@@ -1,0 +1,353 @@
+package org
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// MaxInvitees is how many people one call invites.
+const MaxInvitees = 100
+
+const (
+	maxAddress       = 254              // Characters of an address.
+	inviteTimeout    = 60 * time.Second // For all people of a call. It does not end with the request.
+	inviteClaim      = 90 * time.Second // After it a call is taken for lost with its server.
+	inviteLook       = 250 * time.Millisecond
+	invitesAtOnce    = 4
+	providerPatience = 10 * time.Second // For one call to the identity provider.
+)
+
+// Invitee is somebody who is to become a member.
+type Invitee struct {
+	Email string
+	Name  string
+	Role  identity.Role
+}
+
+// InviteResult says what became of an invitation.
+type InviteResult string
+
+// What can become of an invitation.
+const (
+	Invited           InviteResult = "invited"
+	AlreadyMember     InviteResult = "already_member"
+	NoSeat            InviteResult = "no_seat"
+	InviteUnavailable InviteResult = "unavailable" // The address cannot be invited: it is somebody else's.
+	InviteFailed      InviteResult = "failed"      // The account or the mail failed. Nothing is left of it; try again.
+)
+
+// Invitation is an address and what became of it.
+type Invitation struct {
+	Email  string       `json:"email"`
+	Result InviteResult `json:"result"`
+	Member *Member      `json:"-"` // Of one that was invited.
+}
+
+// Inviting is a call that invites, as the store takes it.
+type Inviting struct {
+	OrganizationID uuid.UUID
+	RequestID      uuid.UUID
+	RequestHash    [32]byte // Of the people: the same request id with another hash is a conflict.
+	By             Doer
+	Check          func(actor *Member) error // Whether they may, as they are then; nil for somebody who is no member.
+	Action         Action
+	Invitees       []Invitee     // Clean, no address twice.
+	Claim          time.Duration // How long nobody else may be at it.
+}
+
+// Begun is what BeginInvite answers.
+type Begun struct {
+	Busy bool // Somebody is at it at this moment: look again. The rest is empty.
+
+	// One for each invitee, in their order. Those without a result are for the caller to invite at the identity provider:
+	// their Member is there and has a seat.
+	Invitations []Invitation
+
+	// Leftovers are removed members with one of the addresses whose accounts are not removed yet.
+	Leftovers []uuid.UUID
+}
+
+// Invite makes people members of the actor's organization and has the identity provider send them mail. Each address is
+// answered for itself, in their order. The call made again with the same requestID answers the same and sends nothing
+// twice; another list with it gives the code fault.RequestConflict. For administrators; only super-admins invite admins.
+func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uuid.UUID, invitees []Invitee) ([]Invitation, error) {
+	if err := administers(actor); err != nil {
+		return nil, err
+	}
+	clean, err := cleanInvitees(invitees)
+	if err != nil {
+		return nil, err
+	}
+	return s.invite(ctx, Inviting{
+		OrganizationID: actor.OrganizationID, RequestID: requestID, By: DoerOf(actor), Action: ActionInvite, Invitees: clean,
+		Check: func(actor *Member) error { return mayInvite(actor, clean) },
+	})
+}
+
+// Enroll invites somebody into an organization on behalf of an operator. Errors: fault.Conflict if the address is a
+// member's, ErrNoSeat, fault.NotFound for the organization, fault.Invalid, and fault.Unavailable if the account or the mail
+// failed.
+func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid.UUID, invitee Invitee) (Member, error) {
+	clean, err := cleanInvitees([]Invitee{invitee})
+	if err != nil {
+		return Member{}, err
+	}
+	invitations, err := s.invite(ctx, Inviting{
+		OrganizationID: organizationID, RequestID: newID(), By: operator, Action: ActionUserCreate, Invitees: clean,
+		Check: func(*Member) error { return nil },
+	})
+	if err != nil {
+		return Member{}, err
+	}
+	switch i := invitations[0]; i.Result {
+	case Invited:
+		return *i.Member, nil
+	case NoSeat:
+		return Member{}, ErrNoSeat
+	case AlreadyMember, InviteUnavailable:
+		return Member{}, fault.Errorf(fault.Conflict, "このメールアドレスはすでに登録されています。")
+	default:
+		return Member{}, fault.Errorf(fault.Unavailable, "アカウントを作成できませんでした。")
+	}
+}
+
+// Resend sends a member of the actor's organization who has not signed in since they were invited another invitation.
+// Whoever single sign-on has added and who has no way in without it, because the organization does not use it any more, is
+// invited to sign in with a password, as who they are. Errors: fault.Forbidden, fault.NotFound, fault.Conflict for one who
+// needs no invitation or is inactive, and those of Accounts.
+func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
+	if err := administers(actor); err != nil {
+		return err
+	}
+	stranded, by := false, DoerOf(actor)
+	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, by, func(r Roster) (MemberChange, error) {
+		stranded = r.stranded()
+		return r.resend(actor.ID)
+	})
+	if err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx) // A mail may take longer than whoever asked waits.
+	calling, cancel := context.WithTimeout(ctx, providerPatience)
+	if stranded {
+		member.AuthType = identity.AuthCognito
+		member.Subject, err = s.accounts.Invite(calling, member.Email, member.Name)
+	} else {
+		member.Subject, err = s.resend(calling, member)
+	}
+	cancel()
+	ctx, cancel = context.WithTimeout(ctx, storePatience)
+	defer cancel()
+	if err != nil {
+		if failed := s.store.FailResend(ctx, member, by); failed != nil {
+			s.log.WarnContext(ctx, "logging that an invitation was not sent again failed", "user_id", userID, "err", failed)
+		}
+		return err
+	}
+	err = s.store.MarkInvited(ctx, member, by)
+	if errors.Is(err, ErrNoMember) { // Removed meanwhile: the account goes as well.
+		s.settle(ctx, userID)
+	}
+	return err
+}
+
+// resend has the identity provider send another invitation, and returns the subject of the account. One that somebody has
+// removed there is made anew: nobody has signed in to it.
+func (s *Service) resend(ctx context.Context, m Member) (subject string, err error) {
+	if m.AuthType == identity.AuthFederated {
+		_, err = s.accounts.InviteFederated(ctx, m.Email, m.Name)
+		return m.Subject, err
+	}
+	err = s.accounts.Resend(ctx, m.Email)
+	if fault.CodeOf(err) == fault.NotFound {
+		return s.accounts.Invite(ctx, m.Email, m.Name)
+	}
+	return m.Subject, err
+}
+
+// mayInvite says whether somebody may invite people, as they are now.
+func mayInvite(actor *Member, invitees []Invitee) error {
+	if actor == nil || actor.State != identity.StateActive || !isAdmin(actor.Role) {
+		return ErrForbidden
+	}
+	for _, i := range invitees {
+		if !mayHandle(actor.Role, i.Role) {
+			return ErrForbidden
+		}
+	}
+	return nil
+}
+
+// cleanInvitees checks people, and returns them as they are stored.
+func cleanInvitees(invitees []Invitee) ([]Invitee, error) {
+	if len(invitees) == 0 || len(invitees) > MaxInvitees {
+		return nil, fault.InvalidField("users", "1人以上%d人以下で指定してください。", MaxInvitees)
+	}
+	clean, seen := make([]Invitee, len(invitees)), make(map[string]bool, len(invitees))
+	for i, invitee := range invitees {
+		field := fmt.Sprintf("users[%d].", i)
+		email, err := CleanAddress(field+"email", invitee.Email)
+		if err != nil {
+			return nil, err
+		}
+		name, err := cleanName(field+"name", invitee.Name)
+		if err != nil {
+			return nil, err
+		}
+		if !assignable(invitee.Role) {
+			return nil, fault.InvalidField(field+"role", "指定できない役割です。")
+		}
+		if seen[email] {
+			return nil, fault.InvalidField(field+"email", "同じメールアドレスが複数あります。")
+		}
+		seen[email], clean[i] = true, Invitee{Email: email, Name: name, Role: invitee.Role}
+	}
+	return clean, nil
+}
+
+// CleanAddress returns a mail address as it is stored, in lower case, or an error that names the field.
+func CleanAddress(field, address string) (string, error) {
+	address = strings.TrimSpace(address)
+	odd := strings.ContainsFunc(address, notInAddress) // Some letters turn into plain ones in lower case.
+	address = strings.ToLower(address)
+	parsed, err := mail.ParseAddress(address)
+	if odd || err != nil || parsed.Address != address || len(address) > maxAddress {
+		return "", fault.InvalidField(field, "メールアドレスの形式が正しくありません。")
+	}
+	return address, nil
+}
+
+// notInAddress finds what no address that people use has.
+func notInAddress(r rune) bool {
+	return r <= ' ' || r >= 0x7F || r == '"' || r == '<' || r == '>' || r == ','
+}
+
+// invite does what Invite and Enroll promise.
+func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, error) {
+	people, err := json.Marshal(call.Invitees)
+	if err != nil {
+		return nil, err
+	}
+	call.RequestHash, call.Claim = sha256.Sum256(people), inviteClaim
+	begun, err := s.beginInvite(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	// It goes on without whoever asked: they find what became of it when they ask again.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
+	defer cancel()
+	for _, id := range begun.Leftovers {
+		if ctx.Err() != nil {
+			break // The sweep has more time.
+		}
+		s.settle(ctx, id)
+	}
+	var inviting sync.WaitGroup
+	places := make(chan struct{}, invitesAtOnce)
+	for i := range begun.Invitations {
+		invitation := &begun.Invitations[i]
+		if invitation.Result != "" {
+			continue
+		}
+		places <- struct{}{}
+		inviting.Go(func() {
+			defer func() { <-places }()
+			s.inviteMember(ctx, invitation, call.By)
+		})
+	}
+	inviting.Wait()
+	// What was done counts even if this is not stored: asked again, the members are there.
+	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancelEnd()
+	if err := s.store.EndInvite(ctx, call.OrganizationID, call.RequestID, begun.Invitations); err != nil {
+		s.log.WarnContext(ctx, "storing what became of invitations failed", "request_id", call.RequestID, "err", err)
+	}
+	return begun.Invitations, nil
+}
+
+// beginInvite gives people their seats, once nobody else is at the same call.
+func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error) {
+	ticker := time.NewTicker(inviteLook)
+	defer ticker.Stop()
+	for {
+		begun, err := s.store.BeginInvite(ctx, call)
+		if err != nil || !begun.Busy {
+			return begun, err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return Begun{}, &fault.Error{
+				Code: fault.Unavailable, Detail: "この招待は処理中です。少し待ってから、もう一度お試しください。", RetryAfter: 5 * time.Second,
+			}
+		}
+	}
+}
+
+// inviteMember has the identity provider invite a member who has a seat, or takes the seat away again.
+func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
+	member := *i.Member
+	calling, cancel := context.WithTimeout(ctx, providerPatience)
+	subject, err := s.inviteAccount(calling, member)
+	cancel()
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), storePatience)
+	defer cancel()
+	invited := err == nil
+	if invited {
+		err = s.store.FinishInvite(ctx, member.ID, subject)
+	}
+	switch code := fault.CodeOf(err); {
+	case err == nil:
+	case errors.Is(err, ErrNoMember): // Removed meanwhile: the account goes as well.
+		s.settle(ctx, member.ID)
+		i.Result, i.Member = InviteFailed, nil
+		return
+	case invited && code != fault.Conflict:
+		// The sweep invites again, finds the account there, and has only this left to do.
+		s.log.ErrorContext(ctx, "storing an invitation failed, trying again later", "user_id", member.ID, "err", err)
+	default:
+		s.log.WarnContext(ctx, "inviting failed", "user_id", member.ID, "err", err)
+		i.Result, i.Member = InviteFailed, nil
+		if code == fault.Conflict || code == fault.Invalid {
+			i.Result = InviteUnavailable // Trying again will not help.
+		}
+		if err := s.store.AbandonInvite(ctx, member, i.Result, by); err != nil {
+			s.log.ErrorContext(ctx, "taking an invitation back failed, trying again later", "user_id", member.ID, "err", err)
+		}
+		return
+	}
+	member.Subject = subject
+	i.Result, i.Member = Invited, &member
+}
+
+// inviteAccount has the identity provider make the account of a member.
+func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, err error) {
+	if m.AuthType == identity.AuthFederated {
+		return s.accounts.InviteFederated(ctx, m.Email, m.Name)
+	}
+	return s.accounts.Invite(ctx, m.Email, m.Name)
+}
+
+// newID returns a UUIDv7, which sorts by time.
+func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+
+// AuthTypeOf says how a new member of an organization signs in: where it uses single sign-on, super-admins alone have a
+// password, so that somebody gets in when it fails.
+func AuthTypeOf(organization identity.AuthType, role identity.Role) identity.AuthType {
+	if organization == identity.AuthFederated && role != identity.RoleOrganizationSuperAdmin {
+		return identity.AuthFederated
+	}
+	return identity.AuthCognito
+}

@@ -1,0 +1,161 @@
+package org
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// Member is a user as administrators see them.
+type Member struct {
+	ID             uuid.UUID
+	OrganizationID uuid.UUID
+	Subject        string // "" while the identity provider does not know them.
+	Email          string
+	Name           string
+	Role           identity.Role
+	State          identity.State
+	AuthType       identity.AuthType
+	InvitedAt      *time.Time
+	LastSignedInAt *time.Time // Nil: never.
+}
+
+// invited reports whether the member has not signed in since they were invited, or ever.
+func (m Member) invited() bool {
+	return m.LastSignedInAt == nil || m.InvitedAt != nil && m.InvitedAt.After(*m.LastSignedInAt)
+}
+
+// MemberState is a state as the list shows it: each member has one.
+type MemberState string
+
+// The states of the list.
+const (
+	MemberActive   MemberState = "active" // And has signed in, or needed no invitation.
+	MemberInvited  MemberState = "invited"
+	MemberInactive MemberState = "inactive"
+)
+
+// MemberQuery chooses members. Zero values choose all.
+type MemberQuery struct {
+	Search        string // Part of a name or an address, in any case and width.
+	Role          identity.Role
+	State         MemberState
+	Offset, Limit int
+}
+
+// MemberEdit is what an administrator changes of a member. Nil leaves what is.
+type MemberEdit struct {
+	Name  *string
+	Role  *identity.Role
+	State *identity.State
+}
+
+// maxName bounds a person's name, in characters.
+const maxName = 100
+
+// Members returns a page of the members of the actor's organization, by name, and how many there are. For administrators.
+func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQuery) ([]Member, int, error) {
+	if err := administers(actor); err != nil {
+		return nil, 0, err
+	}
+	return s.store.ListMembers(ctx, actor.OrganizationID, q)
+}
+
+// EditMember changes a member of the actor's organization and returns what they are then. It holds from their next request
+// on. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for a super-admin who cannot be spared, and
+// ErrNoSeat if there is none for a member who is made active.
+func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID uuid.UUID, edit MemberEdit) (Member, error) {
+	if err := administers(actor); err != nil {
+		return Member{}, err
+	}
+	if err := edit.clean(); err != nil {
+		return Member{}, err
+	}
+	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+		return r.edit(actor.ID, edit)
+	})
+	if err != nil {
+		return Member{}, err
+	}
+	s.settle(ctx, userID)
+	return member, nil
+}
+
+// RemoveMember removes a member of the actor's organization with their threads. Errors: fault.Forbidden, fault.NotFound,
+// and fault.Conflict for a super-admin who cannot be spared.
+func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
+	if err := administers(actor); err != nil {
+		return err
+	}
+	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+		return r.remove(actor.ID)
+	})
+	if err != nil {
+		return err
+	}
+	s.settle(ctx, userID)
+	return nil
+}
+
+// DisableMember makes a member inactive on behalf of an operator, who may do so to anybody, and returns what they are
+// then. If there is nobody with the address, the error has the code fault.NotFound.
+func (s *Service) DisableMember(ctx context.Context, operator Doer, email string) (Member, error) {
+	return s.operate(ctx, operator, email, func(r Roster) (MemberChange, error) { return r.disable(), nil })
+}
+
+// EnableMember makes a member active again on behalf of an operator. The errors are those of DisableMember, and ErrNoSeat.
+func (s *Service) EnableMember(ctx context.Context, operator Doer, email string) (Member, error) {
+	return s.operate(ctx, operator, email, Roster.enable)
+}
+
+// operate changes a member on behalf of an operator.
+func (s *Service) operate(ctx context.Context, operator Doer, email string, decide func(Roster) (MemberChange, error)) (Member, error) {
+	found, err := s.store.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	if err != nil {
+		return Member{}, err
+	}
+	member, err := s.store.ChangeMember(ctx, found.OrganizationID, found.ID, operator, decide)
+	if err != nil {
+		return Member{}, err
+	}
+	s.settle(ctx, member.ID)
+	return member, nil
+}
+
+// clean trims the edit and checks what can be seen without the member.
+func (e *MemberEdit) clean() error {
+	if e.Name != nil {
+		name, err := cleanName("name", *e.Name)
+		if err != nil {
+			return err
+		}
+		e.Name = &name
+	}
+	if e.Role != nil && !assignable(*e.Role) {
+		return fault.InvalidField("role", "指定できない役割です。")
+	}
+	if e.State != nil && *e.State != identity.StateActive && *e.State != identity.StateInactive {
+		return fault.InvalidField("state", "指定できない状態です。")
+	}
+	return nil
+}
+
+// cleanName returns a person's name without what stands around it.
+func cleanName(field, name string) (string, error) {
+	name = strings.TrimSpace(name)
+	switch {
+	case name == "":
+		return "", fault.InvalidField(field, "名前を入力してください。")
+	case utf8.RuneCountInString(name) > maxName:
+		return "", fault.InvalidField(field, "名前は%d文字以内で入力してください。", maxName)
+	case strings.ContainsFunc(name, isControl) || !utf8.ValidString(name):
+		return "", fault.InvalidField(field, "名前に使えない文字が含まれています。")
+	}
+	return name, nil
+}

@@ -1,0 +1,195 @@
+package org
+
+import (
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// The rules of who may do what to whom. They are asked within the transaction that does it, with the organization locked:
+// of two requests at once the second one sees what the first has made of it.
+
+// The refusals of the rules.
+var (
+	ErrForbidden       = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
+	ErrSelf            = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
+	ErrLastSuper       = fault.Errorf(fault.Conflict, "有効な特権管理者が一人もいなくなるため、この操作はできません。")
+	ErrLastPassword    = fault.Errorf(fault.Conflict, "パスワードでログインできる特権管理者が一人もいなくなるため、この操作はできません。シングルサインオンの障害に備えて、一人以上必要です。")
+	ErrNoMember        = fault.Errorf(fault.NotFound, "メンバーが見つかりません。")
+	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
+	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
+)
+
+// Roster is what the rules look at: a member who is to be changed, and what is around them at that moment.
+type Roster struct {
+	Actor          *Member // Who does it, as they are now. Nil for operators, and for somebody who is no member any more.
+	Member         Member
+	SingleSignOn   bool // The organization uses it.
+	ActiveSupers   int  // Active super-admins, the member included.
+	PasswordSupers int  // Those of them who can sign in with a password: not who was only invited to.
+	HasPassword    bool // The member is one of these.
+	FreeSeats      int
+}
+
+// MemberChange is what becomes of a member.
+type MemberChange struct {
+	Name   string
+	Role   identity.Role
+	State  identity.State
+	Remove bool // The rest does not matter then.
+
+	Action  Action
+	Details []Change // None: nothing is changed, and nothing logged.
+}
+
+// administers refuses everybody but an organization's administrators.
+func administers(actor identity.Actor) error {
+	if !isAdmin(actor.Role) {
+		return ErrForbidden
+	}
+	return nil
+}
+
+func isAdmin(role identity.Role) bool {
+	return role == identity.RoleOrganizationAdmin || role == identity.RoleOrganizationSuperAdmin
+}
+
+// assignable reports whether a role is one of an organization's.
+func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || isAdmin(role) }
+
+// mayHandle reports whether an administrator may give, take or touch a role: a super-admin each of an organization's, an
+// admin only that of general users.
+func mayHandle(actor, role identity.Role) bool {
+	switch actor {
+	case identity.RoleOrganizationSuperAdmin:
+		return assignable(role)
+	case identity.RoleOrganizationAdmin:
+		return role == identity.RoleGeneralUser
+	default:
+		return false
+	}
+}
+
+// touch says whether an administrator may change the member at all.
+func (r Roster) touch(actorID uuid.UUID) error {
+	switch {
+	case r.Actor == nil || r.Actor.State != identity.StateActive || !isAdmin(r.Actor.Role):
+		return ErrForbidden
+	case r.Member.ID == actorID:
+		return ErrSelf
+	case !mayHandle(r.Actor.Role, r.Member.Role):
+		return ErrForbidden
+	}
+	return nil
+}
+
+// edit decides on a change by an administrator.
+func (r Roster) edit(actorID uuid.UUID, e MemberEdit) (MemberChange, error) {
+	if err := r.touch(actorID); err != nil {
+		return MemberChange{}, err
+	}
+	m := r.Member
+	change := MemberChange{Name: m.Name, Role: m.Role, State: m.State, Action: ActionEdit}
+	if e.Name != nil {
+		change.Name = *e.Name
+	}
+	if e.Role != nil {
+		change.Role = *e.Role
+	}
+	if e.State != nil {
+		change.State = *e.State
+	}
+	switch {
+	case !mayHandle(r.Actor.Role, change.Role):
+		return MemberChange{}, ErrForbidden
+	case m.State != identity.StateActive && change.State == identity.StateActive && r.FreeSeats <= 0:
+		return MemberChange{}, ErrNoSeat
+	case change.Role != m.Role || change.State != m.State:
+		if err := r.spare(); err != nil {
+			return MemberChange{}, err
+		}
+	}
+	change.note("name", m.Name, change.Name)
+	change.note("role", string(m.Role), string(change.Role))
+	change.note("state", string(m.State), string(change.State))
+	return change, nil
+}
+
+// remove decides on a removal by an administrator.
+func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
+	if err := r.touch(actorID); err != nil {
+		return MemberChange{}, err
+	}
+	if err := r.spare(); err != nil {
+		return MemberChange{}, err
+	}
+	return MemberChange{Remove: true, Action: ActionRemove, Details: []Change{
+		{Field: "name", Before: r.Member.Name}, {Field: "role", Before: string(r.Member.Role)},
+	}}, nil
+}
+
+// resend decides whether an administrator may send another invitation. It is logged before it is sent: none goes out without
+// an entry.
+func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
+	m := r.Member
+	switch err := r.touch(actorID); {
+	case err != nil:
+		return MemberChange{}, err
+	case m.State != identity.StateActive || m.Subject == "" || !m.invited() && !r.stranded():
+		return MemberChange{}, fault.Errorf(fault.Conflict, "招待を送信できるのは、まだログインしていないメンバーと、パスワードのないメンバーだけです。")
+	}
+	return MemberChange{
+		Name: m.Name, Role: m.Role, State: m.State, Action: ActionResend, Details: []Change{{Field: "email", After: m.Email}},
+	}, nil
+}
+
+// stranded reports whether the member has no way in: single sign-on has added them, and is off.
+func (r Roster) stranded() bool {
+	return r.Member.AuthType == identity.AuthFederated && !r.SingleSignOn
+}
+
+// disable is an operator's change: they may do it to anybody.
+func (r Roster) disable() MemberChange {
+	m := r.Member
+	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateInactive, Action: ActionUserDisable}
+	change.note("state", string(m.State), string(change.State))
+	return change
+}
+
+// enable is an operator's change: they may do it to anybody, if there is a seat.
+func (r Roster) enable() (MemberChange, error) {
+	m := r.Member
+	if m.State != identity.StateActive && r.FreeSeats <= 0 {
+		return MemberChange{}, ErrNoSeat
+	}
+	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateActive, Action: ActionEdit}
+	change.note("state", string(m.State), string(change.State))
+	return change, nil
+}
+
+// spare refuses to do without the member as a super-admin where nobody would be left who may do everything, or nobody who
+// gets in when single sign-on fails.
+func (r Roster) spare() error {
+	switch m := r.Member; {
+	case m.Role != identity.RoleOrganizationSuperAdmin || m.State != identity.StateActive:
+		return nil
+	case r.ActiveSupers <= 1:
+		return ErrLastSuper
+	case r.SingleSignOn && r.HasPassword && r.PasswordSupers <= 1:
+		return ErrLastPassword
+	}
+	return nil
+}
+
+// note adds a field to what is logged if it changes.
+func (c *MemberChange) note(field, before, after string) {
+	if before != after {
+		c.Details = append(c.Details, Change{Field: field, Before: before, After: after})
+	}
+}
+
+// isControl finds what no name has: control characters, and those that turn the direction of what follows.
+func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

@@ -1,0 +1,249 @@
+package skill
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// Limits of a value whose field names none, in characters.
+const (
+	defaultMaxText     = 200
+	defaultMaxTextarea = 20000
+	defaultMaxNumber   = 12
+)
+
+// maxUnknownFields is the most unknown fields that one error names, and maxFieldName the most characters of each: both
+// come from outside.
+const (
+	maxUnknownFields = 10
+	maxFieldName     = 40
+)
+
+// textField is the name of the field whose value is the text to work on. Its value stands between <text> and </text>
+// in the prompt.
+const textField = "text"
+
+// Question is a filled-in form as a question: what people see in the thread, and what the model is asked.
+type Question struct {
+	Display string // Markdown.
+	Prompt  string // The same values, with the texts between tags that nothing in them can close.
+}
+
+// CheckForm checks the values of a form, by field name. Text is measured in Unicode code points, numbers may be written
+// in full-width digits, the value of a file is the id of a data source. The error has the code fault.Invalid and names
+// each wrong field as form.NAME; fields that the skill doesn't have are wrong too.
+func (s Skill) CheckForm(values map[string]string) error {
+	known := make(map[string]bool, len(s.FormFields))
+	var wrong []fault.FieldError
+	for _, field := range s.FormFields {
+		known[field.Name] = true
+		if message := field.check(values[field.Name]); message != "" {
+			wrong = append(wrong, fault.FieldError{Field: "form." + field.Name, Message: message})
+		}
+	}
+	unknown := 0
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if known[name] {
+			continue
+		}
+		if unknown++; unknown > maxUnknownFields {
+			break
+		}
+		wrong = append(wrong, fault.FieldError{Field: "form." + printable(name), Message: "この項目はスキルにありません。"})
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	err := fault.Errorf(fault.Invalid, "入力内容を確認してください。")
+	err.Fields = wrong
+	return err
+}
+
+// check returns what is wrong with the value, in Japanese, or "".
+func (f FormField) check(value string) string {
+	if !utf8.ValidString(value) {
+		return fmt.Sprintf("%sに読み取れない文字が含まれています。", f.Label)
+	}
+	if strings.TrimSpace(value) == "" {
+		if f.Required {
+			return f.missing()
+		}
+		return ""
+	}
+	if strings.ContainsFunc(value, forbiddenControl) {
+		return fmt.Sprintf("%sに使えない制御文字が含まれています。", f.Label)
+	}
+	if f.Type != FieldTextarea && strings.ContainsAny(value, "\r\n\u2028\u2029") {
+		return fmt.Sprintf("%sには改行を入れられません。", f.Label)
+	}
+	switch f.Type {
+	case FieldSelect:
+		if !slices.Contains(f.Options, value) {
+			return fmt.Sprintf("%sを選択肢から選んでください。", f.Label)
+		}
+		return ""
+	case FieldFile:
+		if _, err := uuid.Parse(value); err != nil || len(value) != 36 {
+			return fmt.Sprintf("%sのファイルを選び直してください。", f.Label)
+		}
+		return ""
+	}
+	if n, limit := utf8.RuneCountInString(normalizeNewlines(value)), f.limit(); n > limit {
+		return fmt.Sprintf("%sは%d文字以内で入力してください（現在%d文字）。", f.Label, limit, n)
+	}
+	if f.Type == FieldNumber && !isNumber(halfWidth(value)) {
+		return fmt.Sprintf("%sは数字で入力してください。", f.Label)
+	}
+	return ""
+}
+
+// missing returns the message for a required field left blank.
+func (f FormField) missing() string {
+	switch f.Type {
+	case FieldSelect:
+		return fmt.Sprintf("%sを選んでください。", f.Label)
+	case FieldFile:
+		return fmt.Sprintf("%sのファイルを選んでください。", f.Label)
+	default:
+		return fmt.Sprintf("%sを入力してください。", f.Label)
+	}
+}
+
+// limit returns the most characters that the field's value may have.
+func (f FormField) limit() int {
+	switch {
+	case f.MaxLength > 0:
+		return f.MaxLength
+	case f.Type == FieldTextarea:
+		return defaultMaxTextarea
+	case f.Type == FieldNumber:
+		return defaultMaxNumber
+	default:
+		return defaultMaxText
+	}
+}
+
+// RenderForm returns the question that the values make, which CheckForm has accepted. Blank fields are left out. The
+// order is that of the fields, short values before texts, so that a model reads what is wanted before the material.
+func (s Skill) RenderForm(values map[string]string) Question {
+	var shown, asked, shownTexts, askedTexts []string
+	for _, field := range s.FormFields {
+		value := strings.TrimSpace(normalizeNewlines(values[field.Name]))
+		if value == "" {
+			continue
+		}
+		switch field.Type {
+		case FieldTextarea:
+			shownTexts = append(shownTexts, fmt.Sprintf("**%s**\n\n%s", field.Label, value))
+			askedTexts = append(askedTexts, field.block(value))
+		case FieldFile:
+			shown = append(shown, fmt.Sprintf("**%s** 添付ファイル", field.Label))
+			asked = append(asked, fmt.Sprintf("%s: 添付ファイル", field.Label))
+		default:
+			value = strings.Join(strings.Fields(value), " ")
+			if field.Type == FieldNumber {
+				value = halfWidth(value)
+			}
+			shown = append(shown, fmt.Sprintf("**%s** %s", field.Label, value))
+			asked = append(asked, fmt.Sprintf("%s: %s", field.Label, Neutralize(value)))
+		}
+	}
+	// Two spaces before the line break keep the short values on lines of their own in Markdown.
+	return Question{
+		Display: joinBlocks(strings.Join(shown, "  \n"), shownTexts),
+		Prompt:  joinBlocks(strings.Join(asked, "\n"), askedTexts),
+	}
+}
+
+// FormFiles returns the data sources that the values of the skill's file fields name, in the order of the fields.
+func (s Skill) FormFiles(values map[string]string) []uuid.UUID {
+	var ids []uuid.UUID
+	for _, field := range s.FormFields {
+		if field.Type != FieldFile {
+			continue
+		}
+		if id, err := uuid.Parse(values[field.Name]); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// block returns a text as the model sees it, between tags.
+func (f FormField) block(value string) string {
+	value = Neutralize(value)
+	if f.Name == textField {
+		return fmt.Sprintf("%s:\n<%s>\n%s\n</%s>", f.Label, tagText, value, tagText)
+	}
+	return fmt.Sprintf("%s:\n<%s>\n%s\n</%s>", f.Label, tagField, value, tagField)
+}
+
+// joinBlocks joins the lines and the texts with an empty line between them.
+func joinBlocks(lines string, texts []string) string {
+	if lines != "" {
+		texts = append([]string{lines}, texts...)
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// normalizeNewlines turns the line ends of other systems to "\n".
+func normalizeNewlines(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+// forbiddenControl reports whether r is a control character that no text should have. NUL, above all, cannot be stored.
+func forbiddenControl(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
+}
+
+// halfWidth turns the full-width digits, sign and point that a Japanese keyboard writes to ASCII.
+func halfWidth(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= '０' && r <= '９':
+			return r - '０' + '0'
+		case r == '．':
+			return '.'
+		case r == '－' || r == '−':
+			return '-'
+		default:
+			return r
+		}
+	}, strings.TrimSpace(s))
+}
+
+// isNumber reports whether s is an optional minus sign, digits, and optionally a point and digits.
+func isNumber(s string) bool {
+	whole, fraction, point := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	return isDigits(whole) && (!point || isDigits(fraction))
+}
+
+// isDigits reports whether s is one or more ASCII digits.
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// printable returns a field name from outside, shortened and without what could disturb a log or a screen.
+func printable(name string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range name {
+		if n++; n > maxFieldName {
+			b.WriteRune('…')
+			break
+		}
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			r = '?'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

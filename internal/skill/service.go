@@ -1,0 +1,104 @@
+package skill
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// MaxPage is the largest number of records that one list call returns.
+const MaxPage = 100
+
+// webSearchMissing is what a person reads where a skill needs the web and no search server is configured.
+const webSearchMissing = "このサーバーではウェブ検索がまだ設定されていません。管理者が検索サーバーを設定すると使えるようになります。"
+
+// Config says which means the server has, beyond the model, that a skill may need.
+type Config struct {
+	// WebSearch holds when a search server is configured (TSUMUGI_SEARCH_URL).
+	WebSearch bool
+}
+
+// Service is what the rest of the program asks about skills. It is safe for concurrent use.
+//
+// organizationID and userID name the actor, whom the caller has authenticated.
+type Service struct {
+	store  Store
+	config Config
+}
+
+// NewService returns a Service on the given store.
+func NewService(store Store, config Config) *Service {
+	return &Service{store: store, config: config}
+}
+
+// Categories returns the categories that have a skill the organization can see, in order.
+func (s *Service) Categories(ctx context.Context, organizationID uuid.UUID) ([]Category, error) {
+	return s.store.ListCategories(ctx, organizationID)
+}
+
+// List returns a page of the skills that the organization can see, by category and position. offset is at least 0 and
+// limit 1 to MaxPage, else the error has the code fault.Invalid.
+func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error) {
+	if err := checkPage(offset, limit); err != nil {
+		return nil, err
+	}
+	skills, err := s.store.ListSkills(ctx, organizationID, userID, offset, limit)
+	if err != nil {
+		return nil, err
+	}
+	for i := range skills {
+		skills[i].Unavailable = s.Unavailable(skills[i])
+	}
+	return skills, nil
+}
+
+// Get returns one skill. A skill that the organization cannot see does not exist: the error has the code
+// fault.NotFound.
+func (s *Service) Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (Skill, error) {
+	found, err := s.store.FindSkill(ctx, organizationID, userID, skillID)
+	if err != nil {
+		return Skill{}, err
+	}
+	found.Unavailable = s.Unavailable(found)
+	return found, nil
+}
+
+// Favorites returns a page of the user's favourites, newest first, with the bounds of List.
+func (s *Service) Favorites(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Favorite, error) {
+	if err := checkPage(offset, limit); err != nil {
+		return nil, err
+	}
+	return s.store.ListFavoriteSkills(ctx, organizationID, userID, offset, limit)
+}
+
+// AddFavorite stars a skill for the user. Doing it twice is no error. A skill that the organization cannot see gives
+// fault.NotFound.
+func (s *Service) AddFavorite(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
+	return s.store.AddFavoriteSkill(ctx, organizationID, userID, skillID)
+}
+
+// RemoveFavorite takes the star away. It is no error if there is none.
+func (s *Service) RemoveFavorite(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
+	return s.store.RemoveFavoriteSkill(ctx, organizationID, userID, skillID)
+}
+
+// Unavailable returns the reason why a skill cannot do its work on this server, or "".
+func (s *Service) Unavailable(skill Skill) string {
+	if skill.Kind == KindWebSearch && !s.config.WebSearch {
+		return webSearchMissing
+	}
+	return ""
+}
+
+// checkPage refuses a page outside the bounds that the API promises.
+func checkPage(offset, limit int) error {
+	if offset < 0 {
+		return fault.InvalidField("offset", "0 以上の整数を指定してください。")
+	}
+	if limit < 1 || limit > MaxPage {
+		return fault.InvalidField("limit", "1 から %d までの整数を指定してください。", MaxPage)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package skill_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/skill"
+)
+
+// newSeeded returns a service on a store that holds the built-in skills.
+func newSeeded(t *testing.T, config skill.Config) (*skill.Service, *memoryStore) {
+	t.Helper()
+	store := &memoryStore{}
+	if err := skill.Seed(t.Context(), store); err != nil {
+		t.Fatalf("seed: %v", err)
+	}
+	return skill.NewService(store, config), store
+}
+
+func TestSeedRepeats(t *testing.T) {
+	t.Parallel()
+	service, store := newSeeded(t, skill.Config{})
+	first := store.skills
+	if err := skill.Seed(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	if len(first) != len(store.skills) {
+		t.Fatalf("%d skills became %d", len(first), len(store.skills))
+	}
+	for i := range first {
+		if first[i].ID != store.skills[i].ID {
+			t.Errorf("%s: the id changed", first[i].Name)
+		}
+	}
+	categories, err := service.Categories(t.Context(), uuid.New())
+	if err != nil || len(categories) != 6 || categories[0].Name != "対話" {
+		t.Errorf("categories = %v, %v", categories, err)
+	}
+}
+
+func TestWebSearchSaysThatItIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, configured := range []bool{false, true} {
+		service, _ := newSeeded(t, skill.Config{WebSearch: configured})
+		skills, err := service.List(t.Context(), uuid.New(), uuid.New(), 0, skill.MaxPage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range skills {
+			want := s.Kind == skill.KindWebSearch && !configured
+			if got := s.Unavailable != ""; got != want {
+				t.Errorf("web search configured %v: %s unavailable %v, want %v", configured, s.Name, got, want)
+			}
+			one, err := service.Get(t.Context(), uuid.New(), uuid.New(), s.ID)
+			if err != nil || one.Unavailable != s.Unavailable {
+				t.Errorf("Get(%s) says %q, List %q (%v)", s.Name, one.Unavailable, s.Unavailable, err)
+			}
+		}
+	}
+}
+
+func TestPagesAreBounded(t *testing.T) {
+	t.Parallel()
+	service, store := newSeeded(t, skill.Config{})
+	tests := []struct {
+		offset, limit int
+		field         string
+	}{
+		{0, 1, ""},
+		{0, 100, ""},
+		{5000, 20, ""},
+		{-1, 20, "offset"},
+		{0, 0, "limit"},
+		{0, 101, "limit"},
+		{0, -1, "limit"},
+	}
+	lists := map[string]func(ctx context.Context, offset, limit int) error{
+		"List": func(ctx context.Context, offset, limit int) error {
+			_, err := service.List(ctx, uuid.New(), uuid.New(), offset, limit)
+			return err
+		},
+		"Favorites": func(ctx context.Context, offset, limit int) error {
+			_, err := service.Favorites(ctx, uuid.New(), uuid.New(), offset, limit)
+			return err
+		},
+	}
+	for name, list := range lists {
+		for _, test := range tests {
+			before := store.calls
+			err := list(t.Context(), test.offset, test.limit)
+			if test.field == "" {
+				if err != nil {
+					t.Errorf("%s(%d, %d): %v", name, test.offset, test.limit, err)
+				}
+				continue
+			}
+			fields := fault.FieldsOf(err)
+			if fault.CodeOf(err) != fault.Invalid || len(fields) != 1 || fields[0].Field != test.field {
+				t.Errorf("%s(%d, %d) = %v, want field %s", name, test.offset, test.limit, err, test.field)
+			}
+			if store.calls != before {
+				t.Errorf("%s(%d, %d) asked the store", name, test.offset, test.limit)
+			}
+		}
+	}
+}
+
+func TestFavorites(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	service, store := newSeeded(t, skill.Config{})
+	organization, user := uuid.New(), uuid.New()
+	first, second := store.skills[0].ID, store.skills[1].ID
+	for _, id := range []uuid.UUID{first, second, first} {
+		if err := service.AddFavorite(ctx, organization, user, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	favorites, err := service.Favorites(ctx, organization, user, 0, 10)
+	if err != nil || len(favorites) != 2 || favorites[0].SkillID != second || favorites[1].SkillID != first {
+		t.Errorf("favourites = %v, %v", favorites, err)
+	}
+	if one, err := service.Get(ctx, organization, user, first); err != nil || !one.IsFavorite {
+		t.Errorf("Get after AddFavorite: favourite %v, %v", one.IsFavorite, err)
+	}
+	for range 2 {
+		if err := service.RemoveFavorite(ctx, organization, user, first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if one, err := service.Get(ctx, organization, user, first); err != nil || one.IsFavorite {
+		t.Errorf("Get after RemoveFavorite: favourite %v, %v", one.IsFavorite, err)
+	}
+	if err := service.AddFavorite(ctx, organization, user, uuid.New()); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("AddFavorite of nothing = %v", err)
+	}
+}

@@ -1,0 +1,57 @@
+package telemetry_test
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// everything returns the metrics of a server that has done a little of everything.
+func everything(t *testing.T) string {
+	t.Helper()
+	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel.WatchStreams(func() stream.Stats { return stream.Stats{} }, func() stream.HubStats { return stream.HubStats{} })
+	tel.WatchGenerations(func() chat.Stats { return chat.Stats{} })
+	tel.WatchBridge(func() bool { return true })
+	tel.WatchLive(func() int { return 1 })
+	tel.Generations().GenerationEnded(chat.OutcomeSuccess, 1, 1)
+	tel.RequestDone("GET", "/v1/me", 200, 1)
+	return scrape(t, tel)
+}
+
+func TestTheDashboardAndTheGuideNameTheMetricsThatThereAre(t *testing.T) {
+	t.Parallel()
+	dashboard, err := os.ReadFile("../../deploy/grafana/tsumugi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(dashboard) {
+		t.Error("the dashboard is no JSON")
+	}
+	guide, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := everything(t)
+	for name, file := range map[string]string{"dashboard": string(dashboard), "guide": string(guide)} {
+		for _, metric := range regexp.MustCompile(`\b(tsumugi|process|go)_[a-z_]*[a-z]\b`).FindAllString(file, -1) {
+			if !strings.Contains(text, "\n"+metric+" ") && !strings.Contains(text, "\n"+metric+"{") && !strings.Contains(text, "# TYPE "+metric+" ") {
+				t.Errorf("the %s names %s, which is not there", name, metric)
+			}
+		}
+	}
+	for _, match := range regexp.MustCompile(`# TYPE (tsumugi_\w+) `).FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(string(guide), "`"+match[1]+"`") {
+			t.Errorf("the guide lacks %s", match[1])
+		}
+	}
+}

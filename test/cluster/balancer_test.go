@@ -1,0 +1,312 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/tsumugi-ai/tsumugi/test/cluster"
+)
+
+// balance puts a balancer before servers at these addresses and returns where it is.
+func balance(t *testing.T, addresses ...string) string {
+	t.Helper()
+	b := cluster.NewBalancer(addresses, slog.New(slog.DiscardHandler))
+	front := httptest.NewServer(b)
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+		b.Close()
+	})
+	return front.URL
+}
+
+// serve starts a server that is ready when it says so, or its handler for nil, and returns its address.
+func serve(t *testing.T, ready *atomic.Bool, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" || ready == nil {
+			handler(w, r)
+		} else if !ready.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.Listener.Addr().String()
+}
+
+func post(t *testing.T, url, body string) (status int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// await tries f until it succeeds.
+func await(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(2 * time.Minute)
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s: not in time", what)
+		}
+	}
+}
+
+func yes() *atomic.Bool {
+	b := new(atomic.Bool)
+	b.Store(true)
+	return b
+}
+
+func echo(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, name+" "+r.Header.Get("X-Forwarded-For")+" "+r.Host+" ")
+		_, _ = w.Write(body)
+	}
+}
+
+// TestRefusedRequestsGoElsewhere has one server that is not there: no request fails, and each arrives whole and once.
+func TestRefusedRequestsGoElsewhere(t *testing.T) {
+	t.Parallel()
+	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var arrived atomic.Int64
+	url := balance(t, nobody, serve(t, yes(), func(w http.ResponseWriter, r *http.Request) {
+		arrived.Add(1)
+		echo("a")(w, r)
+	}))
+	body := strings.Repeat("質問", 1000)
+	for range 20 {
+		status, answer := post(t, url, body)
+		if status != http.StatusOK || answer != "a 127.0.0.1 "+strings.TrimPrefix(url, "http://")+" "+body {
+			t.Fatalf("got %d %.60s", status, answer)
+		}
+	}
+	if n := arrived.Load(); n != 20 {
+		t.Errorf("%d arrived", n)
+	}
+	large := strings.Repeat("x", 3<<20)
+	await(t, "a large request", func() bool {
+		status, answer := post(t, url, large)
+		return status == http.StatusOK && strings.HasSuffix(answer, large)
+	})
+}
+
+func TestNobodyIsThere(t *testing.T) {
+	t.Parallel()
+	nobody, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, answer := post(t, balance(t, nobody), "x"); status != http.StatusServiceUnavailable || !strings.Contains(answer, "サーバーに接続できません") {
+		t.Errorf("got %d %s", status, answer)
+	}
+}
+
+// TestServersThatAreNotReadyGetNothingNew says that a server which is about to stop is left alone, and that all are asked
+// where none is ready.
+func TestServersThatAreNotReadyGetNothingNew(t *testing.T) {
+	t.Parallel()
+	readyA, readyB := yes(), yes()
+	url := balance(t, serve(t, readyA, echo("a")), serve(t, readyB, echo("b")))
+	from := func(name string) func() bool {
+		return func() bool {
+			for range 8 {
+				if _, answer := post(t, url, ""); !strings.HasPrefix(answer, name) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	readyA.Store(false)
+	await(t, "all go to b", from("b"))
+	readyA.Store(true)
+	readyB.Store(false)
+	await(t, "all go to a", from("a"))
+	readyA.Store(false)
+	await(t, "both are asked", func() bool { _, answer := post(t, url, ""); return strings.HasPrefix(answer, "b") })
+}
+
+// TestStreamsPassAtOnceAndAreSpread opens streams and reads the first byte of each before the rest is written.
+func TestStreamsPassAtOnceAndAreSpread(t *testing.T) {
+	t.Parallel()
+	var open, probes [2]atomic.Int64
+	release := make(chan struct{})
+	stream := func(i int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/readyz" {
+				probes[i].Add(1)
+				return
+			}
+			open[i].Add(1)
+			_, _ = io.WriteString(w, "a")
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+			_, _ = io.WriteString(w, "b")
+		}
+	}
+	url := balance(t, serve(t, nil, stream(0)), serve(t, nil, stream(1)))
+	// The balancer looks at a server again only when it has noted the last answer.
+	await(t, "both are known to be ready", func() bool { return probes[0].Load() > 1 && probes[1].Load() > 1 })
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	var bodies []io.ReadCloser
+	for range 10 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 1)
+		if _, err := io.ReadFull(resp.Body, first); err != nil || first[0] != 'a' {
+			t.Fatalf("got %q %v", first, err)
+		}
+		bodies = append(bodies, resp.Body)
+	}
+	if a, b := open[0].Load(), open[1].Load(); a < 4 || b < 4 {
+		t.Errorf("%d and %d streams", a, b)
+	}
+	close(release)
+	for _, body := range bodies {
+		if rest, err := io.ReadAll(body); err != nil || string(rest) != "b" {
+			t.Errorf("got %q %v", rest, err)
+		}
+		_ = body.Close()
+	}
+}
+
+func TestWebSocketsPass(t *testing.T) {
+	t.Parallel()
+	url := balance(t, serve(t, yes(), func(w http.ResponseWriter, r *http.Request) {
+		conn, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		kind, message, err := conn.Read(r.Context())
+		if err == nil {
+			_ = conn.Write(r.Context(), kind, append([]byte("echo "), message...))
+		}
+		_ = conn.Close(websocket.StatusServiceRestart, "")
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: new(http.Transport)}}) //nolint:bodyclose // There is none.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.CloseNow() }()
+	if err := conn.Write(ctx, websocket.MessageText, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, message, err := conn.Read(ctx); err != nil || string(message) != "echo x" {
+		t.Errorf("got %q %v", message, err)
+	}
+	if _, _, err := conn.Read(ctx); websocket.CloseStatus(err) != websocket.StatusServiceRestart {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLinkIsCutAndHealed passes bytes through a link in each of its states.
+func TestLinkIsCutAndHealed(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	link, err := cluster.NewLink(t.Context(), listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer link.Close()
+	connect := func() (near, far net.Conn) {
+		near, err := new(net.Dialer).DialContext(t.Context(), "tcp", link.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if far, err = listener.Accept(); err != nil {
+			t.Fatal(err)
+		}
+		return near, far
+	}
+	near, far := connect()
+	passes(t, near, far)
+	passes(t, far, near)
+
+	link.Silence()
+	if _, err := near.Write([]byte("late")); err != nil {
+		t.Fatal(err)
+	}
+	_ = far.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	buf := make([]byte, 4)
+	if n, _ := far.Read(buf); n > 0 {
+		t.Errorf("%q came through a silent link", buf[:n])
+	}
+	link.Heal()
+	_ = far.SetReadDeadline(time.Time{})
+	if _, err := io.ReadFull(far, buf); err != nil || !bytes.Equal(buf, []byte("late")) {
+		t.Errorf("got %q %v", buf, err)
+	}
+
+	link.Cut()
+	for _, end := range []net.Conn{near, far} {
+		if _, err := end.Read(buf); err == nil {
+			t.Error("a connection has outlived the cut")
+		}
+		_ = end.Close()
+	}
+	link.Heal()
+	near, far = connect()
+	passes(t, near, far)
+	_, _ = near.Close(), far.Close()
+}
+
+func passes(t *testing.T, from, to net.Conn) {
+	t.Helper()
+	buf := make([]byte, 5)
+	if _, err := from.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(to, buf); err != nil || string(buf) != "hello" {
+		t.Fatalf("got %q %v", buf, err)
+	}
+}

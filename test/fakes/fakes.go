@@ -1,0 +1,67 @@
+// Package fakes is how the commands begin, serve and end that stand in for somebody else's server. It imports the standard
+// library only.
+package fakes
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Main runs a command until it ends or a signal ends it. A command that fails ends with status 1.
+func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
+	}
+}
+
+// Parse reads flags and refuses whatever else there is.
+func Parse(flags *flag.FlagSet, args []string) error {
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	return nil
+}
+
+// Serve listens at an address and serves until ctx ends. open is told the server's URL and returns what is served, and what
+// is written to stdout as soon as connections are taken, so that a test which listens on port 0 learns the port. patience is
+// how long a request's header may take.
+func Serve(
+	ctx context.Context, address string, patience time.Duration, stdout io.Writer, open func(url string) (http.Handler, string, error),
+) error {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // The server has closed it, unless the start failed.
+	handler, greeting, err := open("http://" + listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience}
+	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stopped()
+	if _, err := io.WriteString(stdout, greeting); err != nil {
+		return err
+	}
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

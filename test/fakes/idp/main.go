@@ -1,0 +1,84 @@
+// Command fakeidp is a SAML 2.0 identity provider for browser tests, and for trying single sign-on without a real one.
+//
+//	fakeidp --listen 127.0.0.1:9912 --user 'hanako:secret:hanako@demo.example:山田 花子'
+//
+// It prints the URL of its metadata, whose text goes into 管理 › SAML › 編集, with the attributes that it prints below. A
+// service provider that it does not know is looked up by its entity id, which is the URL of the metadata. It is no part of
+// the product; it imports packages fake and samltest and the standard library.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
+	"github.com/tsumugi-ai/tsumugi/test/fakes"
+)
+
+const (
+	patience    = 5 * time.Second // For a service provider's metadata, and for a request's header.
+	maxMetadata = 1 << 20         // Bytes.
+)
+
+func main() { fakes.Main("fakeidp", run) }
+
+// run serves until ctx ends. What it writes to stdout begins with the metadata's URL.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("fakeidp", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	listen := flags.String("listen", "127.0.0.1:9912", "address to serve on; port 0 takes a free one")
+	var users []samltest.User
+	flags.Func("user", "`login:password:address:name[:NameID]` of somebody who signs in; may be repeated", func(text string) error {
+		user, err := parseUser(text)
+		users = append(users, user)
+		return err
+	})
+	if err := fakes.Parse(flags, args); err != nil {
+		return err
+	}
+	return fakes.Serve(ctx, *listen, patience, stdout, func(url string) (http.Handler, string, error) {
+		provider, err := samltest.New(samltest.Config{URL: url, Users: users, Discover: fetch})
+		if err != nil {
+			return nil, "", err
+		}
+		return provider, fmt.Sprintf("%s\n  address: %s\n  name:    %s\n",
+			provider.EntityID(), samltest.EmailAttribute, samltest.NameAttribute), nil
+	})
+}
+
+func parseUser(text string) (samltest.User, error) {
+	parts := strings.SplitN(text, ":", 5)
+	if len(parts) < 4 {
+		return samltest.User{}, errors.New("it is not login:password:address:name")
+	}
+	user := samltest.User{Login: parts[0], Password: parts[1], Email: parts[2], Name: parts[3]}
+	if len(parts) == 5 {
+		user.NameID = parts[4]
+	}
+	return user, nil
+}
+
+// fetch returns a service provider's metadata, whose URL is its name.
+func fetch(ctx context.Context, entityID string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, entityID, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request) //nolint:gosec // A tool for tests: whoever starts it names the services.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s answers %s", entityID, answer.Status)
+	}
+	return io.ReadAll(io.LimitReader(answer.Body, maxMetadata))
+}

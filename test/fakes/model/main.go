@@ -1,0 +1,55 @@
+// Command fakemodel serves an OpenAI-compatible model that does what the question says, for browser tests, benchmarks and
+// try-outs without a provider.
+//
+//	fakemodel --listen 127.0.0.1:9911 --tokens-per-second 50
+//	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 OPENAI_API_KEY=test OPENAI_MODEL=tsumugi-test tsumugi serve
+//
+// A question may carry a directive such as
+//
+//	@script {"chars": 6000, "tokens_per_second": 200}
+//	@script {"numbered": 300, "tokens_per_second": 50}
+//	@script {"fail": "error", "fail_after": 120}
+//	@script {"stall_after": 50}
+//	@script {"status": 429, "retry_after": 1, "times": 2, "key": "once"}
+//
+// whose fields package llmtest describes (Directive). A question without one gets 600 characters of Markdown. Requests for
+// a title are answered at once. It is no part of the product; it imports packages fake and llmtest and the standard library.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/test/fakes"
+)
+
+func main() { fakes.Main("fakemodel", run) }
+
+// patience is how long a connection may wait for its first question: clients keep some in reserve.
+const patience = 5 * time.Minute
+
+// run serves until ctx ends. What it writes to stdout is the base URL.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("fakemodel", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	listen := flags.String("listen", "127.0.0.1:9911", "address to serve on; port 0 takes a free one")
+	rate := flags.Float64("tokens-per-second", 50, "pace of an answer whose directive names none; 0 is as fast as possible")
+	if err := fakes.Parse(flags, args); err != nil {
+		return err
+	}
+	if *rate < 0 {
+		return errors.New("--tokens-per-second is negative")
+	}
+	var pace time.Duration
+	if *rate > 0 {
+		pace = time.Duration(float64(time.Second) / *rate)
+	}
+	return fakes.Serve(ctx, *listen, patience, stdout, func(url string) (http.Handler, string, error) {
+		return llmtest.NewHandler(pace), url + "/v1\n", nil
+	})
+}

@@ -1,0 +1,257 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The demo user who asks.
+const (
+	demoUser     = "user@demo.example"
+	demoPassword = "Tsumugi-Demo-1"
+)
+
+// client speaks to the product on behalf of one person. It is safe for concurrent use.
+type client struct {
+	http  *http.Client
+	token string
+	skill string // One to chat with.
+}
+
+// problem is how the product says no.
+type problem struct {
+	Status     int
+	Code       string
+	Detail     string
+	RetryAfter string `json:"-"`
+}
+
+func (p *problem) Error() string { return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail) }
+
+// retryAfter returns how long to wait before the next try.
+func (p *problem) retryAfter() time.Duration {
+	seconds, err := strconv.Atoi(p.RetryAfter)
+	if err != nil {
+		return time.Second
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// passing says whether the same call may be made again, as it is.
+func (p *problem) passing() bool {
+	switch p.Status {
+	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}
+
+func readProblem(resp *http.Response) error {
+	p := &problem{Status: resp.StatusCode, RetryAfter: resp.Header.Get("Retry-After")}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<16))
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(text, p) != nil {
+		p.Detail = string(text)
+	}
+	p.Status = resp.StatusCode
+	return p
+}
+
+// newRequest makes a request with a JSON body, or none for nil.
+func (c *client) newRequest(ctx context.Context, method, url string, body any) (*http.Request, error) {
+	var content io.Reader = http.NoBody
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, content)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, nil
+}
+
+// call makes one call. The error of an answer that is none is a *problem.
+func (c *client) call(ctx context.Context, method, url string, body, into any) error {
+	req, err := c.newRequest(ctx, method, url, body)
+	if err != nil {
+		return err
+	}
+	return c.do(req, into)
+}
+
+func (c *client) do(req *http.Request, into any) error {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= http.StatusMultipleChoices {
+		return readProblem(resp)
+	}
+	if into == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
+	}
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+// signIn returns a client of the demo user, who may reach any server with it.
+func signIn(t *testing.T, base string) *client {
+	t.Helper()
+	c := &client{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}}
+	t.Cleanup(c.http.CloseIdleConnections)
+	var way struct {
+		ClientID string `json:"client_id"`
+		Endpoint string
+	}
+	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/auth-type", map[string]string{"email": demoUser}, &way))
+	req, err := c.newRequest(t.Context(), http.MethodPost, base+way.Endpoint, map[string]any{
+		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": way.ClientID,
+		"AuthParameters": map[string]string{"USERNAME": demoUser, "PASSWORD": demoPassword},
+	})
+	must(t, err)
+	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
+	var signedIn struct{ AuthenticationResult struct{ IdToken string } }
+	must(t, c.do(req, &signedIn))
+	c.token = signedIn.AuthenticationResult.IdToken
+	var skills struct {
+		Items []struct {
+			ID          string
+			FormType    string `json:"form_type"`
+			Unavailable string `json:"unavailable_reason"`
+		}
+	}
+	must(t, c.call(t.Context(), http.MethodGet, base+"/v1/skill?limit=100", nil, &skills))
+	for _, s := range skills.Items {
+		if s.FormType == "chat" && s.Unavailable == "" {
+			c.skill = s.ID
+		}
+	}
+	if c.token == "" || c.skill == "" {
+		t.Fatal("signing in failed")
+	}
+	return c
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// thread starts a thread.
+func (c *client) thread(t *testing.T, base string) string {
+	t.Helper()
+	var thread struct{ ID string }
+	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/thread", map[string]any{"skill_id": c.skill}, &thread))
+	return thread.ID
+}
+
+// question is one that is asked, with what the scripted model answers.
+type question struct {
+	RequestID string `json:"request_id"`
+	ThreadID  string `json:"thread_id"`
+	Content   string `json:"content"`
+	want      string
+}
+
+// message is what is stored.
+type message struct {
+	ID           string
+	ThreadID     string `json:"thread_id"`
+	Role         string
+	Content      string
+	Status       string
+	FinishReason string `json:"finish_reason"`
+}
+
+type exchange struct{ Question, Answer message }
+
+// ask stores a question without waiting for its answer.
+func (c *client) ask(t *testing.T, base string, q question) exchange {
+	t.Helper()
+	var e exchange
+	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/message/async", q, &e))
+	return e
+}
+
+// messages returns what is stored of a thread, oldest first.
+func (c *client) messages(ctx context.Context, base, threadID string) ([]message, error) {
+	var all []message
+	for {
+		var page struct{ Items []message }
+		url := fmt.Sprintf("%s/v1/message?thread_id=%s&limit=100&offset=%d", base, threadID, len(all))
+		if err := c.call(ctx, http.MethodGet, url, nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if len(page.Items) < 100 {
+			break
+		}
+	}
+	for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 {
+		all[i], all[j] = all[j], all[i]
+	}
+	return all, nil
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// patiently makes a call that may be repeated until it is not told to come back.
+func patiently(ctx context.Context, call func() error) error {
+	for {
+		err := call()
+		p, isProblem := err.(*problem) //nolint:errorlint // Nobody has wrapped it.
+		if err == nil || ctx.Err() != nil || (isProblem && !p.passing()) {
+			return err
+		}
+		wait := 200 * time.Millisecond
+		if isProblem {
+			wait = p.retryAfter()
+		}
+		pause(ctx, wait)
+	}
+}
+
+// threadPatiently starts a thread while servers come and go.
+func (c *client) threadPatiently(ctx context.Context, where func() string) (id string, err error) {
+	var thread struct{ ID string }
+	body := map[string]any{"skill_id": c.skill, "request_id": newID()}
+	err = patiently(ctx, func() error { return c.call(ctx, http.MethodPost, where()+"/v1/thread", body, &thread) })
+	return thread.ID, err
+}
+
+// askPatiently asks a question in a thread of its own while servers come and go.
+func (c *client) askPatiently(ctx context.Context, t *testing.T, where func() string, a answer) (asked, bool) {
+	threadID, err := c.threadPatiently(ctx, where)
+	q := a.in(threadID)
+	var e exchange
+	if err == nil {
+		err = patiently(ctx, func() error { return c.call(ctx, http.MethodPost, where()+"/v1/message/async", q, &e) })
+	}
+	if err != nil && ctx.Err() == nil {
+		t.Error(err)
+	}
+	return asked{q, e}, err == nil
+}

@@ -1,0 +1,285 @@
+package system_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestR21_DatabaseRestartsInMidAnswer restarts PostgreSQL while answers are being written: their streams do not even
+// notice.
+func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	all := r.askMany(t, r.at(0)(), 20, answer{chars: 400, rate: 20})
+	var fs followers
+	var begun sync.WaitGroup
+	for i, a := range all {
+		f := r.watcher(a, r.at(i%2))
+		begun.Add(1)
+		f.onEvent = spoken(&begun)
+		fs.run(ctx, t, f, a.want)
+	}
+	join(ctx, t, &begun)
+	must(t, r.StopPostgres(ctx))
+	must(t, r.StartPostgres(ctx))
+	join(ctx, t, &fs.wait)
+	r.stored(t, r.at(1)(), all)
+	if n := fs.sum(func(f *follower) int { return f.connections }); n != len(fs.all) {
+		t.Errorf("%d streams in %d connections", len(fs.all), n)
+	}
+	// New questions are answered as before.
+	for server := range r.Len() {
+		more := r.askMany(t, r.at(server)(), 2, answer{chars: 20})
+		for _, a := range more {
+			fs.run(ctx, t, r.watcher(a, r.anywhere), a.want)
+		}
+	}
+	join(ctx, t, &fs.wait)
+}
+
+// TestR21_DatabaseIsAwayForHalfAMinute stops PostgreSQL for 30 s: what is being written goes on, what is new is refused
+// soon and in so many words, nothing piles up, and all is well again by itself.
+func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	threadID := r.thread(t, r.anywhere())
+	all := r.askMany(t, r.at(0)(), 20, answer{chars: 2400, rate: 20}) // They last as long as the database is away.
+	var fs followers
+	var begun, spoken sync.WaitGroup
+	away := make(chan struct{})
+	for i, a := range all {
+		f := r.watcher(a, r.at(i%2))
+		begun.Add(1)
+		spoken.Add(1)
+		started, spoke := sync.OnceFunc(begun.Done), sync.OnceFunc(spoken.Done)
+		f.onEvent = func(e event) {
+			if e.Type != "text-delta" {
+				return
+			}
+			started()
+			select {
+			case <-away:
+				spoke()
+			default:
+			}
+		}
+		fs.run(ctx, t, f, a.want)
+	}
+	join(ctx, t, &begun)
+	must(t, r.StopPostgres(ctx))
+	stopped := time.Now()
+	close(away)
+	before := [2]int{r.threads(t, 0), r.threads(t, 1)}
+	slowest, refused := r.refusedWhile(ctx, t, threadID, stopped.Add(30*time.Second))
+	join(ctx, t, &spoken) // They went on being written without the database.
+	for i := range before {
+		if after := r.threads(t, i); after > before[i]+50 {
+			t.Errorf("server %d: %d goroutines or threads, %d before", i+1, after, before[i])
+		}
+	}
+	must(t, r.StartPostgres(ctx))
+	began := time.Now()
+	for server := range r.Len() {
+		await(t, "the server heals", patience, func() bool { return ready(ctx, r.at(server)()) == http.StatusOK })
+	}
+	healed := time.Since(began)
+	join(ctx, t, &fs.wait)
+	t.Logf("%d questions refused, the slowest after %v; ready again after %v; all stored after %v; %d answers begun anew", refused,
+		slowest.Round(time.Millisecond), healed.Round(time.Millisecond), time.Since(began).Round(time.Millisecond),
+		fs.sum(func(f *follower) int { return f.resets }))
+	if resets := fs.sum(func(f *follower) int { return f.resets }); resets > 0 {
+		t.Errorf("%d answers were begun anew, though their server lived", resets)
+	}
+	r.stored(t, r.anywhere(), all)
+}
+
+// refusedWhile asks through both servers until a time, ten questions at once, and returns how many were refused and how
+// long that took at most.
+func (r *rig) refusedWhile(ctx context.Context, t *testing.T, threadID string, until time.Time) (slowest time.Duration, refused int) {
+	for time.Now().Before(until) {
+		var mu sync.Mutex
+		var asks sync.WaitGroup
+		for i := range 20 {
+			asks.Go(func() {
+				began := time.Now()
+				err := r.call(ctx, http.MethodPost, r.at(i%2)()+"/v1/message/async", answer{chars: 10}.in(threadID), nil)
+				mu.Lock()
+				defer mu.Unlock()
+				refused++
+				slowest = max(slowest, time.Since(began))
+				if !refusedInJapanese(err, http.StatusServiceUnavailable) {
+					t.Errorf("a question without a database: %v", err)
+				}
+			})
+		}
+		asks.Wait()
+		pause(ctx, time.Second)
+	}
+	if slowest > time.Minute { // Five seconds, where the machine does nothing else.
+		t.Errorf("a question was refused after %v", slowest)
+	}
+	return slowest, refused
+}
+
+// refusedInJapanese says whether err is a problem with this status that a person can read.
+func refusedInJapanese(err error, status int) bool {
+	p, ok := errors.AsType[*problem](err)
+	return ok && p.Status == status && len([]rune(p.Detail)) > 5 &&
+		unicode.In([]rune(p.Detail)[0], unicode.Katakana, unicode.Hiragana, unicode.Han)
+}
+
+// threads returns how many threads a server's process has.
+func (r *rig) threads(t *testing.T, server int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Server(server).PID()))
+	must(t, err)
+	match := regexp.MustCompile(`Threads:\s+(\d+)`).FindSubmatch(status)
+	n, err := strconv.Atoi(string(match[1]))
+	must(t, err)
+	return n
+}
+
+// fullDisk makes the database say that its disk is full whenever something is to be stored, and returns what makes room.
+func fullDisk(ctx context.Context, t *testing.T, dsn string) (room func()) {
+	t.Helper()
+	exec := func(sql string) {
+		t.Helper()
+		conn, err := pgx.Connect(ctx, dsn)
+		must(t, err)
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, sql)
+		must(t, err)
+	}
+	exec(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+		CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON messages FOR EACH ROW EXECUTE FUNCTION full_disk();
+		CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON threads FOR EACH ROW EXECUTE FUNCTION full_disk()`)
+	return func() { exec(`DROP FUNCTION full_disk() CASCADE`) }
+}
+
+// TestR23_FullDisk has the database say that its disk is full, as it does when the disk is.
+func TestR23_FullDisk(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r.fullDisk(ctx, t, func() (room func()) { return fullDisk(ctx, t, r.DSN()) })
+}
+
+// TestR23_FullDiskForReal fills the disk that the database is on, where this process may make one that is small enough;
+// elsewhere the database is given no room in another way.
+func TestR23_FullDiskForReal(t *testing.T) {
+	t.Parallel()
+	data := folder(t)
+	disk := filepath.Join(data, "postgres")
+	must(t, os.Mkdir(disk, 0o755))
+	small := smallDisk(t, disk)
+	r := newRigOn(t, data, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r.fullDisk(ctx, t, func() (room func()) {
+		if !small {
+			t.Log("no disk can be mounted here")
+			return fullDisk(ctx, t, r.DSN())
+		}
+		filler := filepath.Join(disk, "filler")
+		file, err := os.Create(filler)
+		must(t, err)
+		_, err = io.Copy(file, zeros{})
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("the disk is not full: %v", err)
+		}
+		must(t, file.Close())
+		return func() { must(t, os.Remove(filler)) }
+	})
+}
+
+// zeros has no end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// fullDisk fills the database's disk while answers are being written: they are kept, and stored once there is room; what
+// is new is refused, what is there can be read.
+func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func())) {
+	t.Helper()
+	before := r.askMany(t, r.at(0)(), 1, answer{chars: 20})
+	var read followers
+	read.run(ctx, t, r.watcher(before[0], r.anywhere), before[0].want)
+	join(ctx, t, &read.wait)
+
+	all := r.askMany(t, r.at(0)(), 10, answer{chars: 400, rate: 20})
+	var fs followers
+	var written sync.WaitGroup
+	for i, a := range all {
+		f := r.watcher(a, r.at(i%2))
+		written.Add(1)
+		whole := sync.OnceFunc(written.Done)
+		f.onEvent = func(event) {
+			if len(f.text) == len(a.want) {
+				whole()
+			}
+		}
+		fs.run(ctx, t, f, a.want)
+	}
+	var threads []string
+	for range 40 {
+		threads = append(threads, r.thread(t, r.anywhere()))
+	}
+	room := fill()
+	// A disk is full for what needs room: a few questions may still find some.
+	refused := false
+	for _, threadID := range threads {
+		q := answer{chars: 10}.in(threadID)
+		for len(q.Content) < 16<<10 {
+			q.Content += rand.Text()
+		}
+		err := r.call(ctx, http.MethodPost, r.anywhere()+"/v1/message/async", q, nil)
+		if err == nil {
+			continue
+		}
+		if refused = true; !refusedInJapanese(err, http.StatusServiceUnavailable) || !strings.Contains(err.Error(), "保存容量") {
+			t.Errorf("a question with a full disk: %v", err)
+		}
+		t.Logf("a question: %v", err)
+		break
+	}
+	if !refused {
+		t.Error("no question is refused")
+	}
+	join(ctx, t, &written)
+	r.stored(t, r.anywhere(), before)
+	for _, a := range all {
+		messages, err := r.messages(ctx, r.anywhere(), a.ThreadID)
+		must(t, err)
+		if messages[1].Status == "failed" {
+			t.Error("an answer that could not be stored has failed")
+		}
+	}
+	room()
+	join(ctx, t, &fs.wait)
+	r.stored(t, r.anywhere(), all)
+	if resets := fs.sum(func(f *follower) int { return f.resets }); resets > 0 {
+		t.Errorf("%d answers were begun anew", resets)
+	}
+}

@@ -1,0 +1,256 @@
+package system_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// follower reads one answer as docs/streaming.md says, from whatever server it is sent to, and comes back until it has the
+// end. It checks each event on the way. It belongs to one goroutine; what is exported to its hooks is read by them only.
+type follower struct {
+	client *client
+	where  func() string // The server for the next connection, with http://.
+	method string        // POST asks and follows, GET follows by id.
+	path   string
+	body   any
+
+	onEvent func(e event)        // After the event was taken in; may be nil.
+	onDrop  dropHook             // May be nil.
+	onBegin func(*http.Response) // A connection has begun to answer; may be nil.
+	silence time.Duration        // Without a byte for so long the connection is given up. 0: 40 s.
+
+	messageID   string
+	lastID      string // The cursor.
+	run         int
+	text        []byte
+	needsReset  bool   // The connection's cursor was not taken: only a reset may follow.
+	ended       string // The terminal event.
+	done        bool   // [DONE]
+	retry       time.Duration
+	connections int
+	resets      int
+}
+
+// dropHook is told that a connection has ended without [DONE], why, and how long the client was told to wait.
+type dropHook func(err error, pause time.Duration)
+
+// event is one event of a stream.
+type event struct {
+	id   string
+	data string
+	chunk
+}
+
+// chunk is what the data of an event may hold.
+type chunk struct {
+	Type      string
+	MessageID string `json:"messageId"`
+	Delta     string
+	ErrorText string `json:"errorText"`
+	Code      string
+	Metadata  struct{ Run int } `json:"messageMetadata"`
+	Data      json.RawMessage
+}
+
+// errBroken is what no server may ever do.
+type errBroken struct{ what string }
+
+func (e *errBroken) Error() string { return "the promise is broken: " + e.what }
+
+func broken(format string, args ...any) error { return &errBroken{fmt.Sprintf(format, args...)} }
+
+// follow returns nil when the answer is there, whole, and an error when the promise is broken or the context ends.
+func (f *follower) follow(ctx context.Context) error {
+	for !f.done {
+		err := f.connect(ctx)
+		if _, final := errors.AsType[*errBroken](err); final {
+			return fmt.Errorf("message %s, cursor %s, connection %d: %w", f.messageID, f.lastID, f.connections, err)
+		}
+		if f.done {
+			break
+		}
+		pause := f.retry
+		if p, ok := errors.AsType[*problem](err); ok {
+			if !p.passing() {
+				return fmt.Errorf("message %s: %w", f.messageID, p)
+			}
+			pause = p.retryAfter()
+		}
+		if pause == 0 {
+			pause = 500 * time.Millisecond // Nobody has named a time yet.
+		}
+		if f.onDrop != nil {
+			f.onDrop(err, pause)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("message %s: cursor %s after %d connections: %w; last: %w", f.messageID, f.lastID, f.connections, ctx.Err(), err)
+		}
+	}
+	return nil
+}
+
+// connect makes the call once and reads what comes.
+func (f *follower) connect(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := f.client.newRequest(ctx, f.method, f.where()+f.path, f.body)
+	if err != nil {
+		return err
+	}
+	if f.lastID != "" {
+		req.Header.Set("Last-Event-ID", f.lastID)
+	}
+	if f.silence == 0 {
+		f.silence = 40 * time.Second
+	}
+	// A server that says nothing for so long is no longer there.
+	watchdog := time.AfterFunc(f.silence, cancel)
+	defer watchdog.Stop()
+	f.connections++
+	resp, err := f.client.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if f.onBegin != nil {
+		f.onBegin(resp)
+	}
+	switch {
+	case resp.StatusCode == http.StatusNoContent && f.method == http.MethodGet:
+		f.done = true // Complete, and the cursor is at the end.
+		return nil
+	case resp.StatusCode != http.StatusOK:
+		return readProblem(resp)
+	case resp.Header.Get("Content-Type") != "text/event-stream":
+		return broken("a stream of type %q", resp.Header.Get("Content-Type"))
+	}
+	return f.read(&watched{resp.Body, func() { watchdog.Reset(f.silence) }})
+}
+
+// watched tells of every read that brings something.
+type watched struct {
+	io.Reader
+	alive func()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 {
+		w.alive()
+	}
+	return n, err
+}
+
+// read takes in events until the stream ends. An event counts once the blank line that ends it is there.
+func (f *follower) read(body io.Reader) error {
+	lines := bufio.NewReader(body)
+	var id, data string
+	first := true
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return err
+		}
+		switch field, value, _ := strings.Cut(string(bytes.TrimRight(line, "\r\n")), ":"); field {
+		case "id":
+			id = strings.TrimPrefix(value, " ")
+		case "data":
+			data += strings.TrimPrefix(value, " ")
+		case "retry":
+			ms, err := strconv.Atoi(strings.TrimSpace(value))
+			if err != nil {
+				return broken("retry %q", value)
+			}
+			f.retry = time.Duration(ms) * time.Millisecond
+		case "":
+			if value != "" || data == "" {
+				continue // A comment, or the end of nothing.
+			}
+			e := event{id: id, data: data}
+			id, data = "", ""
+			if err := f.take(&e, first); err != nil {
+				return err
+			}
+			first = false
+			if f.onEvent != nil {
+				f.onEvent(e)
+			}
+		}
+	}
+}
+
+// take takes in one event.
+func (f *follower) take(e *event, first bool) error {
+	if f.done {
+		return broken("%s after [DONE]", e.data)
+	}
+	if e.data == "[DONE]" {
+		if f.ended == "" {
+			return broken("[DONE] without a terminal event")
+		}
+		f.done = true
+		return nil
+	}
+	if err := json.Unmarshal([]byte(e.data), &e.chunk); err != nil {
+		return broken("%s: %v", e.data, err)
+	}
+	if first != (e.Type == "start") {
+		return broken("%s as event of a connection, the first: %v", e.Type, first)
+	}
+	var err error
+	switch e.Type {
+	case "start":
+		err = f.start(e)
+	case "data-reset":
+		f.text, f.needsReset, f.ended = nil, false, ""
+		f.resets++
+	case "text-delta":
+		if f.needsReset {
+			return broken("a delta of run %d instead of a reset", f.run)
+		}
+		f.text = append(f.text, e.Delta...)
+		if want := cursor(f.run, len(f.text)); e.id != want {
+			err = broken("id %s of a delta, where the text ends at %s", e.id, want)
+		}
+	case "finish", "abort", "error":
+		if f.ended != "" || f.needsReset {
+			return broken("%s after %q", e.data, f.ended)
+		}
+		if f.ended = e.Type; e.id != cursor(f.run, len(f.text)) {
+			err = broken("%s has the id %s, where the text ends at %s", e.Type, e.id, cursor(f.run, len(f.text)))
+		}
+	}
+	if e.id != "" {
+		f.lastID = e.id
+	}
+	return err
+}
+
+func (f *follower) start(e *event) error {
+	if f.messageID != "" && e.MessageID != f.messageID {
+		return broken("message %s", e.MessageID)
+	}
+	if e.Metadata.Run < f.run {
+		return broken("run %d after run %d", e.Metadata.Run, f.run)
+	}
+	f.needsReset = len(f.text) > 0 && e.id != cursor(f.run, len(f.text))
+	// A terminal event that came without [DONE] comes again.
+	f.messageID, f.run, f.ended = e.MessageID, e.Metadata.Run, ""
+	return nil
+}
+
+func cursor(run, offset int) string { return strconv.Itoa(run) + "-" + strconv.Itoa(offset) }
+
+func digest(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }

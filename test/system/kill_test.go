@@ -1,0 +1,172 @@
+package system_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// kills is how often servers are killed.
+const kills = 50
+
+// settle is within what everything must have come to its end after the last fault: 15 s, where the machine does nothing
+// else.
+const settle = 2 * time.Minute
+
+// talkers are people who ask and ask while servers die.
+type talkers struct {
+	enough chan struct{}
+	wait   sync.WaitGroup
+
+	mu                sync.Mutex
+	questions, resets int // Guarded by mu.
+}
+
+// startTalkers begins n conversations through where.
+func (c *client) startTalkers(ctx context.Context, t *testing.T, n int, where func() string, a answer) *talkers {
+	talks := &talkers{enough: make(chan struct{})}
+	for i := range n {
+		talks.wait.Go(func() {
+			b := a
+			b.seed = uint64(1000 * i) //nolint:gosec // Small.
+			questions, resets := c.talk(ctx, t, where, talks.enough, b)
+			talks.mu.Lock()
+			defer talks.mu.Unlock()
+			talks.questions += questions
+			talks.resets += resets
+		})
+	}
+	return talks
+}
+
+// end lets everybody finish the answer that they wait for, and returns how long that took.
+func (k *talkers) end() time.Duration {
+	began := time.Now()
+	close(k.enough)
+	k.wait.Wait()
+	return time.Since(began)
+}
+
+// TestR20_KilledServerWithADatabaseOfItsOwn kills the only server again and again at a random token, with its database,
+// while people talk to it.
+func TestR20_KilledServerWithADatabaseOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newSingle(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	talks := s.startTalkers(ctx, t, 12, s.url, answer{rate: 200})
+	began := time.Now()
+	for range kills {
+		pause(ctx, rand.N(700*time.Millisecond))
+		s.running().Kill()
+		s.restart(t)
+	}
+	killed := time.Since(began)
+	if took := talks.end(); took > settle {
+		t.Errorf("everything was answered %v after the last start", took)
+	} else {
+		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills, killed.Round(time.Second),
+			talks.questions, talks.resets, took.Round(time.Millisecond))
+	}
+}
+
+// TestR20_KilledServersOfACluster kills random servers, one after the other, while people talk through the balancer.
+func TestR20_KilledServersOfACluster(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3, shortLease)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	talks := r.startTalkers(ctx, t, 20, r.anywhere, answer{})
+	began := time.Now()
+	for range kills {
+		pause(ctx, rand.N(200*time.Millisecond))
+		i := rand.N(r.Len())
+		r.Kill(i)
+		must(t, r.Restart(ctx, i))
+	}
+	killed := time.Since(began)
+	if took := talks.end(); took > settle {
+		t.Errorf("everything was answered %v after the last start", took)
+	} else {
+		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills, killed.Round(time.Second),
+			talks.questions, talks.resets, took.Round(time.Millisecond))
+	}
+}
+
+// TestR20_TakeoverWithinTenSeconds kills a server, with the lease that is usual, and measures until its answers are being
+// written elsewhere, and until those who watch them are told.
+func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var mu sync.Mutex
+	var took []time.Duration
+	var killed time.Time
+	var fs followers
+	var begun sync.WaitGroup
+	for _, a := range r.askMany(t, r.at(0)(), 20, answer{chars: 200, more: `,"stall_after":40,"times":1,"key":"KEY"`}) {
+		f := r.watcher(a, r.anywhere)
+		begun.Add(1)
+		started, run := sync.OnceFunc(begun.Done), 1
+		f.onEvent = func(e event) {
+			switch e.Type {
+			case "text-delta":
+				started()
+			case "start":
+				if f.run > run {
+					run = f.run
+					mu.Lock()
+					defer mu.Unlock()
+					took = append(took, time.Since(killed))
+				}
+			}
+		}
+		fs.run(ctx, t, f, a.want)
+	}
+	join(ctx, t, &begun)
+	mu.Lock()
+	killed = time.Now()
+	mu.Unlock()
+	r.Kill(0)
+	r.awaitTakeover(ctx, t)
+	takeover := time.Since(killed)
+	join(ctx, t, &fs.wait)
+	if len(took) != len(fs.all) {
+		t.Fatalf("%d of %d answers were begun anew", len(took), len(fs.all))
+	}
+	if takeover > time.Minute { // Ten seconds, where the machine does nothing else.
+		t.Errorf("all answers were taken over after %v", takeover)
+	}
+	// Who was connected elsewhere is told to come back, which takes up to three seconds more.
+	if longest := slices.Max(took); longest > takeover+time.Minute {
+		t.Errorf("a client saw its answer go on after %v", longest)
+	}
+	t.Logf("all taken over after %v; clients saw it %v to %v after the kill", takeover.Round(time.Millisecond), slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
+}
+
+// awaitTakeover waits until every answer that is being written is in its second run.
+func (r *rig) awaitTakeover(ctx context.Context, t *testing.T) {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, r.DSN())
+	must(t, err)
+	defer conn.Close(context.WithoutCancel(ctx))
+	await(t, "all answers are taken over", patience, func() bool {
+		var left int
+		must(t, conn.QueryRow(ctx, `SELECT count(*) FROM generations WHERE run = 1 AND ended_at IS NULL`).Scan(&left))
+		return left == 0
+	})
+}
+
+// pause waits: what is tested may happen at any moment.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

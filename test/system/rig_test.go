@@ -1,0 +1,426 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/store/postgres"
+	"github.com/tsumugi-ai/tsumugi/test/cluster"
+)
+
+// patience bounds what a test waits for where nothing else is said, on however busy a machine.
+const patience = 5 * time.Minute
+
+// shortLease is how long a server may be silent where a test has many die and need not wait for the usual 8 s.
+const shortLease = "TSUMUGI_LEASE=2s"
+
+// settings are those of every server: its model does what the question says, and one person may open many streams.
+func settings(t *testing.T, more ...string) []string {
+	t.Helper()
+	model := httptest.NewServer(llmtest.NewHandler(20 * time.Millisecond))
+	t.Cleanup(func() {
+		model.CloseClientConnections()
+		model.Close()
+	})
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "OPENAI_BASE_URL=" + model.URL + "/v1", "OPENAI_API_KEY=test",
+		"TSUMUGI_DEMO_PASSWORD=" + demoPassword, "TSUMUGI_MAX_STREAMS_PER_USER=10000", "TSUMUGI_MAX_GENERATIONS_PER_USER=1000", "TSUMUGI_MESSAGES_PER_MINUTE=0",
+	}, more...)
+}
+
+// heldModel is a model that says nothing until it is told to begin, and ends no answer until it is told to.
+type heldModel struct {
+	setting    string
+	begin, end func()
+}
+
+func newHeldModel(t *testing.T) heldModel {
+	t.Helper()
+	begun, ended, handler := make(chan struct{}), make(chan struct{}), llmtest.NewHandler(20*time.Millisecond)
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-begun:
+			handler.ServeHTTP(&heldWriter{w, r, ended}, r)
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() {
+		model.CloseClientConnections()
+		model.Close()
+	})
+	return heldModel{
+		setting: "OPENAI_BASE_URL=" + model.URL + "/v1",
+		begin:   sync.OnceFunc(func() { close(begun) }), end: sync.OnceFunc(func() { close(ended) }),
+	}
+}
+
+// heldWriter keeps a stream's end back.
+type heldWriter struct {
+	http.ResponseWriter
+	request *http.Request
+	ended   <-chan struct{}
+}
+
+func (w *heldWriter) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(`"finish_reason":"stop"`)) {
+		select {
+		case <-w.ended:
+		case <-w.request.Context().Done():
+		}
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (w *heldWriter) Flush() { w.ResponseWriter.(http.Flusher).Flush() } //nolint:forcetypeassert // It is net/http's.
+
+// rig is a cluster of servers and a person who uses it.
+type rig struct {
+	*cluster.Cluster
+	*client
+}
+
+// newRig starts so many servers.
+func newRig(t *testing.T, servers int, more ...string) *rig {
+	t.Helper()
+	return newRigOn(t, folder(t), servers, more...)
+}
+
+// newRigOn starts servers whose data is in a folder of the test.
+func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
+	t.Helper()
+	began := time.Now()
+	c, err := cluster.Start(t.Context(), cluster.Config{
+		Program: built.path(t), Servers: servers, Data: data, Environ: settings(t, more...), Fragile: true, Host: cluster.Loopback(t.Context()),
+		PostgresSettings: map[string]string{"shared_buffers": "32MB", "autovacuum": "off"},
+	})
+	must(t, err)
+	t.Cleanup(func() {
+		// Nothing is lost that anybody wants: the servers need not stop in order.
+		for i := range servers {
+			c.Kill(i)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := c.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		showLogs(t, data)
+	})
+	r := &rig{c, signIn(t, c.URL())}
+	t.Logf("started in %v", time.Since(began).Round(time.Millisecond))
+	return r
+}
+
+// folder returns a new folder that the database's account can reach, too.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tsumugi-system-*")
+	must(t, err)
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, os.Chmod(dir, 0o755))
+	return dir
+}
+
+// at returns where a client goes that knows one server.
+func (r *rig) at(server int) func() string {
+	url := r.Server(server).URL()
+	return func() string { return url }
+}
+
+// anywhere returns where a client goes that knows the balancer.
+func (r *rig) anywhere() string { return r.URL() }
+
+// single is one server with a database of its own, and a person who uses it.
+type single struct {
+	cfg cluster.ProcessConfig
+	*client
+
+	mu      sync.Mutex
+	process *cluster.Process // Guarded by mu.
+}
+
+func newSingle(t *testing.T, more ...string) *single {
+	t.Helper()
+	address, err := cluster.FreeAddress(t.Context(), cluster.Loopback(t.Context()))
+	must(t, err)
+	data := folder(t)
+	s := &single{cfg: cluster.ProcessConfig{
+		Program: built.path(t), Listen: address, Data: filepath.Join(data, "data"), Log: filepath.Join(data, "server.log"),
+		Environ: settings(t, more...),
+	}}
+	s.restart(t)
+	t.Cleanup(func() {
+		s.running().Kill()
+		// The database that the server had started stops when it sees that the server is gone, and writes until then.
+		await(t, "the database has stopped", patience, func() bool {
+			_, err := postgres.Running(filepath.Join(s.cfg.Data, "postgres"))
+			return errors.Is(err, postgres.ErrNotRunning)
+		})
+		showLogs(t, data)
+	})
+	s.client = signIn(t, s.url())
+	return s
+}
+
+// restart starts the server, whose process has ended.
+func (s *single) restart(t *testing.T) {
+	t.Helper()
+	p, err := cluster.Launch(t.Context(), s.cfg)
+	must(t, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.process = p
+}
+
+func (s *single) running() *cluster.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
+}
+
+func (s *single) url() string { return "http://" + s.cfg.Listen }
+
+// showLogs shows the end of every log of a test that has failed.
+func showLogs(t *testing.T, dir string) {
+	if !t.Failed() {
+		return
+	}
+	_ = filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() || filepath.Ext(path) != ".log" || strings.Contains(path, "postgres") {
+			return nil //nolint:nilerr // What cannot be read is not shown.
+		}
+		text, _ := os.ReadFile(path)
+		const most = 6 << 10
+		t.Logf("%s:\n%s", filepath.Base(path), text[max(0, len(text)-most):])
+		return nil
+	})
+}
+
+// await tries f until it succeeds, for as long as limit.
+func await(t *testing.T, what string, limit time.Duration, f func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(limit)
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s: not within %v", what, limit)
+		}
+	}
+}
+
+// join waits for what the members of a group have to do, for as long as ctx lets it.
+func join(ctx context.Context, t *testing.T, group *sync.WaitGroup) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		t.Fatal("not everything that was waited for has happened: ", ctx.Err())
+	}
+}
+
+// answer is how the model answers a question.
+type answer struct {
+	chars int
+	rate  float64 // Tokens of four characters a second; 0 is 50.
+	seed  uint64
+	more  string // Further fields of the directive, with a comma before.
+}
+
+// in returns the question that is answered so.
+func (a answer) in(threadID string) question {
+	rate := a.rate
+	if rate == 0 {
+		rate = 50
+	}
+	return question{
+		RequestID: newID(), ThreadID: threadID, want: llmtest.Markdown(a.chars, a.seed),
+		Content: fmt.Sprintf(`%s {"chars":%d,"seed":%d,"tokens_per_second":%g,"token_chars":4%s}`, llmtest.Marker, a.chars, a.seed, rate, a.more),
+	}
+}
+
+// asked is a question whose answer is being written.
+type asked struct {
+	question
+	exchange
+}
+
+// askMany asks one question in each of n new threads through a server, and returns when all are accepted.
+func (c *client) askMany(t *testing.T, base string, n int, a answer) []asked {
+	t.Helper()
+	all := make([]asked, n)
+	var sends sync.WaitGroup
+	for i := range n {
+		sends.Go(func() {
+			b := a
+			b.seed = a.seed + uint64(i) //nolint:gosec // Small.
+			if b.more != "" {
+				b.more = strings.ReplaceAll(b.more, "KEY", newID())
+			}
+			q := b.in(c.thread(t, base))
+			all[i] = asked{q, c.ask(t, base, q)}
+		})
+	}
+	sends.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return all
+}
+
+// watcher returns a follower of an answer.
+func (c *client) watcher(a asked, where func() string) *follower {
+	return &follower{client: c, where: where, method: http.MethodGet, path: "/v1/message/" + a.Answer.ID + "/stream"}
+}
+
+// followers are followers that run.
+type followers struct {
+	all  []*follower
+	wait sync.WaitGroup
+}
+
+// run follows f in the background and holds its text against what the model said.
+func (fs *followers) run(ctx context.Context, t *testing.T, f *follower, want string) {
+	fs.all = append(fs.all, f)
+	fs.wait.Go(func() {
+		if err := f.follow(ctx); errors.Is(err, context.Canceled) {
+			return // The test has ended otherwise.
+		} else if err != nil {
+			t.Error(err)
+		} else if got := string(f.text); digest(got) != digest(want) {
+			t.Errorf("message %s: %d bytes after %d connections and %d resets, want %d", f.messageID, len(got), f.connections, f.resets, len(want))
+		}
+	})
+}
+
+func (fs *followers) sum(of func(f *follower) int) (n int) {
+	for _, f := range fs.all {
+		n += of(f)
+	}
+	return n
+}
+
+// stored checks that each question is stored once, with its answer, whole.
+func (c *client) stored(t *testing.T, base string, all []asked) {
+	t.Helper()
+	for _, a := range all {
+		messages, err := c.messages(t.Context(), base, a.ThreadID)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if len(messages) != 2 || messages[1].ID != a.Answer.ID || messages[1].Status != "success" || digest(messages[1].Content) != digest(a.want) {
+			t.Errorf("thread %s: stored %d messages, the last %.200v, want %d bytes", a.ThreadID, len(messages), messages, len(a.want))
+		}
+	}
+}
+
+// talk asks one question after another, of various lengths, in a thread until enough is closed, follows each answer to its
+// end, and then holds
+// all that is stored against what was asked and answered. It returns how many questions it asked, and how often an answer
+// was begun anew.
+func (c *client) talk(ctx context.Context, t *testing.T, where func() string, enough <-chan struct{}, a answer) (questions, resets int) {
+	var wants []string
+	threadID, err := c.threadPatiently(ctx, where)
+	if err != nil {
+		t.Error(err)
+		return 0, 0
+	}
+	for {
+		select {
+		case <-enough:
+			c.talked(ctx, t, where, threadID, wants)
+			return len(wants), resets
+		default:
+		}
+		a.seed++
+		a.chars = 40 + int(a.seed*37%200)
+		q := a.in(threadID)
+		f := &follower{client: c, where: where, method: http.MethodPost, path: "/v1/message/stream", body: q}
+		if err := f.follow(ctx); err != nil {
+			t.Errorf("question %d of thread %s: %v", len(wants)+1, threadID, err)
+			return len(wants), resets
+		}
+		if digest(string(f.text)) != digest(q.want) {
+			t.Errorf("message %s: %d bytes, want %d", f.messageID, len(f.text), len(q.want))
+		}
+		wants = append(wants, q.want)
+		resets += f.resets
+	}
+}
+
+// talked checks what is stored of a thread.
+func (c *client) talked(ctx context.Context, t *testing.T, where func() string, threadID string, wants []string) {
+	var messages []message
+	err := patiently(ctx, func() (err error) {
+		messages, err = c.messages(ctx, where(), threadID)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if len(messages) != 2*len(wants) {
+		t.Errorf("thread %s has %d messages for %d questions", threadID, len(messages), len(wants))
+		return
+	}
+	for i, want := range wants {
+		if got := messages[2*i+1]; got.Role != "assistant" || got.Status != "success" || digest(got.Content) != digest(want) {
+			t.Errorf("thread %s, answer %d: %s with %d bytes, want %d", threadID, i+1, got.Status, len(got.Content), len(want))
+		}
+	}
+}
+
+// spoken returns a hook that tells of the first piece of text.
+func spoken(group *sync.WaitGroup) func(event) {
+	done := sync.OnceFunc(group.Done)
+	return func(e event) {
+		if e.Type == "text-delta" {
+			done()
+		}
+	}
+}
+
+// ready returns what a server says about itself: a status, or 0 if it cannot be reached.
+func ready(ctx context.Context, base string) int {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", http.NoBody)
+	if err != nil {
+		return 0
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// isProblem says whether err is one with this status.
+func isProblem(err error, status int) bool {
+	p, ok := errors.AsType[*problem](err)
+	return ok && p.Status == status
+}

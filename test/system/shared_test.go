@@ -1,0 +1,138 @@
+package system_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestR17_StopThroughAnotherServer watches an answer through two servers and stops it through a third: both watches end
+// within a second, and what was written is kept.
+func TestR17_StopThroughAnotherServer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var took []time.Duration
+	for _, a := range r.askMany(t, r.at(0)(), 5, answer{chars: 8000, rate: 20}) {
+		var begun, ended sync.WaitGroup
+		var all []*follower
+		var stopped time.Time
+		var mu sync.Mutex
+		for _, server := range []int{0, 1} {
+			f := r.watcher(a, r.at(server))
+			begun.Add(1)
+			started := sync.OnceFunc(begun.Done)
+			f.onEvent = func(e event) {
+				switch {
+				case e.Type == "text-delta":
+					started()
+				case e.data == "[DONE]":
+					mu.Lock()
+					defer mu.Unlock()
+					took = append(took, time.Since(stopped))
+				}
+			}
+			all = append(all, f)
+			ended.Go(func() {
+				if err := f.follow(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		join(ctx, t, &begun)
+		mu.Lock()
+		stopped = time.Now()
+		mu.Unlock()
+		must(t, r.call(ctx, http.MethodPost, r.at(2)()+"/v1/message/"+a.Answer.ID+"/stop", nil, nil))
+		join(ctx, t, &ended)
+		messages, err := r.messages(ctx, r.at(2)(), a.ThreadID)
+		must(t, err)
+		kept := messages[len(messages)-1]
+		for i, f := range all {
+			if f.ended != "abort" || string(f.text) != kept.Content || kept.Content == "" || kept.FinishReason != "stopped" {
+				t.Errorf("watch %d ended with %q after %d bytes; %d are kept, %s", i, f.ended, len(f.text), len(kept.Content), kept.FinishReason)
+			}
+		}
+	}
+	slices.Sort(took)
+	t.Logf("watches ended %v after the stop", took)
+	// A second, where the machine does nothing else.
+	if len(took) != 10 || took[len(took)-1] > time.Minute {
+		t.Errorf("watches ended %v after the stop", took)
+	}
+}
+
+// TestR30_ServerIsCutOffFromTheOthers breaks the link between a server and NATS, in two ways, while it writes answers that
+// are watched through all servers, and heals it: everybody gets everything, without a restart.
+func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	pid := r.Server(0).PID()
+	for name, cut := range map[string]struct {
+		link func(int)
+		down time.Duration
+	}{"broken off": {r.CutNATS, 30 * time.Second}, "silent": {r.SilenceNATS, 10 * time.Second}} {
+		// Some end while the link is down, some after it is healed.
+		all := append(r.askMany(t, r.at(0)(), 10, answer{chars: 400, rate: 20, seed: 1}), r.askMany(t, r.at(0)(), 10, answer{chars: 1600, rate: 20, seed: 100})...)
+		var own, others followers
+		var begun sync.WaitGroup
+		for _, a := range all {
+			for server := range r.Len() {
+				f := r.watcher(a, r.at(server))
+				begun.Add(1)
+				f.onEvent = spoken(&begun)
+				if server == 0 {
+					own.run(ctx, t, f, a.want)
+				} else {
+					others.run(ctx, t, f, a.want)
+				}
+			}
+		}
+		join(ctx, t, &begun)
+		cut.link(0)
+		pause(ctx, cut.down)
+		r.HealNATS(0)
+		healed := time.Now()
+		join(ctx, t, &own.wait)
+		join(ctx, t, &others.wait)
+		t.Logf("%s: all had everything %v after the link was healed, the others in %d connections, %d answers begun anew", name,
+			time.Since(healed).Round(time.Millisecond), others.sum(func(f *follower) int { return f.connections }),
+			others.sum(func(f *follower) int { return f.resets }))
+		if resets := own.sum(func(f *follower) int { return f.resets }); resets > 0 {
+			t.Errorf("%s: %d answers were begun anew, whose server lived", name, resets)
+		}
+		r.stored(t, r.at(2)(), all)
+	}
+	if r.Server(0).PID() != pid || ready(ctx, r.at(0)()) != http.StatusOK {
+		t.Error("the server did not live on")
+	}
+}
+
+// TestNATSNodesDie ends one node after the other while people talk: a cluster of three goes on with two.
+func TestNATSNodesDie(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	talks := r.startTalkers(ctx, t, 10, r.anywhere, answer{})
+	for node := range 3 {
+		pause(ctx, time.Second)
+		r.StopNATS(node)
+		pause(ctx, time.Second)
+		must(t, r.StartNATS(node))
+		must(t, r.AwaitNATS(ctx))
+	}
+	if took := talks.end(); took > settle {
+		t.Errorf("everything was answered %v after the last fault", took)
+	}
+	t.Logf("%d questions, %d answers begun anew", talks.questions, talks.resets)
+	if talks.resets > 0 {
+		t.Errorf("%d answers were begun anew", talks.resets)
+	}
+}

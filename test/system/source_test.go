@@ -1,0 +1,196 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// dataSource is a file as the product tells of it.
+type dataSource struct {
+	ID         string
+	Filename   string
+	Status     string
+	Revision   int
+	PageCount  int `json:"page_count"`
+	ChunkCount int `json:"chunk_count"`
+}
+
+// upload uploads a file through a server.
+func (c *client) upload(ctx context.Context, base, filename string, content []byte) (source dataSource, err error) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", filename)
+	if err != nil {
+		return source, err
+	}
+	if _, err := part.Write(content); err != nil {
+		return source, err
+	}
+	if err := form.Close(); err != nil {
+		return source, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/data-source/file", &body)
+	if err != nil {
+		return source, err
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	return source, c.do(req, &source)
+}
+
+// liveSocket is a tab of the person at one server.
+type liveSocket struct{ conn *websocket.Conn }
+
+// liveFrame is what the tests look at of what comes over /v1/live.
+type liveFrame struct {
+	Type       string
+	ID         string
+	Deleted    bool
+	DataSource *dataSource `json:"data_source"`
+}
+
+// listen opens a live socket at a server, which tells everything from then on.
+func (c *client) listen(ctx context.Context, t *testing.T, base string) *liveSocket {
+	t.Helper()
+	conn, _, err := websocket.Dial(ctx, base+"/v1/live", nil) //nolint:bodyclose // The library has closed it.
+	must(t, err)
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	frame, err := json.Marshal(map[string]string{"type": "auth", "token": c.token})
+	must(t, err)
+	must(t, conn.Write(ctx, websocket.MessageText, frame))
+	s := &liveSocket{conn}
+	if first := s.next(ctx, t); first.Type != "ready" {
+		t.Fatalf("told %+v", first)
+	}
+	return s
+}
+
+func (s *liveSocket) next(ctx context.Context, t *testing.T) (frame liveFrame) {
+	t.Helper()
+	_, text, err := s.conn.Read(ctx)
+	must(t, err)
+	must(t, json.Unmarshal(text, &frame))
+	return frame
+}
+
+// TestR17_DataSourceProgressThroughAnyServer: a file that is uploaded through one server is read by any, and each step is
+// told through all, until it is deleted through another one.
+func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tabs := make([]*liveSocket, r.Len())
+	for i := range tabs {
+		tabs[i] = r.listen(ctx, t, r.at(i)())
+	}
+	const files = 10
+	uploaded := make(map[string]string) // Ids and names.
+	for i := range files {
+		name := string(rune('あ'+i)) + ".txt"
+		source, err := r.upload(ctx, r.at(i%r.Len())(), name, []byte(strings.Repeat(name, i+1)))
+		must(t, err)
+		uploaded[source.ID] = name
+	}
+	for i, tab := range tabs {
+		seen := make(map[string][]dataSource)
+		for range 3 * files {
+			frame := tab.next(ctx, t)
+			if frame.DataSource == nil || uploaded[frame.DataSource.ID] != frame.DataSource.Filename {
+				t.Fatalf("through server %d came %+v", i, frame)
+			}
+			seen[frame.DataSource.ID] = append(seen[frame.DataSource.ID], *frame.DataSource)
+		}
+		for _, steps := range seen {
+			// Servers overtake each other: the revision says which is newer.
+			slices.SortFunc(steps, func(a, b dataSource) int { return a.Revision - b.Revision })
+			if len(steps) != 3 || steps[0].Status != "pending" || steps[1].Status != "running" || steps[2].Status != "success" ||
+				steps[2].PageCount != 1 || steps[2].ChunkCount == 0 {
+				t.Errorf("through server %d: %+v", i, steps)
+			}
+		}
+	}
+	for id := range uploaded {
+		must(t, r.call(ctx, http.MethodDelete, r.anywhere()+"/v1/data-source/"+id, nil, nil))
+	}
+	for i, tab := range tabs {
+		gone := make(map[string]bool)
+		for range files {
+			if frame := tab.next(ctx, t); frame.Type == "data_source" && frame.Deleted {
+				gone[frame.ID] = true
+			}
+		}
+		if len(gone) != files {
+			t.Errorf("through server %d: %d deletions", i, len(gone))
+		}
+	}
+}
+
+// TestR23_FullDiskOnUpload fills the disk of uploaded files: what does not fit is refused and leaves nothing, chat works, and
+// there is room again once something is deleted.
+func TestR23_FullDiskOnUpload(t *testing.T) {
+	t.Parallel()
+	disk := filepath.Join(folder(t), "files")
+	must(t, os.Mkdir(disk, 0o755))
+	if !smallDisk(t, disk) {
+		t.Skip("no disk can be mounted here")
+	}
+	s := newSingle(t, "BLOB_URL=file://"+disk)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var kept []string
+	var refused error
+	for range 10 {
+		source, err := s.upload(ctx, s.url(), "大きな資料.txt", letters(29<<20))
+		if err != nil {
+			refused = err
+			break
+		}
+		kept = append(kept, source.ID)
+	}
+	if p := (&problem{}); !errors.As(refused, &p) || p.Status != http.StatusInsufficientStorage || p.Code != "storage_full" || !strings.Contains(p.Detail, "保存容量") {
+		t.Fatalf("after %d files: %v", len(kept), refused)
+	}
+	await(t, "nothing is left of the file that was refused", patience, func() bool {
+		files, err := filepath.Glob(filepath.Join(disk, "data-source", "*"))
+		return err == nil && len(files) == len(kept)
+	})
+	all := s.askMany(t, s.url(), 3, answer{chars: 200})
+	var fs followers
+	for _, a := range all {
+		fs.run(ctx, t, s.watcher(a, s.url), a.want)
+	}
+	join(ctx, t, &fs.wait)
+	s.stored(t, s.url(), all)
+
+	must(t, s.call(ctx, http.MethodDelete, s.url()+"/v1/data-source/"+kept[0], nil, nil))
+	await(t, "the deleted file is gone", patience, func() bool {
+		_, err := os.Stat(filepath.Join(disk, "data-source", kept[0]))
+		return errors.Is(err, os.ErrNotExist)
+	})
+	_, err := s.upload(ctx, s.url(), "大きな資料.txt", letters(29<<20))
+	must(t, err)
+}
+
+// letters returns so many random letters.
+func letters(n int) []byte {
+	text := make([]byte, n)
+	_, _ = io.ReadFull(rand.NewChaCha8([32]byte{byte(rand.Uint32())}), text) //nolint:gosec // No secret.
+	for i := range text {
+		text[i] = 'a' + text[i]%26
+	}
+	return text
+}

@@ -1,0 +1,62 @@
+package system_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestR45_NobodyTellsOfAChange stops the sessions of the database that tell servers of people, and holds one server up as
+// well. Somebody is disabled meanwhile: the server that goes on refuses them within 5 s, and the other one when it does.
+func TestR45_NobodyTellsOfAChange(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	me := func(server int) error { return r.call(ctx, http.MethodGet, r.at(server)()+"/v1/me", nil, nil) }
+	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); pause(ctx, 50*time.Millisecond) {
+		must(t, me(0))
+		must(t, me(1))
+	}
+	conn, err := pgx.Connect(ctx, r.DSN())
+	must(t, err)
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, `SELECT pid FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user'`)
+	must(t, err)
+	sessions, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	must(t, err)
+	if len(sessions) != 2 {
+		t.Fatalf("%d sessions tell of people", len(sessions))
+	}
+	for _, pid := range sessions {
+		must(t, syscall.Kill(pid, syscall.SIGSTOP))
+		defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }() // It may have ended.
+	}
+	r.Server(0).Pause()
+	_, err = conn.Exec(ctx, `UPDATE users SET state = 'inactive' WHERE email = $1`, demoUser)
+	must(t, err)
+	changed, let := time.Now(), 0
+	for begun := changed; !isProblem(me(1), http.StatusUnauthorized); begun = time.Now() {
+		if let++; begun.Sub(changed) > 5*time.Second {
+			t.Fatalf("let in by a call that was begun %v after the change", begun.Sub(changed))
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+	t.Logf("refused after %v and %d calls", time.Since(changed), let)
+	var calls sync.WaitGroup
+	for range 50 {
+		calls.Go(func() {
+			if err := me(0); !isProblem(err, http.StatusUnauthorized) {
+				t.Errorf("a call to the server that was held up: %v", err)
+			}
+		})
+	}
+	pause(ctx, time.Until(changed.Add(4*time.Second)))
+	r.Server(0).Resume()
+	calls.Wait()
+}

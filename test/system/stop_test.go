@@ -1,0 +1,207 @@
+package system_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// drops records when clients were dropped, and how long they were told to stay away.
+type drops struct {
+	all sync.WaitGroup // Those that are still to come.
+
+	mu     sync.Mutex
+	times  []time.Time     // Guarded by mu.
+	pauses []time.Duration // Guarded by mu.
+}
+
+// note has a follower tell when it is dropped for the first time.
+func (d *drops) note(f *follower) {
+	dropped := false
+	f.onDrop = func(_ error, pause time.Duration) {
+		if dropped {
+			return
+		}
+		dropped = true
+		d.mu.Lock()
+		d.times, d.pauses = append(d.times, time.Now()), append(d.pauses, pause)
+		d.mu.Unlock()
+		d.all.Done()
+	}
+}
+
+// spread returns by how much the longest of the pauses is longer than the shortest: who is dropped at once comes back one
+// after the other.
+func (d *drops) spread() time.Duration { return slices.Max(d.pauses) - slices.Min(d.pauses) }
+
+// unreadyAtOnce asks a server to stop and checks that it says so at once, and takes no more questions.
+func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) {
+	t.Helper()
+	began := time.Now()
+	term()
+	await(t, "the server says that it stops", 30*time.Second, func() bool { return ready(t.Context(), base) == http.StatusServiceUnavailable })
+	t.Logf("unready after %v", time.Since(began).Round(time.Millisecond))
+	var e exchange
+	err := c.call(t.Context(), http.MethodPost, base+"/v1/message/async", answer{chars: 10}.in(threadID), &e)
+	if !isProblem(err, http.StatusServiceUnavailable) {
+		t.Errorf("a new question while it stops: %v", err)
+	}
+}
+
+// TestR18_SingleServerStopsWithFiveHundredStreams stops a server, some of whose answers do not end in time, and starts it
+// again: nothing is lost.
+func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
+	t.Parallel()
+	s := newSingle(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	threadID := s.thread(t, s.url())
+	all := s.askMany(t, s.url(), 40, answer{chars: 200, rate: 20})
+	all = append(all, s.askMany(t, s.url(), 10, answer{chars: 200, seed: 100, more: `,"stall_after":0,"times":1,"key":"KEY"`})...)
+	var fs followers
+	var dropped drops
+	var begun sync.WaitGroup
+	dropped.all.Add(500)
+	for i := range 500 {
+		a := all[i%len(all)]
+		f := s.watcher(a, s.url)
+		dropped.note(f)
+		begun.Add(1)
+		f.onBegin = begunOnce(&begun)
+		fs.run(ctx, t, f, a.want)
+	}
+	join(ctx, t, &begun)
+	began := time.Now()
+	unreadyAtOnce(t, s.client, s.running().Term, s.url(), threadID)
+	stopCtx, cancelStop := context.WithTimeout(ctx, patience)
+	defer cancelStop()
+	must(t, s.running().Stop(stopCtx))
+	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
+	s.restart(t)
+	join(ctx, t, &fs.wait)
+	s.stored(t, s.url(), all)
+	t.Logf("%d were dropped; the pauses they were told are up to %v apart", len(dropped.times), dropped.spread())
+	if len(dropped.times) < 100 || dropped.spread() < 500*time.Millisecond {
+		t.Errorf("%d were dropped; the pauses they were told are up to %v apart", len(dropped.times), dropped.spread())
+	}
+}
+
+// TestR18_ServerOfAClusterStopsWithFiveHundredStreams stops one of three servers that writes the answers: those who watch
+// there go on elsewhere, within seconds and not all at once.
+func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
+	t.Parallel()
+	model := newHeldModel(t)
+	r := newRig(t, 3, model.setting)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	threadID := r.thread(t, r.anywhere())
+	all := r.askMany(t, r.at(0)(), 25, answer{chars: 400, rate: 20})
+	var fs followers
+	var dropped drops
+	var begun sync.WaitGroup
+	dropped.all.Add(500)
+	for i := range 500 {
+		a := all[i%len(all)]
+		first := r.at(0)
+		f := r.watcher(a, nil)
+		f.where = func() string {
+			if f.connections == 0 {
+				return first()
+			}
+			return r.anywhere()
+		}
+		dropped.note(f)
+		begun.Add(1)
+		f.onBegin = begunOnce(&begun)
+		fs.run(ctx, t, f, a.want)
+	}
+	join(ctx, t, &begun)
+	model.begin() // They are being written while their watchers go elsewhere, and end when all have gone.
+	began := time.Now()
+	unreadyAtOnce(t, r.client, r.Server(0).Term, r.at(0)(), threadID)
+	join(ctx, t, &dropped.all)
+	t.Logf("all dropped after %v", time.Since(began).Round(time.Millisecond))
+	model.end()
+	stopCtx, cancelStop := context.WithTimeout(ctx, patience)
+	defer cancelStop()
+	must(t, r.StopServer(stopCtx, 0))
+	t.Logf("stopped after %v", time.Since(began).Round(time.Millisecond))
+	join(ctx, t, &fs.wait)
+	r.stored(t, r.anywhere(), all)
+	onceOnly(t, &fs)
+}
+
+// onceOnly checks that no answer was begun anew whose server had time to end it. It tells how many had to be told a text
+// from its start because the server that they came to did not get as far as they had in time.
+func onceOnly(t *testing.T, fs *followers) {
+	t.Helper()
+	t.Logf("%d of %d streams were told their text from its start", fs.sum(func(f *follower) int { return f.resets }), len(fs.all))
+	if again := fs.sum(func(f *follower) int { return min(1, f.run-1) }); again > 0 {
+		t.Errorf("%d of %d streams are of answers that were begun anew", again, len(fs.all))
+	}
+}
+
+// begunOnce returns a hook that tells of the first stream that has begun.
+func begunOnce(begun *sync.WaitGroup) func(*http.Response) {
+	done := sync.OnceFunc(begun.Done)
+	return func(resp *http.Response) {
+		if resp.StatusCode == http.StatusOK {
+			done()
+		}
+	}
+}
+
+// TestRollingRestart stops and starts each of three servers while two hundred streams are watched: nobody loses or repeats
+// anything, and no answer is begun anew.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	enough := make(chan struct{})
+	var fs followers
+	var all []asked
+	var pairs sync.WaitGroup
+	var mu sync.Mutex
+	// Forty people ask again and again, and five clients watch each answer.
+	for i := range 40 {
+		pairs.Go(func() {
+			for seed := uint64(1000 * i); ; seed++ { //nolint:gosec // Small.
+				select {
+				case <-enough:
+					return
+				default:
+				}
+				a, ok := r.askPatiently(ctx, t, r.anywhere, answer{chars: 240, rate: 20, seed: seed})
+				if !ok {
+					return
+				}
+				var watching followers
+				for range 5 {
+					watching.run(ctx, t, r.watcher(a, r.anywhere), a.want)
+				}
+				watching.wait.Wait()
+				mu.Lock()
+				fs.all, all = append(fs.all, watching.all...), append(all, a)
+				mu.Unlock()
+			}
+		})
+	}
+	began := time.Now()
+	for i := range r.Len() {
+		stopCtx, cancelStop := context.WithTimeout(ctx, patience)
+		must(t, r.StopServer(stopCtx, i))
+		cancelStop()
+		must(t, r.Restart(ctx, i))
+	}
+	took := time.Since(began)
+	close(enough)
+	pairs.Wait()
+	r.stored(t, r.anywhere(), all)
+	onceOnly(t, &fs)
+	t.Logf("three servers restarted in %v; %d answers, %d streams in %d connections", took.Round(time.Millisecond), len(all),
+		len(fs.all), fs.sum(func(f *follower) int { return f.connections }))
+}
