@@ -56,6 +56,27 @@ func TestAnswerIsStoredAsItWasSeen(t *testing.T) {
 	}
 }
 
+// TestTitleGivenBeforeTheFirstQuestion: the model is not asked for another one.
+func TestTitleGivenBeforeTheFirstQuestion(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	var asked atomic.Int32
+	f.server = f.start(llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
+		asked.Add(1)
+		return llmtest.Say("答え")(ctx, req, emit)
+	}), f.db, chat.Config{})
+	f.thread = f.newThread(chatSkill)
+	if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, "議事録"); err != nil {
+		t.Fatal(err)
+	}
+	f.wait(f.send(f.question("一つ目")))
+	f.server.Stop(context.WithoutCancel(t.Context())) // It waits for all that was begun.
+	thread, err := f.db.FindThread(t.Context(), f.owner, f.thread.ID)
+	if err != nil || thread.Title != "議事録" || asked.Load() != 1 {
+		t.Errorf("%q, %v, the model asked %d times", thread.Title, err, asked.Load())
+	}
+}
+
 // TestR05_ResumeAcrossTheSeam resumes from every character: live, while the answer is being stored, and from the store.
 func TestR05_ResumeAcrossTheSeam(t *testing.T) {
 	t.Parallel()

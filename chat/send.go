@@ -89,41 +89,22 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	}
 	defer leave()
 
-	a := asked{owner: owner, question: q, hash: q.hash(), since: since}
-	if looked, remembered := s.fresh.take(turn{owner.UserID, q.ThreadID}, since); remembered && q.Regenerate == nil {
-		if exchange, err = s.answer(ctx, a, looked, &looked.Version); !errors.Is(err, ErrOutdated) {
-			return exchange, err
-		}
-	}
-	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, a.hash, s.cfg.history())
+	hash := q.hash()
+	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, hash, s.cfg.history())
 	if err != nil {
 		return Exchange{}, err
 	}
 	if looked.Known != nil {
 		return *looked.Known, nil
 	}
-	return s.answer(ctx, a, looked, nil)
-}
-
-// asked is a question as it came.
-type asked struct {
-	owner    Owner
-	question Question
-	hash     [32]byte
-	since    time.Time
-}
-
-// answer starts the answer to a question by what is known of its thread. first is the version of a skill that is only
-// remembered, else nil.
-func (s *Service) answer(ctx context.Context, a asked, looked Looked, first *uint32) (Exchange, error) {
-	if err := s.budget.Check(ctx, a.owner.OrganizationID); err != nil {
+	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
 		return Exchange{}, err
 	}
-	p, err := s.prepare(ctx, a.owner, a.question, looked)
+	p, err := s.prepare(ctx, owner, q, looked)
 	if err != nil {
 		return Exchange{}, err
 	}
-	p.begin.RequestHash, p.begin.First, p.since = a.hash, first, a.since
+	p.begin.RequestHash, p.since = hash, since
 	return s.begin(ctx, p)
 }
 
@@ -258,7 +239,6 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 	if err != nil || b.Existing {
 		g.stored <- false
 		g.cancel(errRefused)
-		s.places.leave(place) // At once: the question may be asked again the usual way.
 		return b.Exchange, err
 	}
 	g.titled = b.Thread.Title != ""

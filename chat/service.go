@@ -133,7 +133,6 @@ type Service struct {
 	sweeper sync.WaitGroup // The goroutines started by Start.
 	lease   lease
 	places  *places
-	fresh   fresh
 
 	textBytes atomic.Int64 // What the live texts took when it was looked at last.
 
@@ -179,12 +178,11 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, skillID uuid.UU
 		return Thread{}, err
 	}
 	id := newID()
-	created, err := s.store.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
-	if err == nil && created.ID == id { // Else it was there.
-		s.fresh.put(turn{owner.UserID, id}, created.Looked, time.Now())
-		s.events.ThreadChanged(owner, created.Thread)
+	thread, err := s.store.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
+	if err == nil && thread.ID == id { // Else it was there.
+		s.events.ThreadChanged(owner, thread)
 	}
-	return created.Thread, err
+	return thread, err
 }
 
 // ListThreads returns a page of the owner's threads, last touched first.

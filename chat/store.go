@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,12 +16,6 @@ type NewThread struct {
 	SkillID   uuid.UUID
 	Title     string
 	RequestID *uuid.UUID // Made by the client; nil for none.
-}
-
-// Created is what CreateThread answers. If the thread was there before, Looked is empty.
-type Created struct {
-	Thread
-	Looked Looked
 }
 
 // Begin is what BeginGeneration stores: a question and the answer that is about to be written.
@@ -41,10 +34,6 @@ type Begin struct {
 	// Regenerate is the thread's last answer, to be asked again: the new answer answers the same question and takes its
 	// place; the old one is kept. Nil to ask a new question.
 	Regenerate *uuid.UUID
-
-	// First is set for the first question of a thread about which nothing was read but what CreateThread answered: the skill's
-	// version of then. If anything was said in the thread, or the skill is not the same any more, the error is ErrOutdated.
-	First *uint32
 }
 
 // Limit says how much of a thread's history is read.
@@ -58,7 +47,6 @@ type Looked struct {
 	Known   *Exchange   // What the request has begun, as it is now; nil if it is new. The rest is empty then.
 	Running bool        // An answer is being written in the thread.
 	Skill   skill.Skill // Of the thread. Only what asking needs: its id, kind, task, form and prompt.
-	Version uint32      // Of the skill: another one once anything of it has changed.
 	History []Message
 }
 
@@ -122,9 +110,6 @@ var (
 	ErrStaleRun        = fault.Errorf(fault.Conflict, "この生成は別のサーバーに引き継がれています。")
 	ErrNoThread        = fault.Errorf(fault.NotFound, "スレッドが見つかりません。")
 	ErrNoMessage       = fault.Errorf(fault.NotFound, "メッセージが見つかりません。")
-
-	// ErrOutdated is for the Service alone: a first question was not stored, whatever the reason.
-	ErrOutdated = errors.New("chat: what was remembered of the thread does not hold any more")
 )
 
 // Store is what the Service needs of a database. Each method is one transaction. What belongs to somebody else is
@@ -133,7 +118,7 @@ type Store interface {
 	// CreateThread adds a thread. If the owner has made one with the same request id before, that one is returned if it
 	// is with the same skill, else ErrRequestConflict. If the skill is not visible to the organization or is retired, the
 	// error has the code fault.NotFound.
-	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Created, error)
+	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
 	// ListThreads returns the owner's threads, last touched first, then by id descending.
 	ListThreads(ctx context.Context, owner Owner, offset, limit int) ([]Thread, error)
@@ -164,8 +149,9 @@ type Store interface {
 	// ErrNoThread, and fault.NotFound if the skill is not the organization's.
 	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
 
-	// BeginGeneration stores a question, its pending answer and its generation, and touches the thread. Of several at the
-	// same time one wins. Errors: ErrNoThread, ErrThreadBusy, ErrRequestConflict, ErrNotLast; of a First only ErrOutdated.
+	// BeginGeneration stores a question, its pending answer and its generation, and touches the thread. The thread's row
+	// is locked meanwhile, so that of several at the same time one wins. Errors: ErrNoThread, ErrThreadBusy,
+	// ErrRequestConflict, ErrNotLast.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
 
 	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread is

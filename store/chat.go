@@ -16,11 +16,8 @@ var _ chat.Store = (*DB)(nil)
 
 // CreateThread implements chat.Store. The skill is looked at only if the request has made none before: a repeated request
 // finds its thread even if the skill has been retired since.
-func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Created, error) {
-	var (
-		threads []chat.Thread
-		made    []lookRow
-	)
+func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Thread, error) {
+	var threads []chat.Thread
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
 			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title)
@@ -31,21 +28,16 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 			t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title)
 		batch.Queue(selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
 			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
-		batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, t.ID).Query(collect(&made))
 	})
 	switch {
 	case err != nil:
-		return chat.Created{}, err
+		return chat.Thread{}, err
 	case len(threads) == 0:
-		return chat.Created{}, noSkill(nil)
+		return chat.Thread{}, noSkill(nil)
 	case threads[0].SkillID != t.SkillID:
-		return chat.Created{}, chat.ErrRequestConflict
+		return chat.Thread{}, chat.ErrRequestConflict
 	}
-	created := chat.Created{Thread: threads[0]}
-	if len(made) > 0 {
-		created.Looked = made[0].looked(nil)
-	}
-	return created, nil
+	return threads[0], nil
 }
 
 // ListThreads implements chat.Store.

@@ -19,7 +19,7 @@ func (f *fixture) thread(t *testing.T, owner chat.Owner) chat.Thread {
 	t.Helper()
 	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID})
 	must(t, err)
-	return thread.Thread
+	return thread
 }
 
 func TestCreateThread(t *testing.T) {
@@ -36,7 +36,7 @@ func TestCreateThread(t *testing.T) {
 
 	repeated := made
 	repeated.ID = newID()
-	if again, err := f.CreateThread(t.Context(), f.ann, repeated); err != nil || again.Thread != got.Thread {
+	if again, err := f.CreateThread(t.Context(), f.ann, repeated); err != nil || again != got {
 		t.Errorf("the same request: %+v, %v", again, err)
 	}
 	if other, err := f.CreateThread(t.Context(), f.bob, repeated); err != nil || other.ID != repeated.ID {

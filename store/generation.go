@@ -16,19 +16,17 @@ import (
 )
 
 // BeginGeneration implements chat.Store. A person waits for it before the first word, so that it is one round trip: the
-// thread is locked, and what follows sees what was committed before the lock was given. If nothing could be written, it is
-// looked why. A first question needs no lock before: of two in an empty thread, the index of what goes on refuses one.
+// thread is locked, and what follows sees what was committed before the lock was given. If nothing could be written,
+// notBegun says why.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var (
 		written []beginRow
 		asked   []messageRow // The question of an answer that is asked again.
 	)
 	err := db.batch(ctx, func(batch *pgx.Batch) {
-		if b.First == nil {
-			batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID)
-		}
+		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID)
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
-			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate, b.First).Query(collect(&written))
+			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate).Query(collect(&written))
 		if b.Regenerate != nil {
 			batch.Queue(selectMessage+`
 				WHERE m.organization_id = $1
@@ -37,8 +35,6 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 		}
 	})
 	switch {
-	case b.First != nil && (hasCode(err, codeUnique) || hasCode(err, codeForeignKey) || (err == nil && len(written) == 0)):
-		return chat.Begun{}, chat.ErrOutdated
 	case violates(err, "generations_user_id_request_id_key"):
 		// The same request id at the same time in another thread, and so with another body.
 		return chat.Begun{}, chat.ErrRequestConflict
@@ -77,9 +73,8 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 
 // beginSQL adds the question, or none if an answer is asked again, the pending answer and its generation, and touches the
 // thread, unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
-// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, the answer to
-// be asked again or NULL, and of a first question the version that the skill must have, else NULL. Each part takes its rows
-// from the one before, so that they are written in this order; the thread's lock comes first, as everywhere.
+// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, and the
+// answer to be asked again or NULL. Each part takes its rows from the one before, so that they are written in this order.
 const beginSQL = `
 	WITH allowed AS (
 	    SELECT t.id
@@ -88,10 +83,6 @@ const beginSQL = `
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1 AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g
 	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
-	      AND ($12::xid IS NULL
-	           OR (EXISTS (SELECT FROM skills s WHERE s.id = t.skill_id AND s.xmin = $12)
-	               AND NOT EXISTS (SELECT FROM messages m WHERE m.thread_id = $3)))
-	    FOR NO KEY UPDATE OF t
 	), question AS (
 	    INSERT INTO messages (id, organization_id, thread_id, role, content, prompt, status, completed_at)
 	    SELECT $7, $1, $3, 'user', $9, $10, 'success', now()

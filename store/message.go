@@ -185,12 +185,10 @@ func (db *DB) Look(
 	return threads[0].looked(history), nil
 }
 
-// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word. What the version
-// is: xmin, the transaction that wrote the row, is another one once anything of it has changed.
+// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word.
 const lookSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
-	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt,
-	       s.xmin AS version
+	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
 	WHERE t.organization_id = $1 AND t.user_id = $2 AND t.id = $3`
@@ -203,12 +201,11 @@ type lookRow struct {
 	FormType   skill.FormType
 	FormFields []skill.FormField
 	Prompt     string
-	Version    uint32
 }
 
 func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
-		Running: r.Running, Version: r.Version, History: toHistory(history),
+		Running: r.Running, History: toHistory(history),
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields, Prompt: r.Prompt,
 		},
