@@ -258,7 +258,7 @@ func TestLimitNoticesOfAMonth(t *testing.T) {
 func TestR45_MembersWhoChangeAreTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	told, _ := f.watchUsers(t)
+	told := f.watchUsers(t)
 	wantTold(t, told, uuid.Nil)
 	f.exec(t, `UPDATE users SET name = '別名', role = role, state = state, last_signed_in_at = now()`)
 	f.exec(t, `UPDATE organizations SET name = '別名', auth_type = auth_type`)

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,38 +56,29 @@ func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// watchUsers returns the ids of users as they are told, uuid.Nil for listening and uuid.Max for an interruption, and those of
-// what is outdated only.
-func (f *fixture) watchUsers(t *testing.T) (told, stale <-chan uuid.UUID) {
+// watchUsers returns the ids of users as they are told, uuid.Nil for listening and uuid.Max for an interruption.
+func (f *fixture) watchUsers(t *testing.T) <-chan uuid.UUID {
 	t.Helper()
-	changed, outdated := make(chan uuid.UUID, 16), make(chan uuid.UUID, 100)
-	f.watch(t, identity.Watcher{
-		Listening: func() { changed <- uuid.Nil },
-		Changed:   func(id uuid.UUID) { changed <- id },
-		Stale:     func(id uuid.UUID) { outdated <- id },
-		Proven:    func(time.Time) {},
-		Lost:      func(error) { changed <- uuid.Max },
-	})
-	return changed, outdated
-}
-
-// watch watches users until the test ends.
-func (f *fixture) watch(t *testing.T, w identity.Watcher) {
-	t.Helper()
+	told := make(chan uuid.UUID, 16)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		f.WatchUsers(ctx, w)
+		f.WatchUsers(ctx, identity.Watcher{
+			Listening: func() { told <- uuid.Nil },
+			Changed:   func(id uuid.UUID) { told <- id },
+			Lost:      func(error) { told <- uuid.Max },
+		})
 	}()
 	t.Cleanup(func() { stop(); <-done })
+	return told
 }
 
 func TestR45_ChangedUsersAreTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	grant := f.session(t, "ann")
-	told, _ := f.watchUsers(t)
+	told := f.watchUsers(t)
 	wantTold(t, told, uuid.Nil)
 
 	f.exec(t, `SELECT pg_notify('tsumugi_user', 'no id')`)
@@ -103,6 +95,23 @@ func TestR45_ChangedUsersAreTold(t *testing.T) {
 	wantTold(t, told, f.mallory.UserID)
 	f.exec(t, `DELETE FROM users WHERE id = $1`, f.bob.UserID)
 	wantTold(t, told, f.bob.UserID)
+}
+
+// TestR45_WatchThatStallsIsNoticed stops the database's end of the connection that listens, which no error tells of.
+func TestR45_WatchThatStallsIsNoticed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	told := f.watchUsers(t)
+	wantTold(t, told, uuid.Nil)
+	pid := value[int](t, f, `
+		SELECT pid FROM pg_stat_activity WHERE application_name LIKE '% tsumugi_user' AND datname = current_database()`)
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	t.Cleanup(func() { must(t, syscall.Kill(pid, syscall.SIGCONT)) })
+	stopped := time.Now()
+	wantTold(t, told, uuid.Max, uuid.Nil)
+	t.Logf("noticed after %v", time.Since(stopped))
+	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, f.ann.UserID)
+	wantTold(t, told, f.ann.UserID)
 }
 
 func TestR45_OutdatedUsers(t *testing.T) {

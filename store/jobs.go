@@ -71,7 +71,6 @@ func (db *DB) WorkSources(ctx context.Context, worker datasource.Worker, log *sl
 func (db *DB) workSources(ctx context.Context, worker datasource.Worker, log *slog.Logger) error {
 	cfg := db.pool.Config()
 	cfg.MaxConns, cfg.MinConns, cfg.MinIdleConns = jobConns, 0, 0
-	cfg.ConnConfig.OnNotification = nil
 	cfg.AfterConnect = nil
 	cfg.ConnConfig.RuntimeParams["application_name"] += " jobs"
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,9 +15,11 @@ import (
 )
 
 const (
-	listenCheck    = 30 * time.Second // How long a silent connection is trusted,
-	proofCheck     = time.Second      // or one that is to prove that it tells everything.
-	listenPatience = 5 * time.Second  // For an answer of the database.
+	// A connection that says nothing is asked whether it is alive. Both together are how late a change may be told where a
+	// connection was lost and nobody noticed.
+	listenCheck    = 2 * time.Second
+	listenPatience = 2500 * time.Millisecond // For an answer of the database.
+
 	listenPauseMin = 200 * time.Millisecond
 	listenPauseMax = 5 * time.Second
 )
@@ -27,7 +28,6 @@ const (
 type listener struct {
 	began    func()               // From now on everything is told. Called again after an interruption.
 	notified func(payload string) // What a notification says.
-	proven   func(at time.Time)   // Everything that was answered as committed before then has been told. Nil: nobody asks.
 	lost     func(err error)      // An interruption begins; the connection is made anew.
 }
 
@@ -55,15 +55,10 @@ func (db *DB) listen(ctx context.Context, channel string, l listener) {
 
 // listenOnce listens until the connection is lost.
 func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began bool, err error) {
-	echo, echoed := "echo "+uuid.NewString(), false
 	cfg := db.pool.Config().ConnConfig
 	cfg.RuntimeParams["application_name"] += " " + channel
 	cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { // While this goroutine reads from the connection.
-		if n.Payload == echo {
-			echoed = true
-		} else {
-			l.notified(n.Payload)
-		}
+		l.notified(n.Payload)
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
@@ -81,58 +76,29 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 		return false, err
 	}
 	l.began()
-	check := listenCheck
-	if l.proven != nil {
-		check = proofCheck
-	}
-	for own := false; ; {
-		if l.proven != nil && !own {
-			if own, err = db.hearsEcho(ctx, conn, channel, echo, &echoed); err != nil {
-				return true, err
-			}
+	for {
+		if err := hear(ctx, conn); err != nil {
+			return true, err
 		}
-		asked := time.Now()
 		if err := within(ctx, conn.Ping); err != nil {
 			return true, err
 		}
-		if own {
-			l.proven(asked)
-		}
-		if err := hear(ctx, conn, check, func() bool { return false }); err != nil {
-			return true, err
-		}
 	}
 }
 
-// hearsEcho says whether a connection hears what another one says. A ping proves nothing where it does not: with a pooler
-// that lends sessions for a transaction, who listens is not who is asked. So nothing is asked while the echo is awaited.
-func (db *DB) hearsEcho(ctx context.Context, conn *pgx.Conn, channel, echo string, echoed *bool) (bool, error) {
-	*echoed = false
-	if err := within(ctx, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, channel, echo)
-		return err
-	}); err != nil {
-		return false, ctx.Err() // It is tried again.
-	}
-	err := hear(ctx, conn, proofCheck, func() bool { return *echoed })
-	return *echoed, err
-}
-
-// hear takes what comes over a connection, for a time or until it is enough.
-func hear(ctx context.Context, conn *pgx.Conn, limit time.Duration, enough func() bool) error {
-	wait, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	for !enough() {
+// hear takes what comes over a connection, until nothing has come for a while.
+func hear(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		wait, cancel := context.WithTimeout(ctx, listenCheck)
 		err := conn.PgConn().WaitForNotification(wait)
-		switch {
-		case err == nil:
-		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
-			return err
-		default:
+		cancel()
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			return nil
 		}
+		if err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // within limits how long a connection that nobody else waits for may wait.
@@ -146,9 +112,6 @@ func within(ctx context.Context, do func(context.Context) error) error {
 const (
 	notificationChannel = "tsumugi_notification" // The id of each notification that is added.
 	userChannel         = "tsumugi_user"         // The id of each user who changed, or whose session was revoked.
-
-	// Before the id of a user, an organization or a session: there is another change, which ends nothing.
-	stalePrefix = "stale "
 )
 
 // WatchNotifications implements org.Store.
@@ -156,44 +119,9 @@ func (db *DB) WatchNotifications(ctx context.Context, w org.Watcher) {
 	db.listen(ctx, notificationChannel, listener{began: w.Listening, notified: withID(w.Added), lost: w.Lost})
 }
 
-// WatchUsers implements identity.Store. PostgreSQL tells of a change when it is committed. The answer to a statement on a
-// connection that listens comes after what was told before: that is what proves that nothing is missing.
+// WatchUsers implements identity.Store. PostgreSQL tells of a change when it is committed.
 func (db *DB) WatchUsers(ctx context.Context, w identity.Watcher) {
-	db.watcher.Store(&w)
-	defer db.watcher.Store(nil)
-	changed, stale := withID(w.Changed), withID(w.Stale)
-	db.listen(ctx, userChannel, listener{
-		began: w.Listening, proven: w.Proven, lost: w.Lost,
-		notified: func(payload string) {
-			if id, found := strings.CutPrefix(payload, stalePrefix); found {
-				stale(id)
-			} else {
-				changed(payload)
-			}
-		},
-	})
-}
-
-// listenToOwn has a connection of the pool listen, too: PostgreSQL tells a session of its own changes before it says that
-// they are committed, so that nobody is answered before the watcher knows. See heardOwn.
-func listenToOwn(ctx context.Context, conn *pgx.Conn) error {
-	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{userChannel}.Sanitize()); err != nil {
-		return err
-	}
-	var session uint32 // As the database calls it: a pooler says something else when it is connected to.
-	err := conn.QueryRow(ctx, `SELECT pg_backend_pid()::oid`).Scan(&session)
-	conn.PgConn().CustomData()[ownSession] = session
-	return err
-}
-
-const ownSession = "session"
-
-// heardOwn tells the watcher what a connection of the pool has changed itself. What others change, it hears of whenever it
-// is used next, long after the watcher.
-func (db *DB) heardOwn(conn *pgconn.PgConn, n *pgconn.Notification) {
-	if w := db.watcher.Load(); w != nil && n.PID == conn.CustomData()[ownSession] {
-		withID(w.Stale)(strings.TrimPrefix(n.Payload, stalePrefix))
-	}
+	db.listen(ctx, userChannel, listener{began: w.Listening, notified: withID(w.Changed), lost: w.Lost})
 }
 
 // withID reads the id that a notification is. Anybody with the database may write to a channel: others are passed over.

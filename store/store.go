@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,8 +19,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
-
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 const (
@@ -48,8 +45,7 @@ type DB struct {
 	// has much to do is not to be taken for a dead one.
 	vital *pgxpool.Pool
 
-	jobs    *river.Client[pgx.Tx]            // Adds jobs, in transactions of the pool.
-	watcher atomic.Pointer[identity.Watcher] // Of WatchUsers. Nil while nobody watches.
+	jobs *river.Client[pgx.Tx] // Adds jobs, in transactions of the pool.
 }
 
 // Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for one
@@ -71,24 +67,16 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	params["timezone"] = "UTC"
 	settings := maps.Clone(sessionSettings)
 	maps.DeleteFunc(settings, func(name, _ string) bool { _, set := params[name]; return set })
-	prepare := func(ctx context.Context, conn *pgx.Conn) error {
+	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		encodeUUIDs(conn.TypeMap())
 		return applySettings(ctx, conn, settings)
 	}
 	vital := cfg.Copy()
-	vital.MaxConns, vital.MinConns, vital.MinIdleConns, vital.AfterConnect = 1, 0, 0, prepare
+	vital.MaxConns, vital.MinConns, vital.MinIdleConns = 1, 0, 0
 	db := &DB{}
 	if db.jobs, err = newInserter(); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	cfg.ConnConfig.OnNotification = db.heardOwn
-	cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		if err := prepare(ctx, conn); err != nil {
-			return err
-		}
-		return listenToOwn(ctx, conn)
-	}
-
 	if db.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("the database: %w", err)
 	}

@@ -22,7 +22,7 @@ const endJitter = time.Minute
 
 func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	// Before the question is taken: who is turned away has asked nothing.
-	admission, err := s.admit(actor)
+	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
-	admission, err := s.admit(actor)
+	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 }
 
 // admit lets the actor begin a stream.
-func (s *Server) admit(actor identity.Actor) (*stream.Admission, error) {
+func (s *Server) admit(ctx context.Context, actor identity.Actor) (*stream.Admission, error) {
 	admission, err := s.Stream.Admit(actor.ID.String())
 	switch {
 	case errors.Is(err, stream.ErrTooMany):
@@ -136,7 +136,9 @@ func (s *Server) admit(actor identity.Actor) (*stream.Admission, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := s.Identity.Recheck(actor); err != nil { // They changed before Presence could find the stream.
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, err := s.Identity.Recheck(ctx, actor); err != nil { // They changed before Presence could find the stream.
 		admission.Release()
 		return nil, err
 	}

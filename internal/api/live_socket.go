@@ -151,18 +151,23 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	ctx, cancel := context.WithTimeout(s.ctx, callTimeout)
 	defer cancel()
 	actor, err := s.live.identity.Authenticate(ctx, token)
-	switch {
-	case statuses[fault.CodeOf(err)] == http.StatusUnauthorized:
-		return &closing{codeUnauthenticated, fault.DetailOf(err)}
-	case err != nil:
-		s.live.log.WarnContext(ctx, "looking at a live socket's token failed", "err", err)
-		return closeBusy
+	if err != nil {
+		return s.refusal(ctx, err)
 	}
-	return s.admit(actor)
+	return s.admit(ctx, actor)
+}
+
+// refusal is what a client is told whose token does not hold, or cannot be looked at.
+func (s *socket) refusal(ctx context.Context, err error) *closing {
+	if statuses[fault.CodeOf(err)] == http.StatusUnauthorized {
+		return &closing{codeUnauthenticated, fault.DetailOf(err)}
+	}
+	s.live.log.WarnContext(ctx, "looking at a live socket's token failed", "err", err)
+	return closeBusy
 }
 
 // admit lets the socket live as long as the actor's token does.
-func (s *socket) admit(actor identity.Actor) *closing {
+func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
 	left := time.Until(actor.ExpiresAt)
 	if left <= 0 {
 		return closeExpired
@@ -177,8 +182,9 @@ func (s *socket) admit(actor identity.Actor) *closing {
 	if !s.live.claim(s, actor.ID) {
 		return closeTooMany
 	}
-	if s.live.identity.Recheck(actor) != nil { // They changed before End could find the socket.
-		return closeExpired
+	actor, err := s.live.identity.Recheck(ctx, actor)
+	if err != nil { // They changed before End could find the socket.
+		return s.refusal(ctx, err)
 	}
 	s.expire(left)
 	events := s.live.feed.Subscribe(topicsOf(actor)...)

@@ -91,8 +91,7 @@ type Store interface {
 	Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
 
 	// WatchUsers tells the watcher of each user whose role, state, sessions or way to sign in have changed, by whomever,
-	// until the context ends, and of everything else that makes a Standing outdated. It calls the watcher from one
-	// goroutine, except for Stale. There is one watcher at a time.
+	// until the context ends. It calls the watcher from one goroutine.
 	WatchUsers(ctx context.Context, watcher Watcher)
 
 	// CreateUser adds a user. If the address or the subject is taken, the error has the code fault.Conflict.
@@ -112,13 +111,7 @@ type Store interface {
 type Watcher struct {
 	Listening func()                 // From now on each one is told. Called again after an interruption: some may be missing.
 	Changed   func(userID uuid.UUID) // Or removed.
-
-	// Stale says that what was read of a user, an organization or a session before now may no longer be true, though nothing
-	// of a person's need end. A change that is made through this Store is told so, too, before whoever makes it is answered.
-	Stale func(id uuid.UUID)
-
-	Proven func(at time.Time) // Each change that was answered before then has been told. About once a second.
-	Lost   func(err error)    // An interruption begins.
+	Lost      func(err error)        // An interruption begins.
 }
 
 // Events ends what people have open and may no longer see. Its methods are called from one goroutine and never block.
@@ -167,7 +160,7 @@ type Actor struct {
 	Address   netip.Addr // Zero where it is unknown.
 	RequestID string
 
-	asOf time.Time // The store was asked no earlier than this.
+	changes uint64 // How many changes the Service knew of when it looked the actor up.
 }
 
 type actorKey struct{}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
 	"unicode"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -14,11 +14,11 @@ import (
 
 // Service finds out who makes a request, and how an address signs in. It is safe for concurrent use.
 type Service struct {
-	store     Store
-	verifier  Verifier
-	log       *slog.Logger
-	standings standings
+	store    Store
+	verifier Verifier
+	log      *slog.Logger
 
+	changes  atomic.Uint64      // Grows with each change that the store tells of.
 	stop     context.CancelFunc // Set by Start.
 	watching sync.WaitGroup     // The goroutine of Start.
 }
@@ -32,7 +32,7 @@ func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
 func (s *Service) Start(events Events) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	w := &watch{store: s.store, events: events, standings: &s.standings, log: s.log}
+	w := &watch{store: s.store, events: events, changes: &s.changes, log: s.log}
 	s.watching.Go(func() { w.run(ctx) })
 }
 
@@ -42,75 +42,55 @@ func (s *Service) Stop() {
 	s.watching.Wait()
 }
 
-// Authenticate returns the actor that an id token proves. What the token says of a person counts for nothing but the
-// name: role, state and session are the store's, which is asked unless it has been within a minute and nothing has changed
-// since, as far as it is known to have told. A change by this server holds for the next call, one by another within
-// milliseconds, and within 5 s even if the store cannot tell of it. Errors: ErrExpired, also for a session that was
-// revoked; ErrNoUser for a person who is no member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
+// Authenticate returns the actor that an id token proves. The token proves only who it is: role, state and session are
+// read from the store with each call. Errors: ErrExpired, also for a session that was revoked; ErrNoUser for a person who
+// is no member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
 func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
 		return Actor{}, err
 	}
-	found, known := s.standings.find(standingKey{claims.Subject, claims.Session})
-	if !known {
-		if found, err = s.ask(ctx, claims); err != nil {
-			return Actor{}, err
-		}
-	}
-	return found.actor(claims)
+	return s.lookUp(ctx, claims)
 }
 
-// Again returns who an actor is by now, for whom something is done long after Authenticate. It asks the store each time.
-// Errors are those of Authenticate.
+// Again looks an actor up anew, for whom something is done long after Authenticate. Errors are those of Authenticate.
 func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
-	claims := Claims{Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, ExpiresAt: actor.ExpiresAt}
-	found, err := s.ask(ctx, claims)
-	if err != nil {
-		return Actor{}, err
-	}
-	now, err := found.actor(claims)
+	now, err := s.lookUp(ctx, Claims{
+		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, ExpiresAt: actor.ExpiresAt,
+	})
 	now.Address, now.RequestID = actor.Address, actor.RequestID
 	return now, err
 }
 
-// ask reads the standing of whom verified claims name from the store, and keeps it if it is one of a member.
-func (s *Service) ask(ctx context.Context, claims Claims) (reading, error) {
-	asOf := time.Now()
+// Recheck is Again for an actor who opens something that Events ends. It must be called once Events can find what is
+// opened, so that no change is missed in between. It asks the store only if anybody has changed since it was last asked.
+func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
+	if s.changes.Load() == actor.changes {
+		return actor, nil
+	}
+	return s.Again(ctx, actor)
+}
+
+// lookUp returns the actor that verified claims name.
+func (s *Service) lookUp(ctx context.Context, claims Claims) (Actor, error) {
+	changes := s.changes.Load() // Before the store is asked.
 	found, err := s.store.UserBySubject(ctx, claims.Subject, claims.Session)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		return reading{}, ErrNoUser
+		return Actor{}, ErrNoUser
 	case err != nil:
-		return reading{}, err
+		return Actor{}, err
 	case found.State != StateActive:
-		return reading{}, ErrNoUser
+		return Actor{}, ErrNoUser
 	case found.SessionRevoked:
-		return reading{}, ErrExpired
-	}
-	r := reading{found, asOf}
-	s.standings.keep(standingKey{claims.Subject, claims.Session}, r)
-	return r, nil
-}
-
-// actor returns who it is that verified claims name, if the way their session began is still one for them.
-func (r reading) actor(claims Claims) (Actor, error) {
-	if r.OrganizationAuthType == AuthFederated && claims.AuthType == AuthCognito && r.Role != RoleOrganizationSuperAdmin {
+		return Actor{}, ErrExpired
+	case found.OrganizationAuthType == AuthFederated && claims.AuthType == AuthCognito &&
+		found.Role != RoleOrganizationSuperAdmin:
 		return Actor{}, ErrSSORequired
 	}
 	return Actor{
-		User: r.User, AuthType: claims.AuthType, Session: claims.Session, ExpiresAt: claims.ExpiresAt, asOf: r.asOf,
+		User: found.User, AuthType: claims.AuthType, Session: claims.Session, ExpiresAt: claims.ExpiresAt, changes: changes,
 	}, nil
-}
-
-// Recheck refuses an actor who has changed since Authenticate returned it, with ErrExpired: asked for again, it is another
-// one, or none. It is to be called once whatever the actor opens can be found by Events, so that no change is missed
-// between the two. It asks no store.
-func (s *Service) Recheck(actor Actor) error {
-	if s.standings.since(actor.asOf, actor.ID, actor.OrganizationID, actor.Session) {
-		return ErrExpired
-	}
-	return nil
 }
 
 // SignedIn notes that the actor has begun to use the app. A failure is logged only: it must keep nobody out.

@@ -25,6 +25,7 @@ type members struct {
 	identity.Store
 	found identity.Standing
 	err   error
+	asked int // How often UserBySubject was called.
 
 	told     chan uuid.UUID // uuid.Nil: listening begins. uuid.Max: an interruption.
 	outdated []uuid.UUID
@@ -33,6 +34,7 @@ type members struct {
 }
 
 func (m *members) UserBySubject(context.Context, string, uuid.UUID) (identity.Standing, error) {
+	m.asked++
 	return m.found, m.err
 }
 
@@ -199,25 +201,35 @@ func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
 		service := identity.NewService(store, token{}, slog.New(slog.DiscardHandler))
 		service.Start(&screens{})
 		defer service.Stop()
-		actor, err := service.Authenticate(t.Context(), "token")
-		if err != nil {
-			t.Fatal(err)
+		var actor identity.Actor
+		recheck := func(what string, change func(), asked int, want error) {
+			t.Helper()
+			var err error
+			if actor, err = service.Authenticate(t.Context(), "token"); err != nil {
+				t.Fatal(err)
+			}
+			change()
+			synctest.Wait()
+			store.asked = 0
+			actor, err = service.Recheck(t.Context(), actor)
+			if !errors.Is(err, want) || store.asked != asked {
+				t.Errorf("%s: %v, the store was asked %d times, want %d", what, err, store.asked, asked)
+			}
 		}
-		store.told <- uuid.New()
-		synctest.Wait()
-		if err := service.Recheck(actor); err != nil {
-			t.Errorf("somebody else changed: %v", err)
+		recheck("nothing has changed", func() {}, 0, nil)
+		recheck("somebody else has", func() { store.told <- uuid.New() }, 1, nil)
+		recheck("an interruption is over", func() { store.told <- uuid.Max; store.told <- uuid.Nil }, 1, nil)
+		recheck("another role", func() {
+			store.found.Role = identity.RoleOrganizationAdmin
+			store.told <- user.ID
+		}, 1, nil)
+		if actor.Role != identity.RoleOrganizationAdmin {
+			t.Errorf("the role is %s", actor.Role)
 		}
-		<-time.After(time.Second)
-		store.told <- user.ID
-		synctest.Wait()
-		if err := service.Recheck(actor); !errors.Is(err, identity.ErrExpired) {
-			t.Errorf("got %v", err)
-		}
-		<-time.After(time.Second)
-		if actor, err = service.Authenticate(t.Context(), "token"); err != nil || service.Recheck(actor) != nil {
-			t.Errorf("asked for again: %v, %v", err, service.Recheck(actor))
-		}
+		recheck("their session has ended", func() {
+			store.found.SessionRevoked = true
+			store.told <- user.ID
+		}, 1, identity.ErrExpired)
 	})
 }
 

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,10 +17,10 @@ const (
 
 // watch tells of users who change.
 type watch struct {
-	store     Store
-	events    Events
-	standings *standings
-	log       *slog.Logger
+	store   Store
+	events  Events
+	changes *atomic.Uint64 // The Service's.
+	log     *slog.Logger
 
 	// The rest belongs to run.
 	lost time.Time // When the interruption began; zero while there is none.
@@ -30,14 +31,11 @@ func (w *watch) run(ctx context.Context) {
 	w.lost = time.Now() // Nothing is told before the first Listening.
 	w.store.WatchUsers(ctx, Watcher{
 		Listening: func() {
-			w.standings.begin()
+			w.changes.Add(1) // Some may have been missed.
 			w.catchUp(ctx)
 		},
 		Changed: w.tell,
-		Stale:   w.standings.note,
-		Proven:  w.standings.prove,
 		Lost: func(err error) {
-			w.standings.prove(time.Time{})
 			if w.lost.IsZero() {
 				w.lost = time.Now()
 			}
@@ -47,7 +45,7 @@ func (w *watch) run(ctx context.Context) {
 }
 
 func (w *watch) tell(userID uuid.UUID) {
-	w.standings.note(userID) // First: whoever opens something from now on asks for it.
+	w.changes.Add(1) // First: whoever opens something from now on is looked up again.
 	w.events.PersonChanged(userID)
 }
 
