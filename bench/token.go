@@ -22,6 +22,6 @@ func appendID(dst []byte, n int) []byte {
 
 // appendFrame appends the whole event of token n.
 func appendFrame(dst []byte, n int) []byte {
-	dst = append(appendID(append(dst, "id: "...), n), "\ndata: "...)
-	return append(appendData(dst, n), "\n\n"...)
+	dst = append(appendData(append(dst, "data: "...), n), "\nid: "...)
+	return append(appendID(dst, n), "\n\n"...)
 }

@@ -70,7 +70,7 @@ func TestGenerationOfADeadServerIsRunAgain(t *testing.T) {
 	// The next start on the same database, where no other server can be alive.
 	next := f.start(llmtest.Say("次の回の", "文章"), f.db, chat.Config{Alone: true})
 	raw := f.attachOnce(next, exchange, "1-18")
-	if deltas(t, raw) != "次の回の文章" || !strings.Contains(raw, `{"type":"data-reset","data":{"run":2}}`) || !strings.Contains(raw, "[DONE]") {
+	if deltas(t, raw) != "次の回の文章" || !strings.Contains(raw, `{"type":"data-reset","data":{"run":2},"transient":true}`) || !strings.Contains(raw, "[DONE]") {
 		t.Errorf("got %s", raw)
 	}
 

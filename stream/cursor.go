@@ -57,6 +57,9 @@ func resolve(lastEventID string, run int, text []byte) start {
 	switch {
 	case !ok, c.Run != run, c.Offset > len(text):
 		return start{reset: true}
+	case c.Offset == 0:
+		// The id of a reset. A client that takes ids at their line may hold it without having been reset.
+		return start{reset: true}
 	case c.Offset < len(text) && !utf8.RuneStart(text[c.Offset]):
 		return start{reset: true}
 	}

@@ -95,9 +95,6 @@ func (c *client) read(t testing.TB, raw []byte) {
 			continue
 		}
 		c.cursor = e.id
-		if ch.Type == "start" {
-			continue // Says where the stream begins; what a reset drops goes after it.
-		}
 		if cursor, ok := stream.ParseCursor(e.id); !ok || cursor.Offset != len(text) {
 			t.Fatalf("cursor %q where the text has %d bytes", e.id, len(text))
 		}

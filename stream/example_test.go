@@ -35,18 +35,17 @@ func Example() {
 		<-more
 	}
 	// Output:
-	// id: 1-9
 	// data: {"type":"start","messageId":"0190f3c2","messageMetadata":{"run":1}}
 	//
 	// data: {"type":"text-start","id":"0"}
 	//
-	// id: 1-15
 	// data: {"type":"text-delta","id":"0","delta":"ちは"}
+	// id: 1-15
 	//
 	// data: {"type":"text-end","id":"0"}
 	//
-	// id: 1-15
 	// data: {"type":"finish","finishReason":"stop"}
+	// id: 1-15
 	//
 	// data: [DONE]
 }

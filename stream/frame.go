@@ -10,8 +10,9 @@ import (
 // textPartID is the id of the one text part that an answer has.
 const textPartID = "0"
 
-// maxDelta bounds the text in one event that catches a client up, in bytes.
-const maxDelta = 16 << 10
+// maxDelta bounds the text in one event, in bytes, so that a client whose connection dies every few kilobytes makes
+// progress.
+const maxDelta = 4 << 10
 
 var (
 	textStartFrame = []byte(`data: {"type":"text-start","id":"` + textPartID + "\"}\n\n")
@@ -66,10 +67,16 @@ type errorChunk struct {
 	Retryable bool    `json:"retryable"`
 }
 
+// dataChunk is a chunk of ours. It is transient: clients of the AI SDK hand it on and keep it out of the message.
 type dataChunk struct {
-	Type string `json:"type"`
-	ID   string `json:"id,omitempty"`
-	Data any    `json:"data"`
+	Type      string `json:"type"`
+	ID        string `json:"id,omitempty"`
+	Data      any    `json:"data"`
+	Transient bool   `json:"transient"`
+}
+
+func newDataChunk(kind, id string, data any) dataChunk {
+	return dataChunk{Type: "data-" + kind, ID: id, Data: data, Transient: true}
 }
 
 // Source is a source-document chunk with our two extra fields.
@@ -92,12 +99,9 @@ type sourceChunk struct {
 	Page      int    `json:"page"`
 }
 
-// appendEvent appends an event whose data is v as JSON, which holds no line break. id is "" for none.
-func appendEvent(dst []byte, id string, v any) []byte {
-	if id != "" {
-		dst = append(append(append(dst, "id: "...), id...), '\n')
-	}
-	return append(appendJSON(append(dst, "data: "...), v), "\n\n"...)
+// appendEvent appends an event whose data is v as JSON, which holds no line break.
+func appendEvent(dst []byte, at Cursor, v any) []byte {
+	return appendID(appendJSON(append(dst, "data: "...), v), at)
 }
 
 // appendData appends an event whose data is ready made.
@@ -114,8 +118,8 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, body...)
 }
 
-// startFrame returns the start event without its id. Every stream has one, and a finish event, as a rule: they are written by
-// hand, since encoding/json took longer for them than for all that a short answer says.
+// startFrame returns the start event. Every stream has one, and a finish event, as a rule: they are written by hand,
+// since encoding/json took longer for them than for all that a short answer says.
 func startFrame(head Head) []byte {
 	dst := appendEscaped([]byte("data: {\"type\":\"start\",\"messageId\":\""), head.MessageID)
 	dst = strconv.AppendInt(append(dst, "\",\"messageMetadata\":{\"run\":"...), int64(head.Run), 10)
@@ -127,41 +131,37 @@ func startFrame(head Head) []byte {
 	return append(dst, "}\n\n"...)
 }
 
-// appendStart appends the first events of a stream. frame is the startFrame.
+// appendStart appends the first events of a stream. frame is the startFrame, which has no id: a client that was cut off
+// after it would hold the id of a new run beside the text of the old one. The first id of a run stands on its reset, or
+// on its first text.
 func appendStart(dst, frame []byte, run int, at start) []byte {
-	dst = append(appendID(dst, Cursor{run, at.offset}), frame...)
+	dst = append(dst, frame...)
 	if at.reset {
-		dst = appendEvent(dst, "", dataChunk{Type: "data-reset", Data: map[string]int{"run": run}})
+		dst = appendEvent(dst, Cursor{Run: run}, newDataChunk("reset", "", map[string]int{"run": run}))
 	}
 	return dst
 }
 
-// appendID appends the line that holds an event's id.
+// appendID ends the data line of an event and appends its id. The id comes last, because some clients take it at its
+// line, whether or not they ever see the end of the event.
 func appendID(dst []byte, c Cursor) []byte {
-	dst = strconv.AppendInt(append(dst, "id: "...), int64(c.Run), 10)
+	dst = strconv.AppendInt(append(dst, "\nid: "...), int64(c.Run), 10)
 	dst = strconv.AppendInt(append(dst, '-'), int64(c.Offset), 10)
-	return append(dst, '\n')
+	return append(dst, "\n\n"...)
 }
 
-// appendText appends the text from an offset on as few deltas. It splits no character.
+// appendText appends the text from an offset on as few text-delta events. It splits no character.
 func appendText(dst []byte, run int, text []byte, offset int) []byte {
 	for offset < len(text) {
 		end := min(offset+maxDelta, len(text))
 		for end < len(text) && !utf8.RuneStart(text[end]) {
 			end--
 		}
-		dst = appendDelta(dst, run, end, text[offset:end])
+		dst = append(dst, "data: {\"type\":\"text-delta\",\"id\":\""+textPartID+"\",\"delta\":\""...)
+		dst = appendID(append(appendEscaped(dst, text[offset:end]), "\"}"...), Cursor{run, end})
 		offset = end
 	}
 	return dst
-}
-
-// appendDelta appends one text-delta event. offset is the length of the text once the delta is in.
-func appendDelta[T string | []byte](dst []byte, run, offset int, delta T) []byte {
-	dst = appendID(dst, Cursor{run, offset})
-	dst = append(dst, "data: {\"type\":\"text-delta\",\"id\":\""+textPartID+"\",\"delta\":\""...)
-	dst = appendEscaped(dst, delta)
-	return append(dst, "\"}\n\n"...)
 }
 
 // appendEscaped appends the inside of a JSON string. Its argument is valid UTF-8. Control characters are escaped, line
@@ -196,16 +196,16 @@ func appendEscaped[T string | []byte](dst []byte, s T) []byte {
 func appendEnd(dst []byte, at Cursor, end End) []byte {
 	switch end.Outcome {
 	case Aborted:
-		dst = appendEvent(dst, at.String(), abortChunk{Aborted, end.Reason})
+		dst = appendEvent(dst, at, abortChunk{Aborted, end.Reason})
 	case Failed:
-		dst = appendEvent(dst, at.String(), errorChunk{Failed, end.ErrorText, end.Code, end.Retryable})
+		dst = appendEvent(dst, at, errorChunk{Failed, end.ErrorText, end.Code, end.Retryable})
 	default:
-		dst = append(appendID(dst, at), "data: {\"type\":\"finish\",\"finishReason\":\""...)
+		dst = append(dst, "data: {\"type\":\"finish\",\"finishReason\":\""...)
 		dst = append(appendEscaped(dst, end.FinishReason), '"')
 		if end.Metadata != nil {
 			dst = append(append(dst, ",\"messageMetadata\":"...), end.Metadata...)
 		}
-		dst = append(dst, "}\n\n"...)
+		dst = appendID(append(dst, '}'), at)
 	}
 	return append(dst, doneFrame...)
 }

@@ -119,11 +119,11 @@ func TestR01_HeadOfAStream(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", name, got, want)
 			}
 		}
-		first := make([]byte, len("retry: 1000\n\nid: 1-0\n"))
+		first := make([]byte, len("retry: 1000\n\ndata: {"))
 		if _, err := io.ReadFull(resp.Body, first); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.HasPrefix(first, []byte("retry: ")) || !bytes.HasSuffix(first, []byte("\n\nid: 1-0\n")) {
+		if !bytes.HasPrefix(first, []byte("retry: ")) || !bytes.HasSuffix(first, []byte("\n\ndata: {")) {
 			t.Errorf("begins with %q", first)
 		}
 		text.Finish(done)

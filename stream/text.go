@@ -36,7 +36,7 @@ type Text struct {
 	log       log // Guarded by mu.
 
 	parts    []Part        // Guarded by mu. What a late watch is told beside the text.
-	first    []byte        // The head as an event without its id: encoded once, since every watch is told of it.
+	first    []byte        // The head as an event: encoded once, since every watch is told of it.
 	followed chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
 	catching sync.Mutex    // Has one watch at a time make up what slow ones lack. Taken before mu.
 
@@ -132,15 +132,19 @@ func (t *Text) AppendText(delta string) {
 	}
 	t.mu.Lock()
 	defer t.unlock()
-	if t.closed || t.over() {
-		return
+	if !t.closed && !t.over() {
+		appendTo(t, delta)
 	}
-	b := t.log.room()
-	if len(t.text) == 0 {
+}
+
+// appendTo publishes a piece of valid text. It belongs to holders of mu.
+func appendTo[T string | []byte](t *Text, piece T) {
+	b, from := t.log.room(), len(t.text)
+	if from == 0 {
 		b = append(b, textStartFrame...)
 	}
-	t.text = append(t.text, delta...)
-	t.publish(appendDelta(b, t.head.Run, len(t.text), delta))
+	t.text = append(t.text, piece...)
+	t.publish(appendText(b, t.head.Run, t.text, from))
 }
 
 // PutStep publishes what the assistant does before it writes. A later step of the same kind takes its place.
@@ -149,7 +153,7 @@ func (t *Text) PutStep(kind, status, detail string) {
 	if detail != "" {
 		data["detail"] = detail
 	}
-	t.put("step "+kind, dataChunk{Type: "data-step", ID: kind, Data: data})
+	t.put("step "+kind, newDataChunk("step", kind, data))
 }
 
 // PutSource publishes a passage that the answer rests on.
@@ -162,7 +166,7 @@ func (t *Text) PutSource(s Source) {
 
 // PutTitle publishes the title of the answer's thread.
 func (t *Text) PutTitle(title string) {
-	t.put("title", dataChunk{Type: "data-title", Data: map[string]string{"title": title}})
+	t.put("title", newDataChunk("title", "", map[string]string{"title": title}))
 }
 
 func (t *Text) put(key string, chunk any) {
@@ -337,11 +341,12 @@ func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 	}
 }
 
-// AtEnd reports whether the text is over and lastEventID is its end: there is nothing to be told.
+// AtEnd reports whether the text is over and lastEventID is its end: there is nothing to be told. Of an empty text
+// there always is, as resolve says.
 func (t *Text) AtEnd(lastEventID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.end != nil && lastEventID == Cursor{t.head.Run, len(t.text)}.String()
+	return t.end != nil && len(t.text) > 0 && lastEventID == Cursor{t.head.Run, len(t.text)}.String()
 }
 
 // ready is always closed.

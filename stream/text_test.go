@@ -143,7 +143,7 @@ func TestR05_ResumeFromEveryOffset(t *testing.T) {
 		watches["stored"] = stored.Watch(cursor)
 		for name, w := range watches {
 			whole := name != "live" || k <= half
-			resumable := (k == len(answer) || utf8.RuneStart(answer[k])) && whole
+			resumable := k > 0 && (k == len(answer) || utf8.RuneStart(answer[k])) && whole
 			c := client{text: answer[:k]}
 			raw := drain(w)
 			reset := strings.Contains(string(raw), `"data-reset"`)
@@ -338,18 +338,17 @@ func ExampleText() {
 	text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
 	fmt.Print(string(text.Watch("1-9").Take())) // A client that has three characters.
 	// Output:
-	// id: 1-9
 	// data: {"type":"start","messageId":"0190f3c2","messageMetadata":{"run":1}}
 	//
 	// data: {"type":"text-start","id":"0"}
 	//
-	// id: 1-15
 	// data: {"type":"text-delta","id":"0","delta":"ちは"}
+	// id: 1-15
 	//
 	// data: {"type":"text-end","id":"0"}
 	//
-	// id: 1-15
 	// data: {"type":"finish","finishReason":"stop"}
+	// id: 1-15
 	//
 	// data: [DONE]
 }

@@ -92,7 +92,7 @@ func (t *Text) Apply(u Update) error {
 		t.putPart(p)
 	}
 	if len(fresh) > 0 && !t.closed {
-		t.appendAll(fresh)
+		appendTo(t, fresh)
 	}
 	if u.Closed {
 		t.closeText()
@@ -101,17 +101,6 @@ func (t *Text) Apply(u Update) error {
 		t.finish(*u.End)
 	}
 	return nil
-}
-
-// appendAll is AppendText for a piece of any length. It belongs to holders of mu.
-func (t *Text) appendAll(fresh []byte) {
-	b := t.log.room()
-	from := len(t.text)
-	if from == 0 {
-		b = append(b, textStartFrame...)
-	}
-	t.text = append(t.text, fresh...)
-	t.publish(appendText(b, t.head.Run, t.text, from))
 }
 
 // The encoding of an update: a version, flags, then the fields that the flags name in the order of Update. Numbers are

@@ -43,15 +43,15 @@ func TestHistogram(t *testing.T) {
 // wire is an answer of three deltas as the server sends it, with a line break, and what a client has in the end.
 func wire(text []byte, parts ...int) []byte {
 	var b bytes.Buffer
-	b.WriteString("retry: 1700\n\nid: 1-0\ndata: {\"type\":\"start\",\"messageId\":\"1\",\"messageMetadata\":{\"run\":1}}\n\n:\n\n" +
+	b.WriteString("retry: 1700\n\ndata: {\"type\":\"start\",\"messageId\":\"1\",\"messageMetadata\":{\"run\":1}}\n\n:\n\n" +
 		"data: {\"type\":\"text-start\",\"id\":\"0\"}\n\n")
 	at := 0
 	for _, n := range parts {
 		piece := bytes.ReplaceAll(text[at:at+n], []byte("\n"), []byte(`\n`))
 		at += n
-		fmt.Fprintf(&b, "id: 1-%d\ndata: %s%s%s\n\n", at, deltaStart, piece, deltaEnd)
+		fmt.Fprintf(&b, "data: %s%s%s\nid: 1-%d\n\n", deltaStart, piece, deltaEnd, at)
 	}
-	fmt.Fprintf(&b, "data: {\"type\":\"text-end\",\"id\":\"0\"}\n\nid: 1-%d\ndata: {\"type\":\"finish\",\"finishReason\":\"stop\"}\n\ndata: [DONE]\n\n", at)
+	fmt.Fprintf(&b, "data: {\"type\":\"text-end\",\"id\":\"0\"}\n\ndata: {\"type\":\"finish\",\"finishReason\":\"stop\"}\nid: 1-%d\n\ndata: [DONE]\n\n", at)
 	return b.Bytes()
 }
 
@@ -80,12 +80,12 @@ func TestAnswerCommitsItsCursorAtTheBlankLine(t *testing.T) {
 	t.Parallel()
 	var s stats
 	a := newAnswer(&s, 0)
-	a.Take([]byte("id: 1-3\ndata: "+deltaStart+"一"+deltaEnd+"\n\nid: 1-6\ndata: "+deltaStart+"二"+deltaEnd+"\n"), time.Time{})
+	a.Take([]byte("data: "+deltaStart+"一"+deltaEnd+"\nid: 1-3\n\ndata: "+deltaStart+"二"+deltaEnd+"\nid: 1-6\n"), time.Time{})
 	a.reconnect()
 	if a.cursor != "1-3" || a.have != 3 {
 		t.Fatalf("the cursor is %q after %d bytes", a.cursor, a.have)
 	}
-	a.Take([]byte("id: 1-6\ndata: "+deltaStart+"二"+deltaEnd+"\n\n"), time.Time{})
+	a.Take([]byte("data: "+deltaStart+"二"+deltaEnd+"\nid: 1-6\n\n"), time.Time{})
 	if a.cursor != "1-6" || a.sum() != fmt.Sprintf("%x", sha256.Sum256([]byte("一二"))) || s.lost.Load()+s.repeated.Load() != 0 {
 		t.Errorf("the cursor is %q, lost %d, repeated %d", a.cursor, s.lost.Load(), s.repeated.Load())
 	}
@@ -94,7 +94,7 @@ func TestAnswerCommitsItsCursorAtTheBlankLine(t *testing.T) {
 func TestAnswerSeesWhatIsLostRepeatedAndReset(t *testing.T) {
 	t.Parallel()
 	delta := func(offset int, text string) string {
-		return fmt.Sprintf("id: 1-%d\ndata: %s%s%s\n\n", offset, deltaStart, text, deltaEnd)
+		return fmt.Sprintf("data: %s%s%s\nid: 1-%d\n\n", deltaStart, text, deltaEnd, offset)
 	}
 	for name, test := range map[string]struct {
 		stream                 string
@@ -103,7 +103,7 @@ func TestAnswerSeesWhatIsLostRepeatedAndReset(t *testing.T) {
 		"lost":     {delta(3, "一") + delta(9, "三"), 3, 0, 0},
 		"repeated": {delta(3, "一") + delta(3, "一"), 0, 3, 0},
 		"reset":    {delta(3, "一") + "data: {\"type\":\"data-reset\",\"data\":{\"run\":2}}\n\n" + delta(3, "二"), 0, 0, 1},
-		"no end":   {delta(3, "一") + "id: 1-6\ndata: {\"type\":\"finish\"}\n\n", 3, 0, 0},
+		"no end":   {delta(3, "一") + "data: {\"type\":\"finish\"}\nid: 1-6\n\n", 3, 0, 0},
 		"no JSON":  {"data: {\n\n", 1, 0, 0},
 	} {
 		var s stats

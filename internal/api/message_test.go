@@ -49,13 +49,16 @@ func (f *fixture) open(c call) *events {
 // next reads up to the next event and returns its chunk's type, "" at the end of the stream.
 func (e *events) next(t testing.TB) string {
 	t.Helper()
+	data := ""
 	for e.lines.Scan() {
 		line := e.lines.Text()
 		if id, found := strings.CutPrefix(line, "id: "); found {
 			e.id = id
 		}
-		data, found := strings.CutPrefix(line, "data: ")
-		if !found {
+		if d, found := strings.CutPrefix(line, "data: "); found {
+			data = d
+		}
+		if line != "" || data == "" {
 			continue
 		}
 		if data == "[DONE]" {

@@ -95,7 +95,7 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 	cursor, ok := stream.ParseCursor(id)
 	last, _ := stream.ParseCursor(c.Cursor)
 	switch {
-	case !ok, ch.Type != "start" && cursor.Offset != len(text):
+	case !ok, ch.Type == "start", cursor.Offset != len(text):
 		return text, fmt.Errorf("cursor %q where the text has %d bytes", id, len(text))
 	case ch.Type == "text-delta" && cursor.Run == last.Run && cursor.Offset <= last.Offset, cursor.Run < last.Run:
 		return text, fmt.Errorf("cursor %q after %q", id, c.Cursor)

@@ -242,10 +242,13 @@ func (f *follower) start(e *event) error {
 	if f.messageID != "" && e.MessageID != f.messageID {
 		return broken("message %s", e.MessageID)
 	}
+	if e.id != "" {
+		return broken("the id %s on start", e.id)
+	}
 	if e.Metadata.Run < f.run {
 		return broken("run %d after run %d", e.Metadata.Run, f.run)
 	}
-	f.needsReset = len(f.text) > 0 && e.id != cursor(f.run, len(f.text))
+	f.needsReset = len(f.text) > 0 && e.Metadata.Run != f.run
 	// A terminal event that came without [DONE] comes again.
 	f.messageID, f.run, f.ended = e.MessageID, e.Metadata.Run, ""
 	return nil

@@ -58,7 +58,6 @@ export interface Event {
 
 export const event = {
   start: (run: number, messageId = 'answer'): Event => ({
-    id: `${run}-0`,
     data: JSON.stringify({
       type: 'start',
       messageId,
@@ -66,7 +65,12 @@ export const event = {
     }),
   }),
   step: (status: string): Event => ({
-    data: JSON.stringify({ type: 'data-step', id: 'retrieval', data: { kind: 'retrieval', status } }),
+    data: JSON.stringify({
+      type: 'data-step',
+      id: 'retrieval',
+      data: { kind: 'retrieval', status },
+      transient: true,
+    }),
   }),
   source: (id: string, index: number): Event => ({
     data: JSON.stringify({
@@ -83,8 +87,13 @@ export const event = {
     id: formatCursor({ run, offset }),
     data: JSON.stringify({ type: 'text-delta', id: '0', delta }),
   }),
-  reset: (run: number): Event => ({ data: JSON.stringify({ type: 'data-reset', data: { run } }) }),
-  title: (title: string): Event => ({ data: JSON.stringify({ type: 'data-title', data: { title } }) }),
+  reset: (run: number): Event => ({
+    id: `${run}-0`,
+    data: JSON.stringify({ type: 'data-reset', data: { run }, transient: true }),
+  }),
+  title: (title: string): Event => ({
+    data: JSON.stringify({ type: 'data-title', data: { title }, transient: true }),
+  }),
   finish: (run: number, offset: number): Event => ({
     id: formatCursor({ run, offset }),
     data: JSON.stringify({
@@ -102,7 +111,7 @@ export const event = {
 }
 
 export function encode(events: readonly Event[]): Uint8Array {
-  const lines = events.map(({ id, data }) => `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`)
+  const lines = events.map(({ id, data }) => `data: ${data}\n${id === undefined ? '' : `id: ${id}\n`}\n`)
   return new TextEncoder().encode(lines.join(''))
 }
 
