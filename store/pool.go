@@ -201,29 +201,38 @@ func (db *DB) UpdatePoolAttempts(
 	ctx context.Context, key []byte, at time.Time, update func(pool.Attempts) pool.Attempts,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		// Setting the key to itself locks the row, which exists from here on.
-		row, err := queryRow[poolAttempts](ctx, tx, `
-			INSERT INTO pool_attempts (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET key = excluded.key
-			RETURNING failures, locked_until, forgotten_at`, key)
-		if err != nil {
-			return err
-		}
-		next := update(row.domain())
-		if next.Failures == 0 {
-			_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, key)
-		} else {
-			_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
-				key, next.Failures, next.LockedUntil, next.ForgottenAt)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `
-			DELETE FROM pool_attempts WHERE key IN (
-				SELECT key FROM pool_attempts WHERE forgotten_at < $1 AND key <> $2 LIMIT $3 FOR UPDATE SKIP LOCKED)`,
-			at, key, poolSweep)
-		return err
+		return updatePoolAttempts(ctx, tx, key, at, func(a pool.Attempts) (pool.Attempts, error) { return update(a), nil })
 	})
+}
+
+func updatePoolAttempts(
+	ctx context.Context, tx pgx.Tx, key []byte, at time.Time, update func(pool.Attempts) (pool.Attempts, error),
+) error {
+	// Setting the key to itself locks the row, which exists from here on.
+	row, err := queryRow[poolAttempts](ctx, tx, `
+		INSERT INTO pool_attempts (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET key = excluded.key
+		RETURNING failures, locked_until, forgotten_at`, key)
+	if err != nil {
+		return err
+	}
+	next, err := update(row.domain())
+	if err != nil {
+		return err
+	}
+	if next.Failures == 0 {
+		_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, key)
+	} else {
+		_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
+			key, next.Failures, next.LockedUntil, next.ForgottenAt)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `
+		DELETE FROM pool_attempts WHERE key IN (
+			SELECT key FROM pool_attempts WHERE forgotten_at < $1 AND key <> $2 LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+		at, key, poolSweep)
+	return err
 }
 
 // CreateChallenge implements pool.Store.

@@ -29,8 +29,13 @@ func (db *DB) UpdatePoolUser(ctx context.Context, sub uuid.UUID, change pool.Use
 }
 
 // SavePoolCode implements pool.Store.
-func (db *DB) SavePoolCode(ctx context.Context, code pool.Code, at time.Time) error {
+func (db *DB) SavePoolCode(
+	ctx context.Context, code pool.Code, countKey []byte, at time.Time, count func(pool.Attempts) (pool.Attempts, error),
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := updatePoolAttempts(ctx, tx, countKey, at, count); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, `
 			DELETE FROM pool_codes WHERE key IN (
 				SELECT key FROM pool_codes WHERE expires_at < $1 AND key <> $2 LIMIT $3 FOR UPDATE SKIP LOCKED)`,
@@ -49,12 +54,19 @@ func (db *DB) SavePoolCode(ctx context.Context, code pool.Code, at time.Time) er
 	})
 }
 
-// TryPoolCode implements pool.Store.
-func (db *DB) TryPoolCode(ctx context.Context, key []byte, at time.Time) (pool.Code, error) {
+// PoolCode implements pool.Store.
+func (db *DB) PoolCode(ctx context.Context, key []byte, at time.Time) (pool.Code, error) {
 	code, err := queryRow[pool.Code](ctx, db.pool, `
-		UPDATE pool_codes SET tries = least(tries + 1, 1000) WHERE key = $1 AND expires_at > $2
-		RETURNING key, sub, version, code_hash AS hash, tries, expires_at`, key, at)
+		SELECT key, sub, version, code_hash AS hash, tries, expires_at FROM pool_codes WHERE key = $1 AND expires_at > $2`, key, at)
 	return code, translate(err)
+}
+
+// TryPoolCode implements pool.Store.
+func (db *DB) TryPoolCode(ctx context.Context, code pool.Code, at time.Time) (pool.Code, error) {
+	tried, err := queryRow[pool.Code](ctx, db.pool, `
+		UPDATE pool_codes SET tries = least(tries + 1, 1000) WHERE key = $1 AND code_hash = $2 AND expires_at > $3
+		RETURNING key, sub, version, code_hash AS hash, tries, expires_at`, code.Key, code.Hash, at)
+	return tried, translate(err)
 }
 
 // UsePoolCode implements pool.Store.

@@ -17,11 +17,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
+// save keeps a code that counts for nothing.
+func (f *poolFixture) save(ctx context.Context, code pool.Code, at time.Time) error {
+	return f.SavePoolCode(ctx, code, code.Key, at, func(pool.Attempts) (pool.Attempts, error) { return pool.Attempts{}, nil })
+}
+
 // code keeps a code of the fixture's user for an hour.
 func (f *poolFixture) code(t *testing.T, key, hash string, version int64) pool.Code {
 	t.Helper()
 	code := pool.Code{Key: digest(key), Sub: &f.user.Sub, Version: version, Hash: hash, ExpiresAt: f.now.Add(time.Hour)}
-	must(t, f.SavePoolCode(t.Context(), code, f.now))
+	must(t, f.save(t.Context(), code, f.now))
 	return code
 }
 
@@ -29,44 +34,65 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
 	ctx := context.WithoutCancel(t.Context())
-	f.code(t, "a", "first", 1)
+	first := f.code(t, "a", "first", 1)
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if _, err := f.TryPoolCode(ctx, digest("a"), f.now); err != nil {
+			if _, err := f.TryPoolCode(ctx, first, f.now); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	got, err := f.TryPoolCode(ctx, digest("a"), f.now.Add(time.Hour-time.Microsecond))
+	got, err := f.TryPoolCode(ctx, first, f.now.Add(time.Hour-time.Microsecond))
 	must(t, err)
 	if got.Tries != 21 || got.Hash != "first" || *got.Sub != f.user.Sub || got.Version != 1 || !got.ExpiresAt.Equal(f.now.Add(time.Hour)) {
 		t.Errorf("code %+v", got)
 	}
-	_, err = f.TryPoolCode(ctx, digest("a"), f.now.Add(time.Hour))
+	_, err = f.PoolCode(ctx, digest("a"), f.now.Add(time.Hour))
 	wantCode(t, err, fault.NotFound)
-	_, err = f.TryPoolCode(ctx, digest("b"), f.now)
+	_, err = f.TryPoolCode(ctx, first, f.now.Add(time.Hour))
+	wantCode(t, err, fault.NotFound)
+	_, err = f.PoolCode(ctx, digest("b"), f.now)
 	wantCode(t, err, fault.NotFound)
 
 	f.code(t, "a", "second", 1)
-	must(t, f.SavePoolCode(ctx, pool.Code{Key: digest("b"), Hash: "nobody's", ExpiresAt: f.now.Add(time.Hour)}, f.now))
-	if got, err = f.TryPoolCode(ctx, digest("a"), f.now); err != nil || got.Tries != 1 || got.Hash != "second" {
+	must(t, f.save(ctx, pool.Code{Key: digest("b"), Hash: "nobody's", ExpiresAt: f.now.Add(time.Hour)}, f.now))
+	_, err = f.TryPoolCode(ctx, first, f.now)
+	wantCode(t, err, fault.NotFound)
+	if got, err = f.PoolCode(ctx, digest("a"), f.now); err != nil || got.Tries != 0 || got.Hash != "second" {
 		t.Errorf("replaced: %+v, %v", got, err)
 	}
-	if got, err = f.TryPoolCode(ctx, digest("b"), f.now); err != nil || got.Sub != nil {
+	if got, err = f.PoolCode(ctx, digest("b"), f.now); err != nil || got.Sub != nil {
 		t.Errorf("nobody's: %+v, %v", got, err)
 	}
 	stranger := uuid.New()
-	wantCode(t, f.SavePoolCode(ctx, pool.Code{Key: digest("c"), Sub: &stranger, ExpiresAt: f.now}, f.now), fault.NotFound)
+	wantCode(t, f.save(ctx, pool.Code{Key: digest("c"), Sub: &stranger, ExpiresAt: f.now}, f.now), fault.NotFound)
 	// They go with their user, and with time.
 	must(t, f.DeletePoolUser(ctx, f.user.Sub))
-	_, err = f.TryPoolCode(ctx, digest("a"), f.now)
+	_, err = f.PoolCode(ctx, digest("a"), f.now)
 	wantCode(t, err, fault.NotFound)
 	later := f.now.Add(2 * time.Hour)
-	must(t, f.SavePoolCode(ctx, pool.Code{Key: digest("d"), ExpiresAt: later.Add(time.Hour)}, later))
+	must(t, f.save(ctx, pool.Code{Key: digest("d"), ExpiresAt: later.Add(time.Hour)}, later))
 	if n := value[int](t, f.fixture, `SELECT count(*)::int FROM pool_codes`); n != 1 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+func TestR42_ACodeThatIsOneTooManyIsNotKept(t *testing.T) {
+	t.Parallel()
+	f := newPoolFixture(t)
+	f.code(t, "a", "first", 1)
+	refused := fault.Errorf(fault.RateLimited, "too many")
+	err := f.SavePoolCode(t.Context(), pool.Code{Key: digest("a"), Hash: "second", ExpiresAt: f.now.Add(time.Hour)}, digest("count"), f.now,
+		func(pool.Attempts) (pool.Attempts, error) { return pool.Attempts{Failures: 9}, refused })
+	wantCode(t, err, fault.RateLimited)
+	got, err := f.PoolCode(t.Context(), digest("a"), f.now)
+	must(t, err)
+	counted, err := f.PoolAttempts(t.Context(), digest("count"))
+	must(t, err)
+	if got.Hash != "first" || counted.Failures != 0 {
+		t.Errorf("code %q, %d counted", got.Hash, counted.Failures)
 	}
 }
 

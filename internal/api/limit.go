@@ -2,7 +2,9 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"math"
@@ -101,21 +103,23 @@ func (s *Server) limitMail(next http.Handler) http.Handler {
 }
 
 // limitPool limits calls of the user pool by where they come from. Those that guess, or have mail sent to somebody, are
-// counted apart: an office may sign in at nine o'clock behind one address, but it has few wrong passwords.
+// counted apart, by account and address together: an office may sign in at nine o'clock behind one address, and one person's
+// wrong passwords keep nobody else there out. All accounts together have a higher limit, for passwords that are tried on
+// many. What the pool did not look at, because it was too busy or had no database, counts for nothing.
 func (s *Server) limitPool(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			next.ServeHTTP(w, r)
 			return
 		}
-		key := addressKey(r)
-		err := s.signIns.take(w, r, key)
-		kind := guessing(r)
-		if err == nil && kind != noGuess && s.guesses != nil {
+		address := addressKey(r)
+		err := s.signIns.take(w, r, address)
+		kind, account := guessing(r)
+		account += " " + address
+		if err == nil && kind != noGuess {
 			var leave func()
-			if leave, err = s.guessTurns.take(r.Context(), key); err == nil {
+			if leave, err = s.admitGuess(r.Context(), account, address); err == nil {
 				defer leave()
-				err = s.guesses.look(key)
 			}
 		}
 		if err != nil {
@@ -124,10 +128,31 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 		}
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		next.ServeHTTP(ww, r)
-		if kind == sendsMail || kind == mayGuess && ww.Status() >= http.StatusBadRequest {
-			s.guesses.count(key)
+		looked := ww.Status() < http.StatusInternalServerError && ww.Header().Get("X-Amzn-Errortype") != tooManyRequests+":"
+		if looked && (kind == sendsMail || kind == mayGuess && ww.Status() >= http.StatusBadRequest) {
+			s.guesses.count(account)
+			s.addressGuesses.count(address)
 		}
 	})
+}
+
+// admitGuess waits for the turn of a guess, which leave ends, and refuses it if there were too many before.
+func (s *Server) admitGuess(ctx context.Context, account, address string) (leave func(), err error) {
+	leaveAccount, err := s.guessTurns.take(ctx, account, guessesAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	leaveAddress, err := s.guessTurns.take(ctx, address, addressGuessesAtOnce)
+	if err != nil {
+		leaveAccount()
+		return nil, err
+	}
+	leave = func() { leaveAddress(); leaveAccount() }
+	if err := cmp.Or(s.guesses.look(account), s.addressGuesses.look(address)); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
 }
 
 // guess is what a call of the user pool may be used for.
@@ -142,44 +167,56 @@ const (
 // maxPoolBody is more than the pool reads of a body, in bytes.
 const maxPoolBody = 64<<10 + 1
 
-// guessing says what a call of the user pool may be used for. Refresh tokens cannot be guessed: a whole office may show ones
-// that were revoked. The body of what may be a guess has been read then: its turn does not wait for it.
-func guessing(r *http.Request) guess {
+// guessing says what a call of the user pool may be used for, and names the account. Refresh tokens cannot be guessed: a whole
+// office may show ones that were revoked. The body of what may be a guess has been read then: its turn does not wait for it.
+func guessing(r *http.Request) (kind guess, account string) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	kind := mayGuess
+	kind = mayGuess
 	switch operation {
 	case "ForgotPassword":
 		kind = sendsMail
 	case "InitiateAuth", "RespondToAuthChallenge", "ConfirmForgotPassword", "ChangePassword":
 	default:
-		return noGuess
+		return noGuess, ""
 	}
 	head, err := io.ReadAll(io.LimitReader(r.Body, maxPoolBody))
 	r.Body = struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), &failing{r.Body, err}), r.Body}
-	// As the pool reads it: a struct would take members whose names differ in case for the flow, too.
-	var call map[string]json.RawMessage
-	var flow string
-	if operation == "InitiateAuth" && json.Unmarshal(head, &call) == nil && json.Unmarshal(call["AuthFlow"], &flow) == nil &&
-		strings.HasPrefix(flow, "REFRESH_TOKEN") {
-		return noGuess
+	call := members(head)
+	if operation == "InitiateAuth" && strings.HasPrefix(text(call["AuthFlow"]), "REFRESH_TOKEN") {
+		return noGuess, ""
 	}
-	return kind
+	name := cmp.Or(text(call["Username"]), text(members(call["AuthParameters"])["USERNAME"]),
+		text(members(call["ChallengeResponses"])["USERNAME"]), text(call["AccessToken"]))
+	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(name))))
+	return kind, string(sum[:])
 }
 
-// What calls are is known when they are over. If all that an address makes at once were let in before the first is counted, a
-// limit of guesses would be none: so a few are under way, as many as the user pool looks at passwords, and others wait.
+// members reads a JSON object as the pool does: a struct would take members whose names differ in case, too.
+func members(raw []byte) (object map[string]json.RawMessage) {
+	_ = json.Unmarshal(raw, &object) // What is none has no members.
+	return object
+}
+
+func text(raw []byte) (value string) {
+	_ = json.Unmarshal(raw, &value) // What is none is no text.
+	return value
+}
+
+// What calls are is known when they are over. If all that are made at once were let in before the first is counted, a limit
+// of guesses would be none: so a few are under way, and others wait. One account cannot take all the turns of an address.
 const (
-	guessesAtOnce = 4
-	turnPatience  = 10 * time.Second // As the user pool's own.
+	guessesAtOnce        = 4 // For one account, from one address.
+	addressGuessesAtOnce = 16
+	turnPatience         = 4 * time.Second // As the user pool's own.
 )
 
-// turns has the calls of each address take turns.
+// turns has the calls of each account and each address take turns.
 type turns struct {
 	mu    sync.Mutex
-	lines map[string]*line // Guarded by mu. Of the addresses that have calls under way, or waiting.
+	lines map[string]*line // Guarded by mu. Of those that have calls under way, or waiting.
 }
 
 type line struct {
@@ -187,11 +224,11 @@ type line struct {
 	calls  int           // Guarded by turns.mu. Those that wait included.
 }
 
-// take waits for a turn, which leave ends. The error is the context's, or that it took too long.
-func (t *turns) take(ctx context.Context, key string) (leave func(), err error) {
+// take waits for a turn, which leave ends. The error has the code fault.Unavailable, or is the context's.
+func (t *turns) take(ctx context.Context, key string, atOnce int) (leave func(), err error) {
 	t.mu.Lock()
 	if t.lines[key] == nil {
-		t.lines[key] = &line{places: make(chan struct{}, guessesAtOnce)}
+		t.lines[key] = &line{places: make(chan struct{}, atOnce)}
 	}
 	l := t.lines[key]
 	l.calls++
@@ -203,15 +240,18 @@ func (t *turns) take(ctx context.Context, key string) (leave func(), err error) 
 			delete(t.lines, key)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, turnPatience)
-	defer cancel()
+	timer := time.NewTimer(turnPatience)
+	defer timer.Stop()
 	select {
 	case l.places <- struct{}{}:
 		return func() { <-l.places; forget() }, nil
+	case <-timer.C:
+		err = fault.Errorf(fault.Unavailable, "%s", busyDetail)
 	case <-ctx.Done():
-		forget()
-		return nil, ctx.Err()
+		err = ctx.Err()
 	}
+	forget()
+	return nil, err
 }
 
 // failing is the rest of a body, or the error that reading it has met.
@@ -228,15 +268,22 @@ func (f *failing) Read(p []byte) (int, error) {
 	return f.rest.Read(p)
 }
 
+// tooManyRequests is how the user pool's protocol says that a limit is reached.
+const tooManyRequests = "TooManyRequestsException"
+
 // writePoolRefusal refuses in the user pool's own protocol, with the status of HTTP.
 func writePoolRefusal(w http.ResponseWriter, err error) {
+	kind, message, status := "ServiceUnavailableException", "The service is temporarily unavailable.", http.StatusServiceUnavailable
+	if fault.CodeOf(err) == fault.RateLimited {
+		kind, message, status = tooManyRequests, "Rate exceeded", http.StatusTooManyRequests
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/x-amz-json-1.1")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Amzn-Errortype", "TooManyRequestsException:")
+	h.Set("X-Amzn-Errortype", kind+":")
 	h.Set("Retry-After", retryAfter(err))
-	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = io.WriteString(w, `{"__type":"TooManyRequestsException","message":"Rate exceeded"}`) // The client may be gone.
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, `{"__type":"`+kind+`","message":"`+message+`"}`) // The client may be gone.
 }
 
 // questions limits the questions of each person. A question that is asked again, because its client resumes, is one.

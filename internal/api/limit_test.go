@@ -360,11 +360,76 @@ func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		w := initiateFrom(t, handler, "203.0.113.7", "USER_PASSWORD_AUTH")
-		if took := time.Since(began); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || took != 10*time.Second {
+		if took := time.Since(began); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || took != 4*time.Second {
 			t.Errorf("%d after %v: %v", w.Code, took, w.Header())
 		}
 		all.Wait()
 	})
+}
+
+// TestR64_OnePersonLocksNoOfficeOut: wrong passwords count by account and address together, and what all accounts of an
+// address may have wrong is more.
+func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		handler := poolServer(t, api.Config{GuessesPerMinute: 2, AddressGuessesPerMinute: 6}, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+		})
+		try := func(peer, operation, body string) int {
+			return from(t, handler, peer, "/pool/", body, "X-Amz-Target", "AWSCognitoIdentityProviderService."+operation).Code
+		}
+		signIn := func(peer, name string) int {
+			return try(peer, "InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","AuthParameters":{"USERNAME":"`+name+`"}}`)
+		}
+		for i := range 20 {
+			name := []string{"taro@example.com", " TARO@example.com"}[i%2]
+			if code := signIn("203.0.113.7", name); (code == http.StatusTooManyRequests) != (i >= 2) {
+				t.Errorf("try %d: %d", i, code)
+			}
+		}
+		for step, code := range []int{
+			try("203.0.113.7", "ConfirmForgotPassword", `{"Username":"taro@example.com"}`), // Of the same account,
+			try("203.0.113.7", "RespondToAuthChallenge", `{"ChallengeResponses":{"USERNAME":"taro@example.com"}}`),
+			signIn("203.0.113.8", "taro@example.com"),   // from another address,
+			signIn("203.0.113.7", "hanako@example.com"), // and of another account.
+		} {
+			if (code == http.StatusTooManyRequests) != (step < 2) {
+				t.Errorf("step %d: %d", step, code)
+			}
+		}
+		refused := 0
+		for i := range 10 {
+			if signIn("203.0.113.7", "n"+strconv.Itoa(i)+"@example.com") == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+		if refused != 7 {
+			t.Errorf("of ten passwords for ten more accounts %d were refused", refused)
+		}
+	})
+}
+
+// TestR64_WhatIsNotLookedAtIsNoGuess: nobody is kept out for what the pool could not look at.
+func TestR64_WhatIsNotLookedAtIsNoGuess(t *testing.T) {
+	t.Parallel()
+	for kind, status := range map[string]int{
+		"ServiceUnavailableException:": 503, "InternalErrorException:": 500, "TooManyRequestsException:": 400,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			handler := poolServer(t, api.Config{GuessesPerMinute: 2, AddressGuessesPerMinute: 2}, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X-Amzn-Errortype", kind)
+				w.WriteHeader(status)
+			})
+			for i := range 10 {
+				for _, operation := range []string{"InitiateAuth", "ForgotPassword"} {
+					w := from(t, handler, "203.0.113.7", "/pool/", `{}`, "X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
+					if w.Code != status {
+						t.Errorf("%s, call %d: %d", kind, i, w.Code)
+					}
+				}
+			}
+		})
+	}
 }
 
 func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {

@@ -35,12 +35,11 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 
 // How long a client may take to send a body and to receive an answer, and how long a call may wait for the database. Streams,
 // and calls that wait for an answer, are limited in what they ask of the database only; streams have deadlines of their own
-// for what they write. The user pool has a queue for passwords of its own.
+// for what they write.
 const (
 	bodyTimeout   = 30 * time.Second
 	answerTimeout = 2 * time.Minute
 	callTimeout   = 5 * time.Second
-	poolTimeout   = 15 * time.Second
 )
 
 // withTimeLimit ends what a call waits for, so that it is answered while its client still listens.

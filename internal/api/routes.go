@@ -106,7 +106,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// The user pool's own protocol, and the app with its client-side routes.
 	if s.Pool != nil {
-		r.With(withTimeLimit(poolTimeout), s.limitPool).Mount("/pool", s.Pool)
+		r.With(withTimeLimit(callTimeout), s.limitPool).Mount("/pool", s.Pool)
 	}
 	app, err := newApp(s.App, s.cfg)
 	if err != nil {

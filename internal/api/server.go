@@ -38,22 +38,27 @@ type Config struct {
 
 	// Limits of a minute, on each server. Beyond, the answer is 429. MessagesPerMinute is of a person's questions, and 0 is
 	// any number. SignInsPerMinute is of an address, and of the calls that lead to a session; 0 is 1,200: as many people as
-	// 200 may sign in behind one address at once, with six calls each. GuessesPerMinute is of an address, and of those among
-	// them that a wrong password or code was brought by, or that have a code sent to somebody; 0 is 100. MailsPerMinute is of
-	// a person, and of calls that send invitations; 0 is 60. UploadsPerMinute is of a person's files; 0 is 300. Where they are
-	// negative there is no limit.
-	MessagesPerMinute int
-	SignInsPerMinute  int
-	GuessesPerMinute  int
-	MailsPerMinute    int
-	UploadsPerMinute  int
+	// 200 may sign in behind one address at once, with six calls each. GuessesPerMinute is of those among them that a wrong
+	// password or code was brought by, or that have a code sent, for one account from one address; 0 is 20. Those for all
+	// accounts from one address are AddressGuessesPerMinute; 0 is 300, so that somebody who forgot a password keeps nobody
+	// else in the office out. MailsPerMinute is of a person, and of calls that send invitations; 0 is 60. UploadsPerMinute is
+	// of a person's files; 0 is 300. Where they are negative there is no limit.
+	MessagesPerMinute       int
+	SignInsPerMinute        int
+	GuessesPerMinute        int
+	AddressGuessesPerMinute int
+	MailsPerMinute          int
+	UploadsPerMinute        int
 }
 
 func (c Config) withDefaults() Config {
 	for _, limit := range []struct {
 		value    *int
 		standard int
-	}{{&c.SignInsPerMinute, 1200}, {&c.GuessesPerMinute, 100}, {&c.MailsPerMinute, 60}, {&c.UploadsPerMinute, 300}} {
+	}{
+		{&c.SignInsPerMinute, 1200}, {&c.GuessesPerMinute, 20}, {&c.AddressGuessesPerMinute, 300}, {&c.MailsPerMinute, 60},
+		{&c.UploadsPerMinute, 300},
+	} {
 		if *limit.value == 0 {
 			*limit.value = limit.standard
 		}
@@ -95,9 +100,9 @@ type Server struct {
 	cfg Config
 	log *slog.Logger
 
-	signIns, guesses, mails, uploads *limiter
-	guessTurns                       turns
-	questions                        *questions
+	signIns, guesses, addressGuesses, mails, uploads *limiter
+	guessTurns                                       turns
+	questions                                        *questions
 }
 
 // New returns the handler of everything that the server has to offer.
@@ -111,8 +116,8 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	cfg = cfg.withDefaults()
 	s := &Server{
 		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
-		signIns: newLimiter(cfg.SignInsPerMinute), guesses: newLimiter(cfg.GuessesPerMinute), mails: newLimiter(cfg.MailsPerMinute),
-		uploads:    newLimiter(cfg.UploadsPerMinute),
+		signIns: newLimiter(cfg.SignInsPerMinute), guesses: newLimiter(cfg.GuessesPerMinute),
+		addressGuesses: newLimiter(cfg.AddressGuessesPerMinute), mails: newLimiter(cfg.MailsPerMinute), uploads: newLimiter(cfg.UploadsPerMinute),
 		guessTurns: turns{lines: make(map[string]*line)}, questions: newQuestions(cfg.MessagesPerMinute),
 	}
 	return s.routes()

@@ -119,20 +119,11 @@ func signIn(t *testing.T, base string) *client {
 	t.Helper()
 	c := &client{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}}
 	t.Cleanup(c.http.CloseIdleConnections)
-	var way struct {
-		ClientID string `json:"client_id"`
-		Endpoint string
-	}
-	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/auth-type", map[string]string{"email": demoUser}, &way))
-	req, err := c.newRequest(t.Context(), http.MethodPost, base+way.Endpoint, map[string]any{
-		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": way.ClientID,
-		"AuthParameters": map[string]string{"USERNAME": demoUser, "PASSWORD": demoPassword},
-	})
-	must(t, err)
-	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
 	var signedIn struct{ AuthenticationResult struct{ IdToken string } }
-	must(t, c.do(req, &signedIn))
+	must(t, c.callPool(t.Context(), base, "InitiateAuth", map[string]any{
+		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": c.poolClient(t, base),
+		"AuthParameters": map[string]string{"USERNAME": demoUser, "PASSWORD": demoPassword},
+	}, &signedIn))
 	c.token = signedIn.AuthenticationResult.IdToken
 	var skills struct {
 		Items []struct {
@@ -151,6 +142,27 @@ func signIn(t *testing.T, base string) *client {
 		t.Fatal("signing in failed")
 	}
 	return c
+}
+
+// poolClient returns the app client of the user pool.
+func (c *client) poolClient(t *testing.T, base string) string {
+	t.Helper()
+	var way struct {
+		ClientID string `json:"client_id"`
+	}
+	must(t, c.call(t.Context(), http.MethodPost, base+"/v1/auth-type", map[string]string{"email": demoUser}, &way))
+	return way.ClientID
+}
+
+// callPool makes one call of the user pool's protocol. The error of an answer that is none is a *problem.
+func (c *client) callPool(ctx context.Context, base, operation string, body, into any) error {
+	req, err := c.newRequest(ctx, http.MethodPost, base+"/pool/", body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	req.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
+	return c.do(req, into)
 }
 
 func must(t *testing.T, err error) {

@@ -104,14 +104,19 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 		return nil, "", err
 	}
 	kept := Code{Key: attemptsKey(user, normalizeName(name))}
-	now := p.now()
-	if err := p.countCode(ctx, kept.Key, now); err != nil {
+	sum := sha256.Sum256(append([]byte("codes "), kept.Key...))
+	made, err := p.store.PoolAttempts(ctx, sum[:])
+	if err == nil {
+		_, err = made.coded(p.now()) // Hashing is for those who get a code.
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	code := fmt.Sprintf("%0*d", codeDigits, randomBelow(codeRange))
 	if kept.Hash, err = p.hasher.hash(ctx, code); err != nil {
 		return nil, "", err
 	}
+	now := p.now()
 	kept.ExpiresAt = now.Add(p.cfg.CodeLifetime)
 	if user != nil && !user.mayReset() {
 		user = nil
@@ -119,7 +124,7 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 	if user != nil {
 		kept.Sub, kept.Version = &user.Sub, user.Version
 	}
-	err = p.store.SavePoolCode(ctx, kept, now)
+	err = p.store.SavePoolCode(ctx, kept, sum[:], now, func(a Attempts) (Attempts, error) { return a.coded(now) })
 	if fault.CodeOf(err) == fault.NotFound { // Deleted since.
 		return nil, "", nil
 	}
@@ -132,25 +137,17 @@ func (u *User) mayReset() bool {
 	return u.Enabled && u.EmailVerified && (u.Status == StatusConfirmed || u.Status == StatusResetRequired)
 }
 
-// countCode refuses to make a code where too many were made.
-func (p *Pool) countCode(ctx context.Context, key []byte, now time.Time) error {
-	refused := false
-	sum := sha256.Sum256(append([]byte("codes "), key...))
-	err := p.store.UpdatePoolAttempts(ctx, sum[:], now, func(a Attempts) Attempts {
-		a = a.at(now)
-		if refused = a.Failures >= codesPerWindow; refused {
-			return a
-		}
-		if a.Failures == 0 {
-			a.LockedUntil, a.ForgottenAt = now, now.Add(codeWindow)
-		}
-		a.Failures++
-		return a
-	})
-	if err == nil && refused {
-		return attemptLimit()
+// coded returns the attempts after one more code, or refuses it where too many were made.
+func (a Attempts) coded(now time.Time) (Attempts, error) {
+	a = a.at(now)
+	if a.Failures >= codesPerWindow {
+		return a, attemptLimit()
 	}
-	return err
+	if a.Failures == 0 {
+		a.LockedUntil, a.ForgottenAt = now, now.Add(codeWindow)
+	}
+	a.Failures++
+	return a, nil
 }
 
 // confirmForgotPassword is the operation ConfirmForgotPassword: whoever has the code sets the password. It signs out
@@ -198,24 +195,29 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	return empty{}, nil
 }
 
-// tryCode returns the code that is kept under a key if it is the given one. Each look at it is counted before, so that
-// trying many at once tells no more than trying one by one.
+// tryCode returns the code that is kept under a key if it is the given one. Codes that arrive together are checked together,
+// but count one after the other before anything is said of them: trying many at once tells no more than trying one by one,
+// and a try that could not be checked does not count.
 func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, error) {
-	kept, err := p.store.TryPoolCode(ctx, key, p.now())
-	if fault.CodeOf(err) == fault.NotFound {
-		return Code{}, expiredCode()
-	}
-	if err != nil {
-		return Code{}, err
-	}
-	if kept.Tries > triesPerCode {
+	kept, err := p.store.PoolCode(ctx, key, p.now())
+	if err == nil && kept.Tries >= triesPerCode {
 		return Code{}, attemptLimit()
 	}
-	right, err := p.hasher.verify(ctx, kept.Hash, norm.NFKC.String(code)) // A Japanese keyboard types full-width digits.
-	if err != nil {
-		return Code{}, err
+	var right bool
+	if err == nil {
+		right, err = p.hasher.verify(ctx, kept.Hash, norm.NFKC.String(code)) // A Japanese keyboard types full-width digits.
 	}
-	if !right || kept.Sub == nil {
+	if err == nil {
+		kept, err = p.store.TryPoolCode(ctx, kept, p.now())
+	}
+	switch {
+	case fault.CodeOf(err) == fault.NotFound: // Or replaced since.
+		return Code{}, expiredCode()
+	case err != nil:
+		return Code{}, err
+	case kept.Tries > triesPerCode:
+		return Code{}, attemptLimit()
+	case !right || kept.Sub == nil:
 		return Code{}, codeMismatch()
 	}
 	return kept, nil

@@ -265,7 +265,9 @@ func TestR42_NobodysCodeIsNeverRight(t *testing.T) {
 	hash, err := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(t.Context(), "123456")
 	must(t, err)
 	key := sha256.Sum256([]byte("name nobody@example.com"))
-	must(t, f.db.SavePoolCode(t.Context(), pool.Code{Key: key[:], Hash: hash, ExpiresAt: f.clock.Now().Add(time.Hour)}, f.clock.Now()))
+	code := pool.Code{Key: key[:], Hash: hash, ExpiresAt: f.clock.Now().Add(time.Hour)}
+	uncounted := func(pool.Attempts) (pool.Attempts, error) { return pool.Attempts{}, nil }
+	must(t, f.db.SavePoolCode(t.Context(), code, key[:], f.clock.Now(), uncounted))
 	for range 5 {
 		err := f.confirm(t.Context(), "nobody@example.com", "123456", fresh)
 		wantRefusal(t, err, "CodeMismatchException", "Invalid verification code provided, please try again.")

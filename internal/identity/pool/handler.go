@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -20,6 +22,12 @@ const (
 	targetPrefix = "AWSCognitoIdentityProviderService."
 	maxBody      = 64 << 10
 	maxHeader    = 512 // Of a header of ours: proxies refuse answers whose headers do not fit into their buffers.
+)
+
+// Clients that are told to come back are told different times between these, in seconds, so that they don't come all at once.
+const (
+	retryMin = 2
+	retryMax = 10
 )
 
 // Handler returns the pool's HTTP side, to be mounted anywhere: a POST is a call of the user pool protocol, and a GET of
@@ -88,6 +96,9 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 		status = refused.statusCode()
 		// The colon is what AWS sends: clients cut the name there.
 		header.Set("X-Amzn-Errortype", refused.kind+":")
+		if refused.again {
+			header.Set("Retry-After", strconv.Itoa(retryMin+rand.N(retryMax-retryMin+1))) //nolint:gosec // Spreads clients; no secret.
+		}
 		if len(refused.message) <= maxHeader && !strings.ContainsFunc(refused.message, not(isHeaderText)) {
 			header.Set("X-Amzn-Errormessage", refused.message)
 		}
@@ -117,8 +128,13 @@ func (p *Pool) translate(ctx context.Context, err error, requestID string) *refu
 	if errors.Is(err, errBusy) {
 		return tooManyRequests()
 	}
-	if fault.CodeOf(err) != fault.Canceled && !errors.Is(err, context.Canceled) {
-		p.cfg.Logger.ErrorContext(ctx, "pool: a call failed", "error", err, "amzn_request_id", requestID)
+	code := fault.CodeOf(err)
+	if code == fault.Canceled || errors.Is(err, context.Canceled) { // The client is gone, or this server stops.
+		return unavailable()
+	}
+	p.cfg.Logger.ErrorContext(ctx, "pool: a call failed", "error", err, "amzn_request_id", requestID)
+	if code == fault.Unavailable || errors.Is(err, context.DeadlineExceeded) {
+		return unavailable()
 	}
 	return &refusal{kind: "InternalErrorException", message: "Internal error", status: http.StatusInternalServerError}
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// storeTimeout limits each call of the database, so that one that is stalled is noticed while people still wait. A whole
-// operation takes longer where passwords queue.
+// storeTimeout limits each call of the database, so that one that is stalled is noticed while people still wait.
 const storeTimeout = 5 * time.Second
 
 // limited is a Store whose calls end in time.
@@ -76,12 +75,18 @@ func (l limited) UpdatePoolUser(ctx context.Context, sub uuid.UUID, change UserC
 	return tell(ctx, func(ctx context.Context) error { return l.store.UpdatePoolUser(ctx, sub, change, at) })
 }
 
-func (l limited) SavePoolCode(ctx context.Context, code Code, at time.Time) error {
-	return tell(ctx, func(ctx context.Context) error { return l.store.SavePoolCode(ctx, code, at) })
+func (l limited) SavePoolCode(
+	ctx context.Context, code Code, countKey []byte, at time.Time, count func(Attempts) (Attempts, error),
+) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.SavePoolCode(ctx, code, countKey, at, count) })
 }
 
-func (l limited) TryPoolCode(ctx context.Context, key []byte, at time.Time) (Code, error) {
-	return ask(ctx, func(ctx context.Context) (Code, error) { return l.store.TryPoolCode(ctx, key, at) })
+func (l limited) PoolCode(ctx context.Context, key []byte, at time.Time) (Code, error) {
+	return ask(ctx, func(ctx context.Context) (Code, error) { return l.store.PoolCode(ctx, key, at) })
+}
+
+func (l limited) TryPoolCode(ctx context.Context, code Code, at time.Time) (Code, error) {
+	return ask(ctx, func(ctx context.Context) (Code, error) { return l.store.TryPoolCode(ctx, code, at) })
 }
 
 func (l limited) UsePoolCode(ctx context.Context, code Code, password Password, at time.Time) error {

@@ -27,7 +27,7 @@ type HashConfig struct {
 	Passes     uint32        // Default 2.
 	Concurrent int           // Passwords checked at once; the others wait. Default 4.
 	Waiting    int           // How many wait; more are refused at once. Default 512.
-	Patience   time.Duration // How long one waits before it is refused. Default 10 s.
+	Patience   time.Duration // How long one waits before it is refused. Default 4 s.
 }
 
 func (c HashConfig) withDefaults() HashConfig {
@@ -44,7 +44,7 @@ func (c HashConfig) withDefaults() HashConfig {
 		c.Waiting = 512
 	}
 	if c.Patience == 0 {
-		c.Patience = 10 * time.Second
+		c.Patience = 4 * time.Second
 	}
 	return c
 }

@@ -9,7 +9,8 @@ import (
 type refusal struct {
 	kind    string // The exception's name: __type.
 	message string
-	status  int // 400 unless set.
+	status  int  // 400 unless set.
+	again   bool // The same call may succeed later.
 }
 
 // Error implements error.
@@ -45,7 +46,15 @@ func serialization(message string) *refusal {
 }
 
 func tooManyRequests() *refusal {
-	return &refusal{kind: "TooManyRequestsException", message: "Rate exceeded"}
+	return &refusal{kind: "TooManyRequestsException", message: "Rate exceeded", again: true}
+}
+
+// unavailable is the refusal of calls that the database did not answer in time. The SDKs try them again.
+func unavailable() *refusal {
+	return &refusal{
+		kind: "ServiceUnavailableException", message: "The service is temporarily unavailable.",
+		status: http.StatusServiceUnavailable, again: true,
+	}
 }
 
 func unknownOperation(status int) *refusal {

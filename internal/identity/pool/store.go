@@ -149,13 +149,20 @@ type Store interface {
 	// fault.NotFound.
 	UpdatePoolUser(ctx context.Context, sub uuid.UUID, change UserChange, at time.Time) error
 
-	// SavePoolCode keeps a code in place of the one that had the same key. If its user does not exist, the error has the
-	// code fault.NotFound.
-	SavePoolCode(ctx context.Context, code Code, at time.Time) error
+	// SavePoolCode keeps a code in place of the one that had the same key, and counts it under another key as
+	// UpdatePoolAttempts does. An error of count is returned and changes nothing. If the code's user does not exist, the error
+	// has the code fault.NotFound.
+	SavePoolCode(
+		ctx context.Context, code Code, countKey []byte, at time.Time, count func(Attempts) (Attempts, error),
+	) error
 
-	// TryPoolCode counts one more look at the code that is kept under a key and returns it. If there is none, or it has run
-	// out, the error has the code fault.NotFound.
-	TryPoolCode(ctx context.Context, key []byte, at time.Time) (Code, error)
+	// PoolCode returns the code that is kept under a key. If there is none, or it has run out, the error has the code
+	// fault.NotFound.
+	PoolCode(ctx context.Context, key []byte, at time.Time) (Code, error)
+
+	// TryPoolCode counts one more look at a code and returns it. If it was replaced or has run out, the error has the code
+	// fault.NotFound.
+	TryPoolCode(ctx context.Context, code Code, at time.Time) (Code, error)
 
 	// UsePoolCode uses a code up and sets its user's password, which ends all their sessions; their address counts as
 	// verified. If the code was used, replaced or has run out, or its user's proof has changed since it was made, the error

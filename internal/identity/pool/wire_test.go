@@ -251,20 +251,29 @@ func (s failing) PoolUserByEmail(context.Context, string) (pool.User, error) {
 func TestR35_FaultsShowNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for name, err := range map[string]error{
-		"unexpected":  errors.New("dial postgres://secret@db"),
-		"unavailable": fault.Wrap(errors.New("dial postgres://secret@db"), fault.Unavailable, "データベースに接続できません。"),
+	secret := errors.New("dial postgres://secret@db")
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		kind   string
+		text   string
+	}{
+		"unexpected": {secret, 500, "InternalErrorException", "Internal error"},
+		"unavailable": {
+			fault.Wrap(secret, fault.Unavailable, "データベースに接続できません。"), 503, "ServiceUnavailableException",
+			"The service is temporarily unavailable.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var log strings.Builder
 			cfg := config(f.clock)
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
-			server := serve(t, newPool(t, cfg, failing{f.db, err}))
+			server := serve(t, newPool(t, cfg, failing{f.db, c.err}))
 			r := post(t, server, "InitiateAuth", signInBody(email, password))
 			server.Close() // The log is complete.
-			if r.status != 500 || r.body != `{"__type":"InternalErrorException","message":"Internal error"}` ||
-				r.header.Get("x-amzn-ErrorType") != "InternalErrorException:" {
+			if r.status != c.status || r.body != `{"__type":"`+c.kind+`","message":"`+c.text+`"}` ||
+				r.header.Get("x-amzn-ErrorType") != c.kind+":" || (r.header.Get("Retry-After") != "") != (c.status == 503) {
 				t.Errorf("got %d %s", r.status, r.body)
 			}
 			if !strings.Contains(log.String(), "secret@db") || !strings.Contains(log.String(), r.header.Get("x-amzn-RequestId")) {
@@ -355,11 +364,17 @@ func FuzzR58_Addresses(f *testing.F) {
 	})
 }
 
-func (nobody) SavePoolCode(context.Context, pool.Code, time.Time) error { return nil }
+func (nobody) SavePoolCode(context.Context, pool.Code, []byte, time.Time, func(pool.Attempts) (pool.Attempts, error)) error {
+	return nil
+}
 
-// TryPoolCode returns a code that nobody was sent.
-func (nobody) TryPoolCode(context.Context, []byte, time.Time) (pool.Code, error) {
+// PoolCode returns a code that nobody was sent.
+func (nobody) PoolCode(context.Context, []byte, time.Time) (pool.Code, error) {
 	return pool.Code{Hash: "$argon2id$v=19$m=64,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}, nil
+}
+
+func (nobody) TryPoolCode(_ context.Context, code pool.Code, _ time.Time) (pool.Code, error) {
+	return code, nil
 }
 
 // firstKey keeps the key that the pool makes, and has nobody.

@@ -1,0 +1,121 @@
+package system_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// hangPostgres stops every process of the database with SIGSTOP, so that connections stay open and nothing is answered.
+// resume lets them go on.
+func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func()) {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, dsn)
+	must(t, err)
+	defer conn.Close(ctx)
+	var file string
+	must(t, conn.QueryRow(ctx, `SELECT pg_read_file('postmaster.pid')`).Scan(&file))
+	first, _, _ := strings.Cut(file, "\n")
+	postmaster, err := strconv.Atoi(first)
+	must(t, err)
+	stopped := []int{postmaster}
+	must(t, syscall.Kill(postmaster, syscall.SIGSTOP)) // First: it starts no others then.
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", postmaster, postmaster))
+	must(t, err)
+	for field := range strings.FieldsSeq(string(children)) {
+		pid, err := strconv.Atoi(field)
+		must(t, err)
+		if syscall.Kill(pid, syscall.SIGSTOP) == nil { // It may have ended.
+			stopped = append(stopped, pid)
+		}
+	}
+	resume = sync.OnceFunc(func() {
+		for _, pid := range stopped {
+			_ = syscall.Kill(pid, syscall.SIGCONT)
+		}
+	})
+	t.Cleanup(resume)
+	return resume
+}
+
+// TestR21_DatabaseHangsUnderTheUserPool stops the database under calls of the user pool. Each is answered 503 within the 5 s that
+// every call has, and none of them counts against the account or the address that it came from.
+func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	base, clientID := r.at(0)(), r.poolClient(t, r.at(0)())
+	password := func(password string) map[string]any {
+		return map[string]any{
+			"ClientId": clientID, "AuthFlow": "USER_PASSWORD_AUTH",
+			"AuthParameters": map[string]string{"USERNAME": demoUser, "PASSWORD": password},
+		}
+	}
+	calls := []struct {
+		operation string
+		body      map[string]any
+	}{
+		{"InitiateAuth", password(demoPassword)},
+		{"InitiateAuth", password("Wrong-Password-1")},
+		{"InitiateAuth", map[string]any{
+			"ClientId": clientID, "AuthFlow": "REFRESH_TOKEN_AUTH", "AuthParameters": map[string]string{"REFRESH_TOKEN": "unknown"},
+		}},
+		{"ForgotPassword", map[string]any{"ClientId": clientID, "Username": demoUser}},
+		{"ConfirmForgotPassword", map[string]any{
+			"ClientId": clientID, "Username": demoUser, "ConfirmationCode": "123456", "Password": "Another-Horse-9",
+		}},
+	}
+	must(t, r.callPool(ctx, base, "InitiateAuth", password(demoPassword), nil))
+
+	resume := hangPostgres(ctx, t, r.DSN())
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var slowest time.Duration
+	for range 3 {
+		for range 10 {
+			for _, call := range calls {
+				all.Go(func() {
+					began := time.Now()
+					err := r.callPool(ctx, base, call.operation, call.body, nil)
+					took := time.Since(began)
+					mu.Lock()
+					slowest = max(slowest, took)
+					mu.Unlock()
+					if p, ok := errors.AsType[*problem](err); !ok || p.Status != http.StatusServiceUnavailable || p.RetryAfter == "" {
+						t.Errorf("%s: %v after %v", call.operation, err, took)
+					}
+				})
+			}
+		}
+		all.Wait()
+	}
+	t.Logf("the slowest of 150 calls took %v", slowest.Round(time.Millisecond))
+	if slowest > 10*time.Second { // Five seconds, where the machine does nothing else.
+		t.Errorf("a call was refused after %v", slowest)
+	}
+
+	resume()
+	await(t, "the server heals", patience, func() bool { return ready(ctx, base) == http.StatusOK })
+	conn, err := pgx.Connect(ctx, r.DSN())
+	must(t, err)
+	defer conn.Close(ctx)
+	var counted int
+	must(t, conn.QueryRow(ctx, `SELECT count(*) FROM pool_attempts`).Scan(&counted))
+	if counted != 0 {
+		t.Errorf("%d tries were counted", counted)
+	}
+	if err := r.callPool(ctx, base, "InitiateAuth", password(demoPassword), nil); err != nil {
+		t.Errorf("the right password, once the database is back: %v", err)
+	}
+}
