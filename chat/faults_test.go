@@ -111,7 +111,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 		{`{"text":"一二三四五六","fail":"kill","fail_after":4}`, "一二三四", llm.CodeInterrupted},
 		{`{"text":"一二三四五六","fail":"half_json","fail_after":4}`, "一二三四", llm.CodeBadResponse},
 		{`{"text":"一二三四五六","fail":"error","fail_after":4}`, "一二三四", llm.CodeInterrupted},
-		{`{"text":"一二三四五六","fail":"filter","fail_after":4}`, "一二三四", llm.CodeRefused},
+		{`{"text":"一二三四五六","fail":"filter","fail_after":4}`, "一二三四", llm.CodeFiltered},
 	}
 	var streams sync.WaitGroup
 	for i := range 100 {

@@ -35,10 +35,12 @@ type config struct {
 	TrustedProxies    []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
 	MessagesPerMinute int            `env:"TSUMUGI_MESSAGES_PER_MINUTE" default:"60" placeholder:"N" help:"Questions of one person a minute on this server. 0 means any number."`
 
-	OpenAIAPIKey        string `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
-	OpenAIBaseURL       string `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
-	OpenAIModel         string `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
-	OpenAIFallbackModel string `name:"openai-fallback-model" env:"OPENAI_FALLBACK_MODEL" placeholder:"NAME" help:"Model to ask when the first one cannot be reached."`
+	OpenAIAPIKey        string        `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
+	OpenAIBaseURL       string        `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
+	OpenAIModel         string        `name:"openai-model" env:"OPENAI_MODEL" default:"gpt-4o-mini" help:"Model that answers."`
+	OpenAIFallbackModel string        `name:"openai-fallback-model" env:"OPENAI_FALLBACK_MODEL" placeholder:"NAME" help:"Model to ask when the first one cannot be reached."`
+	FirstTokenTimeout   time.Duration `name:"openai-first-token-timeout" env:"OPENAI_FIRST_TOKEN_TIMEOUT" default:"60s" placeholder:"TIME" help:"How long the model may take for its first token; comments of its server prolong that, to five times as long at most."`
+	TokenTimeout        time.Duration `name:"openai-token-timeout" env:"OPENAI_TOKEN_TIMEOUT" default:"30s" placeholder:"TIME" help:"How long the model may take from one token to the next, those of its reasoning included."`
 
 	FastStreams       bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
 	MaxStreams        int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
@@ -102,6 +104,12 @@ func (c *config) Validate() error {
 	return nil
 }
 
+// Bounds of the model's time. An answer takes half an hour at most.
+const (
+	minTokenTimeout = time.Second
+	maxTokenTimeout = llm.DefaultMaxDuration
+)
+
 // Bounds of the lease. A shorter one takes over from servers that were only busy, a longer one keeps people waiting.
 const (
 	minLease = 2 * time.Second
@@ -134,6 +142,14 @@ func (c *config) checkLimits() error {
 	}
 	if c.MessagesPerMinute < 0 || c.MessagesPerMinute > 1_000_000 {
 		return errors.New("--messages-per-minute (TSUMUGI_MESSAGES_PER_MINUTE) must be between 0 and 1000000")
+	}
+	for name, value := range map[string]time.Duration{
+		"--openai-first-token-timeout (OPENAI_FIRST_TOKEN_TIMEOUT)": c.FirstTokenTimeout,
+		"--openai-token-timeout (OPENAI_TOKEN_TIMEOUT)":             c.TokenTimeout,
+	} {
+		if value < minTokenTimeout || value > maxTokenTimeout {
+			return fmt.Errorf("%s must be between %v and %v", name, minTokenTimeout, maxTokenTimeout)
+		}
 	}
 	if c.Lease < minLease || c.Lease > maxLease {
 		return fmt.Errorf("--lease (TSUMUGI_LEASE) must be between %v and %v", minLease, maxLease)
@@ -201,6 +217,7 @@ func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) 
 	if c.modelConnected() {
 		cfg = llm.Config{
 			APIKey: c.OpenAIAPIKey, BaseURL: c.OpenAIBaseURL, Model: c.OpenAIModel, FallbackModel: c.OpenAIFallbackModel,
+			FirstTokenTimeout: c.FirstTokenTimeout, TokenTimeout: c.TokenTimeout,
 		}
 	}
 	cfg.Logger = log

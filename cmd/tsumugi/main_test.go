@@ -87,6 +87,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"NATS_URL":                    {"NATS_URL=http://127.0.0.1:4222", "DATABASE_URL=postgres://localhost/x"},
 		"TSUMUGI_MAX_STREAMS":         {"TSUMUGI_MAX_STREAMS=0"},
 		"TSUMUGI_LEASE":               {"TSUMUGI_LEASE=100ms"},
+		"OPENAI_FIRST_TOKEN_TIMEOUT":  {"OPENAI_FIRST_TOKEN_TIMEOUT=10ms"},
+		"OPENAI_TOKEN_TIMEOUT":        {"OPENAI_TOKEN_TIMEOUT=thirty"},
 		"COGNITO_CLIENT_ID":           {"COGNITO_USER_POOL_ID=ap-northeast-1_AbCdEf123"},
 		"COGNITO_REGION":              {"COGNITO_USER_POOL_ID=us-east-1_AbCdEf123", "COGNITO_CLIENT_ID=abc"},
 		"TSUMUGI_TRUSTED_PROXIES":     {"TSUMUGI_TRUSTED_PROXIES=10.0.0.1/99"},
@@ -265,6 +267,27 @@ func TestFirstLight(t *testing.T) {
 	}
 	if err := third.end(t, syscall.SIGTERM); err != nil {
 		t.Errorf("SIGTERM: %v", err)
+	}
+}
+
+// TestTimeLimitsOfTheModelAreSettings has the model say nothing, and then nothing more.
+func TestTimeLimitsOfTheModelAreSettings(t *testing.T) {
+	t.Parallel()
+	provider := llmtest.NewProvider(t)
+	provider.Add(llmtest.Stall())
+	provider.Add(llmtest.Text("ここまで"), llmtest.Stall())
+	p := start(t, filepath.Join(t.TempDir(), "data"),
+		"OPENAI_BASE_URL="+provider.URL(), "OPENAI_FIRST_TOKEN_TIMEOUT=2s", "OPENAI_TOKEN_TIMEOUT=1s")
+	token := p.signIn(t, "user@demo.example")
+	for _, text := range []string{"", "ここまで"} {
+		ask := map[string]any{"request_id": uuid.NewString(), "thread_id": p.thread(t, token), "content": "答えて"}
+		var exchange struct{ Answer message }
+		if status := p.json(t, "POST", "/v1/message/sync", token, ask, &exchange); status != http.StatusOK {
+			t.Fatalf("got %d", status)
+		}
+		if answer := exchange.Answer; answer.Content != text || answer.Status != "failed" {
+			t.Errorf("%+v", answer)
+		}
 	}
 }
 

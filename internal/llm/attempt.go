@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -20,12 +21,15 @@ const (
 	tailTimeout = 2 * time.Second
 	// drainTimeout bounds the wait for the end of the body after [DONE], which lets the connection be used again.
 	drainTimeout = 50 * time.Millisecond
+	// maxFirstToken is how many times the time for the first token a server may take that sends comments meanwhile.
+	maxFirstToken = 5
 	// maxJoined is how many bytes of text are given to the caller at once, and a chunk more.
 	maxJoined = 16 << 10
 )
 
 var (
 	errEmpty    = errors.New("llm: the answer is empty")
+	errNoAnswer = errors.New("llm: reasoning without an answer")
 	errFiltered = errors.New("llm: stopped by the content filter")
 	errHTML     = errors.New("llm: the provider answered with an HTML page")
 )
@@ -35,7 +39,7 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	cfg := &r.client.cfg
 	attemptCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a := &answer{run: r, cancel: cancel, result: Result{Model: model}}
+	a := &answer{run: r, cancel: cancel, result: Result{Model: model}, asked: time.Now()}
 	a.timer = time.AfterFunc(cfg.FirstTokenTimeout, func() { cancel(errFirstToken) })
 	defer func() { a.timer.Stop() }()
 
@@ -44,19 +48,29 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 		err = a.read(response)
 		_ = response.Body.Close()
 	}
+	a.takeHeld()
 	a.send() // An answer that failed keeps what came.
 	a.count()
 	if a.result.FinishReason != "" {
-		// Whatever befell an answer after it was whole doesn't matter.
-		if !r.emitted && a.result.FinishReason == FinishStop {
-			return a.result, fault.Wrap(errEmpty, CodeBadResponse, detailEmpty)
-		}
-		return a.result, nil
+		return a.result, a.judge() // Whatever befell an answer after it was whole doesn't matter.
 	}
 	if err == nil {
 		err = fault.Wrap(io.ErrUnexpectedEOF, CodeInterrupted, detailInterrupted)
 	}
 	return a.result, attemptFault(ctx, attemptCtx, err)
+}
+
+// judge returns the failure of an answer that is whole and says nothing.
+func (a *answer) judge() error {
+	switch {
+	case a.said:
+		return nil
+	case !a.thought:
+		return fault.Wrap(errEmpty, CodeBadResponse, detailEmpty)
+	case a.result.FinishReason == FinishLength:
+		return fault.Wrap(errNoAnswer, CodeBadResponse, detailReasonedTooLong)
+	}
+	return fault.Wrap(errNoAnswer, CodeBadResponse, detailReasonedOnly)
 }
 
 // send makes the request through go-openai and returns the response, whose status is 200.
@@ -82,14 +96,24 @@ func (c *Client) send(ctx context.Context, request openai.ChatCompletionRequest)
 type answer struct {
 	run    *run
 	cancel context.CancelCauseFunc
+	asked  time.Time
 	timer  *time.Timer // Until the first token, then between tokens.
 	began  bool        // The first token has come; timer is the second kind.
 	result Result
-	text   joiner
-	unsent []byte     // Text that the caller is given before the next read of the response, which may block.
-	heard  bool       // A token came since the timer was set.
 	counts bool       // The provider reported its usage.
 	tokens tokenCount // The output so far, for when it doesn't.
+
+	text      joiner   // Of the answer's text.
+	reasoning joiner   // Of the reasoning that the server tells apart.
+	split     splitter // Of the reasoning that it does not.
+	piece     []byte   // Reused between pieces that split looks at.
+	thought   bool     // There was reasoning that is not blank.
+	said      bool     // There was text.
+	heard     bool     // A token came since the timer was set.
+
+	// What the caller is given before the next read of the response, which may block.
+	unsentReasoning []byte
+	unsent          []byte
 }
 
 // read reads the response to its end, which may come too early: the caller looks for the finish reason.
@@ -106,22 +130,25 @@ func (a *answer) read(response *http.Response) error {
 }
 
 func (a *answer) readStream(body io.Reader) error {
-	lines := newLineReader(body, a.run.client.cfg.MaxBytes, &a.run.client.buffers, a.idle)
-	defer lines.close()
-	var d decoder
+	events := newEventReader(body, a.run.client.cfg.MaxBytes, &a.run.client.buffers, a.idle, a.alive)
+	defer events.close()
+	var c chunk
 	for {
-		data, err := lines.next()
-		if err != nil {
+		e, err := events.next()
+		switch {
+		case err != nil:
 			return a.ended(err)
-		}
-		if string(data) == "[DONE]" {
+		case e.isEnd():
 			a.drain(body)
 			return nil
+		case e.failed:
+			c = chunk{err: parseFailure(e.data)}
+		default:
+			if err := c.decode(e.data); err != nil {
+				return fault.Wrap(err, CodeBadResponse, detailBadResponse)
+			}
 		}
-		if err := d.decode(data); err != nil {
-			return fault.Wrap(err, CodeBadResponse, detailBadResponse)
-		}
-		if err := a.take(&d.chunk); err != nil {
+		if err := a.take(&c); err != nil {
 			return err
 		}
 	}
@@ -132,7 +159,7 @@ func (a *answer) ended(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
-	case errors.Is(err, errLineTooLong):
+	case errors.Is(err, errLineTooLong), errors.Is(err, errNoJSON):
 		return fault.Wrap(err, CodeBadResponse, detailBadResponse)
 	case errors.Is(err, errTooMuch):
 		return fault.Wrap(err, CodeTooLong, detailTooLong)
@@ -152,7 +179,10 @@ func interrupted(err error, emitted bool) error {
 // readWhole reads the answer of a server that doesn't stream, or an error that came with status 200.
 func (a *answer) readWhole(body io.Reader) error {
 	buffered := bufio.NewReader(body)
-	if first, _ := buffered.Peek(1); string(first) != "{" {
+	if mark, _ := buffered.Peek(len(byteOrderMark)); bytes.Equal(mark, byteOrderMark) {
+		_, _ = buffered.Discard(len(mark))
+	}
+	if first, _ := buffered.Peek(1); string(first) != "{" && string(first) != "[" {
 		return a.readStream(buffered) // Streamed after all, under the wrong name.
 	}
 	data, err := io.ReadAll(io.LimitReader(buffered, maxBody+1))
@@ -162,11 +192,14 @@ func (a *answer) readWhole(body io.Reader) error {
 	if len(data) > maxBody {
 		return fault.Wrap(errBodyTooLong, CodeBadResponse, detailBadResponse)
 	}
-	var d decoder
-	if err := d.decode(data); err != nil {
+	var c chunk
+	if !isJSON(data) {
+		return fault.Wrap(errNoJSON, CodeBadResponse, detailBadResponse)
+	}
+	if err := c.decode(data); err != nil {
 		return fault.Wrap(err, CodeBadResponse, detailBadResponse)
 	}
-	return a.take(&d.chunk)
+	return a.take(&c)
 }
 
 // take adds one chunk to the answer.
@@ -182,19 +215,70 @@ func (a *answer) take(c *chunk) error {
 		a.result.Usage, a.counts = *c.usage, true
 	}
 	if a.result.FinishReason != "" {
-		return nil // What follows the first finish reason isn't part of the answer.
-	}
-	if c.content != nil {
-		a.unsent = a.text.add(a.unsent, c.content)
-		if len(a.unsent) >= maxJoined {
-			a.send()
+		// What follows the first finish reason isn't part of the answer, but Azure's filter may still take that back.
+		if readFinish(c.finish) == finishFiltered {
+			a.result.FinishReason = ""
+			return a.takeFinish(c.finish)
 		}
+		return nil
+	}
+	for _, literal := range c.reasoning {
+		a.piece = a.reasoning.add(a.piece[:0], literal)
+		a.reason(a.piece)
+	}
+	for _, literal := range c.text {
+		a.say(literal)
+	}
+	if len(a.unsent)+len(a.unsentReasoning) >= maxJoined {
+		a.send()
 	}
 	if c.finish != "" {
 		return a.takeFinish(c.finish)
 	}
-	a.heard = a.heard || c.content != nil || c.thinking
+	a.heard = a.heard || len(c.text)+len(c.reasoning) > 0
 	return nil
+}
+
+// say takes a piece of the text.
+func (a *answer) say(literal string) {
+	if a.split.answer {
+		a.unsent = a.text.add(a.unsent, literal)
+		return
+	}
+	a.piece = a.text.add(a.piece[:0], literal)
+	reasoning, text := a.split.add(a.piece)
+	a.reason(reasoning)
+	a.unsent = append(a.unsent, text...)
+}
+
+// reason takes a piece of the reasoning. An answer has one, before its text: what a model thinks later is dropped.
+func (a *answer) reason(piece []byte) {
+	if a.said || len(a.unsent) > 0 {
+		return
+	}
+	if !a.thought {
+		piece = bytes.TrimLeft(piece, blanks)
+	}
+	if len(piece) > 0 {
+		a.thought, a.split.reasoned = true, true
+		a.unsentReasoning = append(a.unsentReasoning, piece...)
+	}
+}
+
+// takeHeld takes what was held of the beginning of an answer that goes no further.
+func (a *answer) takeHeld() {
+	reasoning, text := a.split.flush()
+	a.reason(reasoning)
+	a.unsent = append(a.unsent, text...)
+}
+
+// endText takes what is left of an answer that is whole.
+func (a *answer) endText() {
+	a.reason(a.reasoning.flush(nil))
+	reasoning, text := a.split.add(a.text.flush(nil))
+	a.reason(reasoning)
+	a.unsent = append(a.unsent, text...)
+	a.takeHeld()
 }
 
 // idle is called when all that one read of the response has brought is taken, before the next one.
@@ -206,20 +290,13 @@ func (a *answer) idle() {
 	}
 }
 
-func (a *answer) takeFinish(reason string) error {
-	switch reason {
-	case "content_filter":
-		return fault.Wrap(errFiltered, CodeRefused, detailRefused)
-	case "length", "max_tokens", "MAX_TOKENS", "model_length":
-		a.result.FinishReason = FinishLength
-	default: // "stop", and what servers invent: eos, end_turn, tool_calls.
-		a.result.FinishReason = FinishStop
+// alive is called for each comment. Servers send them while a question waits for its turn, or is being read: before the
+// first token they are signs of life, up to a limit.
+func (a *answer) alive() {
+	first := a.run.client.cfg.FirstTokenTimeout
+	if !a.began && a.timer.Stop() {
+		a.timer.Reset(min(first, time.Until(a.asked.Add(maxFirstToken*first))))
 	}
-	a.unsent = a.text.flush(a.unsent)
-	a.send()
-	a.heard = false
-	a.arm(min(tailTimeout, a.run.client.cfg.TokenTimeout))
-	return nil
 }
 
 // arm sets the time by which the provider must be heard again.
@@ -237,16 +314,25 @@ func (a *answer) arm(d time.Duration) {
 // send gives the caller what has come: one piece for all that one read has brought, so that a provider in a hurry costs
 // little, and at once where a chunk comes alone.
 func (a *answer) send() {
-	if len(a.unsent) == 0 {
+	if len(a.unsent)+len(a.unsentReasoning) == 0 {
 		return
 	}
 	a.timer.Stop() // The caller's time isn't the provider's.
 	a.heard = true
-	text := string(a.unsent)
-	a.unsent = a.unsent[:0]
-	a.run.emitted = true
-	a.tokens.add(text)
-	a.run.emit(text)
+	if reasoning := string(a.unsentReasoning); reasoning != "" {
+		a.unsentReasoning = a.unsentReasoning[:0]
+		a.tokens.add(reasoning)
+		if reason := a.run.req.Reasoning; reason != nil {
+			a.run.emitted = true
+			reason(reasoning)
+		}
+	}
+	if text := string(a.unsent); text != "" {
+		a.unsent = a.unsent[:0]
+		a.tokens.add(text)
+		a.said, a.run.emitted = true, true
+		a.run.emit(text)
+	}
 }
 
 // drain reads what is left of the body, nothing as a rule, so that its connection can carry the next question.
@@ -257,8 +343,7 @@ func (a *answer) drain(body io.Reader) {
 
 // count fills in the usage that the provider did not report.
 func (a *answer) count() {
-	if a.counts || !a.run.emitted {
-		return
+	if output := a.tokens.total(); output > 0 && !a.counts {
+		a.result.Usage = Usage{InputTokens: estimateInput(a.run.req.Messages), OutputTokens: output}
 	}
-	a.result.Usage = Usage{InputTokens: estimateInput(a.run.req.Messages), OutputTokens: a.tokens.total()}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 	CodeInterrupted   fault.Code = "model_interrupted"    // The stream ended without a finish reason.
 	CodeBadResponse   fault.Code = "model_bad_response"   // The provider sent something that isn't an answer.
 	CodeContextLength fault.Code = "model_context_length" // The conversation is longer than the model can read.
-	CodeRefused       fault.Code = "model_refused"        // The provider's content filter stepped in.
+	CodeFiltered      fault.Code = "model_filtered"       // The provider's content filter stepped in.
 	CodeTooLong       fault.Code = "model_too_long"       // The provider sends more than any answer takes.
 	CodeNotFound      fault.Code = "model_not_found"      // The provider has no model of the configured name.
 	CodeBadRequest    fault.Code = "model_bad_request"    // The provider doesn't accept the request.
@@ -32,22 +33,24 @@ const (
 
 // What the end user reads. Each says what to do next.
 const (
-	detailSilent        = "モデルの応答が時間内に始まりませんでした。少し待ってから、もう一度お試しください。"
-	detailStalled       = "モデルの応答が途中で止まりました。もう一度お試しください。"
-	detailDeadline      = "回答の作成が時間内に終わりませんでした。もう一度お試しください。"
-	detailRateLimited   = "モデルの利用が混み合っています。少し時間をおいて、もう一度お試しください。"
-	detailQuota         = "モデルの利用枠を使い切っています。管理者にご連絡ください。"
-	detailAuth          = "モデルの認証に失敗しました。管理者に、API キーの設定の確認をご依頼ください。"
-	detailUnavailable   = "モデルに接続できませんでした。しばらくしてから、もう一度お試しください。"
-	detailInterrupted   = "モデルの応答が途中で途切れました。もう一度お試しください。"
-	detailBadResponse   = "モデルの応答を読み取れませんでした。もう一度お試しください。続く場合は、管理者にご連絡ください。"
-	detailTooLong       = "モデルの応答が長すぎるため、途中で打ち切りました。質問を分けて、もう一度お試しください。"
-	detailEmpty         = "モデルから空の回答が返りました。質問の書き方を変えて、もう一度お試しください。"
-	detailContextLength = "会話や文書が長すぎて、モデルが一度に読み取れません。文章を短くするか、新しいスレッドでお試しください。"
-	detailRefused       = "モデルの安全基準により、この内容には回答できませんでした。表現を変えてお試しください。"
-	detailNotFound      = "設定されたモデルが見つかりません。管理者に、モデル名の設定の確認をご依頼ください。"
-	detailBadRequest    = "モデルがこの依頼を受け付けませんでした。内容を変えてお試しください。続く場合は、管理者にご連絡ください。"
-	detailCanceled      = "回答の作成を取りやめました。"
+	detailSilent          = "モデルの応答が時間内に始まりませんでした。少し待ってから、もう一度お試しください。"
+	detailStalled         = "モデルの応答が途中で止まりました。もう一度お試しください。"
+	detailDeadline        = "回答の作成が時間内に終わりませんでした。もう一度お試しください。"
+	detailRateLimited     = "モデルの利用が混み合っています。少し時間をおいて、もう一度お試しください。"
+	detailQuota           = "モデルの利用枠を使い切っています。管理者にご連絡ください。"
+	detailAuth            = "モデルの認証に失敗しました。管理者に、API キーの設定の確認をご依頼ください。"
+	detailUnavailable     = "モデルに接続できませんでした。しばらくしてから、もう一度お試しください。"
+	detailInterrupted     = "モデルの応答が途中で途切れました。もう一度お試しください。"
+	detailBadResponse     = "モデルの応答を読み取れませんでした。もう一度お試しください。続く場合は、管理者にご連絡ください。"
+	detailTooLong         = "モデルの応答が長すぎるため、途中で打ち切りました。質問を分けて、もう一度お試しください。"
+	detailEmpty           = "モデルから空の回答が返りました。質問の書き方を変えて、もう一度お試しください。"
+	detailReasonedOnly    = "モデルが考えただけで、回答を書かずに終わりました。もう一度お試しください。"
+	detailReasonedTooLong = "モデルが考えている途中で長さの上限に達し、回答を書けませんでした。質問を短くするか分けて、お試しください。"
+	detailContextLength   = "会話や文書が長すぎて、モデルが一度に読み取れません。文章を短くするか、新しいスレッドでお試しください。"
+	detailFiltered        = "モデルの安全基準により、回答を続けられませんでした。表現を変えて、もう一度お試しください。"
+	detailNotFound        = "設定されたモデルが見つかりません。管理者に、モデル名の設定の確認をご依頼ください。"
+	detailBadRequest      = "モデルがこの依頼を受け付けませんでした。内容を変えてお試しください。続く場合は、管理者にご連絡ください。"
+	detailCanceled        = "回答の作成を取りやめました。"
 )
 
 // The causes that end an attempt whose time is up.
@@ -122,30 +125,33 @@ func faultOfStatus(e *statusError) error {
 	if f := faultOfProviderError(detail, e); f != nil {
 		return f
 	}
-	switch {
-	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
-		return fault.Wrap(e, CodeAuth, detailAuth)
-	case e.status == http.StatusNotFound:
-		return fault.Wrap(e, CodeNotFound, detailNotFound)
-	case e.status == http.StatusTooManyRequests:
-		return rateLimited(e)
-	case e.status == http.StatusRequestEntityTooLarge:
-		return fault.Wrap(e, CodeContextLength, detailContextLength)
-	case e.status >= 500, e.status == http.StatusRequestTimeout, e.status == http.StatusTooEarly:
-		return fault.Wrap(e, CodeUnavailable, detailUnavailable)
-	case e.status >= 400:
-		return fault.Wrap(e, CodeBadRequest, detailBadRequest)
-	default: // A redirect, or a success without content: this isn't the API.
-		return fault.Wrap(e, CodeBadResponse, detailBadResponse)
-	}
-}
-
-func rateLimited(e *statusError) error {
-	if seconds := int(e.retryAfter.Round(time.Second) / time.Second); seconds > 0 {
+	if seconds := int(e.retryAfter.Round(time.Second) / time.Second); seconds > 0 && e.status == http.StatusTooManyRequests {
 		return fault.Wrap(e, CodeRateLimited,
 			"モデルの利用が混み合っています。約%sたってから、もう一度お試しください。", japaneseDuration(seconds))
 	}
-	return fault.Wrap(e, CodeRateLimited, detailRateLimited)
+	return faultOfCode(e.status, e)
+}
+
+// faultOfCode translates a status, be it the response's or one that an error object names.
+func faultOfCode(status int, cause error) error {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return fault.Wrap(cause, CodeAuth, detailAuth)
+	case status == http.StatusPaymentRequired:
+		return fault.Wrap(cause, CodeQuota, detailQuota)
+	case status == http.StatusNotFound:
+		return fault.Wrap(cause, CodeNotFound, detailNotFound)
+	case status == http.StatusTooManyRequests:
+		return fault.Wrap(cause, CodeRateLimited, detailRateLimited)
+	case status == http.StatusRequestEntityTooLarge:
+		return fault.Wrap(cause, CodeContextLength, detailContextLength)
+	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return fault.Wrap(cause, CodeUnavailable, detailUnavailable)
+	case status >= 400:
+		return fault.Wrap(cause, CodeBadRequest, detailBadRequest)
+	default: // A redirect, or a success without content: this isn't the API.
+		return fault.Wrap(cause, CodeBadResponse, detailBadResponse)
+	}
 }
 
 func japaneseDuration(seconds int) string {
@@ -167,9 +173,13 @@ func (e *providerError) Error() string {
 	return fmt.Sprintf("provider error of type %q, code %q", e.kind, e.code)
 }
 
-// parseProviderError reads the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama) or {"message": "…"}
-// (vLLM). It returns nil if there is none.
+// parseProviderError reads the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama), {"message": "…"}
+// (vLLM) or [{"error": {…}}] (Gemini). It returns nil if there is none.
 func parseProviderError(body []byte) *providerError {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
 		Object  string          `json:"object"`
@@ -185,6 +195,14 @@ func parseProviderError(body []byte) *providerError {
 		return &providerError{message: outer.Message, kind: outer.Type, code: codeText(outer.Code)}
 	}
 	return nil
+}
+
+// parseFailure reads what stands in an event, or in a field, that is called error.
+func parseFailure(data []byte) *providerError {
+	if e := parseProviderError(data); e != nil {
+		return e
+	}
+	return parseErrorObject(data)
 }
 
 func parseErrorObject(raw json.RawMessage) *providerError {
@@ -220,7 +238,7 @@ func faultOfProviderError(e *providerError, cause error) error {
 	case e.code == "insufficient_quota", e.kind == "insufficient_quota", e.code == "billing_hard_limit_reached":
 		return fault.Wrap(cause, CodeQuota, detailQuota)
 	case e.code == "content_filter", e.code == "content_policy_violation":
-		return fault.Wrap(cause, CodeRefused, detailRefused)
+		return fault.Wrap(cause, CodeFiltered, detailFiltered)
 	case e.code == "invalid_api_key", e.kind == "authentication_error":
 		return fault.Wrap(cause, CodeAuth, detailAuth)
 	case e.code == "model_not_found", e.code == "DeploymentNotFound":
@@ -236,10 +254,13 @@ func faultOfChunkError(e *providerError, emitted bool) error {
 	if f := faultOfProviderError(e, e); f != nil {
 		return f
 	}
+	if status, err := strconv.Atoi(e.code); err == nil && status >= 400 && status < 500 {
+		return faultOfCode(status, e) // OpenRouter, vLLM and llama.cpp name the status that they would have answered with.
+	}
 	switch {
-	case strings.Contains(e.kind, "rate_limit"), strings.Contains(e.code, "rate_limit"), e.code == "429":
+	case strings.Contains(e.kind, "rate_limit"), strings.Contains(e.code, "rate_limit"):
 		return fault.Wrap(e, CodeRateLimited, detailRateLimited)
-	case strings.Contains(e.kind, "invalid_request"), e.code == "400", e.code == "422":
+	case strings.Contains(e.kind, "invalid_request"):
 		return fault.Wrap(e, CodeBadRequest, detailBadRequest)
 	default:
 		return interrupted(e, emitted)

@@ -1,8 +1,11 @@
 package llm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -29,25 +32,40 @@ func FuzzR27_Stream(f *testing.F) {
 		f.Add([]byte(seed), false)
 		f.Add([]byte(seed), true)
 	}
+	for name := range servers {
+		_, body := recorded(f, name)
+		f.Add(body, strings.HasSuffix(name, ".json"))
+	}
 	f.Fuzz(func(t *testing.T, body []byte, whole bool) {
 		kind := "text/event-stream"
 		if whole {
 			kind = "application/json"
 		}
 		client := newClient(t, llm.Config{Transport: respond(kind, body), MaxRetries: -1})
-		emitted := 0
-		result, err := client.Stream(t.Context(), question(), func(text string) {
+		emitted, answered := 0, false
+		take := func(text string) {
 			if text == "" || !utf8.ValidString(text) {
 				t.Errorf("emitted %q", text)
 			}
 			emitted += len(text)
+		}
+		req := question()
+		req.Reasoning = func(text string) {
+			if answered {
+				t.Errorf("reasoning %q after the answer", text)
+			}
+			take(text)
+		}
+		result, err := client.Stream(t.Context(), req, func(text string) {
+			answered = true
+			take(text)
 		})
 		var known *fault.Error
 		switch {
 		case err != nil && (!errors.As(err, &known) || !strings.HasPrefix(string(known.Code), "model_") || known.Detail == ""):
 			t.Errorf("untyped error %v", err)
-		case err == nil && result.FinishReason == "":
-			t.Error("an answer without a finish reason")
+		case err == nil && (result.FinishReason == "" || !answered):
+			t.Error("an answer without a finish reason, or without text")
 		case emitted > 3*len(body):
 			t.Errorf("%d bytes out of %d", emitted, len(body))
 		}
@@ -59,9 +77,10 @@ func FuzzR27_SplitCharacters(f *testing.F) {
 	f.Add("「有給休暇」は👩‍💻と𠮷野家で。\n\"\\", uint64(0x5a5a))
 	f.Add("\u0000\u2028 plain", uint64(1))
 	f.Fuzz(func(t *testing.T, text string, cuts uint64) {
-		if text == "" || !utf8.ValidString(text) {
+		if !utf8.ValidString(text) {
 			return
 		}
+		text = "答" + text // Neither blank nor reasoning.
 		var body []byte
 		rest := []byte(text)
 		for i := 0; len(rest) > 0; i++ {
@@ -83,7 +102,8 @@ func FuzzR27_Escapes(f *testing.F) {
 	f.Add(`\udf89\ud83c\ud83ca`, uint(2))
 	f.Fuzz(func(t *testing.T, literal string, cut uint) {
 		var want string
-		if json.Unmarshal([]byte(`"`+literal+`"`), &want) != nil || want == "" || !utf8.ValidString(literal) {
+		literal = "答" + literal // Neither blank nor reasoning.
+		if json.Unmarshal([]byte(`"`+literal+`"`), &want) != nil || !utf8.ValidString(literal) {
 			return
 		}
 		parts := []string{literal}
@@ -110,3 +130,71 @@ func validLiterals(parts ...string) bool {
 	}
 	return true
 }
+
+// However a text with reasoning at its beginning is spread over chunks, the same reasoning and the same answer come out, as
+// they do of the whole.
+func FuzzR27_Think(f *testing.F) {
+	for _, seed := range []string{
+		"<think>考え</think>答え", "\n<think>\n考え\n</think>\n\n答え", "<think></think>答え", "<thought>a</thought><thought>b</thought>c", "<thinking>", "<",
+		"<think>a</thin>b</think></think>", "<think>終わらない</thi", "答え<think>b</think>", "  \n", " 答え", "<think>< /think></think>", "<think>\n</think>\n",
+	} {
+		f.Add(seed, uint64(0x5a5a))
+		f.Add(seed, uint64(0))
+	}
+	f.Fuzz(func(t *testing.T, text string, cuts uint64) {
+		if !utf8.ValidString(text) {
+			return
+		}
+		var body []byte
+		for i, rest := 0, []byte(text); len(rest) > 0; i++ {
+			n := min(len(rest), 1+int(cuts>>(i%32*2)&3))
+			body = llmtest.AppendTextChunk(body, rest[:n])
+			rest = rest[n:]
+		}
+		end := []byte("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
+		cut, _ := askAll(t, newClient(t, llm.Config{Transport: respond("text/event-stream", append(body, end...))}))
+		whole, _ := askAll(t, newClient(t, llm.Config{Transport: respond("text/event-stream", append(llmtest.AppendTextChunk(nil, []byte(text)), end...))}))
+		if cut != whole {
+			t.Errorf("%q\ncut   %+v\nwhole %+v", text, cut, whole)
+		}
+	})
+}
+
+// However the bytes of a response are spread over reads and lines end, the same events come out.
+func FuzzR27_Lines(f *testing.F) {
+	for name := range servers {
+		_, body := recorded(f, name)
+		f.Add(body, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, body []byte, size uint8) {
+		read := func(body io.Reader) said {
+			got, _ := askAll(t, newClient(t, llm.Config{MaxRetries: -1, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}, nil
+			})}))
+			return got
+		}
+		whole := read(bytes.NewReader(body))
+		if got := read(&slowReader{bytes.NewReader(body), int(size) + 1}); got != whole {
+			t.Errorf("in pieces of %d\n%+v\n%+v", int(size)+1, got, whole)
+		}
+		if bytes.IndexByte(body, '\r') >= 0 || bytes.HasPrefix(body, []byte("\uFEFF")) {
+			return
+		}
+		for _, end := range []string{"\r", "\r\n"} {
+			if got := read(bytes.NewReader(bytes.ReplaceAll(body, []byte("\n"), []byte(end)))); got != whole {
+				t.Errorf("with %q\n%+v\n%+v", end, got, whole)
+			}
+		}
+		if got := read(bytes.NewReader(append([]byte("\uFEFF"), body...))); got != whole {
+			t.Errorf("with a byte order mark\n%+v\n%+v", got, whole)
+		}
+	})
+}
+
+// slowReader gives so many bytes a read.
+type slowReader struct {
+	io.Reader
+	size int
+}
+
+func (r *slowReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), r.size)]) }

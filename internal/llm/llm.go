@@ -28,6 +28,10 @@ type Request struct {
 	Messages    []Message
 	MaxTokens   int      // Upper bound for the answer; 0 leaves it to the model.
 	Temperature *float32 // 0–2; nil leaves it to the model.
+
+	// Reasoning is called with each piece of what the model thinks before it answers, under the same rules as Stream's emit,
+	// and never after that. Nil if nobody wants to know.
+	Reasoning func(text string)
 }
 
 // Usage counts tokens as the provider does, or as EstimateTokens does where the provider does not say.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/tidwall/gjson"
 )
 
 // The reading of the stream is our own and not go-openai's Recv: that reads lines without a bound, so that a provider (or
 // a proxy before it) that never sends a line break fills the memory; it decodes strings by encoding/json, which destroys
-// characters that are split over chunks; and it matches two regular expressions a line. What is left to write is this
-// file. go-openai still makes the request: its types, its URLs and headers for OpenAI and Azure.
+// characters that are split over chunks; and it matches two regular expressions a line. go-openai still makes the request:
+// its types, its URLs and headers for OpenAI and Azure.
 const (
 	firstBuffer  = 4 << 10  // A chunk is about 300 bytes, and net/http reads as much at once.
 	largeBuffer  = 32 << 10 // For a provider that sends faster than it is read: an eighth of the system calls and deltas.
@@ -23,73 +25,136 @@ const (
 
 var (
 	errTooMuch     = errors.New("llm: the answer takes more bytes than allowed")
-	errLineTooLong = fmt.Errorf("llm: a line of the stream exceeds %d bytes", maxLine)
+	errLineTooLong = fmt.Errorf("llm: an event of the stream exceeds %d bytes", maxLine)
 	errBodyTooLong = fmt.Errorf("llm: the answer exceeds %d bytes", maxBody)
+	errNoJSON      = errors.New("llm: an event of the stream is no JSON")
 )
 
-// lineReader reads the payloads of an event stream.
-//
-// Each data line is taken as one event, as all OpenAI-compatible servers write them, so that those that forget the blank
-// line between events are read too.
-type lineReader struct {
-	body  io.Reader
-	idle  func() // Called before each read: of what came, no whole line is left.
-	left  int64  // How many bytes may still be read.
-	buf   []byte
-	start int // buf[start:end] has been read from the body and not been returned.
-	seen  int // buf[start:start+seen] has no line break.
-	end   int
-	full  bool       // The last read has filled buf: more is there already.
-	large *sync.Pool // Of *[largeBuffer]byte.
-	taken *[largeBuffer]byte
-	err   error // What the body ended with.
+// byteOrderMark may stand at the beginning of a stream.
+var byteOrderMark = []byte("\uFEFF")
+
+// event is what an event stream tells at once. Its data is valid JSON, unless it is the end mark or a failure.
+type event struct {
+	data   []byte
+	failed bool // The event, or its field, is called error.
 }
 
-func newLineReader(body io.Reader, limit int64, large *sync.Pool, idle func()) *lineReader {
-	return &lineReader{body: body, idle: idle, left: limit, buf: make([]byte, firstBuffer), large: large}
+// isEnd reports whether the event is the end mark.
+func (e event) isEnd() bool { return string(e.data) == "[DONE]" }
+
+// eventReader reads the events of a stream as WHATWG's section on server-sent events says, and as servers write them that
+// do not keep to it: a data line that is JSON by itself is an event, whether a blank line follows or not; a line of JSON
+// without a field's name is one too; and so is the field "error" of llama.cpp's servers until the autumn of 2025.
+type eventReader struct {
+	body    io.Reader
+	idle    func() // Called before each read: of what came, no whole line is left.
+	comment func() // Called for each comment.
+	left    int64  // How many bytes may still be read.
+	buf     []byte
+	start   int // buf[start:end] has been read from the body and not been returned.
+	seen    int // buf[start:start+seen] has no line break.
+	end     int
+	begun   bool       // The first line has been returned.
+	afterCR bool       // The last line ended with a carriage return: a line feed that follows belongs to it.
+	full    bool       // The last read has filled buf: more is there already.
+	large   *sync.Pool // Of *[largeBuffer]byte.
+	taken   *[largeBuffer]byte
+	err     error // What the body ended with.
+
+	pending []byte // The data of an event that is spread over lines.
+	failed  bool   // The event that is being read is called error.
+}
+
+func newEventReader(body io.Reader, limit int64, large *sync.Pool, idle, comment func()) *eventReader {
+	return &eventReader{body: body, idle: idle, comment: comment, left: limit, buf: make([]byte, firstBuffer), large: large}
 }
 
 // close gives back what was borrowed. What next has returned is no longer valid.
-func (r *lineReader) close() {
+func (r *eventReader) close() {
 	if r.taken != nil {
 		r.large.Put(r.taken)
 	}
 	r.buf, r.taken = nil, nil
 }
 
-// next returns the next payload, which is valid until the following call, or io.EOF.
-func (r *lineReader) next() ([]byte, error) {
+// next returns the next event, which is valid until the following call, or io.EOF. An event that the stream's end cuts off
+// is none.
+func (r *eventReader) next() (event, error) {
 	for {
 		line, err := r.line()
-		if err != nil {
-			return nil, err
-		}
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			if data = bytes.TrimSpace(data); len(data) > 0 {
-				return data, nil
+		switch {
+		case err != nil:
+			return event{}, err
+		case len(line) == 0:
+			if e, err := r.endEvent(); err != nil || len(e.data) > 0 {
+				return e, err
 			}
 			continue
+		case line[0] == ':':
+			r.comment()
+			continue
 		}
-		// Some servers write an error that befalls them in mid-stream as bare JSON.
-		if len(line) > 0 && line[0] == '{' {
-			return bytes.TrimSpace(line), nil
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if line[0] == '{' {
+			name, value = []byte("data"), line
+		}
+		value = bytes.TrimSpace(value)
+		switch string(name) {
+		case "event":
+			r.failed = string(value) == "error"
+		case "error":
+			return event{data: value, failed: true}, nil
+		case "data":
+			if e := (event{data: value, failed: r.failed}); len(r.pending) == 0 && (e.isEnd() || isJSON(value)) {
+				return e, nil
+			}
+			if len(r.pending)+len(value) > maxLine {
+				return event{}, errLineTooLong
+			}
+			if len(value) > 0 {
+				r.pending = append(append(r.pending, value...), '\n')
+			}
 		}
 	}
 }
 
+// endEvent returns the event that a blank line ends, without data if nothing is left of it.
+func (r *eventReader) endEvent() (event, error) {
+	e := event{data: bytes.TrimSpace(r.pending), failed: r.failed}
+	r.pending, r.failed = r.pending[:0], false
+	if len(e.data) > 0 && !e.failed && !isJSON(e.data) {
+		return event{}, errNoJSON
+	}
+	return e, nil
+}
+
+// isJSON reports whether data is JSON. Package gjson takes a fifth of the time of encoding/json for it, but as much stack as
+// the data is deep.
+func isJSON(data []byte) bool {
+	if len(data) > firstBuffer {
+		return json.Valid(data)
+	}
+	return gjson.ValidBytes(data)
+}
+
 // line returns the next line without its end. The last one need not have any.
-func (r *lineReader) line() ([]byte, error) {
+func (r *eventReader) line() ([]byte, error) {
 	for {
-		if i := bytes.IndexByte(r.buf[r.start+r.seen:r.end], '\n'); i >= 0 {
-			line := r.buf[r.start : r.start+r.seen+i]
-			r.start, r.seen = r.start+len(line)+1, 0
-			return line, nil
+		if r.afterCR && r.start < r.end {
+			r.afterCR = false
+			if r.buf[r.start] == '\n' {
+				r.start++
+			}
+		}
+		if i := lineEnd(r.buf[r.start+r.seen : r.end]); i >= 0 {
+			end := r.start + r.seen + i
+			r.afterCR = r.buf[end] == '\r'
+			return r.take(end, 1), nil
 		}
 		r.seen = r.end - r.start
 		if r.err != nil {
-			if line := r.buf[r.start:r.end]; len(line) > 0 && errors.Is(r.err, io.EOF) {
-				r.start, r.seen = r.end, 0
-				return line, nil
+			if r.seen > 0 && errors.Is(r.err, io.EOF) {
+				return r.take(r.end, 0), nil
 			}
 			return nil, r.err
 		}
@@ -97,8 +162,31 @@ func (r *lineReader) line() ([]byte, error) {
 	}
 }
 
+// take returns what was read up to a line's end, which takes so many bytes.
+func (r *eventReader) take(end, size int) []byte {
+	line := r.buf[r.start:end]
+	r.start, r.seen = end+size, 0
+	if !r.begun {
+		r.begun = true
+		line = bytes.TrimPrefix(line, byteOrderMark)
+	}
+	return line
+}
+
+// lineEnd returns where the first line break of b is: a line feed, or a carriage return with or without one; -1 for none.
+func lineEnd(b []byte) int {
+	lf := bytes.IndexByte(b, '\n')
+	if lf >= 0 {
+		b = b[:lf]
+	}
+	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
+}
+
 // read reads more, once, into a buffer that has room.
-func (r *lineReader) read() {
+func (r *eventReader) read() {
 	r.idle()
 	if r.start > 0 {
 		r.end = copy(r.buf, r.buf[r.start:r.end])
@@ -123,148 +211,4 @@ func (r *lineReader) read() {
 	if r.left -= int64(n); r.left < 0 {
 		r.err = errTooMuch
 	}
-}
-
-// chunk is what the client needs of a chat.completion.chunk.
-type chunk struct {
-	model    string
-	content  []byte // The raw JSON literal of the text, or nil.
-	thinking bool   // It carries a token that isn't part of the answer (reasoning).
-	finish   string
-	usage    *Usage
-	err      *providerError
-}
-
-// wireChunk is the chunk's JSON. Texts stay raw so that characters split over chunks can be joined.
-type wireChunk struct {
-	Object  string          `json:"object"`
-	Model   string          `json:"model"`
-	Error   json.RawMessage `json:"error"`
-	Choices []wireChoice    `json:"choices"`
-	Usage   json.RawMessage `json:"usage"`
-}
-
-type wireChoice struct {
-	Index        int        `json:"index"`
-	Delta        *wireDelta `json:"delta"`
-	Message      *wireDelta `json:"message"` // In place of delta where the server doesn't stream.
-	FinishReason *string    `json:"finish_reason"`
-}
-
-type wireDelta struct {
-	Content          json.RawMessage `json:"content"`
-	Refusal          json.RawMessage `json:"refusal"`
-	Reasoning        json.RawMessage `json:"reasoning"`
-	ReasoningContent json.RawMessage `json:"reasoning_content"`
-}
-
-type wireUsage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-}
-
-// decoder reads the payloads of one answer. The zero value is ready for use.
-type decoder struct {
-	chunk chunk // The last one.
-
-	// The last one with text alone that scanChunk knew: its model, and what stood before and behind its text.
-	model      string
-	head, tail []byte
-}
-
-// decode reads a payload into chunk. What scanChunk does not know is left to encoding/json.
-func (d *decoder) decode(data []byte) error {
-	if text := d.again(data); text != nil {
-		d.chunk = chunk{model: d.model, content: text}
-		return nil
-	}
-	previous := d.chunk.model
-	d.chunk = chunk{}
-	at, known := scanChunk(data, &d.chunk, previous)
-	if !known {
-		return decodeAnyChunk(data, &d.chunk)
-	}
-	if d.chunk.content == nil || d.chunk.finish != "" || d.chunk.usage != nil {
-		return nil
-	}
-	d.model, d.head = d.chunk.model, append(d.head[:0], data[:at]...)
-	d.tail = append(d.tail[:0], data[at+len(d.chunk.content):]...)
-	return nil
-}
-
-// again returns the text's literal of a payload that is, but for that, the same as the last one with text, as nearly all of
-// an answer's are; else nil. Where one JSON string stands in another one's place, all around it means the same.
-func (d *decoder) again(data []byte) []byte {
-	from, to := len(d.head), len(data)-len(d.tail)
-	if from == 0 || to-from <= len(`""`) || !bytes.HasPrefix(data, d.head) || !bytes.HasSuffix(data, d.tail) {
-		return nil
-	}
-	s := scanner{data: data[from:to]}
-	if !s.string() || s.at < len(s.data) {
-		return nil
-	}
-	return s.data
-}
-
-// decodeAnyChunk reads a payload of any shape into c.
-func decodeAnyChunk(data []byte, c *chunk) error {
-	*c = chunk{}
-	var wire wireChunk
-	if err := json.Unmarshal(data, &wire); err != nil {
-		return fmt.Errorf("llm: decode chunk: %w", err)
-	}
-	if (len(wire.Error) > 0 && !isNull(wire.Error)) || wire.Object == "error" {
-		c.err = parseProviderError(data)
-		return nil
-	}
-	c.model = wire.Model
-	c.usage = decodeUsage(wire.Usage)
-	for i := range wire.Choices {
-		// Only one answer was asked for. A server that sends several would interleave them.
-		if wire.Choices[i].Index == 0 {
-			return wire.Choices[i].decode(c)
-		}
-	}
-	return nil
-}
-
-func (w *wireChoice) decode(c *chunk) error {
-	if w.FinishReason != nil {
-		c.finish = *w.FinishReason
-	}
-	delta := w.Delta
-	if delta == nil {
-		delta = w.Message
-	}
-	if delta == nil {
-		return nil
-	}
-	c.content = delta.Content
-	if isBlank(c.content) && !isBlank(delta.Refusal) {
-		c.content = delta.Refusal // What the model says when it declines is an answer too.
-	}
-	if isBlank(c.content) {
-		c.content = nil
-		c.thinking = !isBlank(delta.Reasoning) || !isBlank(delta.ReasoningContent)
-		return nil
-	}
-	if c.content[0] != '"' {
-		return fmt.Errorf("llm: decode chunk: content is no text: it begins with %q", c.content[0]) // No more: it ends in the log.
-	}
-	return nil
-}
-
-// decodeUsage returns nil for an account that can't be read: an answer doesn't fail for its bill.
-func decodeUsage(raw json.RawMessage) *Usage {
-	var wire wireUsage
-	if len(raw) == 0 || isNull(raw) || json.Unmarshal(raw, &wire) != nil {
-		return nil
-	}
-	return &Usage{InputTokens: max(0, wire.PromptTokens), OutputTokens: max(0, wire.CompletionTokens)}
-}
-
-func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
-
-func isBlank(raw json.RawMessage) bool {
-	return len(raw) == 0 || isNull(raw) || string(raw) == `""`
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -17,7 +18,7 @@ type joiner struct {
 
 // add takes the raw JSON string literal, with its quotes, and appends the characters that are complete now to dst.
 // The literal must have been checked by encoding/json, which accepts invalid UTF-8 in it.
-func (j *joiner) add(dst, literal []byte) []byte {
+func (j *joiner) add(dst []byte, literal string) []byte {
 	body := literal[1 : len(literal)-1]
 	if len(j.pending) == 0 && j.surrogate == 0 && isPlain(body) {
 		return append(dst, body...)
@@ -53,7 +54,7 @@ func (j *joiner) take(dst []byte) []byte {
 }
 
 // unescape appends the character of the escape sequence at the start of body, and returns what follows it.
-func (j *joiner) unescape(body []byte) []byte {
+func (j *joiner) unescape(body string) string {
 	if body[1] == 'u' {
 		j.appendUnit(hex4(body[2:6]))
 		return body[6:]
@@ -101,14 +102,7 @@ func (j *joiner) flushSurrogate() {
 }
 
 // isPlain says whether the inside of a literal stands for itself.
-func isPlain(body []byte) bool {
-	for _, c := range body {
-		if c == '\\' {
-			return false
-		}
-	}
-	return utf8.Valid(body)
-}
+func isPlain(body string) bool { return strings.IndexByte(body, '\\') < 0 && utf8.ValidString(body) }
 
 // incompleteTail returns how many bytes at the end of b are the beginning of a character.
 func incompleteTail(b []byte) int {
@@ -137,9 +131,9 @@ func appendValid(dst, b []byte) []byte {
 	return dst
 }
 
-func hex4(digits []byte) rune {
+func hex4(digits string) rune {
 	var r rune
-	for _, c := range digits {
+	for _, c := range []byte(digits) {
 		switch {
 		case c >= 'a':
 			c = c - 'a' + 10

@@ -89,7 +89,9 @@ func TestR25_DefaultLimits(t *testing.T) {
 		text  string
 	}{
 		"first token":        {[]llmtest.Step{llmtest.Stall()}, 60 * time.Second, ""},
-		"first, with pings":  {[]llmtest.Step{llmtest.Open(), gap(40 * time.Second), llmtest.Raw(": ping\n\n"), llmtest.Stall()}, 60 * time.Second, ""},
+		"first, with pings":  {[]llmtest.Step{llmtest.Open(), gap(40 * time.Second), llmtest.Raw(": ping\n\n"), llmtest.Stall()}, 100 * time.Second, ""},
+		"pings for ever":     {append([]llmtest.Step{llmtest.Open()}, slices.Repeat([]llmtest.Step{llmtest.Raw(": OPENROUTER PROCESSING\n\n"), gap(15 * time.Second)}, 100)...), 5 * time.Minute, ""},
+		"other noise":        {append([]llmtest.Step{llmtest.Open()}, slices.Repeat([]llmtest.Step{llmtest.Delta(`{"role":"assistant","content":""}`), gap(15 * time.Second)}, 100)...), time.Minute, ""},
 		"next token":         {[]llmtest.Step{gap(59 * time.Second), llmtest.Text("a"), gap(29 * time.Second), llmtest.Text("b"), llmtest.Stall()}, 118 * time.Second, "ab"},
 		"next, with pings":   {[]llmtest.Step{llmtest.Text("a"), gap(20 * time.Second), llmtest.Raw(": ping\n\n"), llmtest.Stall()}, 30 * time.Second, "a"},
 		"while it reasons":   {[]llmtest.Step{gap(50 * time.Second), llmtest.Delta(`{"reasoning_content":"えっと"}`), gap(20 * time.Second), llmtest.Delta(`{"reasoning":"うーん"}`), llmtest.Stall()}, 100 * time.Second, ""},

@@ -7,14 +7,21 @@ import (
 
 const (
 	chunkHead = `data: {"id":"chatcmpl-test","object":"chat.completion.chunk","created":1700000000,"model":"` + ModelName +
-		`","system_fingerprint":"fp_test","choices":[{"index":0,"delta":{"content":"`
+		`","system_fingerprint":"fp_test","choices":[{"index":0,"delta":{"`
 	chunkTail = "\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
 )
 
 // AppendTextChunk appends the event that carries a piece of text, in OpenAI's form. The text may hold parts of characters;
 // they are written as they are.
-func AppendTextChunk(dst, text []byte) []byte {
-	dst = append(dst, chunkHead...)
+func AppendTextChunk(dst, text []byte) []byte { return appendChunk(dst, "content", text) }
+
+// AppendReasoningChunk appends the event that carries a piece of reasoning, in the form of DeepSeek and vLLM.
+func AppendReasoningChunk(dst, text []byte) []byte {
+	return appendChunk(dst, "reasoning_content", text)
+}
+
+func appendChunk(dst []byte, field string, text []byte) []byte {
+	dst = append(append(append(dst, chunkHead...), field...), `":"`...)
 	for _, c := range text {
 		switch {
 		case c == '"' || c == '\\':

@@ -26,6 +26,13 @@ const (
 	FailLongLine  = "long_line"  // A line of 10 MB comes.
 )
 
+// The forms in which servers tell reasoning.
+const (
+	ReasoningContent = "reasoning_content" // A field of the delta: DeepSeek, vLLM, llama.cpp.
+	ReasoningField   = "reasoning"         // Another one: Ollama, OpenRouter.
+	ReasoningTags    = "think"             // Between <think> and </think> in the text.
+)
+
 // Directive says how the Handler answers a question.
 //
 //	@script {"chars": 6000, "tokens_per_second": 200}
@@ -39,6 +46,11 @@ type Directive struct {
 	Chars int    `json:"chars"` // Length of the Markdown; 600 if Bytes is 0 too.
 	Bytes int    `json:"bytes"` // Length of the Markdown in UTF-8 bytes, exactly.
 	Seed  uint64 `json:"seed"`  // Chooses another text of the same length.
+
+	Reasoning      string `json:"reasoning"`       // What the model thinks before it answers, at the same pace.
+	ReasoningChars int    `json:"reasoning_chars"` // Length of the reasoning if it is a text of no meaning.
+	ReasoningForm  string `json:"reasoning_form"`  // One of the Reasoning constants; ReasoningContent if empty.
+	NoAnswer       bool   `json:"no_answer"`       // Nothing comes after the reasoning.
 
 	// Numbered is how many tokens the answer has if it is a NumberedText, for load generators: one token a chunk.
 	Numbered int `json:"numbered"`
@@ -106,7 +118,14 @@ func (d *Directive) complete() error {
 	if d.Title == "" {
 		d.Title = Title
 	}
+	if d.ReasoningForm == "" {
+		d.ReasoningForm = ReasoningContent
+	}
 	switch {
+	case !slices.Contains([]string{ReasoningContent, ReasoningField, ReasoningTags}, d.ReasoningForm):
+		return fmt.Errorf("%s: unknown reasoning_form %q", Marker, d.ReasoningForm)
+	case d.ReasoningChars < 0 || d.ReasoningChars > maxChars:
+		return errors.New(Marker + ": reasoning_chars out of bounds")
 	case d.Chars < 0 || d.Bytes < 0 || d.Chars > maxChars || d.Bytes > maxChars:
 		return errors.New(Marker + ": chars or bytes out of bounds")
 	case d.Numbered < 0 || d.Numbered > maxChars/2 || (d.Numbered > 0 && d.Numbered < ClockTokens):
@@ -127,6 +146,8 @@ func (d *Directive) complete() error {
 // answer is the text that the directive asks for, whose first token is due now.
 func (d *Directive) answer(now time.Time) string {
 	switch {
+	case d.NoAnswer:
+		return ""
 	case d.Numbered > 0:
 		return string(NumberedText(d.Numbered, now))
 	case d.Text != "":
@@ -136,4 +157,12 @@ func (d *Directive) answer(now time.Time) string {
 	default:
 		return Markdown(d.Chars, d.Seed)
 	}
+}
+
+// reasoning is what the directive has the model think.
+func (d *Directive) reasoning() string {
+	if d.Reasoning == "" && d.ReasoningChars > 0 {
+		return Markdown(d.ReasoningChars, d.Seed+1)
+	}
+	return d.Reasoning
 }

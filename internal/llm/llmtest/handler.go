@@ -113,6 +113,7 @@ type sending struct {
 	directive Directive
 	pace      time.Duration
 
+	field string // Of the delta, that rest is sent in.
 	rest  []byte // Text that was not sent yet.
 	sent  int    // Characters sent.
 	limit int    // Characters after which it fails or stalls; -1 for never.
@@ -124,18 +125,20 @@ func (s *sending) run(input int, usage bool) {
 	s.w.Header().Set("Content-Type", "text/event-stream")
 	s.w.WriteHeader(http.StatusOK)
 	s.flush()
-	s.limit = -1
+	if !s.sleepUntil(time.Now().Add(time.Duration(d.FirstTokenMS) * time.Millisecond)) {
+		return
+	}
+	if !s.reasoning() {
+		return
+	}
 	if d.StallAfter != nil {
 		s.limit = *d.StallAfter
 	}
 	if d.Fail != "" {
 		s.limit = d.FailAfter
 	}
-	if !s.sleepUntil(time.Now().Add(time.Duration(d.FirstTokenMS) * time.Millisecond)) {
-		return
-	}
 	start := time.Now()
-	s.rest = []byte(d.answer(start))
+	s.field, s.rest, s.sent = "content", []byte(d.answer(start)), 0
 	output := len(s.rest)
 	if !s.text(start) {
 		return
@@ -152,6 +155,20 @@ func (s *sending) run(input int, usage bool) {
 	s.write()
 }
 
+// reasoning sends what the model thinks. It returns false when the client has gone.
+func (s *sending) reasoning() bool {
+	s.limit = -1
+	thought := s.directive.reasoning()
+	if thought == "" {
+		return true
+	}
+	s.field, s.rest = s.directive.ReasoningForm, []byte(thought)
+	if s.field == ReasoningTags {
+		s.field, s.rest = "content", []byte("<think>\n"+thought+"\n</think>\n\n")
+	}
+	return s.text(time.Now())
+}
+
 // text sends the text token by token on a schedule from start on that doesn't drift: what is due is sent in one write. It
 // returns false when the client has gone.
 func (s *sending) text(start time.Time) bool {
@@ -160,7 +177,7 @@ func (s *sending) text(start time.Time) bool {
 		s.buf = s.buf[:0]
 		for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) && len(s.buf) < maxWrite &&
 			(s.pace == 0 || time.Since(start) >= time.Duration(tokens)*s.pace) {
-			s.buf = AppendTextChunk(s.buf, s.token())
+			s.buf = appendChunk(s.buf, s.field, s.token())
 			tokens++
 		}
 		if !s.write() {
@@ -251,11 +268,15 @@ func (s *sending) sleepUntil(at time.Time) bool {
 
 func writeWhole(w http.ResponseWriter, d Directive, input int) {
 	text := d.answer(time.Now())
+	message := map[string]string{"role": "assistant", "content": text}
+	if thought := d.reasoning(); thought != "" {
+		message["reasoning_content"] = thought
+	}
 	output := llm.EstimateTokens(text)
 	writeJSON(w, http.StatusOK, map[string]any{
 		"id": "chatcmpl-test", "object": "chat.completion", "created": 1700000000, "model": ModelName,
 		"choices": []map[string]any{{
-			"index": 0, "finish_reason": d.Finish, "message": map[string]string{"role": "assistant", "content": text},
+			"index": 0, "finish_reason": d.Finish, "message": message,
 		}},
 		"usage": map[string]int{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output},
 	})

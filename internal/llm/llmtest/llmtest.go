@@ -95,9 +95,15 @@ type Call struct {
 	Context context.Context //nolint:containedctx // The test looks at how the caller ends it.
 	Request llm.Request
 
-	pieces chan string
+	pieces chan piece
 	end    chan ending
 	done   chan struct{} // Closed when Stream has returned.
+}
+
+// piece is what a call has said, and what is sent back once it was taken.
+type piece struct {
+	text      string
+	reasoning bool
 }
 
 type ending struct {
@@ -112,7 +118,7 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 	}
 	call := &Call{
 		Context: ctx, Request: req,
-		pieces: make(chan string), end: make(chan ending), done: make(chan struct{}),
+		pieces: make(chan piece), end: make(chan ending), done: make(chan struct{}),
 	}
 	defer close(call.done)
 	select {
@@ -122,9 +128,14 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 	}
 	for {
 		select {
-		case text := <-call.pieces:
-			emit(text)
-			call.pieces <- "" // Emit returns only now, so that what it sent can be observed.
+		case p := <-call.pieces:
+			switch {
+			case !p.reasoning:
+				emit(p.text)
+			case req.Reasoning != nil:
+				req.Reasoning(p.text)
+			}
+			call.pieces <- piece{} // Emit returns only now, so that what it sent can be observed.
 		case e := <-call.end:
 			return e.result, e.err
 		case <-ctx.Done():
@@ -151,9 +162,14 @@ func (l *Live) Next(t testing.TB) *Call {
 }
 
 // Emit gives a piece of the answer, and returns when the model's caller has taken it. It says false if the caller has gone.
-func (c *Call) Emit(text string) bool {
+func (c *Call) Emit(text string) bool { return c.give(piece{text: text}) }
+
+// Reason gives a piece of what the model thinks before it answers, as Emit does.
+func (c *Call) Reason(text string) bool { return c.give(piece{text: text, reasoning: true}) }
+
+func (c *Call) give(p piece) bool {
 	select {
-	case c.pieces <- text:
+	case c.pieces <- p:
 	case <-c.done:
 		return false
 	}

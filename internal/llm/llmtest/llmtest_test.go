@@ -84,7 +84,7 @@ func TestHandler(t *testing.T) {
 		{`@script {"text":"一二三四五","fail":"eof","fail_after":3}`, "一二三", llm.CodeInterrupted},
 		{`@script {"text":"一二三四五","fail":"error","fail_after":3}`, "一二三", llm.CodeInterrupted},
 		{`@script {"text":"一二三四五","fail":"rate_limit","fail_after":1}`, "一", llm.CodeRateLimited},
-		{`@script {"text":"一二三四五","fail":"filter","fail_after":5}`, "一二三四五", llm.CodeRefused},
+		{`@script {"text":"一二三四五","fail":"filter","fail_after":5}`, "一二三四五", llm.CodeFiltered},
 		{`@script {"text":"一二三四五","fail":"half_json","fail_after":2}`, "一二", llm.CodeBadResponse},
 		{`@script {"text":"一二三四五","fail":"long_line","fail_after":2}`, "一二", llm.CodeBadResponse},
 		{`@script {"text":"一二三四五","stall_after":4}`, "一二三四", llm.CodeTimeout},
@@ -94,6 +94,10 @@ func TestHandler(t *testing.T) {
 		{`@script {"unknown":1}`, "", llm.CodeBadRequest},
 		{`@script {"fail":"often"}`, "", llm.CodeBadRequest},
 		{`@script {"chars":-1}`, "", llm.CodeBadRequest},
+		{`@script {"text":"答え","reasoning":"考え"}`, "答え", ""},
+		{`@script {"reasoning_chars":90,"reasoning_form":"think","no_answer":true}`, "", llm.CodeBadResponse},
+		{`@script {"reasoning_form":"aloud"}`, "", llm.CodeBadRequest},
+		{`@script {"reasoning_chars":-1}`, "", llm.CodeBadRequest},
 		{`@script 1`, "", llm.CodeBadRequest},
 	} {
 		t.Run(test.question, func(t *testing.T) {
@@ -110,6 +114,23 @@ func TestHandler(t *testing.T) {
 				t.Errorf("%+v", result)
 			}
 		})
+	}
+}
+
+func TestHandlerReasoning(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, "http://model.test", &inproc.Transport{Handler: llmtest.NewHandler(0)}, 0)
+	for _, form := range []string{llmtest.ReasoningContent, llmtest.ReasoningField, llmtest.ReasoningTags} {
+		reasoning, text := "", ""
+		_, err := client.Stream(t.Context(), llm.Request{
+			Messages: []llm.Message{{
+				Role: llm.RoleUser, Content: `@script {"reasoning":"考えた。","reasoning_form":"` + form + `","text":"答え","fail_after":1,"fail":"eof"}`,
+			}},
+			Reasoning: func(piece string) { reasoning += piece },
+		}, func(piece string) { text += piece })
+		if strings.TrimSpace(reasoning) != "考えた。" || text != "答" || fault.CodeOf(err) != llm.CodeInterrupted {
+			t.Errorf("%s: %q, %q, %v", form, reasoning, text, err)
+		}
 	}
 }
 

@@ -228,6 +228,15 @@ func Text(pieces ...string) Step {
 	}
 }
 
+// Reasoning sends one chunk for each piece of what the model thinks before it answers.
+func Reasoning(pieces ...string) Step {
+	return func(e *exchange) {
+		for _, piece := range pieces {
+			e.write(AppendReasoningChunk(nil, []byte(piece)))
+		}
+	}
+}
+
 // Bytes sends one chunk for each piece, which may hold a part of a character, as byte-level providers send it.
 func Bytes(pieces ...[]byte) Step {
 	return func(e *exchange) {

@@ -1,0 +1,180 @@
+package llm
+
+import (
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+// chunk is what the client needs of a chat.completion.chunk, or of a whole answer. Texts are JSON string literals, so that
+// characters that are split over chunks can be joined. It is used again for the next one.
+type chunk struct {
+	model     string
+	text      []string
+	reasoning []string // What the model says before its answer, where the server tells that apart.
+	finish    string
+	usage     *Usage
+	err       *providerError
+}
+
+// decode reads valid JSON into c. Members are looked at by the form they have: what a server adds, or writes otherwise, is
+// passed over, but a text that is none is an error.
+func (c *chunk) decode(data []byte) error {
+	*c = chunk{text: c.text[:0], reasoning: c.reasoning[:0]}
+	whole := gjson.Parse(string(data))
+	if whole.IsArray() { // Gemini puts its errors into a list.
+		whole = whole.Get("0")
+	}
+	var choices gjson.Result
+	failed := false
+	whole.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "model":
+			c.model = value.String()
+		case "choices":
+			choices = value
+		case "usage":
+			c.usage = decodeUsage(value)
+		case "error":
+			failed = failed || value.Type != gjson.Null
+		case "object":
+			failed = failed || value.Str == "error"
+		}
+		return true
+	})
+	if failed {
+		c.err = parseProviderError([]byte(whole.Raw))
+		return nil
+	}
+	var err error
+	choices.ForEach(func(_, choice gjson.Result) bool {
+		// Only one answer was asked for. A server that sends several would interleave them.
+		if choice.Get("index").Int() != 0 {
+			return true
+		}
+		err = c.decodeChoice(choice)
+		return false
+	})
+	return err
+}
+
+func (c *chunk) decodeChoice(choice gjson.Result) error {
+	var delta, message gjson.Result
+	choice.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "delta":
+			delta = value
+		case "message": // In place of delta where the server doesn't stream.
+			message = value
+		case "finish_reason":
+			c.finish = value.String()
+		}
+		return true
+	})
+	if !delta.IsObject() {
+		delta = message
+	}
+	var content, refusal, reasoning, details gjson.Result
+	delta.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "content":
+			content = value
+		case "refusal":
+			refusal = value
+		case "reasoning_content", "reasoning": // Servers that are changing from one name to the other send both.
+			if value.Type == gjson.String && value.Str != "" {
+				reasoning = value
+			}
+		case "reasoning_details":
+			details = value
+		}
+		return true
+	})
+	if reasoning.Exists() {
+		c.reasoning = appendLiteral(c.reasoning, reasoning)
+	} else {
+		c.decodeDetails(details)
+	}
+	if err := c.decodeContent(content); err != nil {
+		return err
+	}
+	if len(c.text) == 0 {
+		c.text = appendLiteral(c.text, refusal) // What the model says when it declines is an answer too.
+	}
+	return nil
+}
+
+// decodeContent reads a text, or Mistral's list of texts and thoughts.
+func (c *chunk) decodeContent(content gjson.Result) error {
+	switch {
+	case content.Type == gjson.Null:
+		return nil
+	case content.Type == gjson.String:
+		c.text = appendLiteral(c.text, content)
+		return nil
+	case !content.IsArray():
+		return notText(content)
+	}
+	var err error
+	content.ForEach(func(_, part gjson.Result) bool {
+		if !part.IsObject() {
+			err = notText(part)
+			return false
+		}
+		switch part.Get("type").Str {
+		case "text":
+			c.text = appendLiteral(c.text, part.Get("text"))
+		case "thinking":
+			c.decodeThoughts(part.Get("thinking"))
+		}
+		return true
+	})
+	return err
+}
+
+// decodeThoughts reads a thought, or Mistral's list of thoughts.
+func (c *chunk) decodeThoughts(thinking gjson.Result) {
+	if !thinking.IsArray() {
+		c.reasoning = appendLiteral(c.reasoning, thinking)
+		return
+	}
+	thinking.ForEach(func(_, part gjson.Result) bool {
+		c.reasoning = appendLiteral(c.reasoning, part.Get("text"))
+		return true
+	})
+}
+
+// decodeDetails reads OpenRouter's list of what a model has thought, for the models of which it says nothing else.
+func (c *chunk) decodeDetails(details gjson.Result) {
+	if !details.IsArray() {
+		return
+	}
+	details.ForEach(func(_, part gjson.Result) bool {
+		c.reasoning = appendLiteral(c.reasoning, part.Get("text"))
+		c.reasoning = appendLiteral(c.reasoning, part.Get("summary"))
+		return true
+	})
+}
+
+// appendLiteral appends the literal of a text, unless it is empty or no text at all.
+func appendLiteral(literals []string, value gjson.Result) []string {
+	if value.Type != gjson.String || value.Raw == `""` {
+		return literals
+	}
+	return append(literals, value.Raw)
+}
+
+func notText(value gjson.Result) error {
+	return fmt.Errorf("llm: decode chunk: content is no text: it begins with %q", value.Raw[0]) // No more: it ends in the log.
+}
+
+// decodeUsage returns nil for an account that can't be read: an answer doesn't fail for its bill.
+func decodeUsage(usage gjson.Result) *Usage {
+	input, output := usage.Get("prompt_tokens"), usage.Get("completion_tokens")
+	if !usage.IsObject() || !isCount(input) || !isCount(output) {
+		return nil
+	}
+	return &Usage{InputTokens: max(0, int(input.Int())), OutputTokens: max(0, int(output.Int()))}
+}
+
+func isCount(value gjson.Result) bool { return value.Type == gjson.Number || value.Type == gjson.Null }
