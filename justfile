@@ -24,11 +24,11 @@ up-cluster *args: build
 packages:
     @scripts/packages
 
-# Build bin/tsumugi with the app inside.
+# Build bin/tsumugi with the app inside, and the npm package of clients/ai-sdk.
 build: packages
     @scripts/build
 
-# Run every test: Go with the race detector on a real PostgreSQL, the app's units, and the browser against the binary.
+# Run every test: Go with the race detector on a real PostgreSQL, the app's and the clients' units, the browser against the binary.
 test: build browser
     @scripts/test
 
@@ -49,6 +49,7 @@ loadgen *args:
 fmt:
     gofmt -s -w $(git ls-files '*.go')
     cd web && biome check --write .
+    cd clients/ai-sdk && biome check --write .
 
 # Make the generated files anew.
 generate: packages

@@ -1,0 +1,203 @@
+import { asSchema, type UIMessageChunk, uiMessageChunkSchema } from 'ai'
+import { TsumugiError } from './error.js'
+import type { ServerEvent } from './events.js'
+
+/** A chunk as it stands on the wire: the fields that are looked at here. */
+interface Wire {
+  readonly type: string
+  readonly id?: string
+  readonly delta?: string
+  readonly messageId?: string
+  readonly sourceId?: string
+  readonly transient?: boolean
+  readonly errorText?: string
+  readonly code?: string
+  readonly retryable?: boolean
+  readonly data?: { readonly run?: number }
+  readonly messageMetadata?: { readonly run?: number; readonly user_message_id?: string }
+}
+
+const utf8 = new TextEncoder()
+const mostResyncs = 3
+
+/**
+ * Turns the events of one answer, over any number of connections, into the chunks of one message: each chunk once, the text
+ * without a gap and of one run only. It keeps the cursor itself, by counting the text that it has handed on: the id of an
+ * event is a check, and never a place to go on from.
+ */
+export class Answer {
+  messageId: string | undefined
+  questionId: string | undefined
+  /** `[DONE]` has come after an end. */
+  done = false
+  #run = 0
+  #bytes = 0
+  #text: 'none' | 'open' | 'closed' = 'none'
+  #ended = false
+  #resyncs = 0
+  #distrusted = false
+  #sources = new Set<string>()
+  /** Reasoning is sent anew on each connection: by part, how much was handed on, and how much came on this connection. */
+  #reasoning = new Map<string, { length: number; at: number; closed: boolean }>()
+
+  /** The `Last-Event-ID` of the next connection. `0-0` is no place in any run: the server begins anew, with `data-reset`. */
+  get cursor(): string | undefined {
+    if (this.#distrusted) return '0-0'
+    return this.#run === 0 ? undefined : `${this.#run}-${this.#bytes}`
+  }
+
+  /** Takes one event; null if it does not follow on what came before, so that the connection is to be given up. */
+  async take({ data, id }: ServerEvent): Promise<UIMessageChunk[] | null> {
+    if (data === '[DONE]') {
+      this.done = this.#ended && !this.#distrusted
+      return this.done ? [] : this.#resync()
+    }
+    const chunk = parse(data)
+    if (chunk === null) return this.#resync()
+    const wire = chunk as Wire
+    switch (wire.type) {
+      case 'start':
+        return this.#start(wire) ? [chunk] : []
+      case 'data-reset':
+        return this.#reset(wire.data?.run ?? 0)
+    }
+    if (this.#distrusted) return this.#resync()
+    switch (wire.type) {
+      case 'text-start':
+        return this.#open() ? [chunk] : []
+      case 'text-delta':
+        return this.#grow(wire.delta ?? '', id, chunk)
+      case 'text-end':
+        return this.#close() ? [chunk] : []
+      case 'source-document':
+      case 'source-url':
+        return this.#isNew(wire.sourceId ?? '') ? [chunk] : []
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        return this.#reason(wire, chunk)
+      case 'finish':
+      case 'abort':
+      case 'error':
+        return this.#end(wire, id, chunk)
+    }
+    // A data part is sent again on each connection: with an id it replaces the one before.
+    const replaces = !wire.type.startsWith('data-') || wire.transient || wire.id !== undefined
+    return [replaces ? chunk : ({ ...chunk, id: wire.type } as UIMessageChunk)]
+  }
+
+  /** What is missing when the server says that everything has been sent (204). */
+  complete(): UIMessageChunk[] {
+    const chunks: UIMessageChunk[] = this.#close() ? [{ type: 'text-end', id: '0' }] : []
+    if (this.messageId !== undefined && !this.#ended) chunks.push({ type: 'finish' })
+    this.done = true
+    return chunks
+  }
+
+  #resync(): null {
+    const message = '回答を正しく受信できませんでした。画面を再読み込みしてください。'
+    if (++this.#resyncs > mostResyncs) throw new TsumugiError(message, 'stream_inconsistent')
+    this.#distrusted = true
+    return null
+  }
+
+  #start({ messageId, messageMetadata }: Wire): boolean {
+    for (const part of this.#reasoning.values()) part.at = 0
+    if (this.messageId !== undefined) return false
+    this.messageId = messageId
+    this.questionId = messageMetadata?.user_message_id
+    this.#run = messageMetadata?.run ?? 0
+    return true
+  }
+
+  async #reset(run: number): Promise<UIMessageChunk[]> {
+    const metadata = { type: 'message-metadata', messageMetadata: { run } } as UIMessageChunk
+    if (!(await knowsResetStep()) && (this.#bytes > 0 || this.#reasoning.size > 0))
+      throw new TsumugiError('回答を最初から書き直しています。', 'answer_restarted', true)
+    const anew = this.#text !== 'none' || this.#sources.size > 0 || this.#reasoning.size > 0
+    this.#distrusted = this.#ended = false
+    this.#run = run
+    this.#bytes = 0
+    if (!anew || !(await knowsResetStep())) return [metadata]
+    this.#text = 'none'
+    this.#sources.clear()
+    this.#reasoning.clear()
+    return [{ type: 'reset-step' } as unknown as UIMessageChunk, metadata]
+  }
+
+  #open(): boolean {
+    const first = this.#text === 'none'
+    if (first) this.#text = 'open'
+    return first
+  }
+
+  #close(): boolean {
+    const last = this.#text === 'open'
+    if (last) this.#text = 'closed'
+    return last
+  }
+
+  #grow(delta: string, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
+    const [run, offset] = parseCursor(id)
+    if (run !== this.#run || offset === undefined) return this.#resync()
+    if (offset <= this.#bytes) return [] // It came before: the text of a run never changes.
+    if (offset - utf8.encode(delta).length !== this.#bytes || this.#text !== 'open') return this.#resync()
+    this.#bytes = offset
+    return [chunk]
+  }
+
+  #isNew(source: string): boolean {
+    return !this.#sources.has(source) && !!this.#sources.add(source)
+  }
+
+  #reason(wire: Wire, chunk: UIMessageChunk): UIMessageChunk[] {
+    const id = wire.id ?? ''
+    const part = this.#reasoning.get(id)
+    if (part === undefined) {
+      this.#reasoning.set(id, { length: 0, at: 0, closed: false })
+      return [chunk]
+    }
+    if (part.closed || wire.type === 'reasoning-start') return []
+    if (wire.type === 'reasoning-end') {
+      part.closed = true
+      return [chunk]
+    }
+    const delta = (wire.delta ?? '').slice(Math.max(part.length - part.at, 0))
+    part.at += wire.delta?.length ?? 0
+    part.length = Math.max(part.length, part.at)
+    return delta === '' ? [] : [{ ...chunk, delta } as UIMessageChunk]
+  }
+
+  #end(wire: Wire, id: string | undefined, chunk: UIMessageChunk): UIMessageChunk[] | null {
+    // The last id says how long the text is: an end that comes too early or too late is none.
+    const [run, offset] = parseCursor(id)
+    if (offset !== undefined && (run !== this.#run || offset !== this.#bytes)) return this.#resync()
+    if (wire.type === 'error') {
+      this.done = true
+      throw new TsumugiError(wire.errorText ?? '', wire.code ?? 'error', wire.retryable)
+    }
+    const first = !this.#ended
+    this.#ended = true
+    return first ? [chunk] : []
+  }
+}
+
+/** Whether this version of `ai` has the chunk that takes back what a message holds so far: 7 has it, 6 has not. */
+async function knowsResetStep(): Promise<boolean> {
+  return (await asSchema(uiMessageChunkSchema).validate?.({ type: 'reset-step' }))?.success === true
+}
+
+/** Run and offset of `<run>-<offset>`. */
+function parseCursor(id = ''): [run?: number, offset?: number] {
+  const match = /^([1-9]\d{0,8})-(\d{1,15})$/.exec(id)
+  return match === null ? [] : [Number(match[1]), Number(match[2])]
+}
+
+function parse(data: string): UIMessageChunk | null {
+  try {
+    const value: unknown = JSON.parse(data)
+    return typeof value === 'object' && value !== null && 'type' in value ? (value as UIMessageChunk) : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,2 @@
+export { TsumugiError } from './error.js'
+export { TsumugiChatTransport, type TsumugiChatTransportOptions } from './transport.js'

@@ -1,0 +1,139 @@
+import type { UIMessageChunk } from 'ai'
+
+/** One attempt of the server's to write the answer: its deltas, and how it ends. */
+export interface Run {
+  readonly deltas: readonly string[]
+  readonly end?: 'finish' | 'abort' | 'error'
+}
+
+export interface Call {
+  readonly url: string
+  readonly method: string
+  readonly body: Record<string, unknown> | null
+  readonly headers: Headers
+  readonly signal: AbortSignal | null
+}
+
+const utf8 = new TextEncoder()
+export const size = (text: string) => utf8.encode(text).length
+export const ids = { answer: 'answer-1', question: 'question-1', thread: 'thread-1' } as const
+
+/** One event as the server writes it: `data:` before `id:`, as it does now, or behind it, as it did. */
+function event(chunk: object | string, id?: string, idFirst = false): string {
+  const data = `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n`
+  if (id === undefined) return `${data}\n`
+  return idFirst ? `id: ${id}\n${data}\n` : `${data}id: ${id}\n\n`
+}
+
+/** What a server sends of a run, from a cursor on, by docs/streaming.md. */
+export function script(number: number, run: Run, cursor: string | null, idFirst = false): string {
+  const ends = [0]
+  for (const delta of run.deltas) ends.push((ends.at(-1) ?? 0) + size(delta))
+  const [asked, offset] = (cursor ?? `${number}-0`).split('-').map(Number)
+  const holds = asked === number && ends.includes(offset ?? -1)
+  const from = holds ? (offset ?? 0) : 0
+  const out = ['retry: 1\n\n']
+  const metadata = { run: number, thread_id: ids.thread, user_message_id: ids.question }
+  const start = { type: 'start', messageId: ids.answer, messageMetadata: metadata }
+  // The first id of a new run stands on its reset and nowhere before it.
+  out.push(event(start, holds ? `${number}-${from}` : undefined, idFirst))
+  if (!holds)
+    out.push(event({ type: 'data-reset', data: { run: number }, transient: true }, `${number}-0`, idFirst))
+  out.push(event({ type: 'data-step', id: 'retrieval', data: { kind: 'retrieval', status: 'success' } }))
+  out.push(
+    event({
+      type: 'source-document',
+      sourceId: `source-${number}`,
+      mediaType: 'text/plain',
+      title: `資料${number}`,
+    }),
+    event({ type: 'reasoning-start', id: 'r' }),
+    event({ type: 'reasoning-delta', id: 'r', delta: `考え${number}` }),
+    event({ type: 'reasoning-delta', id: 'r', delta: 'ています' }),
+    event({ type: 'reasoning-end', id: 'r' }),
+    event({ type: 'text-start', id: '0' }),
+  )
+  run.deltas.forEach((delta, i) => {
+    const end = ends[i + 1] ?? 0
+    if (end > from) out.push(event({ type: 'text-delta', id: '0', delta }, `${number}-${end}`, idFirst))
+  })
+  const total = `${number}-${ends.at(-1)}`
+  out.push(event({ type: 'text-end', id: '0' }), event({ type: 'data-title', data: { title: '題' } }))
+  if (run.end === 'abort') out.push(event({ type: 'abort', reason: 'stopped' }, total, idFirst))
+  else if (run.end === 'error')
+    out.push(
+      event(
+        { type: 'error', errorText: '途中で途切れました。', code: 'model_interrupted', retryable: true },
+        total,
+      ),
+    )
+  else
+    out.push(
+      event(
+        { type: 'finish', finishReason: 'stop', messageMetadata: { usage: { output_tokens: 3 } } },
+        total,
+        idFirst,
+      ),
+    )
+  out.push(event('[DONE]'))
+  return out.join('')
+}
+
+/** A `fetch` that hands each call on, and keeps a list of them. */
+export function fakeFetch(answer: (call: Call, index: number) => Response | Promise<Response>) {
+  const calls: Call[] = []
+  const fetch: typeof globalThis.fetch = async (input, init = {}) => {
+    const body = typeof init.body === 'string' ? (JSON.parse(init.body) as Record<string, unknown>) : null
+    const headers = new Headers(init.headers)
+    const call = {
+      url: String(input),
+      method: init.method ?? 'GET',
+      body,
+      headers,
+      signal: init.signal ?? null,
+    }
+    calls.push(call)
+    return answer(call, calls.length - 1)
+  }
+  return { fetch, calls }
+}
+
+/** A stream of these bytes, in pieces, which then ends as it says. */
+export function streamed(
+  bytes: Uint8Array,
+  end: 'close' | 'break' | 'hang' = 'close',
+  piece = 99,
+  signal?: AbortSignal | null,
+) {
+  let at = 0
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      signal?.addEventListener('abort', () => controller.error(signal.reason))
+    },
+    pull(controller) {
+      at += piece
+      if (at - piece < bytes.length) controller.enqueue(bytes.slice(at - piece, at))
+      else if (end === 'close') controller.close()
+      else if (end === 'break') controller.error(new TypeError('network error'))
+      else return new Promise(() => {})
+      return undefined
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream; charset=utf-8' } })
+}
+
+export const bytesOf = (text: string) => utf8.encode(text)
+
+export function problem(status: number, fields: object, headers: Record<string, string> = {}): Response {
+  return Response.json(
+    { status, ...fields },
+    { status, headers: { 'content-type': 'application/problem+json', ...headers } },
+  )
+}
+
+export async function collect(stream: ReadableStream<UIMessageChunk>): Promise<UIMessageChunk[]> {
+  const chunks: UIMessageChunk[] = []
+  const reader = stream.getReader()
+  for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value)
+  return chunks
+}
