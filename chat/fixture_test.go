@@ -79,10 +79,17 @@ func newFixtureOn(t *testing.T, db *store.DB, model llm.Model) *fixture {
 // member adds an organization with one member.
 func (f *fixture) member() chat.Owner {
 	f.t.Helper()
-	owner := chat.Owner{OrganizationID: newID(), UserID: newID()}
-	if err := f.db.CreateOrganization(f.t.Context(), org.Organization{ID: owner.OrganizationID, Name: "試験", AuthType: "cognito"}); err != nil {
+	organizationID := newID()
+	if err := f.db.CreateOrganization(f.t.Context(), org.Organization{ID: organizationID, Name: "試験", AuthType: "cognito"}); err != nil {
 		f.t.Fatal(err)
 	}
+	return f.colleague(organizationID)
+}
+
+// colleague adds a member to an organization.
+func (f *fixture) colleague(organizationID uuid.UUID) chat.Owner {
+	f.t.Helper()
+	owner := chat.Owner{OrganizationID: organizationID, UserID: newID()}
 	if err := f.db.CreateUser(f.t.Context(), identity.NewUser{
 		ID: owner.UserID, OrganizationID: owner.OrganizationID, Subject: owner.UserID.String(), Name: "試験",
 		Email: owner.UserID.String() + "@test.example", Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,

@@ -137,3 +137,26 @@ func TestTextsThatFillTheirMemoryRefuseNewOnes(t *testing.T) {
 	}
 	t.Error("nothing is refused")
 }
+
+func TestOneOrganizationHasSoManyAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	model := llmtest.NewLive()
+	s := f.start(model, f.db, chat.Config{MaxPerOrganization: 1})
+	exchange, err := f.askElsewhere(s, f.owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	colleague := f.colleague(f.owner.OrganizationID)
+	_, err = f.askElsewhere(s, colleague)
+	wantRefusal(t, err, fault.RateLimited)
+	if err := s.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WaitFor(t.Context(), f.owner, exchange); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.askElsewhere(s, f.member()); err != nil { // Of another organization.
+		t.Error(err)
+	}
+}

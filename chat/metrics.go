@@ -36,10 +36,11 @@ const (
 
 // Why questions are turned away, for Metrics.
 const (
-	RefusedStopping = "stopping"   // The server is about to stop.
-	RefusedFull     = "full"       // All places are taken, those for waiting too.
-	RefusedPerson   = "per_person" // This person has as many as they may.
-	RefusedMemory   = "memory"     // The live texts fill their memory.
+	RefusedStopping     = "stopping"         // The server is about to stop.
+	RefusedFull         = "full"             // All places are taken, those for waiting too.
+	RefusedPerson       = "per_person"       // This person has as many as they may.
+	RefusedOrganization = "per_organization" // So has this organization.
+	RefusedMemory       = "memory"           // The live texts fill their memory.
 )
 
 // Stats is what a Service does at the moment.

@@ -15,13 +15,15 @@ import (
 // places are what generations take to run: so many at once, as many again in order of their coming. It is safe for
 // concurrent use.
 type places struct {
-	max       int // Running at once, and waiting at once.
-	perPerson int // Running and waiting.
+	max             int // Running at once, and waiting at once.
+	perPerson       int // Running and waiting; 0 for any number.
+	perOrganization int // The same.
 
-	mu      sync.Mutex
-	running int               // Guarded by mu.
-	waiting []*place          // Guarded by mu. First come, first served.
-	people  map[uuid.UUID]use // Guarded by mu.
+	mu            sync.Mutex
+	running       int               // Guarded by mu.
+	waiting       []*place          // Guarded by mu. First come, first served.
+	people        map[uuid.UUID]use // Guarded by mu.
+	organizations map[uuid.UUID]int // Guarded by mu. Running and waiting.
 }
 
 // use is what one person has.
@@ -29,45 +31,50 @@ type use struct{ running, waiting int }
 
 // place is where one generation runs, or waits to.
 type place struct {
-	person  uuid.UUID
+	owner   Owner
 	granted chan struct{} // Closed when it may run.
 	running bool          // Guarded by the mu of places.
 	left    bool          // The same. It was given back.
 }
 
-func newPlaces(limit, perPerson int) *places {
-	return &places{max: limit, perPerson: perPerson, people: make(map[uuid.UUID]use)}
+func newPlaces(cfg Config) *places {
+	return &places{
+		max: cfg.MaxGenerations, perPerson: cfg.MaxPerPerson, perOrganization: cfg.MaxPerOrganization,
+		people: make(map[uuid.UUID]use), organizations: make(map[uuid.UUID]int),
+	}
 }
 
 // take returns a place for a person's question, which may have to wait, or why there is none: one of the Refused
 // constants. Nobody has more than a quarter of the places to wait.
-func (p *places) take(person uuid.UUID) (taken *place, refused string) {
+func (p *places) take(owner Owner) (taken *place, refused string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	has := p.people[person]
+	has := p.people[owner.UserID]
 	switch {
-	case has.running+has.waiting >= p.perPerson:
+	case p.perPerson > 0 && has.running+has.waiting >= p.perPerson:
 		return nil, RefusedPerson
+	case p.perOrganization > 0 && p.organizations[owner.OrganizationID] >= p.perOrganization:
+		return nil, RefusedOrganization
 	case p.running < p.max:
 	case len(p.waiting) >= p.max:
 		return nil, RefusedFull
 	case has.waiting >= max(1, p.max/4):
 		return nil, RefusedPerson
 	}
-	return p.add(person), ""
+	return p.add(owner), ""
 }
 
 // insist returns a place, whatever the limits, for a generation that was taken over: its question was let in before.
-func (p *places) insist(person uuid.UUID) *place {
+func (p *places) insist(owner Owner) *place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.add(person)
+	return p.add(owner)
 }
 
 // add belongs to holders of mu.
-func (p *places) add(person uuid.UUID) *place {
-	taken := &place{person: person, granted: make(chan struct{})}
-	has := p.people[person]
+func (p *places) add(owner Owner) *place {
+	taken := &place{owner: owner, granted: make(chan struct{})}
+	has := p.people[owner.UserID]
 	if p.running < p.max {
 		p.grant(taken)
 		has.running++
@@ -75,7 +82,8 @@ func (p *places) add(person uuid.UUID) *place {
 		p.waiting = append(p.waiting, taken)
 		has.waiting++
 	}
-	p.people[person] = has
+	p.people[owner.UserID] = has
+	p.organizations[owner.OrganizationID]++
 	return taken
 }
 
@@ -94,7 +102,7 @@ func (p *places) leave(taken *place) {
 		return
 	}
 	taken.left = true
-	has := p.people[taken.person]
+	has := p.people[taken.owner.UserID]
 	if taken.running {
 		p.running--
 		has.running--
@@ -102,15 +110,18 @@ func (p *places) leave(taken *place) {
 		p.waiting = slices.DeleteFunc(p.waiting, func(w *place) bool { return w == taken })
 		has.waiting--
 	}
-	if p.people[taken.person] = has; has == (use{}) {
-		delete(p.people, taken.person)
+	if p.people[taken.owner.UserID] = has; has == (use{}) {
+		delete(p.people, taken.owner.UserID)
+	}
+	if p.organizations[taken.owner.OrganizationID]--; p.organizations[taken.owner.OrganizationID] == 0 {
+		delete(p.organizations, taken.owner.OrganizationID)
 	}
 	for p.running < p.max && len(p.waiting) > 0 {
 		next := p.waiting[0]
 		p.waiting = slices.Delete(p.waiting, 0, 1)
 		p.grant(next)
-		has := p.people[next.person]
-		p.people[next.person] = use{running: has.running + 1, waiting: has.waiting - 1}
+		has := p.people[next.owner.UserID]
+		p.people[next.owner.UserID] = use{running: has.running + 1, waiting: has.waiting - 1}
 	}
 }
 
@@ -137,7 +148,7 @@ func (p *place) wait(ctx context.Context) error {
 }
 
 // admit lets a person's question in, or says what to do instead.
-func (s *Service) admit(person uuid.UUID) (*place, error) {
+func (s *Service) admit(owner Owner) (*place, error) {
 	s.mu.Lock()
 	stopping := s.stopping
 	s.mu.Unlock()
@@ -145,7 +156,7 @@ func (s *Service) admit(person uuid.UUID) (*place, error) {
 	var taken *place
 	if !stopping {
 		if refused = RefusedMemory; s.textBytes.Load() <= s.cfg.MaxLiveText {
-			taken, refused = s.places.take(person)
+			taken, refused = s.places.take(owner)
 		}
 	}
 	if refused == "" {
@@ -171,6 +182,8 @@ func refusal(reason string) error {
 		err = fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
 	case RefusedPerson:
 		err = fault.Errorf(fault.RateLimited, "作成中の回答が多いため、受け付けられませんでした。いずれかの回答が完了してから、もう一度お試しください。")
+	case RefusedOrganization:
+		err = fault.Errorf(fault.RateLimited, "組織全体で作成中の回答が多いため、受け付けられませんでした。少し待ってから、もう一度お試しください。")
 	}
 	err.RetryAfter = 2*time.Second + rand.N(8*time.Second) //nolint:gosec // Spreads clients; no secret.
 	return err

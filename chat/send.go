@@ -219,7 +219,7 @@ func render(sk skill.Skill, q Question) (content, prompt string, err error) {
 // begin stores a question while the model is already being asked, and returns once it is stored. If it is refused, the
 // model's answer is dropped; nobody has seen it.
 func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
-	place, err := s.admit(p.begin.Owner.UserID)
+	place, err := s.admit(p.begin.Owner)
 	if err != nil {
 		return Exchange{}, err
 	}

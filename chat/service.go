@@ -31,9 +31,10 @@ type Config struct {
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
 	HistoryBytes int           // Bytes of earlier messages that the model is given. Default 48 KiB.
 
-	MaxGenerations int   // At once; as many again wait for a place. Default 1000.
-	MaxPerPerson   int   // That one person has running or waiting. Default 10.
-	MaxLiveText    int64 // Bytes of texts that are being written or followed; past it nothing new begins. Default 512 MiB.
+	MaxGenerations     int   // At once; as many again wait for a place. Default 1000.
+	MaxPerPerson       int   // That one person has running or waiting. Default any number.
+	MaxPerOrganization int   // That the people of an organization have running or waiting. Default any number.
+	MaxLiveText        int64 // Bytes of texts that are being written or followed; past it nothing new begins. Default 512 MiB.
 
 	// Alone says that no other server shares the database: whatever was running when this one starts is dead.
 	Alone bool
@@ -64,9 +65,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxGenerations <= 0 {
 		c.MaxGenerations = 1000
-	}
-	if c.MaxPerPerson <= 0 {
-		c.MaxPerPerson = 10
 	}
 	if c.MaxLiveText <= 0 {
 		c.MaxLiveText = 512 << 20
@@ -160,7 +158,7 @@ func NewService(n Needs, cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
-		lease: lease{began: time.Now()}, places: newPlaces(cfg.MaxGenerations, cfg.MaxPerPerson),
+		lease: lease{began: time.Now()}, places: newPlaces(cfg),
 		store: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,

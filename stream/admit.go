@@ -12,7 +12,6 @@ import (
 // Errors of Admit.
 var (
 	ErrFull     = errors.New("stream: this server has as many streams as it takes")
-	ErrTooMany  = errors.New("stream: this person has as many streams as they may")
 	ErrDraining = errors.New("stream: this server is about to stop")
 )
 
@@ -38,11 +37,11 @@ type ender interface {
 	cut(err error)
 }
 
-// Admit lets a person begin a stream, or says why not: ErrFull, ErrTooMany or ErrDraining.
+// Admit lets a person begin a stream, or says why not: ErrFull or ErrDraining.
 func (s *Server) Admit(person string) (*Admission, error) {
 	a := &Admission{server: s, person: person}
 	err := s.admit(a)
-	if (errors.Is(err, ErrTooMany) || errors.Is(err, ErrFull)) && s.reap() {
+	if errors.Is(err, ErrFull) && s.Reap() {
 		err = s.admit(a)
 	}
 	if err != nil {
@@ -57,8 +56,6 @@ func (s *Server) admit(a *Admission) error {
 	switch {
 	case s.draining:
 		return ErrDraining
-	case s.cfg.MaxStreamsPerPerson > 0 && len(s.people[a.person]) >= s.cfg.MaxStreamsPerPerson:
-		return ErrTooMany
 	case s.cfg.MaxStreams > 0 && s.admitted >= s.cfg.MaxStreams:
 		return ErrFull
 	}

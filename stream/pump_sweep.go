@@ -83,8 +83,8 @@ func (c *client) present(here bool) bool {
 	return false
 }
 
-// reap ends the streams of clients that have left, unless that was done just before. It reports whether it was worth it.
-func (s *Server) reap() bool {
+// Reap ends the streams of clients that have left, unless that was done just before. It reports whether there were any.
+func (s *Server) Reap() bool {
 	now := time.Now()
 	s.mu.Lock()
 	due := now.Sub(s.reaped) >= reapEvery

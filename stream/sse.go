@@ -24,8 +24,7 @@ type Config struct {
 	// response ends with its connection, and an idle stream costs a tenth of the memory and no goroutine.
 	Fast bool
 
-	MaxStreams          int // Admit lets so many in, default any number,
-	MaxStreamsPerPerson int // and so many of one person, default any number.
+	MaxStreams int // Admit lets so many in, default any number.
 }
 
 func (c Config) withDefaults() Config {

@@ -1,7 +1,7 @@
 // Command loadgen puts load on a running server, whose model is test/fakes/model, and checks that nothing is lost or repeated:
 //
 //	fakemodel --listen 127.0.0.1:9911 &
-//	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1 TSUMUGI_MAX_STREAMS_PER_USER=20000 TSUMUGI_MESSAGES_PER_MINUTE=0 bin/tsumugi serve &
+//	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1 TSUMUGI_LIMITS=off bin/tsumugi serve &
 //	loadgen --url http://127.0.0.1:8080 --password Tsumugi-Demo-1 deliver --streams 10000
 //
 // Every client follows the rules of the event stream: it commits an event's id at the blank line, comes back after the time

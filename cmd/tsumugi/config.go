@@ -32,8 +32,8 @@ type config struct {
 	cognito `embed:""`
 	mailing `embed:""`
 
-	TrustedProxies    []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
-	MessagesPerMinute int            `env:"TSUMUGI_MESSAGES_PER_MINUTE" default:"60" placeholder:"N" help:"Questions of one person a minute on this server. 0 means any number."`
+	TrustedProxies []netip.Prefix `env:"TSUMUGI_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For is believed, with commas between. Default: none."`
+	Limits         api.Limits     `env:"TSUMUGI_LIMITS" default:"default" placeholder:"KIND=PERSON:ORGANIZATION,…" help:"Limits of people and organizations on this server that differ from the defaults, such as question=120:6000,write=0; 0 means any number, off none at all."`
 
 	OpenAIAPIKey        string        `name:"openai-api-key" env:"OPENAI_API_KEY" placeholder:"KEY" help:"Key of the model provider. Without it and a base URL, the offline engine answers."`
 	OpenAIBaseURL       string        `name:"openai-base-url" env:"OPENAI_BASE_URL" placeholder:"URL" help:"Any OpenAI-compatible server, for example http://127.0.0.1:11434/v1. Default: OpenAI's."`
@@ -42,14 +42,12 @@ type config struct {
 	FirstTokenTimeout   time.Duration `name:"openai-first-token-timeout" env:"OPENAI_FIRST_TOKEN_TIMEOUT" default:"60s" placeholder:"TIME" help:"How long the model may take for its first token; comments of its server prolong that, to five times as long at most."`
 	TokenTimeout        time.Duration `name:"openai-token-timeout" env:"OPENAI_TOKEN_TIMEOUT" default:"30s" placeholder:"TIME" help:"How long the model may take from one token to the next, those of its reasoning included."`
 
-	FastStreams       bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
-	MaxStreams        int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
-	MaxStreamsPerUser int           `env:"TSUMUGI_MAX_STREAMS_PER_USER" default:"50" placeholder:"N" help:"Streams at once of one person on this server."`
-	MaxGenerations    int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server writes at once; as many again wait for their turn."`
-	MaxPerUser        int           `name:"max-generations-per-user" env:"TSUMUGI_MAX_GENERATIONS_PER_USER" default:"10" placeholder:"N" help:"Answers of one person that are written or wait on this server."`
-	MaxLiveText       int           `env:"TSUMUGI_MAX_LIVE_TEXT" default:"512" placeholder:"MIB" help:"Memory for the texts of answers that are being written, in MiB. Past it no new ones begin."`
-	Lease             time.Duration `env:"TSUMUGI_LEASE" default:"8s" placeholder:"TIME" help:"How long a server may be silent before others take its answers over. The same on all servers."`
-	OTLPEndpoint      string        `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector for traces, by OTLP over HTTP, such as http://127.0.0.1:4318. Default: no traces."`
+	FastStreams    bool          `env:"TSUMUGI_FAST_STREAMS" default:"true" negatable:"" help:"Send answers over plain HTTP/1.1 without a goroutine for each connection."`
+	MaxStreams     int           `env:"TSUMUGI_MAX_STREAMS" default:"20000" placeholder:"N" help:"Streams at once on this server."`
+	MaxGenerations int           `env:"TSUMUGI_MAX_GENERATIONS" default:"1000" placeholder:"N" help:"Answers that this server writes at once; as many again wait for their turn."`
+	MaxLiveText    int           `env:"TSUMUGI_MAX_LIVE_TEXT" default:"512" placeholder:"MIB" help:"Memory for the texts of answers that are being written, in MiB. Past it no new ones begin."`
+	Lease          time.Duration `env:"TSUMUGI_LEASE" default:"8s" placeholder:"TIME" help:"How long a server may be silent before others take its answers over. The same on all servers."`
+	OTLPEndpoint   string        `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"OpenTelemetry collector for traces, by OTLP over HTTP, such as http://127.0.0.1:4318. Default: no traces."`
 
 	TagManagerID string `env:"TSUMUGI_TAG_MANAGER_ID" placeholder:"ID" help:"Google Tag Manager container that the app loads, GTM-… Default: none."`
 	LinkNews     string `env:"TSUMUGI_LINK_NEWS" placeholder:"URL" help:"Link ニュース in the header. Default: none."`
@@ -131,17 +129,12 @@ func (c *config) checkLimits() error {
 		value int
 	}{
 		{"--max-streams (TSUMUGI_MAX_STREAMS)", c.MaxStreams},
-		{"--max-streams-per-user (TSUMUGI_MAX_STREAMS_PER_USER)", c.MaxStreamsPerUser},
 		{"--max-generations (TSUMUGI_MAX_GENERATIONS)", c.MaxGenerations},
-		{"--max-generations-per-user (TSUMUGI_MAX_GENERATIONS_PER_USER)", c.MaxPerUser},
 		{"--max-live-text (TSUMUGI_MAX_LIVE_TEXT)", c.MaxLiveText},
 	} {
 		if limit.value < 1 || limit.value > 1_000_000 {
 			return fmt.Errorf("%s must be between 1 and 1000000", limit.name)
 		}
-	}
-	if c.MessagesPerMinute < 0 || c.MessagesPerMinute > 1_000_000 {
-		return errors.New("--messages-per-minute (TSUMUGI_MESSAGES_PER_MINUTE) must be between 0 and 1000000")
 	}
 	for name, value := range map[string]time.Duration{
 		"--openai-first-token-timeout (OPENAI_FIRST_TOKEN_TIMEOUT)": c.FirstTokenTimeout,

@@ -82,7 +82,8 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	events := api.NewLiveEvents(s.feed)
 	s.org = org.NewService(db, s.accounts, events, log.With("part", "org"))
 	s.budget = org.NewBudget(db, log.With("part", "org"))
-	s.live = api.NewLive(s.feed, s.people, log.With("part", "live"), api.LiveConfig{PublicURL: public})
+	limiter := api.NewLimiter(c.Limits)
+	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
 	if s.files, err = c.openFiles(); err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Stream: s.streams, Live: s.live,
+		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
@@ -107,7 +108,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	}, api.Config{
 		ClientID: c.passwordClient(), Endpoint: c.passwordEndpoint(), Region: c.CognitoRegion,
 		Links: c.links(), TagManagerID: c.TagManagerID, ModelConnected: c.modelConnected(),
-		TrustedProxies: c.TrustedProxies, MessagesPerMinute: c.MessagesPerMinute,
+		TrustedProxies: c.TrustedProxies,
 	}, log)
 	if err != nil || !c.Demo || c.CognitoUserPoolID != "" { // AWS's user pool is for real people.
 		return s, err
@@ -129,9 +130,7 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 		s.telemetry.WatchBridge(s.bridge.Connected)
 	}
 	s.hub = stream.NewHub(stream.HubConfig{Transport: transport, Logger: s.log.With("part", "hub")})
-	s.streams = stream.NewServer(stream.Config{
-		Fast: c.FastStreams, MaxStreams: c.MaxStreams, MaxStreamsPerPerson: c.MaxStreamsPerUser,
-	})
+	s.streams = stream.NewServer(stream.Config{Fast: c.FastStreams, MaxStreams: c.MaxStreams})
 	s.telemetry.WatchStreams(s.streams.Stats, s.hub.Stats)
 	s.feed, err = stream.NewFeed(transport)
 	return err
@@ -145,12 +144,14 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 	if err != nil {
 		return fmt.Errorf("the model's settings (OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL): %w", err)
 	}
+	generations := c.Limits[api.KindGeneration]
 	s.chat = chat.NewService(chat.Needs{
 		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Budget: s.budget, Log: s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
-		MaxGenerations: c.MaxGenerations, MaxPerPerson: c.MaxPerUser, MaxLiveText: int64(c.MaxLiveText) << 20,
+		MaxGenerations: c.MaxGenerations, MaxPerPerson: generations.Each, MaxPerOrganization: generations.Organization,
+		MaxLiveText: int64(c.MaxLiveText) << 20,
 	})
 	s.telemetry.WatchGenerations(s.chat.Stats)
 	return nil

@@ -101,7 +101,7 @@ func newQuestions(b *testing.B) *questions {
 		b.Fatal(err)
 	}
 	events, streams := api.NewLiveEvents(feed), stream.NewServer(stream.Config{Fast: true})
-	live := api.NewLive(feed, people, log, api.LiveConfig{})
+	live := api.NewLive(feed, people, nil, log, api.LiveConfig{})
 	people.Start(api.NewPresence(streams, live)) // It remembers who asks.
 	service := chat.NewService(chat.Needs{
 		Store: q.db, Skills: skill.NewService(q.db, skill.Config{}), Model: model,

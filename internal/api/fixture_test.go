@@ -95,11 +95,12 @@ type fixture struct {
 
 // settings are what a fixture may have otherwise.
 type settings struct {
-	live  api.LiveConfig
-	api   func(*api.Config) // Changes what the API is given. Nil: nothing.
-	plain bool              // Streams are sent by net/http.
-	pool  bool              // There is a user pool, and single sign-on.
-	reads bool              // What is uploaded is read.
+	live   api.LiveConfig
+	api    func(*api.Config) // Changes what the API is given. Nil: nothing.
+	limits api.Limits        // Nil: there are none.
+	plain  bool              // Streams are sent by net/http.
+	pool   bool              // There is a user pool, and single sign-on.
+	reads  bool              // What is uploaded is read.
 }
 
 func newFixture(t *testing.T, model llm.Model) *fixture {
@@ -156,20 +157,21 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	notices := org.NewService(f.db, accounts, f.events, log)
 	notices.Start()
 	people := identity.NewService(f.db, tokens, log)
-	f.live = api.NewLive(feed, people, log, with.live)
+	limiter := api.NewLimiter(with.limits)
+	f.live = api.NewLive(feed, people, limiter, log, with.live)
 	f.sources = datasource.NewService(f.db, f.bucket(), f.events, log)
 	if with.reads {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
 	}
-	f.streams = stream.NewServer(stream.Config{Fast: !with.plain, MaxStreams: 50, MaxStreamsPerPerson: 30})
+	f.streams = stream.NewServer(stream.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
 	cfg := api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}
 	if with.api != nil {
 		with.api(&cfg)
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
-	services.Live, services.Stream, services.Sources = f.live, f.streams, f.sources
+	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
 	f.handler, err = api.New(services, cfg, log)
 	if err != nil {
 		t.Fatal(err)

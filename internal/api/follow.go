@@ -101,12 +101,13 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		}
 		if found.Text != nil {
 			// What is called at the end, perhaps in an hour, keeps nothing of the request but these.
-			leave, admission, end := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID)
+			leave, admission, end, leavePlace := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID), keepPlace(r.Context())
 			s.Stream.Serve(w, r, stream.Delivery{
 				Watch: found.Text.Watch(cursor), Admission: admission, Until: until, Begun: begun,
 				Done: func(err error) {
 					leave()
 					admission.Release()
+					leavePlace()
 					end(err)
 				},
 			})
@@ -127,8 +128,6 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 func (s *Server) admit(ctx context.Context, actor identity.Actor) (*stream.Admission, error) {
 	admission, err := s.Stream.Admit(actor.ID.String())
 	switch {
-	case errors.Is(err, stream.ErrTooMany):
-		return nil, fault.Wrap(err, fault.RateLimited, "同時に開ける回答の数が上限に達しています。使っていないタブを閉じてから、もう一度お試しください。")
 	case errors.Is(err, stream.ErrDraining):
 		return nil, fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
 	case errors.Is(err, stream.ErrFull):

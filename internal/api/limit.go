@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -15,28 +16,28 @@ import (
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
-	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
-	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // window is what limits are counted over. It slides: what was asked in the minute before counts for less and less.
 const window = time.Minute
 
-// limiter counts what somebody asks for on this server.
+// limiter counts calls of a kind. A nil one lets any number pass.
 type limiter struct {
+	kind    Kind
 	most    int
+	refused string // What a person reads, with the seconds to wait.
 	counter *httprate.RateLimiter
 }
 
 // newLimiter returns a limiter that lets so much pass in a minute, nil for any number.
-func newLimiter(most int) *limiter {
+func newLimiter(kind Kind, most int, refused string) *limiter {
 	if most <= 0 {
 		return nil
 	}
 	// A counter that is given makes windows begin with the minutes of the clock, so that it is known when one ends.
-	return &limiter{most: most, counter: httprate.NewRateLimiter(most, window,
+	return &limiter{kind: kind, most: most, refused: refused, counter: httprate.NewRateLimiter(most, window,
 		httprate.WithLimitCounter(httprate.NewLocalLimitCounter(window)), httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
 }
 
@@ -70,36 +71,12 @@ func (l *limiter) count(key string) {
 func (l *limiter) refusal() error {
 	now := time.Now()
 	next := now.Truncate(window).Add(window).Sub(now) + window/time.Duration(l.most)
-	refusal := fault.Errorf(fault.RateLimited, "操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。", math.Ceil(next.Seconds()))
-	refusal.RetryAfter = next
-	return refusal
+	return refusal(l.kind, fmt.Sprintf(l.refused, math.Ceil(next.Seconds())), next)
 }
 
 // addressKey is whom a limit by address counts: an IPv4 address, or the network that a provider gives one customer of IPv6.
 func addressKey(r *http.Request) string {
 	return httprate.CanonicalizeIP(clientAddress(r.Context()).String())
-}
-
-// limitAddress limits calls that lead to a session by where they come from.
-func (s *Server) limitAddress(next http.Handler) http.Handler {
-	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
-		if err := s.signIns.take(w, r, addressKey(r)); err != nil {
-			return err
-		}
-		next.ServeHTTP(w, r)
-		return nil
-	})
-}
-
-// limitMail limits calls that send mail by who makes them.
-func (s *Server) limitMail(next http.Handler) http.Handler {
-	return s.as(func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-		if err := s.mails.take(w, r, actor.ID.String()); err != nil {
-			return err
-		}
-		next.ServeHTTP(w, r)
-		return nil
-	})
 }
 
 // limitPool limits calls of the user pool by where they come from. Those that guess, or have mail sent to somebody, are
@@ -113,7 +90,7 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 			return
 		}
 		address := addressKey(r)
-		err := s.signIns.take(w, r, address)
+		err := s.Limiter.each[KindSignIn].take(w, r, address)
 		kind, account := guessing(r)
 		account += " " + address
 		if err == nil && kind != noGuess {
@@ -130,8 +107,8 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 		next.ServeHTTP(ww, r)
 		looked := ww.Status() < http.StatusInternalServerError && ww.Header().Get("X-Amzn-Errortype") != tooManyRequests+":"
 		if looked && (kind == sendsMail || kind == mayGuess && ww.Status() >= http.StatusBadRequest) {
-			s.guesses.count(account)
-			s.addressGuesses.count(address)
+			s.Limiter.each[KindGuess].count(account)
+			s.Limiter.each[KindAddressGuess].count(address)
 		}
 	})
 }
@@ -148,7 +125,7 @@ func (s *Server) admitGuess(ctx context.Context, account, address string) (leave
 		return nil, err
 	}
 	leave = func() { leaveAddress(); leaveAccount() }
-	if err := cmp.Or(s.guesses.look(account), s.addressGuesses.look(address)); err != nil {
+	if err := cmp.Or(s.Limiter.each[KindGuess].look(account), s.Limiter.each[KindAddressGuess].look(address)); err != nil {
 		leave()
 		return nil, err
 	}
@@ -284,47 +261,4 @@ func writePoolRefusal(w http.ResponseWriter, err error) {
 	h.Set("Retry-After", retryAfter(err))
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `{"__type":"`+kind+`","message":"`+message+`"}`) // The client may be gone.
-}
-
-// questions limits the questions of each person. A question that is asked again, because its client resumes, is one.
-type questions struct {
-	limiter *limiter
-
-	mu      sync.Mutex
-	minute  time.Time             // Guarded by mu. When the current minute began.
-	current map[question]struct{} // Guarded by mu. Those that were counted in it,
-	before  map[question]struct{} // and in the one before.
-}
-
-type question struct{ person, request uuid.UUID }
-
-func newQuestions(most int) *questions {
-	return &questions{limiter: newLimiter(most), current: make(map[question]struct{})}
-}
-
-// take counts a question, or refuses it.
-func (q *questions) take(w http.ResponseWriter, r *http.Request, person, request uuid.UUID) error {
-	if q.limiter == nil {
-		return nil
-	}
-	asked := question{person, request}
-	minute := time.Now().Truncate(window)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	switch q.minute {
-	case minute:
-	case minute.Add(-window):
-		q.minute, q.before, q.current = minute, q.current, make(map[question]struct{})
-	default:
-		q.minute, q.before, q.current = minute, nil, make(map[question]struct{})
-	}
-	_, now := q.current[asked]
-	_, before := q.before[asked]
-	if !now && !before {
-		if err := q.limiter.take(w, r, person.String()); err != nil {
-			return err
-		}
-	}
-	q.current[asked] = struct{}{}
-	return nil
 }

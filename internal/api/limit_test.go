@@ -27,9 +27,9 @@ import (
 func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	cfg.SignInsPerMinute, cfg.GuessesPerMinute = 4, 2
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Limiter: api.NewLimiter(api.Limits{api.KindSignIn: {Each: 4}, api.KindGuess: {Each: 2}}),
 		Pool: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var call struct{ AuthFlow, Password string }
 			if json.NewDecoder(r.Body).Decode(&call) != nil || call.Password != "right" && !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ForgotPassword") {
@@ -225,7 +225,7 @@ func FuzzR64_Guesses(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		guessed := false
-		handler := poolServer(t, api.Config{GuessesPerMinute: 1}, func(w http.ResponseWriter, r *http.Request) {
+		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 1}}, func(w http.ResponseWriter, r *http.Request) {
 			// As the pool reads it.
 			var members map[string]json.RawMessage
 			var flow string
@@ -293,12 +293,13 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 }
 
 // poolServer is a server with a user pool, and limits as given.
-func poolServer(t *testing.T, cfg api.Config, pool http.HandlerFunc) http.Handler {
+func poolServer(t *testing.T, limits api.Limits, pool http.HandlerFunc) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(stalled{}, verifier{}, log), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
-	}, cfg, log)
+		Limiter: api.NewLimiter(limits),
+	}, api.Config{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +318,7 @@ func TestR64_GuessesThatArriveTogether(t *testing.T) {
 	const many, other = 40, 2
 	synctest.Test(t, func(t *testing.T) {
 		arrived, answer := make(chan struct{}, many+other), make(chan struct{})
-		handler := poolServer(t, api.Config{GuessesPerMinute: 5}, func(w http.ResponseWriter, _ *http.Request) {
+		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 5}}, func(w http.ResponseWriter, _ *http.Request) {
 			arrived <- struct{}{}
 			<-answer
 			w.WriteHeader(http.StatusBadRequest)
@@ -352,7 +353,7 @@ func TestR64_GuessesThatArriveTogether(t *testing.T) {
 func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		handler := poolServer(t, api.Config{}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 100}}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() { initiateFrom(t, handler, "203.0.113.7", "USER_PASSWORD_AUTH") })
@@ -372,7 +373,7 @@ func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		handler := poolServer(t, api.Config{GuessesPerMinute: 2, AddressGuessesPerMinute: 6}, func(w http.ResponseWriter, _ *http.Request) {
+		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 6}}, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 		})
 		try := func(peer, operation, body string) int {
@@ -416,7 +417,7 @@ func TestR64_WhatIsNotLookedAtIsNoGuess(t *testing.T) {
 		"ServiceUnavailableException:": 503, "InternalErrorException:": 500, "TooManyRequestsException:": 400,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			handler := poolServer(t, api.Config{GuessesPerMinute: 2, AddressGuessesPerMinute: 2}, func(w http.ResponseWriter, _ *http.Request) {
+			handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 2}}, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("X-Amzn-Errortype", kind)
 				w.WriteHeader(status)
 			})
@@ -434,7 +435,7 @@ func TestR64_WhatIsNotLookedAtIsNoGuess(t *testing.T) {
 
 func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) { c.MessagesPerMinute = 3 }})
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindQuestion: {Each: 3}}})
 	thread := f.thread(f.alice.Subject)
 	var last call
 	for i, path := range []string{"/v1/message/sync", "/v1/message/stream", "/v1/message/sync"} {
@@ -463,24 +464,6 @@ func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 	list := get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
 	if len(list.Items) != 6 {
 		t.Errorf("%d messages were kept", len(list.Items))
-	}
-}
-
-func TestR64_InvitationsAreLimitedByPerson(t *testing.T) {
-	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) { c.MailsPerMinute = 2 }})
-	f.exec("UPDATE users SET role = 'organization-admin'")
-	invite := call{method: "POST", path: "/v1/user/invite", token: f.alice.Subject, body: map[string]any{"users": []any{}}}
-	for i, status := range []int{400, 400, 429} {
-		if resp := f.do(invite); resp.status != status {
-			t.Errorf("call %d: %d %s", i, resp.status, resp.body)
-		}
-	}
-	if resp := f.do(call{method: "POST", path: "/v1/user/invite/resend", token: f.alice.Subject, body: map[string]any{"user_id": newID()}}); resp.status != http.StatusTooManyRequests {
-		t.Errorf("again: %d", resp.status)
-	}
-	if invite.token = f.bob.Subject; f.do(invite).status != http.StatusBadRequest {
-		t.Error("another administrator is limited too")
 	}
 }
 

@@ -26,13 +26,12 @@ import (
 type LiveConfig struct {
 	PublicURL string // Where people reach the server: its host is an origin, as that of the request is.
 
-	Sockets       int           // Most sockets of this server. Default 20,000.
-	PersonSockets int           // Most sockets of one person on this server. Default 20.
-	AuthTimeout   time.Duration // How long a socket may be nobody's. Default 5 s.
-	Ping          time.Duration // How often a client is asked whether it is there. Default 25 s.
-	PongTimeout   time.Duration // How long it may take to answer. Default 10 s.
-	WriteTimeout  time.Duration // How long it may take nothing. Default 10 s.
-	CloseTimeout  time.Duration // How long it may take to hear why the socket ends. Default 5 s.
+	Sockets      int           // Most sockets of this server. Default 20,000.
+	AuthTimeout  time.Duration // How long a socket may be nobody's. Default 5 s.
+	Ping         time.Duration // How often a client is asked whether it is there. Default 25 s.
+	PongTimeout  time.Duration // How long it may take to answer. Default 10 s.
+	WriteTimeout time.Duration // How long it may take nothing. Default 10 s.
+	CloseTimeout time.Duration // How long it may take to hear why the socket ends. Default 5 s.
 }
 
 func (c LiveConfig) withDefaults() LiveConfig {
@@ -53,9 +52,6 @@ func (c LiveConfig) withDefaults() LiveConfig {
 	if c.Sockets <= 0 {
 		c.Sockets = 20_000
 	}
-	if c.PersonSockets <= 0 {
-		c.PersonSockets = 20
-	}
 	return c
 }
 
@@ -63,6 +59,7 @@ func (c LiveConfig) withDefaults() LiveConfig {
 type Live struct {
 	feed     *stream.Feed
 	identity *identity.Service
+	limiter  *Limiter
 	log      *slog.Logger
 	cfg      LiveConfig
 	host     string // Of the public URL.
@@ -77,11 +74,14 @@ type Live struct {
 	cut   context.CancelFunc
 }
 
-// NewLive returns a Live that has no sockets yet.
-func NewLive(feed *stream.Feed, people *identity.Service, log *slog.Logger, cfg LiveConfig) *Live {
+// NewLive returns a Live that has no sockets yet. Where limiter is nil, people may have any number of them.
+func NewLive(feed *stream.Feed, people *identity.Service, limiter *Limiter, log *slog.Logger, cfg LiveConfig) *Live {
+	if limiter == nil {
+		limiter = NewLimiter(nil)
+	}
 	hurry, cut := context.WithCancel(context.Background())
 	l := &Live{
-		hurry: hurry, cut: cut, feed: feed, identity: people, log: slog.New(NewLogHandler(log.Handler())), cfg: cfg.withDefaults(),
+		hurry: hurry, cut: cut, feed: feed, identity: people, limiter: limiter, log: slog.New(NewLogHandler(log.Handler())), cfg: cfg.withDefaults(),
 		sockets: make(map[*socket]struct{}), people: make(map[uuid.UUID]map[*socket]struct{}), empty: make(chan struct{}),
 	}
 	if u, err := url.Parse(cfg.PublicURL); err == nil {
@@ -238,6 +238,7 @@ func (l *Live) leave(s *socket) {
 	defer l.mu.Unlock()
 	delete(l.sockets, s)
 	if s.claimed {
+		s.leave()
 		if delete(l.people[s.userID], s); len(l.people[s.userID]) == 0 {
 			delete(l.people, s.userID)
 		}
@@ -247,18 +248,19 @@ func (l *Live) leave(s *socket) {
 	}
 }
 
-// claim makes a socket a person's, unless they have as many as they may.
-func (l *Live) claim(s *socket, userID uuid.UUID) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.people[userID]) >= l.cfg.PersonSockets {
+// claim makes a socket a person's, unless they or their organization have as many as they may.
+func (l *Live) claim(s *socket, actor identity.Actor) bool {
+	leave, err := l.limiter.hold(KindSocket, actor)
+	if err != nil {
 		return false
 	}
-	if l.people[userID] == nil {
-		l.people[userID] = make(map[*socket]struct{}, 1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.people[actor.ID] == nil {
+		l.people[actor.ID] = make(map[*socket]struct{}, 1)
 	}
-	l.people[userID][s] = struct{}{}
-	s.claimed, s.userID = true, userID
+	l.people[actor.ID][s] = struct{}{}
+	s.claimed, s.userID, s.leave = true, actor.ID, leave
 	return true
 }
 

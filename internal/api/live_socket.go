@@ -42,7 +42,7 @@ var (
 	closeRestart  = &closing{websocket.StatusServiceRestart, "the server is about to stop"}
 	closeSlow     = &closing{websocket.StatusTryAgainLater, "too slow"}
 	closeNoPong   = &closing{websocket.StatusTryAgainLater, "no pong"}
-	closeTooMany  = &closing{websocket.StatusTryAgainLater, "too many sockets of one person"}
+	closeTooMany  = &closing{websocket.StatusTryAgainLater, "too many sockets of one person or organization"}
 	closeBusy     = &closing{websocket.StatusTryAgainLater, "tokens cannot be looked at now"}
 	closeNoAuth   = &closing{codeAuthTimeout, "no auth in time"}
 	closeExpired  = &closing{codeUnauthenticated, identity.ErrExpired.Detail}
@@ -64,6 +64,7 @@ type socket struct {
 
 	claimed bool      // Guarded by Live's mu. It counts for userID.
 	userID  uuid.UUID // Guarded by Live's mu until claimed, then fixed.
+	leave   func()    // Gives its place back. As userID.
 
 	workers sync.WaitGroup
 	expiry  *time.Timer // Ends the socket when there is no token, or none that holds. Belongs to read, and after it to close.
@@ -179,7 +180,7 @@ func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
 		s.expire(left)
 		return nil
 	}
-	if !s.live.claim(s, actor.ID) {
+	if !s.live.claim(s, actor) {
 		return closeTooMany
 	}
 	actor, err := s.live.identity.Recheck(ctx, actor)

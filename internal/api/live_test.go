@@ -54,7 +54,7 @@ type liveServer struct {
 	client *http.Client
 }
 
-func newLiveServer(t *testing.T, cfg api.LiveConfig) *liveServer {
+func newLiveServer(t *testing.T, cfg api.LiveConfig, limits api.Limits) *liveServer {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	feed, err := stream.NewFeed(nil)
@@ -62,9 +62,10 @@ func newLiveServer(t *testing.T, cfg api.LiveConfig) *liveServer {
 		t.Fatal(err)
 	}
 	people := identity.NewService(members{}, verifier{}, log)
-	live := api.NewLive(feed, people, log, cfg)
+	limiter := api.NewLimiter(limits)
+	live := api.NewLive(feed, people, limiter, log, cfg)
 	handler, err := api.New(api.Services{
-		Identity: people, Live: live, App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Identity: people, Live: live, Limiter: limiter, App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
 	}, api.Config{}, log)
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +251,7 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 		"too many sockets": {func(s *liveServer, c *socketClient) {
 			s.dial().join("alice")
 			c.auth("alice")
-		}, 1013, "too many sockets of one person", 0},
+		}, 1013, "too many sockets of one person or organization", 0},
 		"too slow": {func(s *liveServer, c *socketClient) {
 			c.join("alice")
 			for range 1000 {
@@ -272,7 +273,7 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newLiveServer(t, api.LiveConfig{PersonSockets: 1})
+				s := newLiveServer(t, api.LiveConfig{}, api.Limits{api.KindSocket: {Each: 1}})
 				c := s.dial()
 				began := time.Now()
 				test.do(s, c)
@@ -290,7 +291,7 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 func TestR19_ClientThatDoesNotAnswerPingsIsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLiveServer(t, api.LiveConfig{})
+		s := newLiveServer(t, api.LiveConfig{}, nil)
 		pinged := 0
 		c := dialLive(t, "http://tsumugi.example", &websocket.DialOptions{HTTPClient: s.client, OnPingReceived: func(context.Context, []byte) bool {
 			pinged++
@@ -311,7 +312,7 @@ func TestR19_ClientThatDoesNotAnswerPingsIsDropped(t *testing.T) {
 func TestClientThatDoesNotAnswerTheCloseIsCutOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLiveServer(t, api.LiveConfig{})
+		s := newLiveServer(t, api.LiveConfig{}, nil)
 		c := s.dial().join("alice")
 		s.feed.Publish(userTopic("alice"), []byte(`{"type":"ready"}`)) // Not read: the write is stuck.
 		began := time.Now()
@@ -325,7 +326,7 @@ func TestClientThatDoesNotAnswerTheCloseIsCutOff(t *testing.T) {
 func TestDrainIsSpreadAndHurriesWhenItsTimeIsUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLiveServer(t, api.LiveConfig{})
+		s := newLiveServer(t, api.LiveConfig{}, nil)
 		ends := make(chan time.Duration)
 		for range 4 {
 			c := s.dial().join("alice")
@@ -366,7 +367,7 @@ func TestDrainIsSpreadAndHurriesWhenItsTimeIsUp(t *testing.T) {
 func TestSocketLivesAsLongAsItsNewToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLiveServer(t, api.LiveConfig{})
+		s := newLiveServer(t, api.LiveConfig{}, nil)
 		c := s.dial().join("short:alice")
 		c.auth("alice") // Who it is counts, not the token.
 		go func() {
@@ -380,7 +381,7 @@ func TestSocketLivesAsLongAsItsNewToken(t *testing.T) {
 func TestMissedEventsAreToldByReady(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLiveServer(t, api.LiveConfig{})
+		s := newLiveServer(t, api.LiveConfig{}, nil)
 		c := s.dial().join("alice")
 		s.feed.Missed()
 		s.feed.Publish(userTopic("alice"), []byte(`{"type":"thread","id":"`+newID()+`","deleted":true}`))

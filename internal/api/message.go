@@ -60,7 +60,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	if err != nil {
 		return chat.Exchange{}, err
 	}
-	if err := s.questions.take(w, r, actor.ID, question.RequestID); err != nil {
+	if err := s.Limiter.ask(w, r, actor, question.RequestID); err != nil {
 		return chat.Exchange{}, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)

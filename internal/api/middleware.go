@@ -95,20 +95,6 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// actorHandler answers a request on behalf of somebody.
-type actorHandler func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error
-
-// as hands a handler the actor whom withActor has found.
-func (s *Server) as(h actorHandler) http.HandlerFunc {
-	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
-		actor, err := identity.ActorFrom(r.Context())
-		if err != nil {
-			return err
-		}
-		return h(w, r, actor)
-	})
-}
-
 type requestIDKey struct{}
 
 // requestID returns the id of the context's request, "" if there is none.

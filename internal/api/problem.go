@@ -115,6 +115,9 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 		RequestID: requestID(r.Context()), TraceID: traceID(r.Context()),
 		Errors: convert(fault.FieldsOf(err), func(f fault.FieldError) FieldError { return FieldError(f) }),
 	}
+	if refused, ok := errors.AsType[*limited](err); ok {
+		problem.Limit = string(refused.kind)
+	}
 	if !known {
 		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail
 	}

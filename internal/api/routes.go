@@ -29,7 +29,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// On the way to a token. Who comes proves themself by what they bring.
 	r.Group(func(r chi.Router) {
-		r.Use(withTimeLimit(callTimeout), s.limitAddress)
+		r.Use(withTimeLimit(callTimeout), s.limitAddress(KindSignIn))
 		r.Post("/v1/auth-type", s.handle(s.authType))
 		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
 		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
@@ -39,69 +39,69 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 
 	// With a token that comes later.
-	r.Get("/v1/live", s.handle(s.Live.serve))
+	r.With(s.limitAddress(KindConnection)).Get("/v1/live", s.handle(s.Live.serve))
 
-	// With a token.
+	// With a token. Each call names the class that it is limited by.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit(callTimeout), s.withActor)
-		r.Post("/v1/signout", s.as(s.signOut))
-		r.Get("/v1/me", s.as(s.me))
+		r.Post("/v1/signout", s.as(reads, s.signOut))
+		r.Get("/v1/me", s.as(reads, s.me))
 
-		r.Get("/v1/category", s.as(s.listCategories))
-		r.Get("/v1/skill", s.as(s.listSkills))
-		r.Get("/v1/skill/{skill_id}", s.as(s.getSkill))
-		r.Get("/v1/favorite_skill", s.as(s.listFavoriteSkills))
-		r.Post("/v1/favorite_skill", s.as(s.addFavoriteSkill))
-		r.Delete("/v1/favorite_skill", s.as(s.removeFavoriteSkill))
+		r.Get("/v1/category", s.as(reads, s.listCategories))
+		r.Get("/v1/skill", s.as(reads, s.listSkills))
+		r.Get("/v1/skill/{skill_id}", s.as(reads, s.getSkill))
+		r.Get("/v1/favorite_skill", s.as(reads, s.listFavoriteSkills))
+		r.Post("/v1/favorite_skill", s.as(writes, s.addFavoriteSkill))
+		r.Delete("/v1/favorite_skill", s.as(writes, s.removeFavoriteSkill))
 
-		r.Get("/v1/saml-config", s.as(s.getSAMLConfig))
-		r.Put("/v1/saml-config", s.as(s.putSAMLConfig))
-		r.Put("/v1/saml-config/on", s.as(s.turnSAMLOn))
-		r.Put("/v1/saml-config/off", s.as(s.turnSAMLOff))
-		r.Post("/v1/saml-config/test", s.as(s.testSAML))
-		r.Get("/v1/saml-config/test/{test_id}", s.as(s.getSAMLTest))
+		r.Get("/v1/saml-config", s.as(reads, s.getSAMLConfig))
+		r.Put("/v1/saml-config", s.as(writes, s.putSAMLConfig))
+		r.Put("/v1/saml-config/on", s.as(writes, s.turnSAMLOn))
+		r.Put("/v1/saml-config/off", s.as(writes, s.turnSAMLOff))
+		r.Post("/v1/saml-config/test", s.as(writes, s.testSAML))
+		r.Get("/v1/saml-config/test/{test_id}", s.as(reads, s.getSAMLTest))
 
-		r.Get("/v1/notification", s.as(s.listNotifications))
-		r.Put("/v1/notification/read", s.as(s.readNotifications))
+		r.Get("/v1/notification", s.as(reads, s.listNotifications))
+		r.Put("/v1/notification/read", s.as(writes, s.readNotifications))
 
-		r.Get("/v1/contract", s.as(s.getContract))
-		r.Get("/v1/contract/usage/member", s.as(s.listMemberUsage))
-		r.Get("/v1/user", s.as(s.listUsers))
-		r.With(s.limitMail).Post("/v1/user/invite", s.as(s.inviteUsers))
-		r.With(s.limitMail).Post("/v1/user/invite/resend", s.as(s.resendInvitation))
-		r.Put("/v1/user/{user_id}", s.as(s.editUser))
-		r.Delete("/v1/user/{user_id}", s.as(s.removeUser))
-		r.Get("/v1/audit", s.as(s.listAuditEvents))
+		r.Get("/v1/contract", s.as(reads, s.getContract))
+		r.Get("/v1/contract/usage/member", s.as(reads, s.listMemberUsage))
+		r.Get("/v1/user", s.as(reads, s.listUsers))
+		r.Post("/v1/user/invite", s.as(mails, s.inviteUsers))
+		r.Post("/v1/user/invite/resend", s.as(mails, s.resendInvitation))
+		r.Put("/v1/user/{user_id}", s.as(writes, s.editUser))
+		r.Delete("/v1/user/{user_id}", s.as(writes, s.removeUser))
+		r.Get("/v1/audit", s.as(reads, s.listAuditEvents))
 
-		r.Get("/v1/thread", s.as(s.listThreads))
-		r.Post("/v1/thread", s.as(s.createThread))
-		r.Get("/v1/thread/{thread_id}", s.as(s.getThread))
-		r.Put("/v1/thread/{thread_id}", s.as(s.editThread))
-		r.Delete("/v1/thread/{thread_id}", s.as(s.deleteThread))
-		r.Put("/v1/thread/{thread_id}/touch", s.as(s.touchThread))
+		r.Get("/v1/thread", s.as(reads, s.listThreads))
+		r.Post("/v1/thread", s.as(writes, s.createThread))
+		r.Get("/v1/thread/{thread_id}", s.as(reads, s.getThread))
+		r.Put("/v1/thread/{thread_id}", s.as(writes, s.editThread))
+		r.Delete("/v1/thread/{thread_id}", s.as(writes, s.deleteThread))
+		r.Put("/v1/thread/{thread_id}/touch", s.as(writes, s.touchThread))
 
-		r.Get("/v1/data-source", s.as(s.listDataSources))
-		r.Delete("/v1/data-source/{data_source_id}", s.as(s.deleteDataSource))
+		r.Get("/v1/data-source", s.as(reads, s.listDataSources))
+		r.Delete("/v1/data-source/{data_source_id}", s.as(writes, s.deleteDataSource))
 
-		r.Get("/v1/message", s.as(s.listMessages))
-		r.Post("/v1/message/async", s.as(s.askMessage))
-		r.Post("/v1/message/{message_id}/stop", s.as(s.stopMessage))
-		r.Post("/v1/message_feedback", s.as(s.giveFeedback))
+		r.Get("/v1/message", s.as(reads, s.listMessages))
+		r.Post("/v1/message/async", s.as(asks, s.askMessage))
+		r.Post("/v1/message/{message_id}/stop", s.as(reads, s.stopMessage))
+		r.Post("/v1/message_feedback", s.as(writes, s.giveFeedback))
 	})
 
 	// With a token, and as long as the answer takes.
 	r.Group(func(r chi.Router) {
 		r.Use(s.withActor)
-		r.Post("/v1/message/stream", s.as(s.streamMessage))
-		r.Post("/v1/message/sync", s.as(s.askMessageAndWait))
-		r.Get("/v1/message/{message_id}/stream", s.as(s.attachMessage))
+		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))
+		r.Post("/v1/message/sync", s.as(waits, s.askMessageAndWait))
+		r.Get("/v1/message/{message_id}/stream", s.as(follows, s.attachMessage))
 	})
 
 	// With a token, and as long as the file takes.
 	r.Group(func(r chi.Router) {
 		r.Use(s.withActor)
-		r.Post("/v1/data-source/file", s.as(s.uploadDataSource))
-		r.Get("/v1/data-source/file/{data_source_id}", s.as(s.downloadDataSource))
+		r.Post("/v1/data-source/file", s.as(uploads, s.uploadDataSource))
+		r.Get("/v1/data-source/file/{data_source_id}", s.as(downloads, s.downloadDataSource))
 	})
 
 	// The user pool's own protocol, and the app with its client-side routes.

@@ -35,35 +35,6 @@ type Config struct {
 	ModelConnected bool
 
 	TrustedProxies []netip.Prefix // Those whose X-Forwarded-For is believed. None: the peer is the client.
-
-	// Limits of a minute, on each server. Beyond, the answer is 429. MessagesPerMinute is of a person's questions, and 0 is
-	// any number. SignInsPerMinute is of an address, and of the calls that lead to a session; 0 is 1,200: as many people as
-	// 200 may sign in behind one address at once, with six calls each. GuessesPerMinute is of those among them that a wrong
-	// password or code was brought by, or that have a code sent, for one account from one address; 0 is 20. Those for all
-	// accounts from one address are AddressGuessesPerMinute; 0 is 300, so that somebody who forgot a password keeps nobody
-	// else in the office out. MailsPerMinute is of a person, and of calls that send invitations; 0 is 60. UploadsPerMinute is
-	// of a person's files; 0 is 300. Where they are negative there is no limit.
-	MessagesPerMinute       int
-	SignInsPerMinute        int
-	GuessesPerMinute        int
-	AddressGuessesPerMinute int
-	MailsPerMinute          int
-	UploadsPerMinute        int
-}
-
-func (c Config) withDefaults() Config {
-	for _, limit := range []struct {
-		value    *int
-		standard int
-	}{
-		{&c.SignInsPerMinute, 1200}, {&c.GuessesPerMinute, 20}, {&c.AddressGuessesPerMinute, 300}, {&c.MailsPerMinute, 60},
-		{&c.UploadsPerMinute, 300},
-	} {
-		if *limit.value == 0 {
-			*limit.value = limit.standard
-		}
-	}
-	return c
 }
 
 // Services are the domains that the API serves.
@@ -76,6 +47,7 @@ type Services struct {
 	Chat     *chat.Service
 	Stream   *stream.Server
 	Live     *Live
+	Limiter  *Limiter                    // Nil: there are no limits.
 	Sessions Sessions                    // Nil: signing out ends nothing here.
 	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil where AWS's is used.
 	App      fs.FS                       // The built app, with index.html at its root.
@@ -100,9 +72,7 @@ type Server struct {
 	cfg Config
 	log *slog.Logger
 
-	signIns, guesses, addressGuesses, mails, uploads *limiter
-	guessTurns                                       turns
-	questions                                        *questions
+	guessTurns turns
 }
 
 // New returns the handler of everything that the server has to offer.
@@ -113,12 +83,11 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 	if services.Tracer == nil {
 		services.Tracer = noop.NewTracerProvider().Tracer("")
 	}
-	cfg = cfg.withDefaults()
+	if services.Limiter == nil {
+		services.Limiter = NewLimiter(nil)
+	}
 	s := &Server{
-		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
-		signIns: newLimiter(cfg.SignInsPerMinute), guesses: newLimiter(cfg.GuessesPerMinute),
-		addressGuesses: newLimiter(cfg.AddressGuessesPerMinute), mails: newLimiter(cfg.MailsPerMinute), uploads: newLimiter(cfg.UploadsPerMinute),
-		guessTurns: turns{lines: make(map[string]*line)}, questions: newQuestions(cfg.MessagesPerMinute),
+		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())), guessTurns: turns{lines: make(map[string]*line)},
 	}
 	return s.routes()
 }

@@ -41,9 +41,6 @@ func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor 
 			moveWriteDeadline(w)
 		}
 	}()
-	if err := s.uploads.take(w, r, actor.ID.String()); err != nil {
-		return err
-	}
 	form, err := r.MultipartReader()
 	if err != nil {
 		return fault.Wrap(err, codeMediaType, "Content-Type には multipart/form-data を指定してください。")

@@ -152,16 +152,3 @@ func TestUploadsThatCannotBeTaken(t *testing.T) {
 		t.Errorf("listed %+v", list)
 	}
 }
-
-func TestR64_UploadsAreLimited(t *testing.T) {
-	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) { c.UploadsPerMinute = 2 }})
-	for i := range 2 {
-		get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", strings.Repeat("あ", i+1)))
-	}
-	resp := f.do(upload(f.alice.Subject, "a.txt", "三つ目"))
-	if resp.status != http.StatusTooManyRequests || resp.header.Get("Retry-After") == "" || resp.problem(t).Code != "rate_limited" {
-		t.Errorf("%d %v %s", resp.status, resp.header, resp.body)
-	}
-	get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "a.txt", "同僚のもの"))
-}

@@ -865,9 +865,14 @@ type Problem struct {
 	Code string `json:"code"`
 
 	// Detail What a person reads.
-	Detail    string       `json:"detail"`
-	Errors    []FieldError `json:"errors,omitempty,omitzero"`
-	RequestID string       `json:"request_id"`
+	Detail string       `json:"detail"`
+	Errors []FieldError `json:"errors,omitempty,omitzero"`
+
+	// Limit What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
+	//
+	// Example: write
+	Limit     string `json:"limit,omitempty,omitzero"`
+	RequestID string `json:"request_id"`
 
 	// Status Example: 400
 	Status int `json:"status"`

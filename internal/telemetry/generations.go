@@ -56,7 +56,7 @@ func (t *Telemetry) Generations() chat.Metrics {
 	} {
 		g.ended.WithLabelValues(outcome)
 	}
-	for _, reason := range []string{chat.RefusedStopping, chat.RefusedFull, chat.RefusedPerson, chat.RefusedMemory} {
+	for _, reason := range []string{chat.RefusedStopping, chat.RefusedFull, chat.RefusedPerson, chat.RefusedOrganization, chat.RefusedMemory} {
 		g.refused.WithLabelValues(reason)
 	}
 	t.registry.MustRegister(g.begun, g.ended, g.duration, g.firstToken, g.tokens, g.rate, g.tookOver, g.fenced, g.refused)

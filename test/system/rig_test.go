@@ -35,7 +35,7 @@ func settings(t *testing.T, more ...string) []string {
 	})
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "OPENAI_BASE_URL=" + model.URL + "/v1", "OPENAI_API_KEY=test",
-		"TSUMUGI_DEMO_PASSWORD=" + demoPassword, "TSUMUGI_MAX_STREAMS_PER_USER=10000", "TSUMUGI_MAX_GENERATIONS_PER_USER=1000", "TSUMUGI_MESSAGES_PER_MINUTE=0",
+		"TSUMUGI_DEMO_PASSWORD=" + demoPassword, "TSUMUGI_LIMITS=off",
 	}, more...)
 }
 

@@ -46,7 +46,7 @@ export class Tsumugi {
       ...surroundings,
       ...links,
       TSUMUGI_DEMO_PASSWORD: password,
-      TSUMUGI_MESSAGES_PER_MINUTE: '0', // All tests of a worker ask as the same two people.
+      TSUMUGI_LIMITS: 'off', // All tests of a worker ask as the same two people.
       ...(model && { OPENAI_BASE_URL: model.baseURL, OPENAI_API_KEY: 'test' }),
     }
     const server = new Tsumugi(await freePort(), folder, env)

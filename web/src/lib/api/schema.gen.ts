@@ -1017,6 +1017,11 @@ export interface components {
             request_id: string;
             /** @description The trace of the request, as in W3C Trace Context. */
             trace_id: string;
+            /**
+             * @description What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
+             * @example write
+             */
+            limit?: string;
             errors?: components["schemas"]["FieldError"][];
         };
         FieldError: {

@@ -1,0 +1,268 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// class is what a call is counted as, besides as a call and, with q, as a search. Every route of somebody names its own:
+// see routes and [Server.as].
+type class struct {
+	minute Kind // "" if nothing.
+	held   Kind // While it is answered; "" if nothing.
+}
+
+var (
+	reads     = class{} // It costs a lookup. Signing out and stopping an answer are never refused for writing too much.
+	writes    = class{minute: KindWrite}
+	mails     = class{minute: KindMail}
+	asks      = class{minute: KindQuestion} // Counted by Server.ask, which reads the request's id.
+	waits     = class{minute: KindQuestion, held: KindStream}
+	follows   = class{held: KindStream}
+	uploads   = class{minute: KindUpload, held: KindTransfer}
+	downloads = class{held: KindTransfer}
+)
+
+// Limiter holds people, their organizations and addresses to their limits on this server. It is safe for concurrent use.
+type Limiter struct {
+	each, organization map[Kind]*limiter // Over a minute, by person or address, and by organization.
+	held               map[Kind]*places
+	questions          questions
+}
+
+// NewLimiter returns a Limiter that has counted nothing.
+func NewLimiter(limits Limits) *Limiter {
+	l := &Limiter{
+		each: make(map[Kind]*limiter), organization: make(map[Kind]*limiter), held: make(map[Kind]*places),
+		questions: questions{current: make(map[question]struct{})},
+	}
+	for kind, limit := range limits {
+		switch kind {
+		case KindGeneration: // Package chat holds to it: a generation outlives its call.
+		case KindStream, KindTransfer, KindSocket:
+			l.held[kind] = &places{kind: kind, most: limit, held: make(map[uuid.UUID]int)}
+		default:
+			l.each[kind], l.organization[kind] = newLimiter(kind, limit.Each, tooManyCalls), newLimiter(kind, limit.Organization, tooManyCallsOfAll)
+		}
+	}
+	return l
+}
+
+// count counts a call of somebody, or refuses it.
+func (l *Limiter) count(w http.ResponseWriter, r *http.Request, kind Kind, actor identity.Actor) error {
+	if err := l.each[kind].take(w, r, actor.ID.String()); err != nil {
+		return err
+	}
+	return l.organization[kind].take(w, r, actor.OrganizationID.String())
+}
+
+// hold takes a place for what is held, or refuses it. leave gives it back; it may be repeated.
+func (l *Limiter) hold(kind Kind, actor identity.Actor) (leave func(), err error) {
+	p := l.held[kind]
+	if p == nil {
+		return func() {}, nil
+	}
+	if err := p.take(actor); err != nil {
+		return nil, err
+	}
+	return sync.OnceFunc(func() { p.leave(actor) }), nil
+}
+
+// enter counts a call of a class.
+func (l *Limiter) enter(w http.ResponseWriter, r *http.Request, c class, actor identity.Actor) error {
+	kinds := []Kind{KindCall}
+	if r.Method == http.MethodGet && r.URL.RawQuery != "" && r.URL.Query().Has("q") {
+		kinds = append(kinds, KindSearch)
+	}
+	if c.minute != "" && c.minute != KindQuestion {
+		kinds = append(kinds, c.minute)
+	}
+	for _, kind := range kinds {
+		if err := l.count(w, r, kind, actor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask counts a question, or refuses it. One that is asked again, because its client resumes, counts once.
+func (l *Limiter) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor, request uuid.UUID) error {
+	return l.questions.once(question{actor.ID, request}, func() error { return l.count(w, r, KindQuestion, actor) })
+}
+
+// places are what people and organizations hold at once of a kind.
+type places struct {
+	kind Kind
+	most Allowance
+
+	mu   sync.Mutex
+	held map[uuid.UUID]int // Guarded by mu. By person and by organization.
+}
+
+func (p *places) take(actor identity.Actor) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.most.Each > 0 && p.held[actor.ID] >= p.most.Each:
+		return refusal(p.kind, tooManyHeld[p.kind], 0)
+	case p.most.Organization > 0 && p.held[actor.OrganizationID] >= p.most.Organization:
+		return refusal(p.kind, tooManyHeldByAll, 0)
+	}
+	p.held[actor.ID]++
+	p.held[actor.OrganizationID]++
+	return nil
+}
+
+func (p *places) leave(actor identity.Actor) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range []uuid.UUID{actor.ID, actor.OrganizationID} {
+		if p.held[id]--; p.held[id] == 0 {
+			delete(p.held, id)
+		}
+	}
+}
+
+// What a person reads who is refused.
+const (
+	tooManyCalls      = "操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
+	tooManyCallsOfAll = "組織全体での操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
+	tooManyHeldByAll  = "組織全体で同時に利用できる数の上限に達しています。少し待ってから、もう一度お試しください。"
+)
+
+var tooManyHeld = map[Kind]string{
+	KindStream:   "同時に開ける回答の数が上限に達しています。使っていないタブを閉じてから、もう一度お試しください。",
+	KindTransfer: "同時に送受信できるファイルの数が上限に達しています。ほかのファイルが終わってから、もう一度お試しください。",
+	KindSocket:   "同時に開けるタブの数が上限に達しています。使っていないタブを閉じてください。",
+}
+
+// limited is the refusal of a call beyond a limit.
+type limited struct {
+	error // A fault.
+	kind  Kind
+}
+
+// Unwrap returns the fault.
+func (l *limited) Unwrap() error { return l.error }
+
+// refusal says what there was too much of, and when it is worth coming back; 0 leaves that to chance.
+func refusal(kind Kind, detail string, after time.Duration) error {
+	refused := fault.Errorf(fault.RateLimited, "%s", detail)
+	refused.RetryAfter = after
+	return &limited{refused, kind}
+}
+
+// questions are those that were counted in this minute and in the one before.
+type questions struct {
+	mu      sync.Mutex
+	minute  time.Time             // Guarded by mu. When the current minute began.
+	current map[question]struct{} // Guarded by mu. Those that were counted in it,
+	before  map[question]struct{} // and in the one before.
+}
+
+type question struct{ person, request uuid.UUID }
+
+// once calls count unless the question was counted before.
+func (q *questions) once(asked question, count func() error) error {
+	minute := time.Now().Truncate(window)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch q.minute {
+	case minute:
+	case minute.Add(-window):
+		q.minute, q.before, q.current = minute, q.current, make(map[question]struct{})
+	default:
+		q.minute, q.before, q.current = minute, nil, make(map[question]struct{})
+	}
+	_, now := q.current[asked]
+	_, before := q.before[asked]
+	if !now && !before {
+		if err := count(); err != nil {
+			return err
+		}
+	}
+	q.current[asked] = struct{}{}
+	return nil
+}
+
+// heldKey is the key of a call's place in its context.
+type heldKey struct{}
+
+// heldPlace is a call's place. It is given back when the call is answered, unless something that goes on has it.
+type heldPlace struct {
+	leave func()
+	kept  bool
+}
+
+// keepPlace has the place of the context's call outlive its handler. The caller gives it back.
+func keepPlace(ctx context.Context) (leave func()) {
+	held, ok := ctx.Value(heldKey{}).(*heldPlace)
+	if !ok {
+		return func() {}
+	}
+	held.kept = true
+	return held.leave
+}
+
+// actorHandler answers a request on behalf of somebody.
+type actorHandler func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error
+
+// as hands a handler the actor whom withActor has found, within the limits of the call's class.
+func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
+	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		actor, err := identity.ActorFrom(r.Context())
+		if err != nil {
+			return err
+		}
+		leave, err := s.enter(w, r, c, actor)
+		if err != nil {
+			// A browser that is still sending would not see why. The body's deadline bounds it.
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize))
+			return err
+		}
+		place := &heldPlace{leave: leave}
+		defer func() {
+			if !place.kept {
+				leave()
+			}
+		}()
+		if c.held != "" {
+			r = r.WithContext(context.WithValue(r.Context(), heldKey{}, place))
+		}
+		return h(w, r, actor)
+	})
+}
+
+// enter counts a call and holds its place. Streams whose client has gone unnoticed make room.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, c class, actor identity.Actor) (leave func(), err error) {
+	if err := s.Limiter.enter(w, r, c, actor); err != nil {
+		return nil, err
+	}
+	leave, err = s.Limiter.hold(c.held, actor)
+	if err != nil && c.held == KindStream && s.Stream.Reap() {
+		return s.Limiter.hold(c.held, actor)
+	}
+	return leave, err
+}
+
+// limitAddress limits calls of somebody who is not known yet by where they come from.
+func (s *Server) limitAddress(kind Kind) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return s.handle(func(w http.ResponseWriter, r *http.Request) error {
+			if err := s.Limiter.each[kind].take(w, r, addressKey(r)); err != nil {
+				return err
+			}
+			next.ServeHTTP(w, r)
+			return nil
+		})
+	}
+}

@@ -1,0 +1,290 @@
+package api_test
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// unlimited are routes that everybody may call as often as they like: they are answered from memory, or for probes, which the
+// proxy keeps from the internet.
+var unlimited = []string{
+	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml", "GET /docs/api", "GET /docs/api.css",
+	"GET /*", "HEAD /*",
+}
+
+// harmless are calls with a token that are no reads and yet not counted as writes: nobody is kept from ending something.
+var harmless = []string{"POST /v1/signout", "POST /v1/message/{message_id}/stop"}
+
+// everyKind returns limits that let one person, or one organization, do everything but calls as such once.
+func everyKind(allowed api.Allowance) api.Limits {
+	limits := api.DefaultLimits()
+	for kind := range limits {
+		limits[kind] = allowed
+	}
+	limits[api.KindCall] = api.Allowance{}
+	return limits
+}
+
+// TestR64_EveryRouteIsLimited walks the router. What has no limit, by mistake or not, stands in unlimited or fails.
+func TestR64_EveryRouteIsLimited(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits  api.Limits
+		calls   func(route string) bool // Those that the limits are about.
+		two     bool                    // Two people of one organization, one call each.
+		written bool                    // Something else than calls.
+	}{
+		"calls of a person":         {limits: api.Limits{api.KindCall: {Each: 1}}, calls: all},
+		"calls of an organization":  {limits: api.Limits{api.KindCall: {Organization: 1}}, calls: all, two: true},
+		"writes of a person":        {limits: everyKind(api.Allowance{Each: 1}), calls: writing, written: true},
+		"writes of an organization": {limits: everyKind(api.Allowance{Organization: 1}), calls: writing, two: true, written: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixtureWith(t, llmtest.Say("繭から"), settings{pool: true, limits: test.limits})
+			var routes []string
+			for _, route := range routesOf(t, f.handler) {
+				if access[route].may != nil && test.calls(route) {
+					routes = append(routes, route)
+				}
+			}
+			var people []identity.NewUser
+			for i := range 2 * len(routes) {
+				organizationID := f.alice.OrganizationID
+				if test.two && i%2 == 0 {
+					organizationID = f.organization(fmt.Sprint("第", i), fmt.Sprintf("o%d.example", i))
+				} else if test.two {
+					organizationID = people[i-1].OrganizationID
+				}
+				people = append(people, f.member(organizationID, newID()+"@tsumugi.example"))
+			}
+			f.exec("UPDATE users SET role = 'organization-super-admin'")
+			for i, route := range routes {
+				first, second := people[2*i], people[2*i+1]
+				if !test.two {
+					second = first
+				}
+				if resp := f.do(access[route].call(route, "sso:"+first.Subject, newID())); resp.status == http.StatusTooManyRequests {
+					t.Errorf("%s, the first call: %d %s", route, resp.status, resp.body)
+				}
+				resp := f.do(access[route].call(route, "sso:"+second.Subject, newID()))
+				if resp.status != http.StatusTooManyRequests {
+					t.Errorf("%s, the second call: %d %s", route, resp.status, resp.body)
+					continue
+				}
+				p := resp.problem(t)
+				if p.Code != "rate_limited" || resp.header.Get("Retry-After") == "" || test.two != strings.Contains(p.Detail, "組織全体") ||
+					test.written != (p.Limit != "call") {
+					t.Errorf("%s: Retry-After %q, %+v", route, resp.header.Get("Retry-After"), p)
+				}
+			}
+		})
+	}
+}
+
+func all(string) bool { return true }
+
+func writing(route string) bool {
+	return !strings.HasPrefix(route, "GET ") && !slices.Contains(harmless, route)
+}
+
+// TestR64_RoutesWithoutATokenAreLimited: by the address, unless they are answered from memory.
+func TestR64_RoutesWithoutATokenAreLimited(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindSignIn: {Each: 1}, api.KindConnection: {Each: 1}}})
+	for _, route := range routesOf(t, f.handler) {
+		if access[route].may != nil || slices.Contains(unlimited, route) {
+			continue
+		}
+		f.do(access[route].call(route, "", newID()))
+		if resp := f.do(access[route].call(route, "", newID())); resp.status != http.StatusTooManyRequests {
+			t.Errorf("%s: %d %s", route, resp.status, resp.body)
+		}
+	}
+}
+
+func TestR64_SearchesAreLimited(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindSearch: {Each: 1}}})
+	f.exec("UPDATE users SET role = 'organization-admin'")
+	for i, status := range []int{200, 429} {
+		if resp := f.do(call{method: "GET", path: "/v1/audit?q=a", token: f.alice.Subject}); resp.status != status {
+			t.Errorf("search %d: %d %s", i, resp.status, resp.body)
+		}
+	}
+	if resp := f.do(call{method: "GET", path: "/v1/audit", token: f.alice.Subject}); resp.status != http.StatusOK {
+		t.Errorf("no search: %d %s", resp.status, resp.body)
+	}
+}
+
+// TestR64_WaitingCallsAreLimited: nobody holds more than their share of what lasts, however often they repeat one question.
+func TestR64_WaitingCallsAreLimited(t *testing.T) {
+	t.Parallel()
+	for name, allowed := range map[string]api.Allowance{"by person": {Each: 1}, "by organization": {Organization: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			model := llmtest.NewLive()
+			f := newFixtureWith(t, model, settings{limits: api.Limits{api.KindStream: allowed}})
+			ask := f.ask(f.thread(f.alice.Subject), "糸とは")
+			ask.path = "/v1/message/sync"
+			waiting := make(chan int)
+			go func() { waiting <- f.do(ask).status }()
+			answer := model.Next(t)
+			token := f.alice.Subject
+			if allowed.Each == 0 {
+				token = f.bob.Subject
+			}
+			again := ask
+			if allowed.Each == 0 {
+				again = f.ask(f.thread(f.bob.Subject), "糸とは")
+				again.token = token
+			}
+			for _, path := range []string{"/v1/message/sync", "/v1/message/stream"} {
+				again.path = path
+				resp := f.do(again)
+				if p := resp.problem(t); resp.status != http.StatusTooManyRequests || p.Limit != "stream" || resp.header.Get("Retry-After") == "" {
+					t.Errorf("%s: %d %+v", path, resp.status, p)
+				}
+			}
+			answer.Emit("繭から")
+			answer.Finish()
+			if status := <-waiting; status != http.StatusOK {
+				t.Errorf("the one that waited: %d", status)
+			}
+			// On both paths of a stream, its place is given back at its end.
+			ask.path = "/v1/message/stream"
+			for range 2 {
+				f.eventually("the place was not given back", func() bool { return f.do(ask).status == http.StatusOK })
+			}
+		})
+	}
+}
+
+// TestR64_TransfersAreLimited has an upload that does not end.
+func TestR64_TransfersAreLimited(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindTransfer: {Each: 1}}})
+	first := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", "一つ目"))
+	whole := upload(f.alice.Subject, "b.txt", strings.Repeat("二つ目", 10_000))
+	body, more := io.Pipe()
+	req := f.request(whole)
+	req.Body, req.ContentLength = body, int64(len(whole.body.(string)))
+	sent := make(chan error, 1)
+	go func() {
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusCreated {
+				err = fmt.Errorf("status %d", resp.StatusCode)
+			}
+		}
+		sent <- err
+	}()
+	if _, err := io.WriteString(more, whole.body.(string)[:50_000]); err != nil {
+		t.Fatal(err)
+	}
+	download := call{method: "GET", path: "/v1/data-source/file/" + first.ID.String(), token: f.alice.Subject}
+	f.eventually("the upload does not count", func() bool {
+		resp := f.do(download)
+		return resp.status == http.StatusTooManyRequests && resp.problem(t).Limit == "transfer"
+	})
+	if resp := f.do(upload(f.alice.Subject, "c.txt", strings.Repeat("三つ目", 1<<20))); resp.status != http.StatusTooManyRequests {
+		t.Errorf("another upload: %d %s", resp.status, resp.body)
+	}
+	if resp := f.do(upload(f.bob.Subject, "c.txt", "同僚のもの")); resp.status != http.StatusCreated {
+		t.Errorf("a colleague: %d %s", resp.status, resp.body)
+	}
+	if _, err := io.WriteString(more, whole.body.(string)[50_000:]); err != nil {
+		t.Fatal(err)
+	}
+	_ = more.Close()
+	if err := <-sent; err != nil {
+		t.Errorf("the one that took its time: %v", err)
+	}
+	f.eventually("the place was not given back", func() bool { return f.do(download).status == http.StatusOK })
+}
+
+// eventually waits for what follows from an answer soon after the client has it.
+func (f *fixture) eventually(trouble string, done func() bool) {
+	f.t.Helper()
+	for range 10_000 {
+		if done() {
+			return
+		}
+	}
+	f.t.Fatal(trouble)
+}
+
+// TestR64_SocketsAreLimitedByOrganization: see TestR19_SocketsEndWithTheRightCode for those of a person.
+func TestR64_SocketsAreLimitedByOrganization(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindSocket: {Organization: 1}}})
+	first := f.join(f.alice.Subject)
+	f.join(f.stranger.Subject)
+	second := dialLive(t, f.url, nil)
+	second.auth(f.bob.Subject)
+	if end := second.closed(); end.Code != websocket.StatusTryAgainLater {
+		t.Errorf("got %v", end)
+	}
+	_ = first.Close(websocket.StatusNormalClosure, "")
+	f.eventually("the place was not given back", func() bool {
+		socket := dialLive(t, f.url, nil)
+		socket.auth(f.bob.Subject)
+		_, frame, err := socket.Read(t.Context())
+		return err == nil && strings.Contains(string(frame), "ready")
+	})
+}
+
+func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	defaults := api.DefaultLimits()
+	with := func(kind api.Kind, allowed api.Allowance) api.Limits {
+		limits := maps.Clone(defaults)
+		limits[kind] = allowed
+		return limits
+	}
+	for text, want := range map[string]api.Limits{
+		"default": defaults, "off": {}, "question=120": with("question", api.Allowance{Each: 120, Organization: 6000}),
+		"question=0:7": with("question", api.Allowance{Organization: 7}), " sign_in=5": with("sign_in", api.Allowance{Each: 5}),
+		"": nil, "x=1": nil, "question": nil, "question=": nil, "question=-1": nil, "question=1:": nil, "question=1:2:3": nil,
+		"question=1000001": nil, "sign_in=1:2": nil, "question=1,": nil,
+	} {
+		var got api.Limits
+		if err := got.UnmarshalText([]byte(text)); (err == nil) != (want != nil) || !maps.Equal(got, want) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// TestLimitsAreDocumented holds the table of docs/operating.md to the defaults.
+func TestLimitsAreDocumented(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := make(map[api.Kind]string)
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([0-9,]+) \\| ([0-9,–]+) \\|").FindAllStringSubmatch(string(source), -1) {
+		documented[api.Kind(row[1])] = strings.ReplaceAll(row[2]+":"+row[3], ",", "")
+	}
+	want := make(map[api.Kind]string)
+	for kind, allowed := range api.DefaultLimits() {
+		want[kind] = strings.Replace(fmt.Sprintf("%d:%d", allowed.Each, allowed.Organization), ":0", ":–", 1)
+	}
+	if !maps.Equal(documented, want) {
+		t.Errorf("docs/operating.md says %v, the defaults are %v", documented, want)
+	}
+}

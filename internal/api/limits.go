@@ -1,0 +1,122 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Kind is what a limit counts. TSUMUGI_LIMITS and the problem of a refused call name it.
+type Kind string
+
+// Kinds that are counted over a minute.
+const (
+	KindCall         Kind = "call"          // Every call with a token.
+	KindSearch       Kind = "search"        // Those of them that search, by q.
+	KindWrite        Kind = "write"         // Calls that store something.
+	KindQuestion     Kind = "question"      // Questions; one that is repeated counts once.
+	KindUpload       Kind = "upload"        // Files.
+	KindMail         Kind = "mail"          // Calls that send invitations.
+	KindSignIn       Kind = "sign_in"       // Calls that lead to a session, by address.
+	KindGuess        Kind = "guess"         // Those of them with a wrong password or code, or that have a code sent, by account and address.
+	KindAddressGuess Kind = "address_guess" // The same for all accounts, by address.
+	KindConnection   Kind = "connection"    // Live sockets that are opened, by address.
+)
+
+// Kinds of which so many are held at once.
+const (
+	KindGeneration Kind = "generation" // Answers that are written or wait for their turn.
+	KindStream     Kind = "stream"     // Calls that wait for an answer: streams, and message/sync.
+	KindTransfer   Kind = "transfer"   // Uploads and downloads.
+	KindSocket     Kind = "socket"     // Live sockets.
+)
+
+// Allowance bounds a kind on each server. 0 means any number.
+type Allowance struct {
+	Each         int // Of one person, or, for the kinds that count by address, of one address.
+	Organization int // Of all people of an organization.
+}
+
+// Limits are the limits by kind. A kind that is missing has none.
+type Limits map[Kind]Allowance
+
+// DefaultLimits returns the limits of a server that is told nothing else: more than anybody meets who works, or whose
+// program does, and less than what would be felt by others.
+func DefaultLimits() Limits {
+	return Limits{
+		KindCall:         {12_000, 120_000},
+		KindSearch:       {300, 10_000},
+		KindWrite:        {600, 20_000},
+		KindQuestion:     {60, 6_000},
+		KindUpload:       {1_200, 6_000},
+		KindMail:         {60, 300},
+		KindSignIn:       {Each: 1_200}, // 200 people who sign in behind one address at once, with six calls each.
+		KindGuess:        {Each: 20},
+		KindAddressGuess: {Each: 300}, // Somebody who forgot a password keeps nobody else in the office out.
+		KindConnection:   {Each: 3_000},
+		KindGeneration:   {10, 500},
+		KindStream:       {50, 10_000},
+		KindTransfer:     {20, 500},
+		KindSocket:       {20, 10_000},
+	}
+}
+
+// maxLimitValue bounds a limit.
+const maxLimitValue = 1_000_000
+
+// UnmarshalText reads "default", "off", or what differs from the defaults: "question=120:6000,write=0", by person and
+// organization.
+func (l *Limits) UnmarshalText(text []byte) error {
+	limits := DefaultLimits()
+	switch string(text) {
+	case "default":
+	case "off":
+		limits = Limits{}
+	default:
+		for entry := range strings.SplitSeq(string(text), ",") {
+			if err := limits.set(strings.TrimSpace(entry)); err != nil {
+				return err
+			}
+		}
+	}
+	*l = limits
+	return nil
+}
+
+// set reads one limit. Without an organization's part, that stays as it is.
+func (l Limits) set(entry string) error {
+	name, value, _ := strings.Cut(entry, "=")
+	limit, known := l[Kind(name)]
+	if !known {
+		return fmt.Errorf("%q is no limit: there are %s", name, joinKinds(slices.Sorted(maps.Keys(l))))
+	}
+	each, organization, both := strings.Cut(value, ":")
+	var err, errOrganization error
+	limit.Each, err = parseLimit(each)
+	if both {
+		limit.Organization, errOrganization = parseLimit(organization)
+	}
+	if err = errors.Join(err, errOrganization); err != nil {
+		return fmt.Errorf("%s must be a number between 0 and %d, or two with a colon between, and not %q", name, maxLimitValue, value)
+	}
+	if both && slices.Contains([]Kind{KindSignIn, KindGuess, KindAddressGuess, KindConnection}, Kind(name)) {
+		return fmt.Errorf("%s counts by address and has no limit by organization", name)
+	}
+	l[Kind(name)] = limit
+	return nil
+}
+
+func joinKinds(kinds []Kind) string {
+	return strings.Join(convert(kinds, func(k Kind) string { return string(k) }), ", ")
+}
+
+func parseLimit(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err == nil && (n < 0 || n > maxLimitValue) {
+		err = strconv.ErrRange
+	}
+	return n, err
+}
