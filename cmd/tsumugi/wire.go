@@ -39,6 +39,7 @@ type server struct {
 	hub       *stream.Hub
 	streams   *stream.Server
 	chat      *chat.Service
+	search    *chat.Searcher
 	accounts  accounts
 	people    *identity.Service
 	org       *org.Service
@@ -94,7 +95,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Stream: s.streams, Live: s.live, Limiter: limiter,
+		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search, Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
@@ -154,6 +155,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 		MaxLiveText: int64(c.MaxLiveText) << 20,
 	})
 	s.telemetry.WatchGenerations(s.chat.Stats)
+	s.search = chat.NewSearcher(db, s.log.With("part", "search"))
 	return nil
 }
 
@@ -170,6 +172,7 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	s.people.Start(api.NewPresence(s.streams, s.live))
 	s.org.Start()
 	s.sources.Start()
+	s.search.Start()
 	s.ready.Store(true)
 	go func() {
 		if err := httpServer.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -200,6 +203,7 @@ func (s *server) drain() {
 	s.org.Stop()
 	var leaving sync.WaitGroup
 	leaving.Go(s.sources.Stop)
+	leaving.Go(s.search.Stop)
 	leaving.Go(func() { _ = s.live.Drain(ctx, spread) })
 	if s.bridge != nil && s.bridge.Connected() {
 		leaving.Go(func() { _ = s.streams.Drain(ctx, spread) })

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -280,6 +282,38 @@ func TestThreads(t *testing.T) {
 	}
 	if resp := f.do(call{method: "GET", path: path, token: f.alice.Subject}); resp.status != http.StatusNotFound {
 		t.Errorf("got %d", resp.status)
+	}
+}
+
+func TestSearchThreads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("ﾃﾞｰﾀの移行は十月です。"))
+	thread := f.thread(f.alice.Subject)
+	ask := map[string]any{"request_id": newID(), "thread_id": thread.ID, "content": "いつですか"}
+	f.do(call{method: "POST", path: "/v1/message/sync", token: f.alice.Subject, body: ask})
+	f.thread(f.alice.Subject)
+	search := func(token, query string) []api.Thread {
+		return get[api.ThreadList](f, http.StatusOK, call{method: "GET", path: "/v1/thread?" + query, token: token}).Items
+	}
+	found := search(f.alice.Subject, "q="+url.QueryEscape("でーた 移行"))
+	if len(found) != 1 || found[0].ID != thread.ID || found[0].Match.MessageID == uuid.Nil ||
+		found[0].Match.Snippet != "ﾃﾞｰﾀの移行は十月です。" || !reflect.DeepEqual(found[0].Match.Ranges, [][]int{{0, 4}, {5, 7}}) {
+		t.Errorf("got %+v", found)
+	}
+	if found := search(f.alice.Subject, "q=+"); len(found) != 2 || found[0].Match.Snippet != "" {
+		t.Errorf("without words: %+v", found)
+	}
+	if found := search(f.alice.Subject, "offset=1&q="+url.QueryEscape("移行")); len(found) != 0 {
+		t.Errorf("the second page: %+v", found)
+	}
+	if found := search(f.bob.Subject, "q="+url.QueryEscape("移行")); len(found) != 0 {
+		t.Errorf("a colleague finds %+v", found)
+	}
+	for _, query := range []string{"q=%00", "q=%ff", "q=a&q=b", "q=" + strings.Repeat("a", 201)} {
+		p := f.do(call{method: "GET", path: "/v1/thread?" + query, token: f.alice.Subject}).problem(t)
+		if p.Status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != "q" {
+			t.Errorf("%s: %+v", query, p)
+		}
 	}
 }
 

@@ -172,6 +172,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
+	services.Search = chat.NewSearcher(f.db, log)
 	f.handler, err = api.New(services, cfg, log)
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ type Services struct {
 	Skill    *skill.Service
 	Sources  *datasource.Service
 	Chat     *chat.Service
+	Search   *chat.Searcher
 	Stream   *stream.Server
 	Live     *Live
 	Limiter  *Limiter                    // Nil: there are no limits.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -10,9 +11,18 @@ import (
 )
 
 func (s *Server) listThreads(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
-	if err != nil {
+	var c checks
+	offset, limit := c.page(r)
+	query := c.text("q", r.URL.Query()["q"], chat.MaxQuery)
+	if err := c.err(); err != nil {
 		return err
+	}
+	if strings.TrimSpace(query) != "" {
+		found, err := s.Search.Search(r.Context(), owner(actor), query, offset, limit)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, ThreadList{Items: convert(found, toFound)})
 	}
 	threads, err := s.Chat.ListThreads(r.Context(), owner(actor), offset, limit)
 	if err != nil {
@@ -92,4 +102,15 @@ func toThread(t chat.Thread) Thread {
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), TouchedAt: t.TouchedAt.UTC(), Running: t.Running,
 		DataSources: []DataSource{},
 	}
+}
+
+func toFound(f chat.Found) Thread {
+	thread := toThread(f.Thread)
+	thread.Match = ThreadMatch{
+		Snippet: f.Match.Snippet, Ranges: convert(f.Match.Ranges, func(r [2]int) []int { return r[:] }),
+	}
+	if f.Match.MessageID != nil {
+		thread.Match.MessageID = *f.Match.MessageID
+	}
+	return thread
 }

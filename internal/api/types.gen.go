@@ -1048,6 +1048,9 @@ type Thread struct {
 	DataSources []DataSource       `json:"data_sources"`
 	ID          openapi_types.UUID `json:"id"`
 
+	// Match Where a search has found its words. Only in the list with `q`.
+	Match ThreadMatch `json:"match,omitempty,omitzero"`
+
 	// Running Whether an answer is being written in it.
 	Running bool        `json:"running"`
 	Skill   ThreadSkill `json:"skill"`
@@ -1073,6 +1076,18 @@ type ThreadEditRequest struct {
 // ThreadList defines model for ThreadList.
 type ThreadList struct {
 	Items []Thread `json:"items"`
+}
+
+// ThreadMatch Where a search has found its words. Only in the list with `q`.
+type ThreadMatch struct {
+	// MessageID The message. Not there if the title matches.
+	MessageID openapi_types.UUID `json:"message_id,omitempty,omitzero"`
+
+	// Ranges Where the words stand in the snippet, each as a pair [from, to) of characters (Unicode code points).
+	Ranges [][]int `json:"ranges"`
+
+	// Snippet The words and what stands around them, on one line.
+	Snippet string `json:"snippet"`
 }
 
 // ThreadSkill defines model for ThreadSkill.
@@ -1325,6 +1340,9 @@ type ListSkillsParams struct {
 
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
+	// Q Words of a title or of what was said.
+	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 

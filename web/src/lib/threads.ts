@@ -2,6 +2,7 @@ import { atom, useAtomValue } from 'jotai'
 import { ApiError, api, type Thread } from './api'
 import type { Live } from './live'
 import { PagedList, type PagedState, usePagedList } from './pagedList'
+import { queryClient } from './queries'
 import { store } from './store'
 import { dismissToast, toast, toastFailure } from './toast'
 
@@ -26,8 +27,13 @@ const hiddenAtom = atom<ReadonlySet<string>>(new Set<string>())
 /** The thread list as it is to be shown, without what is being deleted. */
 export function useThreads(): PagedState<Thread> {
   const state = usePagedList(threadList)
+  return { ...state, items: useNotDeleted(state.items) }
+}
+
+/** Threads without those that are being deleted. */
+export function useNotDeleted(threads: readonly Thread[]): readonly Thread[] {
   const hidden = useAtomValue(hiddenAtom, { store })
-  return hidden.size === 0 ? state : { ...state, items: state.items.filter((item) => !hidden.has(item.id)) }
+  return hidden.size === 0 ? threads : threads.filter((thread) => !hidden.has(thread.id))
 }
 
 /** One thread of the list, if it is at hand. */
@@ -75,6 +81,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
     live.on('thread', ({ id, thread }) => {
       threadList.outdate()
+      void queryClient.invalidateQueries({ queryKey: ['thread-search'] })
       if (thread === undefined) dropThread(id)
       else if (belongs(thread)) upsertThread(thread)
     }),

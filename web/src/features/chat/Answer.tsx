@@ -49,6 +49,7 @@ export const Answer = memo(function Answer({ turn, conversation, last, settled }
     <li
       className={cx(styles.answer, settled && styles.settled, successor && styles.replaced)}
       data-turn
+      data-message={message.id}
       aria-busy={writing || undefined}
     >
       <h2 className="visually-hidden">{texts.answer}</h2>

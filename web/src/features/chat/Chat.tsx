@@ -20,6 +20,7 @@ import { Turns } from './Turns'
 import { texts } from './texts'
 import { isWriting } from './turns'
 import { useFollow } from './useFollow'
+import { useReveal } from './useReveal'
 
 interface ChatProps {
   readonly skill: Skill
@@ -31,7 +32,8 @@ interface ChatProps {
 /** A thread on the screen, or the place where one begins. */
 export function Chat({ skill, conversation, title }: ChatProps) {
   const { thread, turns, failure, stopping } = useAtomValue(conversation.stateAtom)
-  const { scroller, content, away, toEnd } = useFollow(turns[0]?.key)
+  const { scroller, content, away, toEnd, toItem } = useFollow(turns[0]?.key)
+  useReveal(conversation, turns, content, toItem)
   const writing = isWriting(turns.at(-1))
   const empty = turns.length === 0
   const form = empty && skill.form_type === 'form'

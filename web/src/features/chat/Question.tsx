@@ -31,7 +31,12 @@ export const Question = memo(function Question({
   }
 
   return (
-    <li className={cx(styles.question, settled && styles.settled)} data-turn ref={item}>
+    <li
+      className={cx(styles.question, settled && styles.settled)}
+      data-turn
+      data-message={turn.message.id}
+      ref={item}
+    >
       <h2 className="visually-hidden">{texts.question}</h2>
       <div className={styles.bubble}>
         <div id={id} className={cx(styles.asked, long && !open && styles.folded)}>

@@ -234,6 +234,15 @@ export class Conversation {
     }
   }
 
+  /** Reads until a message is at hand; answers whether it is part of the thread. */
+  async loadUntil(messageId: string): Promise<boolean> {
+    for (;;) {
+      if (this.state.turns.some((turn) => turn.message.id === messageId)) return true
+      if (this.state.older !== 'more' && this.state.older !== 'loading') return false
+      await this.loadOlder()
+    }
+  }
+
   /** Reads all there is, for saving and printing. */
   async loadAll(): Promise<void> {
     while (this.state.older !== 'end') {

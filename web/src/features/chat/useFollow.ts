@@ -9,6 +9,8 @@ export interface Follow {
   /** Whether the reader has gone up and the end is out of sight. */
   readonly away: boolean
   readonly toEnd: (smooth?: boolean) => void
+  /** Brings an item into view and stays there, however the text grows. */
+  readonly toItem: (item: Element) => void
 }
 
 /**
@@ -29,9 +31,14 @@ export function useFollow(first: string | undefined): Follow {
     box.scrollTo({ top: box.scrollHeight, behavior: smooth ? 'smooth' : 'instant' })
   }, [])
 
+  const toItem = useCallback((item: Element) => {
+    following.current = false
+    item.scrollIntoView({ block: 'center' })
+  }, [])
+
   useFollowing(scroller, content, following, setAway, first !== undefined)
   useKeepPlace(scroller, content, following, first)
-  return { scroller, content, away, toEnd }
+  return { scroller, content, away, toEnd, toItem }
 }
 
 function useFollowing(

@@ -1,6 +1,7 @@
 import { Search } from 'lucide-react'
 import { Fragment, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { Dialog } from '@/components/Dialog'
+import { Snippet } from '@/components/Snippet'
 import { ime, isEnter } from '@/lib/ime'
 import styles from './Palette.module.css'
 import { texts } from './texts'
@@ -10,7 +11,7 @@ import { type PaletteItem, usePaletteItems } from './usePaletteItems'
 export function Palette({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [chosen, setChosen] = useState(0)
-  const items = usePaletteItems(query)
+  const { items, asking } = usePaletteItems(query)
   const list = useRef<HTMLDivElement>(null)
   const id = useId()
   const index = Math.min(chosen, items.length - 1)
@@ -79,9 +80,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
           </Fragment>
         ))}
       </div>
-      {items.length === 0 && <p className={styles.empty}>{texts.empty}</p>}
+      {items.length === 0 && <p className={styles.empty}>{asking ? texts.asking : texts.empty}</p>}
       <p className="visually-hidden" role="status">
-        {query !== '' && texts.count(items.length)}
+        {query !== '' && !asking && texts.count(items.length)}
       </p>
     </Dialog>
   )
@@ -108,7 +109,14 @@ function Row({ id, item, selected, onHover, onRun }: RowProps) {
       onClick={() => onRun(item)}
     >
       {item.icon}
-      <span className={styles.label}>{item.label}</span>
+      <span className={styles.label}>
+        {item.label}
+        {item.found && (
+          <span className={styles.found}>
+            <Snippet text={item.found.snippet} ranges={item.found.ranges} />
+          </span>
+        )}
+      </span>
       {item.note && <span className={styles.note}>{item.note}</span>}
     </div>
   )

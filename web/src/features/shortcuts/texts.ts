@@ -7,6 +7,7 @@ export const texts = {
   skills: 'スキル',
   actions: '操作',
   empty: '一致するものはありません。',
+  asking: '検索しています…',
   untitled: '新しいスレッド',
   count: (count: number) => `${count}件`,
   do: {

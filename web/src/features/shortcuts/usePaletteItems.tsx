@@ -4,6 +4,7 @@ import { ArrowRight, MessageSquare } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useNavigate } from 'react-router'
 import { SkillIcon } from '@/components/SkillIcon'
+import type { ThreadMatch } from '@/lib/api'
 import { formatDate } from '@/lib/dates'
 import { isAdmin } from '@/lib/guard'
 import { matches } from '@/lib/match'
@@ -11,6 +12,7 @@ import { shortcutsOpenAtom } from '@/lib/overlays'
 import { meQuery, skillsQuery } from '@/lib/queries'
 import { signOutEverywhere } from '@/lib/signOut'
 import { setTheme } from '@/lib/theme'
+import { threadPath, useThreadSearch } from '@/lib/threadSearch'
 import { useThreads } from '@/lib/threads'
 import { readToken } from '@/lib/token'
 import { texts } from './texts'
@@ -20,6 +22,8 @@ export interface PaletteItem {
   id: string
   group: string
   label: string
+  /** Where in a thread the words are. */
+  found?: ThreadMatch
   note?: string
   icon: ReactNode
   run: () => void
@@ -27,26 +31,26 @@ export interface PaletteItem {
 
 const MOST = 6
 
-/** What the palette shows for a query: threads, skills and actions; with no query, the latest of each. */
-export function usePaletteItems(query: string): PaletteItem[] {
+/** What the palette shows for a query: threads, skills and actions; with no query, the latest of each. `asking`: more may come. */
+export function usePaletteItems(query: string): { items: PaletteItem[]; asking: boolean } {
   const navigate = useNavigate()
-  const { items: threads } = useThreads()
+  const latest = useThreads().items
+  const search = useThreadSearch(query)
+  const threads = query.trim() === '' ? latest : search.items
   const skills = useQuery(skillsQuery).data ?? []
   const actions = useActions()
   const open = (path: string) => () => void navigate(path)
 
-  return [
-    ...threads
-      .filter((thread) => matches(query, thread.title || texts.untitled, thread.skill.name))
-      .slice(0, MOST)
-      .map((thread) => ({
-        id: `thread-${thread.id}`,
-        group: texts.threads,
-        label: thread.title || texts.untitled,
-        note: formatDate(thread.touched_at),
-        icon: <MessageSquare size={18} aria-hidden />,
-        run: open(`/home/skill/${thread.skill.id}/chat/${thread.id}`),
-      })),
+  const items = [
+    ...threads.slice(0, MOST).map((thread) => ({
+      id: `thread-${thread.id}`,
+      group: texts.threads,
+      label: thread.title || texts.untitled,
+      ...(thread.match?.message_id && { found: thread.match }),
+      note: formatDate(thread.touched_at),
+      icon: <MessageSquare size={18} aria-hidden />,
+      run: open(threadPath(thread)),
+    })),
     ...skills
       .filter((skill) => matches(query, skill.name, skill.description))
       .slice(0, MOST)
@@ -59,6 +63,7 @@ export function usePaletteItems(query: string): PaletteItem[] {
       })),
     ...actions.filter((action) => matches(query, action.label)),
   ]
+  return { items, asking: search.asking }
 }
 
 function useActions(): PaletteItem[] {

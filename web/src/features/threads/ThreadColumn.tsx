@@ -5,6 +5,7 @@ import { ButtonLink } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { SearchField } from '@/components/SearchField'
 import { keys } from '@/lib/platform'
+import { SearchResults } from './SearchResults'
 import styles from './ThreadColumn.module.css'
 import { ThreadGroups } from './ThreadGroups'
 import { texts } from './texts'
@@ -43,7 +44,11 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
         />
       </div>
       <nav className={styles.scroller} aria-label={texts.label} ref={scroller}>
-        <ThreadGroups query={query.trim()} scroller={scroller} />
+        {query.trim() === '' ? (
+          <ThreadGroups scroller={scroller} />
+        ) : (
+          <SearchResults query={query} scroller={scroller} />
+        )}
       </nav>
     </div>
   )

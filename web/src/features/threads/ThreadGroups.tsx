@@ -1,25 +1,18 @@
 import { type RefObject, useId } from 'react'
 import { Button } from '@/components/Button'
-import { EmptyState, Skeleton } from '@/components/States'
+import { EmptyState } from '@/components/States'
 import type { Thread } from '@/lib/api'
 import { type DateGroup, dateGroup } from '@/lib/dates'
-import { matches } from '@/lib/match'
 import { useScrollTrigger } from '@/lib/scrollTrigger'
 import { threadList, useThreads } from '@/lib/threads'
+import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
 import { ThreadItem } from './ThreadItem'
 import { texts } from './texts'
 
 /** The threads by date, with more of them when the end comes near. */
-export function ThreadGroups({
-  query,
-  scroller,
-}: {
-  query: string
-  scroller: RefObject<HTMLElement | null>
-}) {
+export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
   const { items, loading, error, mightHaveMore, loaded } = useThreads()
-  const shown = query === '' ? items : items.filter((item) => matches(query, item.title, item.skill.name))
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
     enabled: loaded && mightHaveMore && !error,
     onNear: () => void threadList.loadMore(),
@@ -29,7 +22,7 @@ export function ThreadGroups({
 
   return (
     <>
-      {groups(shown).map(([name, threads]) => (
+      {groups(items).map(([name, threads]) => (
         <Group key={name} name={name} threads={threads} />
       ))}
       {loading && !loaded && <Skeletons />}
@@ -42,9 +35,9 @@ export function ThreadGroups({
           </Button>
         </p>
       )}
-      {loaded && !loading && !error && shown.length === 0 && !(query && mightHaveMore) && (
-        <EmptyState title={query ? texts.noMatch : texts.empty}>
-          {!query && <p>{texts.emptyHint}</p>}
+      {loaded && !loading && !error && items.length === 0 && (
+        <EmptyState title={texts.empty}>
+          <p>{texts.emptyHint}</p>
         </EmptyState>
       )}
       <div ref={sentinel} />
@@ -65,17 +58,6 @@ function Group({ name, threads }: { name: DateGroup; threads: readonly Thread[] 
         ))}
       </ul>
     </section>
-  )
-}
-
-function Skeletons() {
-  return (
-    <div className={styles.skeletons} role="status">
-      <span className="visually-hidden">{texts.loading}</span>
-      {[72, 56, 84, 64, 48, 76].map((width) => (
-        <Skeleton key={width} width={`${width}%`} />
-      ))}
-    </div>
   )
 }
 

@@ -3,10 +3,12 @@ import { useRef, useState } from 'react'
 import { Link, useMatch, useNavigate } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem } from '@/components/Menu'
+import { Snippet } from '@/components/Snippet'
 import { ThreadLine } from '@/components/ThreadLine'
 import type { Thread } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { formatFull } from '@/lib/dates'
+import { threadPath } from '@/lib/threadSearch'
 import { deleteThread, renameThread } from '@/lib/threads'
 import { RenameField } from './RenameField'
 import styles from './ThreadItem.module.css'
@@ -51,7 +53,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
     <li className={styles.item} data-current={current || undefined} ref={item}>
       <Link
         className={cx(styles.link)}
-        to={path}
+        to={threadPath(thread)}
         aria-current={current ? 'page' : undefined}
         title={`${title}\n${formatFull(thread.touched_at)}`}
       >
@@ -61,7 +63,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
             <span className="visually-hidden">{texts.running}</span>
           </span>
         )}
-        <span className={styles.title}>{title}</span>
+        <Lines thread={thread} title={title} />
       </Link>
       <span className={styles.menu}>
         <Menu
@@ -91,6 +93,18 @@ export function ThreadItem({ thread }: { thread: Thread }) {
         </Menu>
       </span>
     </li>
+  )
+}
+
+/** The title, and where a search has found its words. */
+function Lines({ thread: { match }, title }: { thread: Thread; title: string }) {
+  if (match === undefined) return <span className={styles.title}>{title}</span>
+  const found = <Snippet text={match.snippet} ranges={match.ranges} />
+  return (
+    <span className={styles.lines}>
+      <span className={styles.title}>{match.message_id === undefined ? found : title}</span>
+      {match.message_id !== undefined && <span className={styles.snippet}>{found}</span>}
+    </span>
   )
 }
 

@@ -95,6 +95,12 @@ export async function listThreads(page: Page, signal?: AbortSignal): Promise<Thr
   return (await take(signed.GET('/v1/thread', { params: { query: page }, signal: signal ?? null }))).items
 }
 
+/** Threads in whose title or messages all words of a query occur, last touched first, each with its match. */
+export async function searchThreads(query: string, page: Page, signal?: AbortSignal): Promise<Thread[]> {
+  const params = { query: { ...page, q: query } }
+  return (await take(signed.GET('/v1/thread', { params, signal: signal ?? null }))).items
+}
+
 /** Starts a thread; made again with the same request id it answers the same thread. */
 export async function createThread(request: {
   request_id: string

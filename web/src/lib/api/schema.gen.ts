@@ -553,7 +553,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The user's threads, last touched first */
+        /**
+         * The user's threads, last touched first
+         * @description With `q`, the threads in whose title, or in one of whose messages, all its words occur, each with its `match`. Full and
+         *     half width, upper and lower case, hiragana and katakana are alike.
+         */
         get: operations["listThreads"];
         put?: never;
         /** Start a thread with a skill */
@@ -1450,6 +1454,19 @@ export interface components {
             /** @description Whether an answer is being written in it. */
             running: boolean;
             data_sources: components["schemas"]["DataSource"][];
+            match?: components["schemas"]["ThreadMatch"];
+        };
+        /** @description Where a search has found its words. Only in the list with `q`. */
+        ThreadMatch: {
+            /**
+             * Format: uuid
+             * @description The message. Not there if the title matches.
+             */
+            message_id?: string;
+            /** @description The words and what stands around them, on one line. */
+            snippet: string;
+            /** @description Where the words stand in the snippet, each as a pair [from, to) of characters (Unicode code points). */
+            ranges: number[][];
         };
         ThreadList: {
             items: components["schemas"]["Thread"][];
@@ -2437,6 +2454,8 @@ export interface operations {
     listThreads: {
         parameters: {
             query?: {
+                /** @description Words of a title or of what was said. */
+                q?: string;
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */

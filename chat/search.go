@@ -1,0 +1,244 @@
+package chat
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/ngram"
+)
+
+// MaxQuery is how many characters a search may have.
+const MaxQuery = 200
+
+const (
+	indexBatch    = 200             // Texts that are indexed in one transaction.
+	indexPause    = time.Second     // Before the next look for texts that wait to be indexed.
+	indexRetry    = 5 * time.Second // The same after a failure.
+	searchBatch   = 50              // Threads whose texts are read at once.
+	snippetBefore = 20              // Characters of a snippet before what was found,
+	snippetLength = 90              // and in all.
+	maxRanges     = 10              // In a snippet.
+)
+
+// Match is where a search has found its words.
+type Match struct {
+	MessageID *uuid.UUID // Nil: in the title.
+	Snippet   string     // The words and what stands around them, on one line.
+	Ranges    [][2]int   // Of the snippet, where the words stand: characters (code points) from and to.
+}
+
+// Found is a thread that a search has found.
+type Found struct {
+	Thread
+	Match Match
+}
+
+// Candidate is a thread whose title or messages have all keys of a query. Whether they have its words is not known yet.
+type Candidate struct {
+	Thread
+	InTitle  bool
+	Messages []uuid.UUID // Newest first.
+}
+
+// Place is where a page of candidates ended.
+type Place struct {
+	TouchedAt time.Time
+	ID        uuid.UUID
+}
+
+// SearchStore is what a Searcher needs of a database.
+type SearchStore interface {
+	// IndexPending indexes texts that wait for it, at most limit, and returns how many there were. It takes those of one
+	// person, or anybody's if owner is nil. Servers that do it at the same time share the work.
+	IndexPending(ctx context.Context, owner *Owner, limit int) (int, error)
+
+	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id descending, from
+	// a place on; nil for the beginning.
+	Candidates(ctx context.Context, owner Owner, keys []int32, after *Place, limit int) ([]Candidate, error)
+
+	// Texts returns the contents of the owner's messages.
+	Texts(ctx context.Context, owner Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
+}
+
+// Searcher searches threads by their titles and by what was said in them, and indexes what was written.
+type Searcher struct {
+	store  SearchStore
+	log    *slog.Logger
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// NewSearcher returns a Searcher. It finds what is indexed; nothing is indexed in the background before Start.
+func NewSearcher(store SearchStore, log *slog.Logger) *Searcher {
+	return &Searcher{store: store, log: log, cancel: func() {}}
+}
+
+// Start begins to index what waits for it, until Stop.
+func (s *Searcher) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.done.Go(func() { s.index(ctx) })
+}
+
+// Stop ends the indexing and waits for its end.
+func (s *Searcher) Stop() {
+	s.cancel()
+	s.done.Wait()
+}
+
+func (s *Searcher) index(ctx context.Context) {
+	for ctx.Err() == nil {
+		pause := indexPause
+		n, err := s.store.IndexPending(ctx, nil, indexBatch)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			s.log.WarnContext(ctx, "what was said is indexed later", "err", err)
+			pause = indexRetry
+		case n == indexBatch:
+			continue
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur, last
+// touched first. A title counts before messages, and the newest message before older ones.
+func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset, limit int) ([]Found, error) {
+	if utf8.RuneCountInString(query) > MaxQuery {
+		return nil, fault.InvalidField("q", "検索語は%d文字以内で入力してください。", MaxQuery)
+	}
+	terms := ngram.Terms(query)
+	if len(terms) == 0 {
+		return nil, fault.InvalidField("q", "検索語を入力してください。")
+	}
+	// What was just written is found at once. Where more waits than that, as after a migration, it is found bit by bit.
+	if _, err := s.store.IndexPending(ctx, &owner, indexBatch); err != nil {
+		return nil, err
+	}
+	keys := ngram.QueryKeys(owner.UserID[:], terms)
+	found := make([]Found, 0, limit)
+	var after *Place
+	for skip := offset; len(found) < limit; {
+		page, err := s.store.Candidates(ctx, owner, keys, after, searchBatch)
+		if err != nil {
+			return nil, err
+		}
+		matches, err := s.matches(ctx, owner, terms, page)
+		if err != nil {
+			return nil, err
+		}
+		for i, match := range matches {
+			switch {
+			case match == nil:
+			case skip > 0:
+				skip--
+			case len(found) < limit:
+				found = append(found, Found{page[i].Thread, *match})
+			}
+		}
+		if len(page) < searchBatch {
+			break
+		}
+		last := page[len(page)-1]
+		after = &Place{last.TouchedAt, last.ID}
+	}
+	return found, nil
+}
+
+// matches returns for each candidate where its words are, nil where they are not. Nearly always the first text of a
+// candidate that is read has them, so that one round reads one text of each.
+func (s *Searcher) matches(ctx context.Context, owner Owner, terms []string, page []Candidate) ([]*Match, error) {
+	matches := make([]*Match, len(page))
+	for i, c := range page {
+		if c.InTitle {
+			matches[i] = match(c.Title, nil, terms)
+		}
+	}
+	for round := 0; ; round++ {
+		var ids []uuid.UUID
+		for i, c := range page {
+			if matches[i] == nil && round < len(c.Messages) {
+				ids = append(ids, c.Messages[round])
+			}
+		}
+		if len(ids) == 0 {
+			return matches, nil
+		}
+		texts, err := s.store.Texts(ctx, owner, ids)
+		if err != nil {
+			return nil, err
+		}
+		for i, c := range page {
+			if matches[i] == nil && round < len(c.Messages) {
+				matches[i] = match(texts[c.Messages[round]], &c.Messages[round], terms)
+			}
+		}
+	}
+}
+
+// match returns where the words of a query are in a text, nil unless all of them are.
+func match(text string, messageID *uuid.UUID, terms []string) *Match {
+	folded := ngram.Fold(text)
+	var first [2]int
+	for i, term := range terms {
+		at := folded.Find(term, 1)
+		if len(at) == 0 {
+			return nil
+		}
+		if i == 0 || at[0][0] < first[0] {
+			first = at[0]
+		}
+	}
+	m := &Match{MessageID: messageID, Snippet: snippet([]rune(text), first, terms)}
+	folded = ngram.Fold(m.Snippet)
+	for _, term := range terms {
+		m.Ranges = append(m.Ranges, folded.Find(term, maxRanges)...)
+	}
+	slices.SortFunc(m.Ranges, func(a, b [2]int) int { return a[0] - b[0] })
+	m.Ranges = joined(m.Ranges)
+	return m
+}
+
+// joined joins ranges, which are sorted, where they overlap.
+func joined(ranges [][2]int) [][2]int {
+	all := ranges[:0]
+	for _, r := range ranges {
+		if n := len(all); n > 0 && r[0] <= all[n-1][1] {
+			all[n-1][1] = max(all[n-1][1], r[1])
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// snippet cuts out what stands around a range, on one line and without the signs of Markdown that only lay it out, unless
+// they are searched for.
+func snippet(text []rune, found [2]int, terms []string) string {
+	from := max(0, found[0]-snippetBefore)
+	to := min(len(text), max(from+snippetLength, found[1]))
+	line := strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("*`#|~", r) && !slices.ContainsFunc(terms, func(t string) bool { return strings.ContainsRune(t, r) }) {
+			return -1
+		}
+		return r
+	}, string(text[from:to]))), " ")
+	if from > 0 {
+		line = "…" + line
+	}
+	if to < len(text) {
+		line += "…"
+	}
+	return line
+}

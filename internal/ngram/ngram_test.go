@@ -1,0 +1,102 @@
+package ngram_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ngram"
+)
+
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"ＡＢＣ１２３":    "abc123",
+		"ﾃﾞｰﾀ":      "データ",
+		"ひらがな":      "ヒラガナ",
+		"か\u3099":   "ガ", // A mark of its own.
+		"㈱紡":        "(株)紡",
+		"①　第２条\n改行": "1 第2条 改行",
+		"𠮷野家":       "𠮷野家",
+		"İ":         "i",
+		"":          "",
+	} {
+		if got := ngram.Fold(text).String(); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, term string
+		want       []string
+	}{
+		{"来週の会議のﾃﾞｰﾀとデータ", "でーた", []string{"ﾃﾞｰﾀ", "データ"}},
+		{"㈱紡", "株", []string{"㈱"}},
+		{"かきくけこ", "キク", []string{"きく"}},
+		{"ああああ", "ああ", []string{"ああ", "ああ"}},
+		{"𠮷野家と吉野家", "野家", []string{"野家", "野家"}},
+		{"会議", "会議室", nil},
+		{"", "会", nil},
+	} {
+		var got []string
+		runes := []rune(c.text)
+		for _, r := range ngram.Fold(c.text).Find(ngram.Terms(c.term)[0], 10) {
+			got = append(got, string(runes[r[0]:r[1]]))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q in %q: %q, want %q", c.term, c.text, got, c.want)
+		}
+	}
+	if got := ngram.Fold("ああああ").Find("ア", 3); len(got) != 3 {
+		t.Errorf("%v are more than the limit", got)
+	}
+}
+
+func TestKeysOfScopesDiffer(t *testing.T) {
+	t.Parallel()
+	a, b := ngram.Keys([]byte("a"), ngram.Fold("会議の資料")), ngram.Keys([]byte("b"), ngram.Fold("会議の資料"))
+	if slices.Equal(a, b) || len(a) != 12 {
+		t.Errorf("keys are %v and %v", a, b)
+	}
+}
+
+// FuzzFind holds the index and Find to the plain search for a folded term in a folded text.
+func FuzzFind(f *testing.F) {
+	f.Add("来週の会議のﾃﾞｰﾀ", "データ")
+	f.Add("か\u3099き", "ガ")
+	f.Add("a\xffb", "\xff")
+	f.Fuzz(func(t *testing.T, text, query string) {
+		folded := ngram.Fold(text)
+		terms := ngram.Terms(query)
+		all := len(terms) > 0
+		for _, term := range terms {
+			found := folded.Find(term, 1)
+			if (len(found) > 0) != strings.Contains(folded.String(), term) {
+				t.Fatalf("%q in %q: %v", term, folded, found)
+			}
+			for _, r := range found {
+				if r[0] < 0 || r[0] >= r[1] || r[1] > utf8.RuneCountInString(text) {
+					t.Fatalf("%q in %q: %v is out of range", term, text, r)
+				}
+			}
+			all = all && len(found) > 0
+		}
+		keys := ngram.Keys(nil, folded)
+		for _, key := range ngram.QueryKeys(nil, terms) {
+			if _, there := slices.BinarySearch(keys, key); all && !there {
+				t.Fatalf("%q holds %q, but not its key", text, query)
+			}
+		}
+	})
+}
+
+func BenchmarkKeys(b *testing.B) {
+	text := strings.Repeat("来週の会議の資料を、木曜日までにご用意ください。", 100)
+	for b.Loop() {
+		ngram.Keys([]byte("scope"), ngram.Fold(text))
+	}
+}

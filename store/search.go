@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/ngram"
+)
+
+var _ chat.SearchStore = (*DB)(nil)
+
+// pendingText is a text that waits to be indexed.
+type pendingText struct {
+	ID             int64
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+	ThreadID       uuid.UUID
+	MessageID      *uuid.UUID
+	Text           string
+}
+
+// IndexPending implements chat.SearchStore. Triggers note what has to be indexed, in the transaction that writes it, so that
+// nothing is forgotten whatever dies. Both rows are locked without waiting: a thread that is being deleted waits for
+// neither of them.
+func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, limit int) (int, error) {
+	var userID *uuid.UUID
+	if owner != nil {
+		userID = &owner.UserID
+	}
+	taken := 0
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		texts, err := queryRows[pendingText](ctx, tx, `
+			SELECT p.id, p.organization_id, p.user_id, p.thread_id, p.message_id,
+			       CASE WHEN p.message_id IS NULL THEN t.title
+			            ELSE coalesce((SELECT m.content FROM messages m WHERE m.id = p.message_id), '') END AS text
+			FROM search_pending p
+			JOIN threads t ON t.id = p.thread_id AND t.organization_id = p.organization_id
+			WHERE $1::uuid IS NULL OR p.user_id = $1
+			LIMIT $2
+			FOR UPDATE OF p SKIP LOCKED
+			FOR KEY SHARE OF t SKIP LOCKED`, userID, limit)
+		if taken = len(texts); err != nil || taken == 0 {
+			return err
+		}
+		batch := &pgx.Batch{}
+		ids := make([]int64, taken)
+		for i, t := range texts {
+			ids[i] = t.ID
+			batch.Queue(`
+				INSERT INTO search_entries (organization_id, user_id, thread_id, message_id, keys)
+				VALUES ($1, $2, $3, $4, $5)
+				ON CONFLICT (thread_id, message_id) DO UPDATE SET keys = excluded.keys`,
+				t.OrganizationID, t.UserID, t.ThreadID, t.MessageID, ngram.Keys(t.UserID[:], ngram.Fold(t.Text)))
+		}
+		batch.Queue(`DELETE FROM search_pending WHERE id = ANY($1)`, ids)
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	return taken, err
+}
+
+// candidateRow is a thread with those of its texts that have all keys.
+type candidateRow struct {
+	chat.Thread
+	InTitle  bool
+	Messages []uuid.UUID
+}
+
+// Candidates implements chat.SearchStore. The ids of messages are UUIDv7, so that the newest one has the greatest.
+func (db *DB) Candidates(
+	ctx context.Context, owner chat.Owner, keys []int32, after *chat.Place, limit int,
+) ([]chat.Candidate, error) {
+	var place chat.Place
+	if after != nil {
+		place = *after
+	}
+	var rows []candidateRow
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		// Statistics do not know that reading the keys of a row is expensive: a common word would have them all read.
+		batch.Queue(`SELECT set_config('enable_seqscan', 'off', true)`)
+		batch.Queue(candidatesSQL, owner.OrganizationID, owner.UserID, keys, after != nil, place.TouchedAt, place.ID, limit).
+			Query(collect(&rows))
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]chat.Candidate, len(rows))
+	for i, r := range rows {
+		list[i] = chat.Candidate(r)
+	}
+	return list, nil
+}
+
+// candidatesSQL finds threads by the keys of their entries. Its parameters are organization, user, keys, whether there is a
+// place to go on from, that place, and how many threads at most.
+const candidatesSQL = `
+	WITH hit AS MATERIALIZED (
+	    SELECT e.thread_id, e.message_id
+	    FROM search_entries e
+	    WHERE e.keys @> $3 AND e.organization_id = $1 AND e.user_id = $2
+	), page AS MATERIALIZED (
+	    SELECT t.*
+	    FROM threads t
+	    WHERE t.organization_id = $1 AND t.user_id = $2
+	      AND t.id IN (SELECT h.thread_id FROM hit h)
+	      AND (NOT $4 OR (t.touched_at, t.id) < ($5, $6))
+	    ORDER BY t.touched_at DESC, t.id DESC
+	    LIMIT $7
+	)
+	SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
+	       t.touched_at,
+	       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
+	       h.in_title, h.messages
+	FROM page t
+	JOIN skills s ON s.id = t.skill_id
+	JOIN (SELECT h.thread_id, bool_or(h.message_id IS NULL) AS in_title,
+	             coalesce(array_agg(h.message_id ORDER BY h.message_id DESC) FILTER (WHERE h.message_id IS NOT NULL), '{}')
+	                 AS messages
+	      FROM hit h
+	      WHERE h.thread_id IN (SELECT p.id FROM page p)
+	      GROUP BY h.thread_id) h ON h.thread_id = t.id
+	ORDER BY t.touched_at DESC, t.id DESC`
+
+// Texts implements chat.SearchStore.
+func (db *DB) Texts(ctx context.Context, owner chat.Owner, messages []uuid.UUID) (map[uuid.UUID]string, error) {
+	type row struct {
+		ID      uuid.UUID
+		Content string
+	}
+	rows, err := queryRows[row](ctx, db.pool, `
+		SELECT m.id, m.content
+		FROM messages m
+		JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+		WHERE m.id = ANY($3) AND m.organization_id = $1`, owner.OrganizationID, owner.UserID, messages)
+	texts := make(map[uuid.UUID]string, len(rows))
+	for _, r := range rows {
+		texts[r.ID] = r.Content
+	}
+	return texts, translate(err)
+}

@@ -1,0 +1,207 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/ngram"
+)
+
+// said adds a thread with a title and what was said in it, question and answer by turns, and returns the ids of the messages.
+func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
+	t.Helper()
+	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Title: title})
+	must(t, err)
+	var ids []uuid.UUID
+	for i, text := range texts {
+		id := newID()
+		if i%2 == 0 {
+			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, completed_at)
+				VALUES ($1, $2, $3, 'user', $4, 'success', now())`, id, owner.OrganizationID, thread.ID, text)
+		} else {
+			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
+				VALUES ($1, $2, $3, 'assistant', 'running', $4)`, id, owner.OrganizationID, thread.ID, ids[i-1])
+			f.exec(t, `UPDATE messages SET content = $2, status = 'success', completed_at = now() WHERE id = $1`, id, text)
+		}
+		ids = append(ids, id)
+	}
+	return thread.ID, ids
+}
+
+func (f *fixture) search(t *testing.T, owner chat.Owner, query string) []chat.Found {
+	t.Helper()
+	found, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), owner, query, 0, 100)
+	must(t, err)
+	return found
+}
+
+func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	budget, said := f.said(t, f.ann, "来期の予算", "会議の議事録をまとめて", "**ﾃﾞｰﾀ**の移行は10月3日です。\n会議は火曜日です。")
+	trip, _ := f.said(t, f.ann, "出張の手配", "大阪への行き方")
+	_, _ = f.said(t, f.bob, "ボブの予算", "会議")
+	_, _ = f.said(t, f.mallory, "他社の予算", "会議")
+
+	for query, want := range map[string]struct {
+		thread  uuid.UUID
+		message *uuid.UUID
+		snippet string
+		marked  string
+	}{
+		"予算":       {budget, nil, "来期の予算", "予算"},
+		"ヨサン":      {},
+		"でーた":      {budget, &said[1], "ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "ﾃﾞｰﾀ"},
+		"会議":       {budget, &said[1], "…ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "会議"},
+		"議事":       {budget, &said[0], "会議の議事録をまとめて", "議事"},
+		"１０月 会議":   {budget, &said[1], "ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "10月/会議"},
+		"行":        {budget, &said[1], "ﾃﾞｰﾀの移行は10月3日です。 会議は火曜日です。", "行"},
+		"大阪 会議":    {},
+		"会議の 議事録を": {budget, &said[0], "会議の議事録をまとめて", "会議の議事録を"},
+	} {
+		found := f.search(t, f.ann, query)
+		if want.thread == uuid.Nil {
+			if len(found) != 0 {
+				t.Errorf("%q finds %+v", query, found)
+			}
+			continue
+		}
+		i := slices.IndexFunc(found, func(hit chat.Found) bool { return hit.ID == want.thread })
+		if i < 0 {
+			t.Errorf("%q finds %+v", query, found)
+			continue
+		}
+		m := found[i].Match
+		var marked []string
+		for _, r := range m.Ranges {
+			marked = append(marked, string([]rune(m.Snippet)[r[0]:r[1]]))
+		}
+		if (m.MessageID == nil) != (want.message == nil) || (m.MessageID != nil && *m.MessageID != *want.message) ||
+			m.Snippet != want.snippet || strings.Join(marked, "/") != want.marked {
+			t.Errorf("%q: %+v, marked %q", query, m, marked)
+		}
+	}
+
+	// Newest first, and no gram but the words themselves.
+	if found := f.search(t, f.ann, "行"); len(found) != 2 || found[0].ID != trip {
+		t.Errorf("行 finds %+v", found)
+	}
+	if found := f.search(t, f.ann, "予算の来期"); len(found) != 0 {
+		t.Errorf("bigrams in another order are found: %+v", found)
+	}
+
+	// What changes is found as it is now; what is deleted is gone.
+	_, err := f.RenameThread(t.Context(), f.ann, budget, "稟議")
+	must(t, err)
+	if found := f.search(t, f.ann, "来期"); len(found) != 0 {
+		t.Errorf("the old title is found: %+v", found)
+	}
+	if found := f.search(t, f.ann, "稟議"); len(found) != 1 {
+		t.Errorf("the new title is not found: %+v", found)
+	}
+	_, err = f.DeleteThread(t.Context(), f.ann, budget)
+	must(t, err)
+	if n := value[int](t, f, `SELECT count(*) FROM search_entries WHERE thread_id = $1`, budget); n != 0 {
+		t.Errorf("%d entries of a deleted thread are left", n)
+	}
+
+	for _, query := range []string{"", " 　", strings.Repeat("あ", chat.MaxQuery+1)} {
+		_, err := chat.NewSearcher(f.DB, nil).Search(t.Context(), f.ann, query, 0, 10)
+		wantCode(t, err, fault.Invalid)
+	}
+}
+
+// A search is as good as reading everything, page by page.
+func TestSearchIsExact(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	letters := []rune("あアい会議録ａA ")
+	texts := map[uuid.UUID][]string{}
+	for range 150 {
+		word := func(most int) string {
+			text := make([]rune, 1+random.IntN(most))
+			for i := range text {
+				text[i] = letters[random.IntN(len(letters))]
+			}
+			return string(text)
+		}
+		title, question, answer := word(4), word(12), word(30)
+		id, _ := f.said(t, f.ann, title, question, answer)
+		texts[id] = []string{title, question, answer}
+	}
+	_, err := f.IndexPending(t.Context(), nil, 1000)
+	must(t, err)
+	searcher := chat.NewSearcher(f.DB, nil)
+	for _, query := range []string{"あ", "ああ", "会議", "会議録", "あい 会", "Aア", "議 録 い", "aaa"} {
+		want := map[uuid.UUID]bool{}
+		for id, list := range texts {
+			for _, text := range list {
+				all := true
+				for _, term := range ngram.Terms(query) {
+					all = all && strings.Contains(ngram.Fold(text).String(), term)
+				}
+				if all {
+					want[id] = true
+				}
+			}
+		}
+		got := map[uuid.UUID]bool{}
+		for offset := 0; ; offset += 7 {
+			page, err := searcher.Search(t.Context(), f.ann, query, offset, 7)
+			must(t, err)
+			for _, hit := range page {
+				if got[hit.ID] {
+					t.Errorf("%q finds a thread twice", query)
+				}
+				got[hit.ID] = true
+			}
+			if len(page) < 7 {
+				break
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%q finds %d threads, reading finds %d", query, len(got), len(want))
+		}
+	}
+}
+
+// Servers that index at the same time, beside deletions, forget nothing and wait for nobody.
+func TestIndexingIsShared(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var threads []uuid.UUID
+	for i := range 60 {
+		id, _ := f.said(t, f.ann, fmt.Sprintf("題%d", i), "本文")
+		threads = append(threads, id)
+	}
+	done := make(chan error)
+	for range 4 {
+		go func() {
+			for {
+				n, err := f.IndexPending(t.Context(), nil, 5)
+				if n == 0 || err != nil {
+					done <- err
+					return
+				}
+			}
+		}()
+	}
+	for _, id := range threads[:20] {
+		_, err := f.DeleteThread(t.Context(), f.ann, id)
+		must(t, err)
+	}
+	for range 4 {
+		must(t, <-done)
+	}
+	if found := f.search(t, f.ann, "本文"); len(found) != 40 {
+		t.Errorf("%d threads are found, 40 were left", len(found))
+	}
+}
