@@ -29,8 +29,14 @@ build: packages
     @scripts/build
 
 # Run every test: Go with the race detector on a real PostgreSQL, the app's and the clients' units, the browser against the binary.
-test: build browser
-    @scripts/test
+# --smoke runs a few of each kind.
+test *args: build compiler browser
+    @scripts/test {{ args }}
+
+# Install a C compiler for the race detector if there is none.
+[private]
+compiler:
+    @scripts/compiler
 
 # Install Chromium and Japanese fonts if there are none.
 [private]
@@ -40,6 +46,10 @@ browser:
 # Measure against the goals and the peers; --quick takes two minutes, --json FILE keeps every round, --only NAMES a part.
 bench *args: build browser
     @scripts/bench {{ args }}
+
+# Do what the README says on a bare Debian, as root and as a person with sudo; --smoke runs a few tests only. Needs root.
+fresh *args:
+    @scripts/fresh {{ args }}
 
 # Put load on a running server; without arguments it says how. See docs/benchmarks.md.
 loadgen *args:

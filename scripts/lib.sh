@@ -12,6 +12,26 @@ need() {
   command -v "$1" >/dev/null || { echo "$1 is needed. $2" >&2; exit 1; }
 }
 
+# debian installs Debian packages: first what they are for, then their names. Recommended packages stay out: they bring
+# udev and a new systemd, whose scripts break off in a container. Mirrors fail now and then, so there is a second try.
+debian() {
+  local what=$1 as_root=()
+  shift
+  local advice="Install $what (Debian: apt-get install $*) and try again."
+  need apt-get "$advice"
+  [ "$(id -u)" = 0 ] || { need sudo "$advice"; as_root=(sudo); }
+  say "Installing $what: $*"
+  apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@" >&2; }
+  local try
+  for try in 1 2; do
+    apt update -q || true # A broken list of somebody else's packages need not matter.
+    apt install -q -y --no-install-recommends "$@" && return
+    [ $try = 2 ] || { say "That failed. Trying once more"; apt install -q -y --fix-broken --no-install-recommends || true; }
+  done
+  echo "Installing $what failed. $advice" >&2
+  exit 1
+}
+
 # digest prints a hash of the given files and folders, of what git does not ignore, or of everything where there is no
 # git. A file that is gone but not yet committed as such counts as absent.
 digest() {
