@@ -50,8 +50,8 @@ type Status string
 
 // The states of a message. A question is always StatusSuccess.
 const (
-	StatusPending Status = "pending"
-	StatusRunning Status = "running"
+	StatusPending Status = "pending" // Accepted; it waits for its turn.
+	StatusRunning Status = "running" // It is being written.
 	StatusSuccess Status = "success"
 	StatusFailed  Status = "failed"
 )

@@ -36,6 +36,9 @@ func (noEvents) MessageChanged(Owner, Message)  {}
 func (s *Service) tellBegun(g *generation, b Begun) {
 	s.events.ThreadChanged(g.owner, b.Thread)
 	s.events.MessageChanged(g.owner, b.Question)
+	if !g.pending {
+		b.Answer.Status = StatusRunning
+	}
 	s.events.MessageChanged(g.owner, b.Answer)
 	close(g.told)
 }

@@ -70,7 +70,7 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	exchange := f.send(q)
 	f.follow(f.server, exchange.Answer.ID, "") // To its end, after the title.
 	want := []string{
-		thread("", true), `user success  "質問" completed=true rated=false`, `assistant pending  "" completed=false rated=false`,
+		thread("", true), `user success  "質問" completed=true rated=false`, `assistant running  "" completed=false rated=false`,
 		`assistant success stop "回答" completed=true rated=false`, thread("", false), thread(llmtest.Title, false),
 	}
 	expect("an answer", want...)

@@ -23,6 +23,7 @@ type job struct {
 	threadID uuid.UUID
 	run      int
 	titled   bool // The thread has a title. Of the first run it is known once its question is stored.
+	pending  bool // Its answer is stored as one that waits for a place.
 	prompt   prompt
 	answer   Message // Id, thread, question and run.
 	since    time.Time
@@ -101,6 +102,9 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	var result llm.Result
 	err := g.place.wait(ctx)
 	if err == nil {
+		if g.pending {
+			s.jobs.Go(func() { s.start(ctx, g) }) // The model is not kept waiting by it.
+		}
 		result, err = s.ask(ctx, g)
 	}
 	if !<-g.stored {
@@ -139,6 +143,25 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		return OutcomeStopped, o.OutputTokens
 	}
 	return OutcomeSuccess, o.OutputTokens
+}
+
+// start stores and tells that an answer that had to wait is written from now on, once it is known to be stored. ctx ends
+// with the generation.
+func (s *Service) start(ctx context.Context, g *generation) {
+	select {
+	case <-g.told:
+	case <-ctx.Done():
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	started, err := s.store.StartAnswer(within, g.owner, g.answer.ID)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.log.WarnContext(ctx, "noting that an answer is written failed", "message_id", g.answer.ID, "err", err)
+	case started:
+		s.tellMessage(ctx, g.owner, g.answer.ID)
+	}
 }
 
 // countDropped counts what an answer took if its thread was deleted while it was written. One that another server writes is

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
@@ -27,13 +29,40 @@ func wantRefusal(t *testing.T, err error, code fault.Code) {
 	}
 }
 
+// starts is told which answers have become running ones.
+type starts struct {
+	told
+	ids chan uuid.UUID
+}
+
+func (s *starts) MessageChanged(_ chat.Owner, m chat.Message) {
+	if m.Status == chat.StatusRunning {
+		s.ids <- m.ID
+	}
+}
+
+func (s *starts) await(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	for {
+		select {
+		case started := <-s.ids:
+			if started == id {
+				return
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("nobody was told that the answer is written")
+		}
+	}
+}
+
 // TestQuestionsWaitForAPlace has a server that writes two answers at once: the next questions wait, stored and followed,
 // and what is more is refused.
 func TestQuestionsWaitForAPlace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	model := llmtest.NewLive()
-	s := f.start(model, f.db, chat.Config{MaxGenerations: 2})
+	events := &starts{ids: make(chan uuid.UUID, 10)}
+	s := f.startWith(chat.Needs{Store: f.db, Model: model, Events: events}, chat.Config{MaxGenerations: 2})
 	people := []chat.Owner{f.owner, f.member(), f.member()}
 	ask := func(i int) chat.Exchange {
 		exchange, err := f.askElsewhere(s, people[i])
@@ -52,6 +81,16 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	}
 	_, err := f.askElsewhere(s, people[0])
 	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the places to wait.
+	status := func() chat.Status {
+		message, err := f.db.FindMessage(t.Context(), f.owner, waiting.Answer.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return message.Status
+	}
+	if got := status(); got != chat.StatusPending {
+		t.Errorf("an answer that waits is %s", got)
+	}
 	gone := ask(1)
 	_, err = f.askElsewhere(s, people[2])
 	wantRefusal(t, err, fault.Unavailable)
@@ -68,6 +107,10 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	}
 	first.Finish()
 	next := model.Next(t) // The place that the first has left.
+	events.await(t, waiting.Answer.ID)
+	if got := status(); got != chat.StatusRunning {
+		t.Errorf("an answer that has its place is %s", got)
+	}
 	next.Emit("お待たせしました。")
 	next.Finish()
 	if got, err := s.WaitFor(t.Context(), f.owner, waiting); err != nil || got.Answer.Content != "お待たせしました。" {

@@ -134,16 +134,24 @@ func (p *places) stats() (running, waiting, free int) {
 
 // wait returns when the place may be used, or with why the context ended.
 func (p *place) wait(ctx context.Context) error {
-	select {
-	case <-p.granted:
+	if p.ready() {
 		return nil
-	default:
 	}
 	select {
 	case <-p.granted:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// ready says whether the place may be used.
+func (p *place) ready() bool {
+	select {
+	case <-p.granted:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -223,8 +223,9 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 	if err != nil {
 		return Exchange{}, err
 	}
+	p.begin.Running = place.ready()
 	g, err := s.launch(ctx, job{
-		owner: p.begin.Owner, threadID: p.begin.ThreadID, run: 1, prompt: p.prompt,
+		owner: p.begin.Owner, threadID: p.begin.ThreadID, run: 1, prompt: p.prompt, pending: !p.begin.Running,
 		answer: Message{ID: p.begin.AnswerID, ThreadID: p.begin.ThreadID, QuestionID: &p.questionID, Run: 1},
 		since:  p.since, place: place,
 	})

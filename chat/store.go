@@ -31,6 +31,9 @@ type Begin struct {
 	Content    string
 	Prompt     string
 
+	// Running says that the answer has its place already. Without one it stays StatusPending until StartAnswer.
+	Running bool
+
 	// Regenerate is the thread's last answer, to be asked again: the new answer answers the same question and takes its
 	// place; the old one is kept. Nil to ask a new question.
 	Regenerate *uuid.UUID
@@ -149,10 +152,13 @@ type Store interface {
 	// ErrNoThread, and fault.NotFound if the skill is not the organization's.
 	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
 
-	// BeginGeneration stores a question, its pending answer and its generation, and touches the thread. The thread's row
+	// BeginGeneration stores a question, its answer, pending or running, and its generation, and touches the thread. The thread's row
 	// is locked meanwhile, so that of several at the same time one wins. Errors: ErrNoThread, ErrThreadBusy,
 	// ErrRequestConflict, ErrNotLast.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
+
+	// StartAnswer makes a pending answer a running one, and reports whether it was pending.
+	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
 
 	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread is
 	// gone, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no error: the

@@ -165,8 +165,9 @@ func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
 	answer.Run = j.Run
 	g, err := s.launch(s.root, job{
 		owner: j.Owner, threadID: j.ThreadID, run: j.Run, titled: thread.Title != "", answer: answer,
-		prompt: newPrompt(sk, history, j.Question.Content, j.Question.Prompt),
-		since:  since, place: s.places.insist(j.Owner),
+		pending: answer.Status == StatusPending,
+		prompt:  newPrompt(sk, history, j.Question.Content, j.Question.Prompt),
+		since:   since, place: s.places.insist(j.Owner),
 	})
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID)
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
-			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate).Query(collect(&written))
+			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate, b.Running).Query(collect(&written))
 		if b.Regenerate != nil {
 			batch.Queue(selectMessage+`
 				WHERE m.organization_id = $1
@@ -101,7 +101,7 @@ const beginSQL = `
 	    WHERE last.id = $11 AND last.question_id IS NOT NULL
 	), answer AS (
 	    INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
-	    SELECT $8, $1, $3, 'assistant', 'pending', asked.id
+	    SELECT $8, $1, $3, 'assistant', CASE WHEN $12 THEN 'running' ELSE 'pending' END, asked.id
 	    FROM asked
 	    RETURNING id
 	), replaced AS (
@@ -141,6 +141,17 @@ func (r beginRow) begun(b chat.Begin, asked []messageRow) chat.Begun {
 		Steps: []chat.Step{}, QuestionID: &question.ID, Run: 1, CreatedAt: r.BegunAt,
 	}
 	return chat.Begun{Exchange: chat.Exchange{Question: question, Answer: answer}, Thread: r.Thread}
+}
+
+// StartAnswer implements chat.Store.
+func (db *DB) StartAnswer(ctx context.Context, owner chat.Owner, messageID uuid.UUID) (bool, error) {
+	tag, err := db.pool.Exec(ctx, `
+		UPDATE messages m
+		SET status = 'running'
+		FROM threads t
+		WHERE m.id = $3 AND m.organization_id = $1 AND m.status = 'pending' AND t.id = m.thread_id AND t.user_id = $2`,
+		owner.OrganizationID, owner.UserID, messageID)
+	return tag.RowsAffected() == 1, translate(err)
 }
 
 // EndGeneration implements chat.Store. What the columns do not take, they will not take the next time.
