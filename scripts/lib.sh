@@ -13,7 +13,7 @@ need() {
 }
 
 # debian installs Debian packages: first what they are for, then their names. Recommended packages stay out: they bring
-# udev and a new systemd, whose scripts break off in a container. Mirrors fail now and then, so there is a second try.
+# udev and more, whose scripts break off in a container. Mirrors fail now and then, so there is a second try.
 debian() {
   local what=$1 as_root=()
   shift

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -56,10 +57,15 @@ type config struct {
 	LinkContact  string `env:"TSUMUGI_LINK_CONTACT" placeholder:"URL" help:"Link お問い合わせ in the user menu. Default: none."`
 	LinkTerms    string `env:"TSUMUGI_LINK_TERMS" placeholder:"URL" help:"Link 利用規約 in the user menu. Default: none."`
 
+	later `embed:""`
+
 	Demo         bool   `env:"TSUMUGI_DEMO" default:"true" negatable:"" help:"Make a demo organization with two users on the first start without users."`
 	DemoPassword string `env:"TSUMUGI_DEMO_PASSWORD" placeholder:"PASSWORD" help:"Password of the demo users, for tests and try-outs. Default: random, printed once."`
 	Log          string `env:"TSUMUGI_LOG" enum:"text,json" default:"text" help:"Form of the log: text or json."`
 }
+
+// tagManagerID is what a container id looks like. The app takes what the server tells it.
+var tagManagerID = regexp.MustCompile(`^GTM-[A-Z0-9]{4,12}$`)
 
 // Validate implements kong's check after parsing.
 func (c *config) Validate() error {
@@ -96,7 +102,7 @@ func (c *config) Validate() error {
 	if err := c.checkLimits(); err != nil {
 		return err
 	}
-	if c.TagManagerID != "" && !wellFormedTagManagerID(c.TagManagerID) {
+	if c.TagManagerID != "" && !tagManagerID.MatchString(c.TagManagerID) {
 		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234", c.TagManagerID)
 	}
 	return nil
@@ -164,11 +170,6 @@ func checkURL(value string, schemes []string) error {
 		}
 	}
 	return fmt.Errorf("must be a URL that begins with %s", strings.Join(schemes, ": or ")+":")
-}
-
-func wellFormedTagManagerID(id string) bool {
-	rest, found := strings.CutPrefix(id, "GTM-")
-	return found && rest != "" && len(rest) <= 16 && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }
 
 // publicURL returns where people reach the server, without a slash at the end.

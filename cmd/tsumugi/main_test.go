@@ -50,8 +50,8 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	var source []byte
-	for _, file := range []string{"config.go", "accounts.go", "mail.go"} {
-		part, err := os.ReadFile(file) //nolint:gosec // One of three.
+	for _, file := range []string{"config.go", "accounts.go", "mail.go", "later.go"} {
+		part, err := os.ReadFile(file) //nolint:gosec // One of four.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,6 +95,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TSUMUGI_LIMITS":             {"TSUMUGI_LIMITS=question=-1"},
 		"TSUMUGI_LINK_HELP":          {"TSUMUGI_LINK_HELP=javascript:alert(1)"},
 		"TSUMUGI_TAG_MANAGER_ID":     {"TSUMUGI_TAG_MANAGER_ID=GTM-<script>"},
+		"TAG_MANAGER_ID":             {"TSUMUGI_TAG_MANAGER_ID=GTM-ABC"},
 		"TSUMUGI_LOG":                {"TSUMUGI_LOG=xml"},
 		"TSUMUGI_DEMO":               {"TSUMUGI_DEMO=perhaps"},
 		"TSUMUGI_LISTNE":             {"TSUMUGI_LISTNE=127.0.0.1:0"},

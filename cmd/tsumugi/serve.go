@@ -59,6 +59,7 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	heap := make([]byte, reserve)
 	defer runtime.KeepAlive(heap)
 	log := c.logger(logs)
+	c.warn(log)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen (TSUMUGI_LISTEN) %s: %w", c.Listen, err)

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -87,6 +88,13 @@ func (c *checks) id(field, value string) uuid.UUID {
 		c.fail(field, "ID の形式が正しくありません。")
 	}
 	return id
+}
+
+// atMost checks the length of a text.
+func (c *checks) atMost(field, value string, characters int) {
+	if utf8.RuneCountInString(value) > characters {
+		c.fail(field, fmt.Sprintf("%d文字以内で入力してください。", characters))
+	}
 }
 
 // optionalID reads an id that may be left out.

@@ -27,6 +27,10 @@ const (
 	callbackPage = "/oauth2/callback"
 	trialPage    = "/admin/saml"
 
+	// Characters of the error and its description that a redirect reports, as openapi.yaml has them.
+	maxReported     = 128
+	maxReportedText = 1024
+
 	maxSAMLForm = 512 << 10 // Bytes: the largest response in Base64, with its signs escaped.
 )
 
@@ -51,11 +55,19 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	var c checks
 	organizationID := c.id("organization_id", query.Get("organization_id"))
-	if query.Get("code") == "" {
+	reported, said := query.Get("error"), query.Get("error_description")
+	c.atMost("error", reported, maxReported)
+	c.atMost("error_description", said, maxReportedText)
+	if query.Get("code") == "" && reported == "" {
 		c.fail("code", "必須の項目です。")
 	}
 	if err := c.err(); err != nil {
 		return err
+	}
+	if reported != "" {
+		// Anybody can write an address with these words: they go into the log, and not into the answer.
+		s.log.InfoContext(r.Context(), "a single sign-on ended with an error", "error", reported, "error_description", said)
+		return fault.Errorf(saml.CodeDenied, "組織の認証画面でログインが完了しませんでした。もう一度お試しください。")
 	}
 	session, err := s.SAML.Exchange(r.Context(), organizationID, query.Get("code"), s.ssoBrowser(r))
 	if err != nil {

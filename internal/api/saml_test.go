@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"html"
@@ -309,7 +310,14 @@ func TestR57_ResponsesAndCodesBelongToOneBrowser(t *testing.T) {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 		}
 	}
-	tokens(t, mine.get(exchange))
+	if resp := mine.get(exchange + "&error=access_denied&error_description=" + url.QueryEscape("お電話ください")); resp.status !=
+		http.StatusForbidden || resp.problem(t).Code != "sso_denied" || bytes.Contains(resp.body, []byte("お電話")) {
+		t.Errorf("with an error: %d %s", resp.status, resp.body)
+	}
+	if resp := mine.get(exchange + "&error=" + strings.Repeat("x", 129)); resp.status != http.StatusBadRequest || resp.problem(t).Errors[0].Field != "error" {
+		t.Errorf("a long error: %d %s", resp.status, resp.body)
+	}
+	tokens(t, mine.get(exchange)) // What was refused has not used up the code.
 	if resp := mine.get(exchange); resp.status != http.StatusBadRequest {
 		t.Errorf("a code twice: %d %s", resp.status, resp.body)
 	}

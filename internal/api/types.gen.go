@@ -1012,10 +1012,12 @@ type Skill struct {
 	IconPath           string             `json:"icon_path"`
 	ID                 openapi_types.UUID `json:"id"`
 	IsFavorite         bool               `json:"is_favorite"`
-	Kind               string             `json:"kind"`
-	Name               string             `json:"name"`
-	Suggestions        []string           `json:"suggestions"`
-	TaskType           SkillTaskType      `json:"task_type,omitempty,omitzero"`
+
+	// Kind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain conversation.
+	Kind        SkillKind     `json:"kind"`
+	Name        string        `json:"name"`
+	Suggestions []string      `json:"suggestions"`
+	TaskType    SkillTaskType `json:"task_type,omitempty,omitzero"`
 
 	// UnavailableReason Why the skill cannot work on this server at present, for the person to read. Absent when it can.
 	UnavailableReason string `json:"unavailable_reason,omitempty,omitzero"`
@@ -1026,6 +1028,9 @@ type SkillFormType string
 
 // SkillTaskType defines model for Skill.TaskType.
 type SkillTaskType string
+
+// SkillKind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain conversation.
+type SkillKind = string
 
 // SkillList defines model for SkillList.
 type SkillList struct {

@@ -44,6 +44,23 @@ test.describe('the first load', () => {
       expect(asked.filter((path) => path === one)).toEqual([one])
   })
 
+  test('waits for the current user with everything else', async ({ account, page }) => {
+    const { id } = await account.skill('汎用チャット')
+    const me = await hold(page, /\/v1\/me$/)
+    const asked = watchRequests(page)
+    await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
+    // Held back with the user: whatever the app asks for as somebody.
+    await expect.poll(() => asked.some((path) => path === '/assets/home.js')).toBe(true)
+    await page.waitForLoadState('load')
+    expect(asked.filter((path) => path.startsWith('/v1/'))).toEqual(['/v1/me'])
+    me.release()
+    await expect(page.getByRole('textbox', { name: '質問' })).toBeFocused()
+    expect(asked.filter((path) => path === '/v1/me' || path === `/v1/skill/${id}`)).toEqual([
+      '/v1/me',
+      `/v1/skill/${id}`,
+    ])
+  })
+
   test('brings how formulas look before the first answer has one', async ({
     page,
     chat,

@@ -1,10 +1,21 @@
 // Runs before everything else. The content security policy allows no inline script, hence a file of its own.
 
-/** What the app begins with, asked for while the app itself is still on its way. Taken over by src/lib/early.ts. */
+/**
+ * What the app begins with, asked for while the app itself is still on its way: who is signed in first, the rest once that is
+ * known. Taken over by src/lib/early.ts.
+ */
 function askEarly(token, paths) {
-  const headers = { Authorization: `Bearer ${token}` }
-  const answers = new Map(paths.map((path) => [path, fetch(path, { headers })]))
-  for (const answer of answers.values()) answer.catch(() => {}) // Whoever takes it over finds out.
+  const answers = new Map()
+  const ask = (path) => {
+    const answer = fetch(path, { headers: { Authorization: `Bearer ${token}` } })
+    answers.set(path, answer)
+    return answer
+  }
+  const askRest = (me) => {
+    if (!me.ok) return
+    for (const path of paths) ask(path).catch(() => {}) // Whoever takes it over finds out.
+  }
+  ask('/v1/me').then(askRest, () => {})
   window.tsumugiEarly = { token, answers }
 }
 
@@ -31,7 +42,6 @@ try {
     const { home, markdown } = document.currentScript.dataset
     loadEarly(thread ? `${home} ${markdown}` : home)
     askEarly(token, [
-      '/v1/me',
       '/v1/thread?offset=0&limit=20',
       ...(skill
         ? [`/v1/skill/${skill}`]

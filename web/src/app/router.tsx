@@ -124,7 +124,7 @@ export const router = createBrowserRouter([
       {
         path: '/chat/:threadId',
         loader: signedIn(async ({ params, request }) => {
-          const thread = await api.getThread(params.threadId ?? '', request.signal)
+          const thread = await api.getThread(params.threadId as string, request.signal)
           return redirect(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
         }),
         element: null,

@@ -1,4 +1,4 @@
-import { ApiError, asApiError, readProblem } from './api/errors'
+import { ApiError, asApiError, assertRequired, readProblem } from './api/errors'
 import type { components } from './api/schema.gen'
 import type { AuthTypeAnswer } from './api/types'
 import { emailOf, type RefreshedTokens, type TokenRecord } from './token'
@@ -57,7 +57,8 @@ export interface Provider {
 
 /** Renews the tokens of a session: one by password at the pool, a federated one at the API. */
 export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
-  if (record.authType === 'federated_idp') return renewFederated(record)
+  if (record.authType === 'federated_idp')
+    return refreshToken({ client_id: record.clientId, refresh_token: record.refreshToken })
   const answer = await call<AuthAnswer>(await endpointOf(record), 'InitiateAuth', {
     AuthFlow: 'REFRESH_TOKEN_AUTH',
     ClientId: record.clientId,
@@ -67,11 +68,12 @@ export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
   return tokensOf(answer.AuthenticationResult)
 }
 
-async function renewFederated(record: TokenRecord): Promise<RefreshedTokens> {
-  const answer = await post<components['schemas']['RefreshedTokens']>('/v1/refresh_token', {
-    client_id: record.clientId,
-    refresh_token: record.refreshToken,
-  })
+/** Renews a session that began with single sign-on. */
+export async function refreshToken(
+  request: components['schemas']['RefreshTokenRequest'],
+): Promise<RefreshedTokens> {
+  assertRequired('refreshToken', 'refreshTokenRequest', request)
+  const answer = await post<components['schemas']['RefreshedTokens']>('/v1/refresh_token', request)
   return {
     idToken: answer.id_token,
     accessToken: answer.access_token,

@@ -1,11 +1,18 @@
-import { render } from '@testing-library/react'
+import { fireEvent, render } from '@testing-library/react'
 import { useRef } from 'react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { SCROLL_PAUSE, Throttle, useScrollTrigger } from './scrollTrigger'
 
-function List({ enabled, onNear, count }: { enabled: boolean; onNear: () => void; count: number }) {
+interface ListProps {
+  enabled: boolean
+  onNear: () => void
+  count: number
+  afterScroll?: boolean
+}
+
+function List({ enabled, onNear, count, afterScroll = false }: ListProps) {
   const root = useRef<HTMLDivElement>(null)
-  const sentinel = useScrollTrigger<HTMLDivElement>(root, { enabled, onNear, count })
+  const sentinel = useScrollTrigger<HTMLDivElement>(root, { enabled, onNear, count, afterScroll })
   return (
     <div ref={root}>
       <div ref={sentinel} />
@@ -98,5 +105,18 @@ describe('the scroll trigger', () => {
     expect(onNear).toHaveBeenCalledTimes(1)
     vi.advanceTimersByTime(1000)
     expect(onNear).toHaveBeenCalledTimes(2)
+  })
+
+  it('waits for somebody to scroll where it is to, however near the end is', () => {
+    const onNear = vi.fn()
+    const { rerender, container } = render(<List enabled onNear={onNear} count={10} afterScroll />)
+    observers[0]?.near()
+    expect(onNear).not.toHaveBeenCalled()
+    fireEvent.scroll(container.firstElementChild as Element)
+    expect(onNear).toHaveBeenCalledTimes(1)
+    rerender(<List enabled onNear={onNear} count={20} afterScroll />)
+    observers[1]?.near()
+    vi.advanceTimersByTime(5000)
+    expect(onNear).toHaveBeenCalledTimes(1)
   })
 })

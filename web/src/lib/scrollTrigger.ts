@@ -51,6 +51,8 @@ export interface ScrollTrigger {
   edge?: 'start' | 'end'
   /** Changes when more has come, so that a sentinel that is still near triggers again. */
   count: number
+  /** Waits until somebody has scrolled, however near the sentinel is; after each load anew. */
+  afterScroll?: boolean
 }
 
 /**
@@ -59,7 +61,7 @@ export interface ScrollTrigger {
  */
 export function useScrollTrigger<E extends HTMLElement>(
   root: RefObject<HTMLElement | null>,
-  { enabled, onNear, edge = 'end', count }: ScrollTrigger,
+  { enabled, onNear, edge = 'end', count, afterScroll = false }: ScrollTrigger,
 ): RefObject<E | null> {
   const sentinel = useRef<E>(null)
   const latest = useRef(onNear)
@@ -76,17 +78,30 @@ export function useScrollTrigger<E extends HTMLElement>(
     const element = sentinel.current
     if (!enabled || element === null) return
     const margin = edge === 'end' ? `0px 0px ${SCROLL_MARGIN}px 0px` : `${SCROLL_MARGIN}px 0px 0px 0px`
+    const box = root.current
+    let near = false
+    let scrolled = !afterScroll
+    const look = () => {
+      if (near && scrolled) throttle.call()
+    }
     const observer = new IntersectionObserver(
       (entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) throttle.call()
+        near = entries.at(-1)?.isIntersecting ?? false
+        look()
       },
-      { root: root.current, rootMargin: margin },
+      { root: box, rootMargin: margin },
     )
+    const onScroll = () => {
+      scrolled = true
+      look()
+    }
     observer.observe(element)
+    if (afterScroll) box?.addEventListener('scroll', onScroll, { passive: true })
     return () => {
       observer.disconnect()
+      box?.removeEventListener('scroll', onScroll)
     }
-  }, [root, enabled, edge, count, throttle])
+  }, [root, enabled, edge, count, afterScroll, throttle])
 
   return sentinel
 }

@@ -28,7 +28,7 @@ describe('the tag manager', () => {
     expect(loaded).toHaveBeenCalledOnce()
   })
 
-  it.each([undefined, '', 'GTM-abc', 'GTM-ABC123"></script>'])('is not started with the id %j', (id) => {
+  it.each([undefined, ''])('is not started with the id %j', (id) => {
     const loaded = loads()
     startTagManager(id, router(''))
     expect(loaded).not.toHaveBeenCalled()

@@ -13,11 +13,11 @@ export interface Places {
 }
 
 /**
- * Starts the tag manager, if one is configured. Its id is checked, since it becomes part of a script's address. It reads the
+ * Starts the tag manager, if one is configured; the server has checked its id. It reads the
  * page's address: one with a code of a mail or of single sign-on is not for it, so that it waits for another one.
  */
 export function startTagManager(id: string | undefined, places: Places): void {
-  if (!id || !/^GTM-[A-Z0-9]{4,12}$/.test(id)) return
+  if (!id) return
   const startAt = ({ location }: Place) => {
     if (new URLSearchParams(location.search).has('code')) return
     stop()
@@ -32,6 +32,6 @@ function load(id: string): void {
   window.dataLayer.push({ 'gtm.start': Date.now(), event: 'gtm.js' })
   const script = document.createElement('script')
   script.async = true
-  script.src = `https://www.googletagmanager.com/gtm.js?id=${id}`
+  script.src = `https://www.googletagmanager.com/gtm.js?id=${encodeURIComponent(id)}`
   document.head.append(script)
 }

@@ -18,7 +18,7 @@ export interface SkillData {
  * shown before, or has just begun, is there at once and is brought up to date behind the screen.
  */
 export async function skillLoader({ params }: LoaderFunctionArgs): Promise<SkillData> {
-  const { skillId = '', threadId } = params
+  const { skillId, threadId } = params as { skillId: string; threadId?: string }
   const skill = queryClient.fetchQuery(skillQuery(skillId))
   const form = async () => {
     if ((await skill).form_type === 'form') await formPart.load()

@@ -47,6 +47,7 @@ function FavoriteGrid({ onChoose }: { onChoose: () => void }) {
     enabled: loaded && mightHaveMore && !error,
     onNear: () => void favoriteList.loadMore(),
     count: items.length,
+    afterScroll: true,
   })
 
   useEffect(() => void favoriteList.load(), [])

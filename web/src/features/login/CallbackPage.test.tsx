@@ -135,6 +135,23 @@ describe('the end of a single sign-on', () => {
     expect(said.textContent).toHaveLength(200)
   })
 
+  it('passes on what the address says beside a code, and asks nobody without an organization', async () => {
+    reply(403, { status: 403, code: 'sso_denied', detail: '完了しませんでした。' })
+    show({ organization_id: 'o1', code: 'c3', error: 'access_denied', error_description: 'いいえ' })
+    expect((await screen.findByRole('alert')).textContent).toContain('完了しませんでした')
+    const [request] = server.mock.calls[0] as [Request]
+    expect(Object.fromEntries(new URL(request.url).searchParams)).toEqual({
+      organization_id: 'o1',
+      code: 'c3',
+      error: 'access_denied',
+      error_description: 'いいえ',
+    })
+    cleanup()
+    show({ code: 'c4' })
+    expect((await screen.findByRole('alert')).textContent).toContain('もう一度ログイン')
+    expect(server).toHaveBeenCalledTimes(1)
+  })
+
   it.each([
     [410, { status: 410, code: 'code_invalid', detail: '無効です。' }, '有効期限が切れました'],
     [500, { status: 500, code: 'internal', detail: '失敗しました。' }, '完了できませんでした'],

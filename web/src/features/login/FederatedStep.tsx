@@ -1,5 +1,6 @@
 import { Button, ButtonLink } from '@/components/Button'
 import type { AuthTypeAnswer } from '@/lib/api'
+import { oauth2Authorize } from '@/lib/api/signIn'
 import { rememberedPlace } from '@/lib/place'
 import { Account } from './Account'
 import styles from './steps.module.css'
@@ -16,9 +17,7 @@ export function FederatedStep({
   onBack: () => void
 }) {
   const go = () => {
-    const next = rememberedPlace()
-    const query = new URLSearchParams({ organization_id: way.organization_id, ...(next && { next }) })
-    window.location.assign(`/v1/oauth2/authorize?${query}`)
+    window.location.assign(oauth2Authorize(way.organization_id, rememberedPlace()))
   }
   return (
     <div className={styles.form}>

@@ -1,5 +1,5 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
-import { type TokenRecord as Answer, ApiError } from '@/lib/api'
+import { type TokenRecord as Answer, ApiError, RequiredError } from '@/lib/api'
 import { oauth2Callback } from '@/lib/api/signIn'
 import { localPath } from '@/lib/place'
 import { readToken, type TokenRecord } from '@/lib/token'
@@ -20,20 +20,24 @@ const exchanges = new Map<string, Promise<Answer>>()
  */
 export async function callbackLoader({ request }: LoaderFunctionArgs): Promise<Failure | Response> {
   const query = new URL(request.url).searchParams
-  const organizationId = query.get('organization_id') ?? ''
-  const code = query.get('code') ?? ''
-  if (code === '') {
-    const error = query.get('error') ?? ''
+  const code = query.get('code')
+  const error = query.get('error')
+  const errorDescription = query.get('error_description')
+  if (!code) {
     // The query is taken off the address: a page that is loaded anew begins without one.
-    if (error === '' && readToken() !== null) return redirect('/home')
-    return { error, description: query.get('error_description') ?? '' }
+    if (!error && readToken() !== null) return redirect('/home')
+    return { error: error ?? '', description: errorDescription ?? '' }
   }
   try {
-    const exchange = exchanges.get(code) ?? oauth2Callback(organizationId, code)
+    const exchange =
+      exchanges.get(code) ??
+      oauth2Callback({ organizationId: query.get('organization_id'), code, error, errorDescription })
     exchanges.set(code, exchange)
     const answer = await exchange
     return redirect(enter(recordOf(answer), localPath(answer.next)))
   } catch (cause) {
+    // An address that names no organization is as good as one with nothing.
+    if (cause instanceof RequiredError) return { error: '', description: '' }
     if (!(cause instanceof ApiError)) throw cause
     return { error: cause.code, description: cause.detail }
   }

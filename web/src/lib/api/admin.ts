@@ -65,6 +65,7 @@ export async function resendInvitation(userId: string): Promise<void> {
 /** Changes a member's name, role or state. */
 export async function editMember(userId: string, request: UserEditRequest): Promise<Member> {
   assertRequired('editMember', 'userId', userId)
+  assertRequired('editMember', 'userEditRequest', request)
   const params = { path: { user_id: userId } }
   return take(signed.PUT('/v1/user/{user_id}', { params, body: request }))
 }
@@ -82,7 +83,7 @@ export async function getSamlConfig(signal?: AbortSignal): Promise<SamlConfig> {
 
 /** Sets the organization's single sign-on; what is left out keeps its value. */
 export async function putSamlConfig(request: SamlConfigPutRequest): Promise<SamlConfig> {
-  assertRequired('putSamlConfig', 'samlConfigPutRequest', request)
+  assertRequired('putSamlConfig', 'sAMLConfigPutRequest', request)
   return take(signed.PUT('/v1/saml-config', { body: request }))
 }
 

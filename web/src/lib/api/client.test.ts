@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { refreshToken } from '../identity'
 import { ApiError, api } from '.'
+import * as admin from './admin'
+import * as dataSources from './dataSources'
+import * as signIn from './signIn'
 
 const answer = (status: number, body: string, headers: HeadersInit = {}) =>
   new Response(body, { status, headers })
@@ -18,15 +22,36 @@ describe('calls', () => {
   // A caller without types, such as an address with a part missing.
   const missing = undefined as unknown as string
 
+  const page = { offset: 0, limit: 20 }
+  const callback = { organizationId: null, code: 'c', error: null, errorDescription: null }
+
+  // The specification's list: ids in paths, bodies, the thread of messages, the organization, the file.
   it.each([
+    ['authTypeRequest', 'authType', () => api.authType(missing)],
+    ['refreshTokenRequest', 'refreshToken', () => refreshToken(missing as never)],
+    ['organizationId', 'oauth2Callback', () => signIn.oauth2Callback(callback)],
+    ['organizationId', 'oauth2Authorize', async () => signIn.oauth2Authorize(missing, '/home')],
     ['skillId', 'getSkill', () => api.getSkill(missing)],
+    ['favoriteSkillPostRequest', 'addFavoriteSkill', () => api.addFavoriteSkill(missing)],
+    ['favoriteSkillDeleteRequest', 'removeFavoriteSkill', () => api.removeFavoriteSkill(missing)],
+    ['threadCreateRequest', 'createThread', () => api.createThread(missing as never)],
     ['threadId', 'getThread', () => api.getThread(missing)],
+    ['threadId', 'editThread', () => api.editThread(missing, { title: '題' })],
+    ['threadEditRequest', 'editThread', () => api.editThread('t', missing as never)],
     ['threadId', 'touchThread', () => api.touchThread(missing)],
     ['threadId', 'deleteThread', () => api.deleteThread(null as unknown as string)],
-    ['threadId', 'listMessages', () => api.listMessages(missing, { offset: 0, limit: 20 })],
-    ['threadEditRequest', 'editThread', () => api.editThread('t', missing as never)],
-    ['authTypeRequest', 'authType', () => api.authType(missing)],
+    ['threadId', 'listMessages', () => api.listMessages(missing, page)],
+    ['messageAsyncRequest', 'askMessage', () => api.askMessage(missing as never)],
     ['feedbackRequest', 'giveFeedback', () => api.giveFeedback(missing as never)],
+    ['userInviteRequest', 'inviteMembers', () => admin.inviteMembers(missing as never, 'key')],
+    ['userInviteResendRequest', 'resendInvitation', () => admin.resendInvitation(missing)],
+    ['userId', 'editMember', () => admin.editMember(missing, {})],
+    ['userEditRequest', 'editMember', () => admin.editMember('u', missing as never)],
+    ['userId', 'removeMember', () => admin.removeMember(missing)],
+    ['sAMLConfigPutRequest', 'putSamlConfig', () => admin.putSamlConfig(missing as never)],
+    ['file', 'uploadDataSource', () => dataSources.uploadDataSource(missing as never, missing as never)],
+    ['dataSourceId', 'downloadDataSource', () => dataSources.downloadDataSource(missing)],
+    ['dataSourceId', 'deleteDataSource', () => dataSources.deleteDataSource(missing)],
   ])('name a missing %s of %s', async (field, operation, call) => {
     await expect(call()).rejects.toThrow(
       `Required parameter ${field} was null or undefined when calling ${operation}`,

@@ -98,7 +98,8 @@ export interface paths {
         };
         /**
          * Exchange a one-time code for tokens
-         * @description The code comes from the redirect to `/oauth2/callback`. It holds for 60 seconds, once, in the browser that began.
+         * @description The code comes from the redirect to `/oauth2/callback`. It holds for 60 seconds, once, in the browser that began. With
+         *     `error`, which the same redirect may carry instead, nothing is exchanged: the answer is the problem `sso_denied`.
          */
         get: operations["oauth2Callback"];
         put?: never;
@@ -1354,7 +1355,7 @@ export interface components {
             icon_path: string;
             /** Format: uuid */
             category_id: string;
-            kind: string;
+            kind: components["schemas"]["SkillKind"];
             /** @enum {string} */
             task_type?: "document_qa" | "summarization";
             /** @enum {string} */
@@ -1366,6 +1367,11 @@ export interface components {
             /** @description Why the skill cannot work on this server at present, for the person to read. Absent when it can. */
             unavailable_reason?: string;
         };
+        /**
+         * @description What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain conversation.
+         * @enum {string}
+         */
+        SkillKind: "" | "web_search" | "proofreading_v2" | "chrome_extension_easy_explain" | "chrome_extension_easy_explanation_follow_up" | "chrome_extension_page_whole_summary" | "chrome_extension_page_whole_summary_follow_up" | "translation" | "mail" | "minutes" | "ideas" | "proposal" | "rephrase" | "spreadsheet" | "code" | "sparring" | "glossary" | "interview" | "job_posting" | "report";
         SkillList: {
             items: components["schemas"]["Skill"][];
         };

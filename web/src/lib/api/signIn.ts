@@ -2,12 +2,32 @@ import { ApiError, asApiError, assertRequired, readProblem } from './errors'
 import { open, take } from './http'
 import type { Me, TokenRecord } from './types'
 
+/** Where the browser goes to sign in at the organization's identity provider, and then to a page of the app. */
+export function oauth2Authorize(organizationId: string, next?: string | null): string {
+  assertRequired('oauth2Authorize', 'organizationId', organizationId)
+  const query = new URLSearchParams({ organization_id: organizationId, ...(next && { next }) })
+  return `/v1/oauth2/authorize?${query}`
+}
+
+/** What a single sign-on has led to, as the address of the callback page says it. */
+export interface CallbackRequest {
+  readonly organizationId: string | null
+  readonly code: string
+  readonly error: string | null
+  readonly errorDescription: string | null
+}
+
 /** Exchanges the one-time code of a single sign-on for tokens. */
-export async function oauth2Callback(organizationId: string, code: string): Promise<TokenRecord> {
-  assertRequired('oauth2Callback', 'organization_id', organizationId)
-  return take(
-    open.GET('/v1/oauth2/callback', { params: { query: { organization_id: organizationId, code } } }),
-  )
+export async function oauth2Callback(request: CallbackRequest): Promise<TokenRecord> {
+  const { organizationId, code, error, errorDescription } = request
+  assertRequired('oauth2Callback', 'organizationId', organizationId)
+  const query = {
+    organization_id: organizationId,
+    code,
+    ...(error && { error }),
+    ...(errorDescription && { error_description: errorDescription }),
+  }
+  return take(open.GET('/v1/oauth2/callback', { params: { query } }))
 }
 
 /** Whom an id token belongs to, before it is anybody's session here: a refusal ends nothing. */

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"log/slog"
+	"reflect"
+)
+
+// later is the settings that have no effect in this version: their names are taken, so that a configuration made for a
+// newer version starts, and each one that is set is named at the start.
+type later struct {
+	OpenAIEmbeddingModel string `name:"openai-embedding-model" env:"OPENAI_EMBEDDING_MODEL" placeholder:"NAME" help:"No effect yet. Model that turns passages into vectors."`
+	OpenAIContextTokens  int    `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" placeholder:"N" help:"No effect yet. Tokens that the model reads at most."`
+	SearchURL            string `env:"TSUMUGI_SEARCH_URL" placeholder:"URL" help:"No effect yet. SearXNG server for web search."`
+	SecretKey            string `env:"TSUMUGI_SECRET_KEY" placeholder:"KEY" help:"No effect yet. 32 bytes in Base64 that encrypt what must be kept and not read."`
+	ExtensionOrigins     string `env:"TSUMUGI_EXTENSION_ORIGINS" placeholder:"ORIGINS" help:"No effect yet. Origins of the browser extension."`
+	SlackSigningSecret   string `env:"SLACK_SIGNING_SECRET" placeholder:"SECRET" help:"No effect yet. Signing secret of the Slack app."`
+	SlackBotToken        string `env:"SLACK_BOT_TOKEN" placeholder:"TOKEN" help:"No effect yet. Bot token of the Slack app."`
+	SlackAppToken        string `env:"SLACK_APP_TOKEN" placeholder:"TOKEN" help:"No effect yet. App token of the Slack app."`
+	SlackAPIURL          string `name:"slack-api-url" env:"SLACK_API_URL" placeholder:"URL" help:"No effect yet. Where Slack's API is."`
+}
+
+// warn names the settings that are set and have no effect. Their values may be secrets and are not repeated.
+func (l *later) warn(log *slog.Logger) {
+	values := reflect.ValueOf(*l)
+	for i := range values.NumField() {
+		if !values.Field(i).IsZero() {
+			log.Warn("a setting has no effect yet", "setting", values.Type().Field(i).Tag.Get("env"))
+		}
+	}
+}

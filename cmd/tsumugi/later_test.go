@@ -1,0 +1,33 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestSettingsWithoutEffectAreNamed holds that a setting that is promised for later is neither refused nor ignored: it is
+// named at the start, without its value.
+func TestSettingsWithoutEffectAreNamed(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := later{SlackBotToken: "xoxb-secret", OpenAIContextTokens: 8000, SearchURL: "http://127.0.0.1:8888"}
+	var out bytes.Buffer
+	l.warn(slog.New(slog.NewTextHandler(&out, nil)))
+	for _, name := range []string{"SLACK_BOT_TOKEN", "OPENAI_CONTEXT_TOKENS", "TSUMUGI_SEARCH_URL"} {
+		if !strings.Contains(out.String(), "setting="+name) {
+			t.Errorf("%s is not named: %s", name, &out)
+		}
+		if !strings.Contains(string(source), "`"+name+"`") {
+			t.Errorf("the README lacks %s", name)
+		}
+	}
+	if strings.Contains(out.String(), "SLACK_SIGNING_SECRET") || strings.Contains(out.String(), "xoxb") || strings.Count(out.String(), "\n") != 3 {
+		t.Errorf("said more: %s", &out)
+	}
+}
