@@ -26,7 +26,7 @@ debian() {
   for try in 1 2; do
     apt update -q || true # A broken list of somebody else's packages need not matter.
     apt install -q -y --no-install-recommends "$@" && return
-    [ $try = 2 ] || { say "That failed. Trying once more"; apt install -q -y --fix-broken --no-install-recommends || true; }
+    [ $try = 2 ] || { say "Trying once more"; apt install -y --fix-broken --no-install-recommends || true; }
   done
   echo "Installing $what failed. $advice" >&2
   exit 1
