@@ -1,10 +1,12 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -32,9 +34,11 @@ type client struct {
 	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
 	state  atomic.Uint32
 	beat   atomic.Bool // A heartbeat is due.
+	half   atomic.Bool // The client sends nothing more: it has closed its side of the connection, or is gone.
 	fd     int32       // To write to without waiting. Belongs to whoever has claimed the client, and stays open until it is settled.
 	direct bool        // It can be written to without waiting.
 	greet  bool        // Belongs to whoever has claimed the client. It must still be told when to come back.
+	closed bool        // The same. The last chunk of its response was written, or is about to be.
 	lead   uint8       // How much earlier than others it gets its heartbeats, of 256.
 
 	conn      outlet
@@ -84,17 +88,41 @@ func (s *Server) lend(w http.ResponseWriter, r *http.Request, d Delivery) {
 	if sent.panicked != nil {
 		panic(sent.panicked) // As if it had been written here: the response is aborted, and whoever is around us is told.
 	}
+	if c.ending.Load().err != nil {
+		if c.shard == nil {
+			_ = sent.flush() // Nothing was sent: the head at least.
+		}
+		panic(http.ErrAbortHandler) // A response that net/http ended well would look like a whole answer.
+	}
 }
 
 // await waits until net/http's goroutine can go. It does nothing else, so that its stack stays small: to write takes more than
 // net/http has used until then, and what a stack has once grown to, it keeps for as long as the stream lasts.
 func (c *client) await(ctx context.Context, over <-chan struct{}) {
-	select {
-	case <-over:
-	case <-ctx.Done():
-		c.cutOff(ctx.Err(), true)
-		<-over
+	for half := halfClosed(ctx); ; half = nil {
+		select {
+		case <-over:
+			return
+		case <-half:
+			c.probe()
+		case <-ctx.Done():
+			c.cutOff(ctx.Err(), true)
+			<-over
+			return
+		}
 	}
+}
+
+// probe has a client that sends nothing more answer for itself: if it has left and not only closed its side, its system
+// refuses what it is sent. Heartbeats go out at each look of the sweep from now on.
+func (c *client) probe() {
+	if c.half.Swap(true) {
+		return
+	}
+	c.beat.Store(true)
+	b := c.server.burst()
+	defer c.server.unburst(b)
+	c.pump(b, false)
 }
 
 // launch begins to send.
@@ -179,6 +207,9 @@ func (c *client) send(b *burst) (rest [][]byte) {
 			return nil
 		}
 		if wrote < n {
+			if wrote < len(b.bufs[0]) {
+				b.bufs[0] = bytes.Clone(b.bufs[0]) // It may be the burst's own.
+			}
 			return remainder(b.bufs, wrote)
 		}
 		b.clear()
@@ -284,7 +315,7 @@ func (c *client) sendPieces(pieces [][]byte) (wrote int, err error) {
 // settle releases everything of a client that was claimed and whose end is known.
 func (c *client) settle() {
 	c.state.Store(over)
-	discard(c.raw) // A connection that is closed with something unread is reset, and what was sent may be lost.
+	_ = discard(c.raw) // A connection that is closed with something unread is reset, and what was sent may be lost.
 	_ = c.conn.Close()
 	done := c.done
 	c.watch, c.done = Watch{}, nil
@@ -318,6 +349,7 @@ const (
 type burst struct {
 	writer
 	bufs  [][]byte
+	size  [10]byte  // Of a chunk, as it stands before it.
 	since time.Time // When the first of it was published; zero if that is not known.
 	tally tally
 }
@@ -342,10 +374,18 @@ func (b *burst) clear() {
 	b.bufs = b.bufs[:0]
 }
 
-// gather takes what is to be written next to a client, and returns its length.
+// gather takes what is to be written next to a client, and returns its length: what the client has not taken before, or
+// else what is new.
 func (b *burst) gather(c *client) (n int) {
-	for _, piece := range b.bufs {
-		n += len(piece)
+	if len(b.bufs) > 0 {
+		for _, piece := range b.bufs {
+			n += len(piece)
+		}
+		return n
+	}
+	framed := c.response() == nil
+	if framed {
+		b.bufs = append(b.bufs, nil) // The chunk's size is known last.
 	}
 	if c.greet {
 		c.greet = false
@@ -365,6 +405,33 @@ func (b *burst) gather(c *client) (n int) {
 		b.tally.heartbeats++
 		b.bufs = append(b.bufs, heartbeatFrame)
 		n = len(heartbeatFrame)
+	}
+	if framed {
+		n = b.frame(c, n)
+	}
+	return n
+}
+
+var (
+	chunkEnd  = []byte("\r\n")
+	lastChunk = []byte("0\r\n\r\n")
+)
+
+// frame makes what was gathered, n bytes, a chunk of HTTP's chunked coding (RFC 9112, section 7.1), and returns its
+// length. The last chunk follows once the text's end is in: a response that ends without it is an error to whoever
+// reads it.
+func (b *burst) frame(c *client, n int) int {
+	if n == 0 {
+		b.bufs = b.bufs[:0]
+	} else {
+		b.bufs[0] = append(strconv.AppendInt(b.size[:0], int64(n), 16), "\r\n"...)
+		b.bufs = append(b.bufs, chunkEnd)
+		n += len(b.bufs[0]) + len(chunkEnd)
+	}
+	if !c.closed && c.watch.exhausted() && c.watch.outcome() == nil {
+		c.closed = true
+		b.bufs = append(b.bufs, lastChunk)
+		n += len(lastChunk)
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -45,15 +46,8 @@ func (w *writer) init() { w.vectors = make([]syscall.Iovec, 0, maxSlices) }
 // write writes as much as the connection takes now, and returns how much that was. Whoever calls it keeps the connection from
 // being closed meanwhile: the number of its descriptor would be another's then.
 func (w *writer) write(fd int32, bufs [][]byte) (n int, err error) {
-	if len(bufs) == 1 { // As a rule. The kernel has less to look at then: a twentieth of what the call costs.
-		return written(func() (uintptr, uintptr, syscall.Errno) {
-			//nolint:gosec // The kernel reads the piece, which lives until write returns. Package syscall always gives an address along.
-			return syscall.Syscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(bufs[0]))),
-				uintptr(len(bufs[0])), sendFlags, 0, 0)
-		})
-	}
 	for _, b := range bufs {
-		v := syscall.Iovec{Base: unsafe.SliceData(b)} //nolint:gosec // As above.
+		v := syscall.Iovec{Base: unsafe.SliceData(b)} //nolint:gosec // The kernel reads the piece, which lives until write returns.
 		v.SetLen(len(b))
 		w.vectors = append(w.vectors, v)
 		w.message.Iovlen++ // Its type is not the same on every processor.
@@ -86,10 +80,11 @@ func written(call func() (n, _ uintptr, errno syscall.Errno)) (n int, err error)
 	}
 }
 
-// discard throws away what a client has sent, a little at a time, and reports whether it is still there.
-func discard(raw syscall.RawConn) bool {
+// discard throws away what a client has sent, a little at a time. It returns io.EOF if the client will send nothing
+// more, which it may say and still read, and another error if the connection is broken.
+func discard(raw syscall.RawConn) error {
 	if raw == nil {
-		return true
+		return nil
 	}
 	var gone error
 	err := raw.Read(func(fd uintptr) bool {
@@ -103,5 +98,5 @@ func discard(raw syscall.RawConn) bool {
 		}
 		return true
 	})
-	return err == nil && gone == nil
+	return cmp.Or(gone, err)
 }

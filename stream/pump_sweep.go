@@ -2,6 +2,8 @@ package stream
 
 import (
 	"context"
+	"errors"
+	"io"
 	"math/rand/v2"
 	"time"
 )
@@ -24,6 +26,9 @@ func (s *Server) sweep(quit <-chan struct{}) {
 		timer.Reset(s.lookAtAll(round))
 	}
 }
+
+// probeTime is how long reap waits for the systems of clients to refuse what they were sent.
+const probeTime = 20 * time.Millisecond
 
 // look has the sweep look now. It belongs to holders of mu.
 func (s *Server) look() {
@@ -63,7 +68,7 @@ func (s *Server) lookAtAll(round uint8) time.Duration {
 		}
 		// One whose heartbeat would be late at the next look gets it now; those that were sent something together, apart.
 		quiet := s.cfg.Heartbeat - s.pace() - s.cfg.Heartbeat/3*time.Duration(c.lead)/256
-		if silence >= quiet {
+		if silence >= quiet || c.half.Load() {
 			c.beat.Store(true)
 			c.pump(b, false)
 		}
@@ -76,7 +81,11 @@ func (s *Server) lookAtAll(round uint8) time.Duration {
 
 // present ends the stream of a client that has left. here is as with pump.
 func (c *client) present(here bool) bool {
-	if discard(c.raw) {
+	switch err := discard(c.raw); {
+	case err == nil:
+		return true
+	case errors.Is(err, io.EOF):
+		c.probe()
 		return true
 	}
 	c.cutOff(ErrGone, here)
@@ -92,10 +101,20 @@ func (s *Server) Reap() bool {
 		s.reaped = now
 	}
 	s.mu.Unlock()
-	found := false
-	if due {
-		eachOf(&s.mu, &s.clients, func(c *client) { found = !c.present(true) || found })
+	if !due {
+		return false
 	}
+	found := s.lookForDead()
+	if !found {
+		time.Sleep(probeTime)
+		found = s.lookForDead()
+	}
+	return found
+}
+
+// lookForDead reports whether a client has left. Of one that only seems to have, the next call knows.
+func (s *Server) lookForDead() (found bool) {
+	eachOf(&s.mu, &s.clients, func(c *client) { found = !c.present(true) || found })
 	return found
 }
 

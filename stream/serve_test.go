@@ -88,7 +88,7 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 			if st := s.Stats(); st.OpenFast != c.taken || st.OpenHTTP != 1-c.taken {
 				t.Errorf("%d fast, %d by net/http", st.OpenFast, st.OpenHTTP)
 			}
-			if resp.Close != c.close || len(resp.TransferEncoding) > 0 == c.close || resp.Header.Get("Date") == "" || resp.Header.Get("X-Request-Id") == "" {
+			if chunked := len(resp.TransferEncoding) > 0; resp.Close != c.close || chunked == (c.proto == "HTTP/1.0") || resp.Header.Get("Date") == "" || resp.Header.Get("X-Request-Id") == "" {
 				t.Errorf("got %+v", resp)
 			}
 			text.AppendText("終")
@@ -192,7 +192,10 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
 		for name, leave := range map[string]func(*stream.Text, net.Conn){
 			"quiet": func(_ *stream.Text, conn net.Conn) { _ = conn.Close() },
-			"half":  func(_ *stream.Text, conn net.Conn) { _ = conn.(*net.TCPConn).CloseWrite() },
+			"half closed before": func(_ *stream.Text, conn net.Conn) {
+				_ = conn.(*net.TCPConn).CloseWrite()
+				_ = conn.Close()
+			},
 			"in a write": func(text *stream.Text, conn net.Conn) {
 				text.AppendText(strings.Repeat("紡", 3<<20))
 				_ = conn.Close()
@@ -227,6 +230,81 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 					t.Error("whoever comes later is not served")
 				}
 			})
+		}
+	})
+}
+
+// TestHalfClosedClientsAreServed has clients close their sending side with the request, or later: while they are held,
+// and while they are sent something.
+func TestHalfClosedClientsAreServed(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+		text := newText(1)
+		cfg.Heartbeat = 800 * time.Millisecond
+		s := stream.NewServer(cfg)
+		ready := make(chan struct{})
+		ended := make(chan error, 3)
+		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+			held := r.URL.Path == "/held"
+			if held {
+				if err := s.Begin(w, r); err != nil {
+					t.Error(err)
+				}
+				if err := s.Hold(r.Context(), w, nil, ready); err != nil {
+					t.Error(err)
+				}
+			}
+			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: held, Done: func(err error) { ended <- err }})
+		})
+		var bodies []*bufio.Reader
+		for _, c := range []struct {
+			path string
+			late bool
+		}{{"/", false}, {"/", true}, {"/held", false}} {
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			body := bufio.NewReader(conn)
+			if c.late {
+				_, _ = body.Peek(1)
+			}
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(body, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodies = append(bodies, bufio.NewReader(resp.Body))
+		}
+		for i, body := range bodies {
+			for beats := 0; beats < 5; { // It was found to send nothing more, and is still there.
+				line, err := body.ReadString('\n')
+				if err != nil {
+					t.Fatal(i, err)
+				}
+				if line == ":\n" {
+					beats++
+				}
+			}
+		}
+		close(ready)
+		text.AppendText(sample)
+		text.Finish(done)
+		for range bodies {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		for i, body := range bodies {
+			raw, err := io.ReadAll(body)
+			if err != nil || !bytes.HasSuffix(raw, []byte("[DONE]\n\n")) {
+				t.Errorf("%d ends with %v after %q", i, err, raw)
+			}
 		}
 	})
 }
@@ -268,9 +346,13 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 				_, resp := ask(t, server, "")
 				finish(text)
 				var c client
-				c.read(t, readBody(t, resp.Body))
+				raw, broken := io.ReadAll(resp.Body)
+				c.read(t, raw)
 				if err := <-ended; errors.Is(err, stream.ErrAbandoned) == c.done || c.done != (name == "finished") {
 					t.Errorf("%s: %v, done %v", name, err, c.done)
+				}
+				if c.done != (broken == nil) { // Whoever reads a part must not take it for the whole.
+					t.Errorf("%s: the body ends with %v", name, broken)
 				}
 			}
 		}

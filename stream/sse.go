@@ -20,8 +20,8 @@ type Config struct {
 	RetryMin     time.Duration // Clients are told to come back after a random time from here, default 1 s,
 	RetryMax     time.Duration // to here, default 3 s.
 
-	// Fast has Serve take plain HTTP/1.1 connections over from net/http. The bytes of the events are the same, the
-	// response ends with its connection, and an idle stream costs a tenth of the memory and no goroutine.
+	// Fast has Serve take plain HTTP/1.1 connections over from net/http. What a client receives is the same, and an
+	// idle stream costs a tenth of the memory and no goroutine.
 	Fast bool
 
 	MaxStreams int // Admit lets so many in, default any number.
@@ -93,8 +93,10 @@ type Delivery struct {
 	Done func(error)
 }
 
-// Serve sends what a watch has to say to the client of a request. It returns when the stream is over, or when it goes on
-// without the request's goroutine: nothing of w and r is kept then.
+// Serve sends what a watch has to say to the client of a request. It returns when the stream is over, or when it goes
+// on without the request's goroutine: nothing of w and r is kept then. The response ends well after the text's end
+// only. Otherwise it is aborted, by a panic with http.ErrAbortHandler where net/http writes it, so that no client takes
+// a part for the whole.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 	s.counters.begun(d.Watch)
 	if !d.Begun {
@@ -157,8 +159,7 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Vercel-Ai-Ui-Message-Stream", "v1")
 	if s.takesOver(r) {
-		// Has net/http leave the body as it is and say "Connection: close".
-		h.Set("Transfer-Encoding", "identity")
+		h.Set("Connection", "close") // net/http does not get the connection back.
 	}
 }
 
@@ -166,6 +167,28 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 func (s *Server) appendRetry(dst []byte) []byte {
 	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; no secret.
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
+}
+
+// HalfClose wraps a handler of streams, so that a client is served to the end that closes its sending side once it has
+// sent its request. net/http ends the request's context then, as if the client had left. For the handler it goes on;
+// whether the client is there turns out when it is sent something.
+func HalfClose(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 {
+			ctx := context.WithoutCancel(r.Context())
+			r = r.WithContext(context.WithValue(ctx, halfCloseKey{}, r.Context().Done()))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+type halfCloseKey struct{}
+
+// halfClosed returns a channel that is closed when the client of a request sends nothing more, nil if that ends the
+// context.
+func halfClosed(ctx context.Context) <-chan struct{} {
+	half, _ := ctx.Value(halfCloseKey{}).(<-chan struct{})
+	return half
 }
 
 // Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil), the
@@ -179,8 +202,12 @@ func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Adm
 	held := &response{w: w, timeout: s.cfg.WriteTimeout, brief: true}
 	beat := time.NewTimer(0)
 	defer beat.Stop()
-	for {
+	every := s.cfg.Heartbeat
+	for half := halfClosed(ctx); ; {
 		select {
+		case <-half:
+			half, every = nil, s.pace()
+			beat.Reset(0)
 		case <-ready:
 			return nil
 		case <-ctx.Done():
@@ -191,7 +218,7 @@ func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Adm
 			if err := held.send(heartbeatFrame); err != nil {
 				return err
 			}
-			beat.Reset(s.cfg.Heartbeat)
+			beat.Reset(every)
 			t := tally{heartbeats: 1}
 			t.wrote(len(heartbeatFrame), time.Time{}, time.Time{})
 			s.counters.collect(&t)

@@ -69,7 +69,7 @@ func serve(t *testing.T, text *stream.Text, s *stream.Server, ended chan<- error
 // serveWith answers every request with a handler. The kernel keeps little of what a client has not read.
 func serveWith(t *testing.T, s *stream.Server, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
+	server := httptest.NewUnstartedServer(stream.HalfClose(handler))
 	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if tcp, ok := conn.(*net.TCPConn); ok && state == http.StateNew {
 			_ = tcp.SetWriteBuffer(8 << 10)

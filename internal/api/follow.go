@@ -88,7 +88,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
 		if err != nil {
 			if begun {
-				return nil // The head is out: a stream that is closed without [DONE] says "come back".
+				panic(http.ErrAbortHandler) // The head is out: a stream that breaks off without [DONE] says "come back".
 			}
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 			if r.Context().Err() == nil {
 				s.streamEnd(r.Context(), f.messageID)(err)
 			}
-			return nil
+			panic(http.ErrAbortHandler)
 		}
 		begun = true
 	}

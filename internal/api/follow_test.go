@@ -1,13 +1,17 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
+	"net"
 	"net/http"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -81,4 +85,55 @@ func TestStreamsThatWereTakenOverAreLogged(t *testing.T) {
 	for len(f.logs.with(`"msg":"stream cut off"`, `"request_id":"of-the-stream"`, `"message_id":"`)) == 0 {
 		runtime.Gosched()
 	}
+}
+
+// TestHalfClosedCallsAreAnswered has clients close their sending side with the request, as `nc -N` does.
+func TestHalfClosedCallsAreAnswered(t *testing.T) {
+	t.Parallel()
+	for _, plain := range []bool{false, true} {
+		t.Run(fmt.Sprintf("plain %v", plain), func(t *testing.T) {
+			t.Parallel()
+			model := llmtest.NewLive()
+			f := newFixtureWith(t, model, settings{plain: plain})
+			ask := f.ask(f.thread(f.alice.Subject), "糸とは")
+			asked := f.half(ask)
+			ask.path = "/v1/message/async"
+			id := get[api.Exchange](f, http.StatusAccepted, ask).Answer.ID.String()
+			watching := f.half(call{method: "GET", path: "/v1/message/" + id + "/stream", token: f.alice.Subject})
+			answer := model.Next(t)
+			answer.Emit("繭から")
+			for asked.text == "" {
+				asked.next(t)
+			}
+			answer.Emit("引く。")
+			answer.Finish()
+			for _, events := range []*events{asked, watching} {
+				if events.all(t); events.text != "繭から引く。" || events.types[len(events.types)-1] != "[DONE]" {
+					t.Errorf("%q, %v", events.text, events.types)
+				}
+			}
+		})
+	}
+}
+
+// half makes a call that answers an event stream, and closes its sending side.
+func (f *fixture) half(c call) *events {
+	f.t.Helper()
+	r := f.request(c)
+	conn, err := net.Dial("tcp", r.URL.Host)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { _ = conn.Close() })
+	if err := r.Write(conn); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		f.t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), r)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		f.t.Fatal(resp, err)
+	}
+	return &events{lines: bufio.NewScanner(resp.Body), body: resp.Body}
 }

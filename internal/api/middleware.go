@@ -141,21 +141,27 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 		}
 		defer span.End()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer s.logRequest(ctx, ww, method, began) // Of a stream that is broken off by a panic, too.
 		next.ServeHTTP(ww, r.WithContext(ctx))
-		route := chi.RouteContext(ctx).RoutePattern()
-		switch route {
-		case "/*", "/healthz", "/readyz", "/ping", "/metrics":
-			return
-		}
-		took := time.Since(began)
-		if ww.Header().Get("Content-Type") != "text/event-stream" && ww.Status() != http.StatusSwitchingProtocols {
-			s.Measure(method, route, ww.Status(), took)
-		}
-		span.SetName(method + " " + route)
-		span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
-		s.log.InfoContext(ctx, "request", "method", method, "route", route, "status", ww.Status(),
-			"bytes", ww.BytesWritten(), "ms", took.Milliseconds(), "address", clientAddress(ctx))
 	})
+}
+
+// logRequest writes the line of a request and fills in its span.
+func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWriter, method string, began time.Time) {
+	route := chi.RouteContext(ctx).RoutePattern()
+	switch route {
+	case "/*", "/healthz", "/readyz", "/ping", "/metrics":
+		return
+	}
+	took := time.Since(began)
+	if ww.Header().Get("Content-Type") != "text/event-stream" && ww.Status() != http.StatusSwitchingProtocols {
+		s.Measure(method, route, ww.Status(), took)
+	}
+	span := trace.SpanFromContext(ctx)
+	span.SetName(method + " " + route)
+	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
+	s.log.InfoContext(ctx, "request", "method", method, "route", route, "status", ww.Status(),
+		"bytes", ww.BytesWritten(), "ms", took.Milliseconds(), "address", clientAddress(ctx))
 }
 
 // knownMethod returns a request's method, or "other" for what a client made up: each would be a time series of its own.

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
@@ -90,10 +92,10 @@ func (s *Server) routes() (http.Handler, error) {
 	})
 
 	// With a token, and as long as the answer takes.
+	r.With(s.withActor).Post("/v1/message/sync", s.as(waits, s.askMessageAndWait))
 	r.Group(func(r chi.Router) {
-		r.Use(s.withActor)
+		r.Use(stream.HalfClose, s.withActor)
 		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))
-		r.Post("/v1/message/sync", s.as(waits, s.askMessageAndWait))
 		r.Get("/v1/message/{message_id}/stream", s.as(follows, s.attachMessage))
 	})
 
