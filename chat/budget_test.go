@@ -105,6 +105,7 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
 	f := newFixture(t, nil)
+	f.named()
 	budget := &ledger{}
 	start := func(model llm.Model, cfg chat.Config) *server {
 		return f.startWith(chat.Needs{Model: counting(model), Budget: budget}, cfg)
@@ -158,6 +159,7 @@ func TestDeletedThreadsAreCounted(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
 	f := newFixture(t, live)
+	f.named()
 	budget := &ledger{}
 	s := f.startWith(chat.Needs{Model: counting(live), Budget: budget}, chat.Config{})
 	exchange := f.sendTo(s, f.question("長い質問"))
@@ -177,6 +179,7 @@ func TestDeletedThreadsAreCounted(t *testing.T) {
 func TestLimitOfTheContractStopsMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
+	f.named()
 	tokens := int64(300)
 	if _, err := f.db.SetContract(t.Context(), f.owner.OrganizationID, org.ContractEdit{Tokens: &tokens}, org.System()); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type Thread struct {
 	SkillID       uuid.UUID
 	SkillName     string
 	SkillIconPath string
-	Title         string // "" until it is given or made.
+	Title         string // Given, made, or the beginning of the first question; "" before that.
 	CreatedAt     time.Time
 	UpdatedAt     time.Time // When it was last written to.
 	TouchedAt     time.Time // Orders the list.
@@ -128,6 +128,7 @@ type Message struct {
 	QuestionID   *uuid.UUID // Of an answer: what it answers.
 	Feedback     *Feedback  // Of the owner, nil for none.
 	Run          int        // Of an answer: the run of its generation that is current. 0 for questions.
+	ThreadTitle  Title      // Given or made. Set by FindMessage and ListMessages, and in an Exchange that was known.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being written.
 }

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -47,7 +48,8 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	events := &told{}
-	f.server = f.startWith(chat.Needs{Model: llmtest.Say("回答"), Events: events}, chat.Config{})
+	model := newTitler(llmtest.Say("回答"))
+	f.server = f.startWith(chat.Needs{Model: model, Events: events}, chat.Config{})
 	expect := func(what string, want ...string) {
 		t.Helper()
 		if got := events.take(); !slices.Equal(got, want) {
@@ -68,12 +70,16 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 
 	q := f.question("質問")
 	exchange := f.send(q)
-	f.follow(f.server, exchange.Answer.ID, "") // To its end, after the title.
+	f.follow(f.server, exchange.Answer.ID, "")
+	call := model.next(t)
+	call.say <- llmtest.Title
+	f.server.Stop(context.WithoutCancel(t.Context())) // It waits until all is told.
 	want := []string{
-		thread("", true), `user success  "質問" completed=true rated=false`, `assistant running  "" completed=false rated=false`,
-		`assistant success stop "回答" completed=true rated=false`, thread("", false), thread(llmtest.Title, false),
+		thread("質問", true), `user success  "質問" completed=true rated=false`, `assistant running  "" completed=false rated=false`,
+		`assistant success stop "回答" completed=true rated=false`, thread("質問", false), thread(llmtest.Title, false),
 	}
 	expect("an answer", want...)
+	f.server = f.startWith(chat.Needs{Model: model, Events: events}, chat.Config{})
 	f.send(q)
 	if _, err := f.server.Send(t.Context(), f.member(), f.question("他人")); err == nil {
 		t.Error("a stranger asks")

@@ -151,6 +151,14 @@ func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 	return thread
 }
 
+// named gives the thread a title, so that none is made.
+func (f *fixture) named() {
+	f.t.Helper()
+	if _, err := f.server.RenameThread(f.t.Context(), f.owner, f.thread.ID, "題"); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 func (f *fixture) question(content string) chat.Question {
 	return chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Content: content}
 }

@@ -144,6 +144,9 @@ func replay(m Message) *stream.Text {
 	for _, c := range m.Citations {
 		text.PutSource(source(c))
 	}
+	if title := m.ThreadTitle; title.Text != "" {
+		text.PutTitle(title.Text, title.UpdatedAt)
+	}
 	text.AppendText(m.Content)
 	text.Finish(end(m))
 	return text

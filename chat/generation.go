@@ -22,7 +22,6 @@ type job struct {
 	owner    Owner
 	threadID uuid.UUID
 	run      int
-	titled   bool // The thread has a title. Of the first run it is known once its question is stored.
 	pending  bool // Its answer is stored as one that waits for a place.
 	prompt   prompt
 	answer   Message // Id, thread, question and run.
@@ -134,8 +133,8 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
 		attribute.Int("llm.output_tokens", o.OutputTokens))
-	s.leavePlace(g) // Whoever sees the end may ask again; the title is small.
-	s.finish(ctx, g, o)
+	s.leavePlace(g) // Who sees the end may ask again.
+	s.finish(g, o)
 	switch {
 	case o.Failure != nil:
 		return OutcomeFailed, o.OutputTokens
@@ -260,67 +259,12 @@ func unknownFailure() *Failure {
 	}
 }
 
-// finish tells the watches, and the owner's other tabs, how a stored answer ended. A thread without a title is given one
-// first: the text is closed before, so that nobody waits for it. What is stored is this server's for good: nothing of this
-// has to be confirmed.
-func (s *Service) finish(ctx context.Context, g *generation, o Outcome) {
-	g.text.CloseText()
-	s.tellEnded(g.owner, g.ended)
-	if !g.titled {
-		s.title(ctx, g, o)
-	}
+// finish tells the subscribers, and the owner's other tabs, how a stored answer ended. What is stored is this server's for
+// good: nothing of this has to be confirmed.
+func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure
 	answer.InputTokens, answer.OutputTokens = o.InputTokens, o.OutputTokens
 	g.text.Finish(end(answer))
-}
-
-// stoppedTitleTimeout bounds the making of a title for an answer that was stopped: its watches are to end within a second.
-const stoppedTitleTimeout = 700 * time.Millisecond
-
-// title gives the thread a title, stores it and tells of it, unless its owner gave one meanwhile: one that the model makes
-// of the answer, or the question where there is no good answer.
-func (s *Service) title(ctx context.Context, g *generation, o Outcome) {
-	title := ""
-	if o.Status == StatusSuccess && o.Content != "" {
-		title = s.makeTitle(ctx, g, o.Content)
-	}
-	if title == "" {
-		title = trimTitle(g.prompt.question)
-	}
-	if title == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
-	defer cancel()
-	thread, given, err := s.store.TitleThread(ctx, g.owner, g.threadID, title)
-	if err != nil {
-		s.log.WarnContext(ctx, "storing a title failed", "thread_id", g.threadID, "err", err)
-	}
-	if given {
-		g.text.PutTitle(title)
-		s.events.ThreadChanged(g.owner, thread)
-	}
-}
-
-// makeTitle has the model make a title. It returns "" if that fails.
-func (s *Service) makeTitle(ctx context.Context, g *generation, answer string) string {
-	limit := s.cfg.TitleTimeout
-	if errors.Is(context.Cause(ctx), errStopped) {
-		// Whoever stops the answer still wants to find the thread again, and does not want to wait.
-		ctx, limit = g.life, min(limit, stoppedTitleTimeout)
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	var made strings.Builder
-	_, err := s.model.Stream(ctx, llm.Request{Messages: titlePrompt(g.prompt.question, answer), MaxTokens: 100}, func(delta string) {
-		if made.Len() < 1<<10 {
-			made.WriteString(delta)
-		}
-	})
-	if err != nil {
-		s.log.WarnContext(ctx, "making a title failed, taking the question", "thread_id", g.threadID, "err", err)
-		return ""
-	}
-	return trimTitle(made.String())
+	s.tellEnded(g.owner, g.ended)
 }

@@ -164,7 +164,6 @@ func (s *Service) prepare(ctx context.Context, owner Owner, q Question, looked L
 	if reason := s.skills.Unavailable(looked.Skill); reason != "" {
 		return prepared{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}
-	var err error
 	history := looked.History
 	p := prepared{begin: Begin{
 		Owner: owner, ThreadID: q.ThreadID, RequestID: q.RequestID, QuestionID: newID(), AnswerID: newID(),
@@ -181,8 +180,13 @@ func (s *Service) prepare(ctx context.Context, owner Owner, q Question, looked L
 			return prepared{}, err
 		}
 		p.questionID, p.begin.Content, p.begin.Prompt = question.ID, question.Content, question.Prompt
-	} else if p.begin.Content, p.begin.Prompt, err = render(looked.Skill, q); err != nil {
-		return prepared{}, err
+		p.begin.Title = trimTitle(question.Content)
+	} else {
+		rendered, err := render(looked.Skill, q)
+		if err != nil {
+			return prepared{}, err
+		}
+		p.begin.Content, p.begin.Prompt, p.begin.Title = rendered.Display, rendered.Prompt, trimTitle(rendered.Subject)
 	}
 	p.prompt = newPrompt(looked.Skill, history, p.begin.Content, p.begin.Prompt)
 	return p, nil
@@ -202,18 +206,17 @@ func (s *Service) questionOf(ctx context.Context, owner Owner, threadID, answerI
 
 // render returns what the thread shows of a question, and what the model reads where that differs. A thread that a form
 // began goes on with free text.
-func render(sk skill.Skill, q Question) (content, prompt string, err error) {
+func render(sk skill.Skill, q Question) (skill.Question, error) {
 	if q.Form == nil {
-		return q.Content, "", nil
+		return skill.Question{Display: q.Content, Subject: q.Content}, nil
 	}
 	if sk.FormType != skill.FormForm {
-		return "", "", fault.InvalidField("form", "このスキルにフォームはありません。")
+		return skill.Question{}, fault.InvalidField("form", "このスキルにフォームはありません。")
 	}
 	if err := sk.CheckForm(q.Form); err != nil {
-		return "", "", err
+		return skill.Question{}, err
 	}
-	rendered := sk.RenderForm(q.Form)
-	return rendered.Display, rendered.Prompt, nil
+	return sk.RenderForm(q.Form), nil
 }
 
 // begin stores a question while the model is already being asked, and returns once it is stored. If it is refused, the
@@ -242,7 +245,9 @@ func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
 		g.cancel(errRefused)
 		return b.Exchange, err
 	}
-	g.titled = b.Thread.Title != ""
+	if b.Untitled {
+		s.beginTitle(g)
+	}
 	s.hold(g, began)
 	if s.events == (noEvents{}) {
 		close(g.told)

@@ -26,8 +26,8 @@ type Config struct {
 	Sweep        time.Duration // How often it looks for the generations of dead servers. Default 1 s.
 	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
 	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
-	TitleTimeout time.Duration // Default 10 s.
-	MirrorGrace  time.Duration // How long after an answer was stored its mirrors wait for its title and end. Default 15 s.
+	TitleTimeout time.Duration // What the model has to make a title. Nothing waits for it. Default 30 s.
+	MirrorGrace  time.Duration // How long after an answer was stored its mirrors wait for its end. Default 5 s.
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
 	HistoryBytes int           // Bytes of earlier messages that the model is given. Default 48 KiB.
 
@@ -55,8 +55,8 @@ func (c Config) withDefaults() Config {
 	set(&c.Sweep, time.Second)
 	set(&c.StoreRetry, 5*time.Second)
 	set(&c.Patience, 5*time.Second)
-	set(&c.TitleTimeout, 10*time.Second)
-	set(&c.MirrorGrace, 15*time.Second)
+	set(&c.TitleTimeout, 30*time.Second)
+	set(&c.MirrorGrace, 5*time.Second)
 	if c.MaxAnswer <= 0 {
 		c.MaxAnswer = 1 << 20
 	}
@@ -139,6 +139,7 @@ type Service struct {
 	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
 	sending  map[turn]chan struct{}    // Guarded by mu. Closed when the Send is over.
 	jobs     sync.WaitGroup            // Add under mu while not stopping.
+	titles   sync.WaitGroup            // Goroutines that make titles. Each is begun while its generation is one of jobs.
 }
 
 // NewService returns a Service. Nothing runs before Start.

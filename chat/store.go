@@ -30,6 +30,7 @@ type Begin struct {
 	QuestionID uuid.UUID // Of the new question. Not used if Regenerate is set.
 	Content    string
 	Prompt     string
+	Title      string // What the thread is called if it has no title, until one is made.
 
 	// Running says that the answer has its place already. Without one it stays StatusPending until StartAnswer.
 	Running bool
@@ -58,6 +59,7 @@ type Begun struct {
 	Exchange
 	Existing bool   // The request was known: nothing was written, and the exchange is the one of then, as it is now.
 	Thread   Thread // As it is now. Empty if Existing.
+	Untitled bool   // It had no title before.
 }
 
 // Outcome is how a generation ended.
@@ -102,6 +104,7 @@ type Job struct {
 	ThreadID uuid.UUID
 	Run      int
 	Stopped  bool // The owner asked for its end before this server had it.
+	Untitled bool // The thread is called by its first question.
 	Exchange
 }
 
@@ -132,8 +135,9 @@ type Store interface {
 	// RenameThread gives a thread a title. It stays where it is in the list.
 	RenameThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (Thread, error)
 
-	// TitleThread gives a thread a title if it has none, and reports whether it did. The thread is as it is then.
-	TitleThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (thread Thread, given bool, err error)
+	// TitleThread gives a thread a title that was made, if it is called by its first question until then, and reports
+	// whether it did. What the title took is counted in any case. The thread is as it is then, empty if it was not given.
+	TitleThread(ctx context.Context, made MadeTitle) (thread Thread, given bool, err error)
 
 	// TouchThread moves a thread to the top of the list.
 	TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)

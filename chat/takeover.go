@@ -52,9 +52,10 @@ func (s *Service) Stop(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 	}
-	s.cancel(errShutdown)
+	s.cancel(errShutdown) // Titles end by it too: each thread has a name to go by.
 	s.sweeper.Wait()
 	<-done
+	s.titles.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if err := s.store.RemoveServer(ctx, s.serverID); err != nil {
@@ -164,13 +165,16 @@ func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
 	answer := j.Answer
 	answer.Run = j.Run
 	g, err := s.launch(s.root, job{
-		owner: j.Owner, threadID: j.ThreadID, run: j.Run, titled: thread.Title != "", answer: answer,
+		owner: j.Owner, threadID: j.ThreadID, run: j.Run, answer: answer,
 		pending: answer.Status == StatusPending,
 		prompt:  newPrompt(sk, history, j.Question.Content, j.Question.Prompt),
 		since:   since, place: s.places.insist(j.Owner),
 	})
 	if err != nil {
 		return err
+	}
+	if j.Untitled && len(history) == 0 {
+		s.beginTitle(g)
 	}
 	close(g.told) // Its beginning was told by the first run.
 	s.hold(g, since)

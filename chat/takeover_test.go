@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
-	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -264,82 +263,6 @@ func TestQuestionWhoseCommitWasInDoubtIsAnswered(t *testing.T) {
 	exchange := f.send(q)
 	if raw := f.attachOnce(f.server, exchange, ""); deltas(t, raw) != "届いた" {
 		t.Errorf("got %s", raw)
-	}
-}
-
-func TestTitles(t *testing.T) {
-	t.Parallel()
-	const long = "とても長い見出しなので二十文字を超えてしまいます"
-	for name, c := range map[string]struct{ made, want string }{
-		"as made":    {"絹糸の作り方", "絹糸の作り方"},
-		"dressed":    {"「絹糸の作り方」。\n", "絹糸の作り方"},
-		"too long":   {long, string([]rune(long)[:20])},
-		"empty":      {"\n \n", "糸はどう作りますか"},
-		"joined":     {strings.Repeat("👨‍👩‍👧", 12), strings.Repeat("👨‍👩‍👧", 6) + "👨‍👩"},
-		"control":    {"絹\u202e糸\x07", "絹糸"},
-		"with intro": {"見出し：絹糸", "絹糸"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
-				if strings.HasPrefix(req.Messages[0].Content, "<task>title</task>") {
-					emit(c.made)
-					return llm.Result{FinishReason: llm.FinishStop}, nil
-				}
-				return llmtest.Say("回答")(ctx, req, emit)
-			}))
-			exchange := f.send(f.question("糸はどう作りますか。"))
-			f.follow(f.server, exchange.Answer.ID, "")
-			thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID)
-			if err != nil || thread.Title != c.want {
-				t.Errorf("got %q, want %q, %v", thread.Title, c.want, err)
-			}
-		})
-	}
-}
-
-// TestStopIsNotHeldUpByTheTitle stops an answer whose model then says nothing to the request for a title.
-func TestStopIsNotHeldUpByTheTitle(t *testing.T) {
-	t.Parallel()
-	begun := make(chan struct{})
-	f := newFixture(t, nil)
-	f.server = f.start(llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
-		if !strings.HasPrefix(req.Messages[0].Content, "<task>title</task>") {
-			emit("ここまで")
-			close(begun)
-		}
-		<-ctx.Done()
-		return llm.Result{}, llm.Canceled(ctx)
-	}), f.db, chat.Config{TitleTimeout: time.Hour})
-	exchange := f.send(f.question("糸はどう作りますか。"))
-	<-begun
-	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
-		t.Fatal(err)
-	}
-	if raw := f.follow(f.server, exchange.Answer.ID, ""); !strings.Contains(raw, `"type":"abort"`) {
-		t.Errorf("got %s", raw)
-	}
-	if thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID); err != nil || thread.Title != "糸はどう作りますか" {
-		t.Errorf("got %+v, %v", thread, err)
-	}
-}
-
-func TestTitleOfAPersonStays(t *testing.T) {
-	t.Parallel()
-	model := llmtest.NewLive()
-	f := newFixture(t, model)
-	exchange := f.send(f.question("はい"))
-	call := model.Next(t)
-	if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, "自分の見出し"); err != nil {
-		t.Fatal(err)
-	}
-	call.Emit("はい")
-	call.Finish()
-	if raw := f.follow(f.server, exchange.Answer.ID, ""); strings.Contains(raw, "data-title") {
-		t.Errorf("got %s", raw)
-	}
-	if thread, err := f.server.FindThread(t.Context(), f.owner, f.thread.ID); err != nil || thread.Title != "自分の見出し" {
-		t.Errorf("got %+v, %v", thread, err)
 	}
 }
 

@@ -90,7 +90,7 @@ func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat
 func (db *DB) RenameThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (chat.Thread, error) {
 	return db.changeThread(ctx, owner, id, `
 		UPDATE threads
-		SET title = $4, updated_at = clock_timestamp()
+		SET title = $4, title_provisional = false, updated_at = clock_timestamp()
 		WHERE id = $3 AND organization_id = $1 AND user_id = $2`, title)
 }
 
@@ -117,28 +117,30 @@ func (db *DB) changeThread(ctx context.Context, owner chat.Owner, id uuid.UUID, 
 	return thread, err
 }
 
-// TitleThread implements chat.Store.
-func (db *DB) TitleThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (chat.Thread, bool, error) {
+// TitleThread implements chat.Store. What the title took is counted last, as with an answer.
+func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread, bool, error) {
 	var threads []chat.Thread
 	given := false
+	owner := made.Owner
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
 			UPDATE threads
-			SET title = $4, updated_at = clock_timestamp()
-			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title = ''`,
-			owner.OrganizationID, owner.UserID, id, title).Exec(func(tag pgconn.CommandTag) error {
+			SET title = $4, title_provisional = false, updated_at = clock_timestamp()
+			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title_provisional AND $4 <> ''`,
+			owner.OrganizationID, owner.UserID, made.ThreadID, storable(made.Text)).Exec(func(tag pgconn.CommandTag) error {
 			given = tag.RowsAffected() > 0
 			return nil
 		})
-		queueThread(batch, owner, id, &threads)
+		queueThread(batch, owner, made.ThreadID, &threads)
+		batch.Queue(`
+			INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
+			VALUES ($1, `+japanToday+`, $2, 0, $3, $4)`+addUsage,
+			owner.OrganizationID, owner.UserID, storableCount(made.InputTokens), storableCount(made.OutputTokens))
 	})
-	if err == nil && len(threads) == 0 {
-		err = chat.ErrNoThread
-	}
-	if err != nil {
+	if err != nil || !given || len(threads) == 0 {
 		return chat.Thread{}, false, err
 	}
-	return threads[0], given, nil
+	return threads[0], true, nil
 }
 
 // DeleteThread implements chat.Store. Foreign keys take everything in the thread along.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -125,16 +126,74 @@ func TestThreadsAreListedByTouch(t *testing.T) {
 	}
 }
 
+// TestTitles: the first question names a thread, a title that was made takes its place once, and one that its owner gave
+// stays. What making a title took is counted whatever becomes of it.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
+	server := newID()
+	named := func(text string) chat.Thread {
+		t.Helper()
+		thread := f.thread(t, f.ann)
+		b := question(f.ann, thread.ID, server)
+		b.Title = text
+		begun, err := f.BeginGeneration(t.Context(), b)
+		must(t, err)
+		if !begun.Untitled || begun.Thread.Title != text || begun.Question.ThreadTitle != (chat.Title{}) {
+			t.Errorf("begun: %+v", begun)
+		}
+		must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
+		return begun.Thread
+	}
+	made := func(thread chat.Thread, text string) (chat.Thread, bool) {
+		t.Helper()
+		got, given, err := f.TitleThread(t.Context(), chat.MadeTitle{
+			Owner: f.ann, ThreadID: thread.ID, Text: text, InputTokens: 100, OutputTokens: 5,
+		})
+		must(t, err)
+		return got, given
+	}
+	told := func(thread chat.Thread) chat.Title {
+		t.Helper()
+		list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 1)
+		must(t, err)
+		return list[0].ThreadTitle
+	}
+	a, empty := named("質問です"), named("")
+	if _, given := made(a, ""); given || told(a) != (chat.Title{}) {
+		t.Errorf("no title was given: %v, %+v", given, told(a))
+	}
+	if got, given := made(a, "自動の題"); !given || got.Title != "自動の題" || !got.UpdatedAt.After(a.UpdatedAt) || got.Running ||
+		!reflect.DeepEqual(told(a), chat.Title{Text: "自動の題", UpdatedAt: got.UpdatedAt}) {
+		t.Errorf("TitleThread = %+v, %v, told as %+v", got, given, told(a))
+	}
+	if _, given := made(a, "二度目"); given {
+		t.Error("a title is made twice")
+	}
+	if _, given := made(empty, "自動の題"); !given {
+		t.Error("a question that no name could be made of has the thread without a title")
+	}
+	second := question(f.ann, a.ID, server)
+	second.Title = "二つ目の質問です"
+	begun, err := f.BeginGeneration(t.Context(), second)
+	if err != nil || begun.Untitled || begun.Thread.Title != "自動の題" {
+		t.Errorf("the second question: %+v, %v", begun, err)
+	}
+	given := named("人の題")
+	_, err = f.RenameThread(t.Context(), f.ann, given.ID, "人の題")
+	must(t, err)
+	if _, replaced := made(given, "自動の題"); replaced || told(given).Text != "人の題" {
+		t.Errorf("a title that a person gave: %v, %+v", replaced, told(given))
+	}
+	if n := value[int](t, f, `SELECT sum(input_tokens) FROM usage_daily WHERE user_id = $1`, f.ann.UserID); n != 5*100+3*12 {
+		t.Errorf("%d tokens are counted", n)
+	}
+}
+
+func TestRenameThread(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
 	a, b := f.thread(t, f.ann), f.thread(t, f.ann)
-	if _, given, err := f.TitleThread(t.Context(), f.ann, a.ID, "自動の題"); err != nil || !given {
-		t.Errorf("TitleThread = %v, %v", given, err)
-	}
-	if _, given, err := f.TitleThread(t.Context(), f.ann, a.ID, "二度目"); err != nil || given {
-		t.Errorf("TitleThread again = %v, %v", given, err)
-	}
 	renamed, err := f.RenameThread(t.Context(), f.ann, a.ID, "人の題")
 	if err != nil || renamed.Title != "人の題" || !renamed.UpdatedAt.After(renamed.CreatedAt) ||
 		!renamed.TouchedAt.Equal(a.TouchedAt) {
@@ -169,7 +228,6 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 		calls := map[string]func() error{
 			"FindThread":   func() error { _, err := f.FindThread(ctx, tt.owner, tt.thread); return err },
 			"RenameThread": func() error { _, err := f.RenameThread(ctx, tt.owner, tt.thread, "x"); return err },
-			"TitleThread":  func() error { _, _, err := f.TitleThread(ctx, tt.owner, tt.thread, "x"); return err },
 			"TouchThread":  func() error { _, err := f.TouchThread(ctx, tt.owner, tt.thread); return err },
 			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
 			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, 0, 10); return err },
@@ -190,6 +248,10 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 			if err := do(); !errors.Is(err, chat.ErrNoThread) {
 				t.Errorf("%s: %s: %v, want ErrNoThread", name, call, err)
 			}
+		}
+		made := chat.MadeTitle{Owner: tt.owner, ThreadID: tt.thread, Text: "x"}
+		if _, given, err := f.TitleThread(ctx, made); given || err != nil {
+			t.Errorf("%s: TitleThread: %v, %v", name, given, err)
 		}
 		calls = map[string]func() error{
 			"FindMessage":  func() error { _, err := f.FindMessage(ctx, tt.owner, tt.message); return err },

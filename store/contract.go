@@ -191,15 +191,19 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 	})
 }
 
+// addUsage follows the insertion of what was used, into usage_daily AS d.
+const addUsage = `
+	ON CONFLICT (organization_id, date, user_id) DO UPDATE
+	SET messages = d.messages + excluded.messages, input_tokens = d.input_tokens + excluded.input_tokens,
+	    output_tokens = d.output_tokens + excluded.output_tokens`
+
 // CountDeleted implements chat.Store.
 func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, err error) {
 	tag, err := db.pool.Exec(ctx, `
 		INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
 		SELECT $1, `+japanToday+`, $2, 1, $4, $5
 		WHERE NOT EXISTS (SELECT FROM generations WHERE message_id = $3)
-		ON CONFLICT (organization_id, date, user_id) DO UPDATE
-		SET messages = d.messages + 1, input_tokens = d.input_tokens + excluded.input_tokens,
-		    output_tokens = d.output_tokens + excluded.output_tokens`,
+		`+addUsage,
 		o.Owner.OrganizationID, o.Owner.UserID, o.MessageID, storableCount(o.InputTokens), storableCount(o.OutputTokens))
 	return tag.RowsAffected() > 0, translate(err)
 }

@@ -26,7 +26,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID)
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
-			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate, b.Running).Query(collect(&written))
+			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate, b.Running, b.Title).Query(collect(&written))
 		if b.Regenerate != nil {
 			batch.Queue(selectMessage+`
 				WHERE m.organization_id = $1
@@ -73,11 +73,12 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 
 // beginSQL adds the question, or none if an answer is asked again, the pending answer and its generation, and touches the
 // thread, unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
-// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, and the
-// answer to be asked again or NULL. Each part takes its rows from the one before, so that they are written in this order.
+// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, the answer
+// to be asked again or NULL, whether the answer has its place, and what an untitled thread is called from now on. Each part
+// takes its rows from the one before, so that they are written in this order.
 const beginSQL = `
 	WITH allowed AS (
-	    SELECT t.id
+	    SELECT t.id, t.title = '' AS untitled
 	    FROM threads t
 	    WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1 AND g.user_id = $2 AND g.request_id = $4)
@@ -116,16 +117,18 @@ const beginSQL = `
 	    RETURNING message_id
 	)
 	UPDATE threads t
-	SET updated_at = clock_timestamp(), touched_at = clock_timestamp()
-	FROM generation, skills s
+	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(),
+	    title = CASE WHEN untitled THEN $13 ELSE t.title END, title_provisional = t.title_provisional OR untitled
+	FROM allowed, generation, skills s
 	WHERE t.id = $3 AND t.organization_id = $1 AND s.id = t.skill_id
 	RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
-	          t.touched_at, true AS running, now() AS begun_at`
+	          t.touched_at, true AS running, now() AS begun_at, untitled`
 
 // beginRow is what beginSQL has written: nothing in it is the database's own but the times.
 type beginRow struct {
 	chat.Thread
-	BegunAt time.Time
+	BegunAt  time.Time
+	Untitled bool
 }
 
 func (r beginRow) begun(b chat.Begin, asked []messageRow) chat.Begun {
@@ -140,7 +143,7 @@ func (r beginRow) begun(b chat.Begin, asked []messageRow) chat.Begun {
 		ID: b.AnswerID, ThreadID: b.ThreadID, Role: chat.RoleAssistant, Status: chat.StatusPending, Citations: []chat.Citation{},
 		Steps: []chat.Step{}, QuestionID: &question.ID, Run: 1, CreatedAt: r.BegunAt,
 	}
-	return chat.Begun{Exchange: chat.Exchange{Question: question, Answer: answer}, Thread: r.Thread}
+	return chat.Begun{Exchange: chat.Exchange{Question: question, Answer: answer}, Thread: r.Thread, Untitled: r.Untitled}
 }
 
 // StartAnswer implements chat.Store.
@@ -265,9 +268,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		), used AS (
 		    INSERT INTO usage_daily AS d (organization_id, date, user_id, messages, input_tokens, output_tokens)
 		    SELECT organization_id, `+japanToday+`, user_id, 1, $11, $12 FROM ended
-		    ON CONFLICT (organization_id, date, user_id) DO UPDATE
-		    SET messages = d.messages + 1, input_tokens = d.input_tokens + excluded.input_tokens,
-		        output_tokens = d.output_tokens + excluded.output_tokens
+		    `+addUsage+`
 		)
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,

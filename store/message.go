@@ -34,6 +34,8 @@ type messageRow struct {
 	Steps           []chat.Step
 	QuestionID      *uuid.UUID
 	Run             int
+	ThreadTitle     string
+	ThreadUpdatedAt time.Time
 	FeedbackRating  *chat.Rating
 	FeedbackComment string
 	CreatedAt       time.Time
@@ -46,6 +48,9 @@ func (r messageRow) message() chat.Message {
 		FinishReason: r.FinishReason, Model: r.Model, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Citations: r.Citations, Steps: r.Steps, QuestionID: r.QuestionID, Run: r.Run, CreatedAt: r.CreatedAt,
 		CompletedAt: r.CompletedAt,
+	}
+	if r.ThreadTitle != "" {
+		m.ThreadTitle = chat.Title{Text: r.ThreadTitle, UpdatedAt: r.ThreadUpdatedAt}
 	}
 	if r.Status == chat.StatusFailed {
 		m.Failure = &chat.Failure{Code: r.ErrorCode, Detail: r.ErrorDetail, Retryable: r.ErrorRetryable}
@@ -60,7 +65,8 @@ func (r messageRow) message() chat.Message {
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.role, m.content, m.prompt, m.status, coalesce(m.finish_reason, '') AS finish_reason,
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.input_tokens, m.output_tokens, m.citations, m.steps,
-	       m.question_id, coalesce(g.run, 0) AS run, f.rating AS feedback_rating,
+	       m.question_id, coalesce(g.run, 0) AS run, CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
+	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, m.created_at, m.completed_at
 	FROM messages m
 	JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2

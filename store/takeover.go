@@ -110,7 +110,8 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 			FROM picked
 			WHERE g.message_id = picked.message_id
 			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id, g.run,
-			          g.stop_requested_at IS NOT NULL AS stopped`,
+			          g.stop_requested_at IS NOT NULL AS stopped,
+			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled`,
 			serverID, dead, orEmpty(held), lease, limit)
 		if err != nil {
 			return err
@@ -165,6 +166,7 @@ type jobRow struct {
 	ThreadID       uuid.UUID
 	Run            int
 	Stopped        bool
+	Untitled       bool
 }
 
 // loadJobs reads the exchanges of generations. There are few of them, after a server has died.
@@ -177,7 +179,7 @@ func loadJobs(ctx context.Context, tx pgx.Tx, rows []jobRow) ([]chat.Job, error)
 			return nil, err
 		}
 		jobs = append(jobs, chat.Job{
-			Owner: owner, ThreadID: r.ThreadID, Run: r.Run, Stopped: r.Stopped, Exchange: exchange,
+			Owner: owner, ThreadID: r.ThreadID, Run: r.Run, Stopped: r.Stopped, Untitled: r.Untitled, Exchange: exchange,
 		})
 	}
 	return jobs, nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -28,11 +29,10 @@ func TestGoldenStreams(t *testing.T) {
 		text.PutSource(stream.Source{
 			SourceID: "0190f3c2-0000-7000-8000-000000000004", MediaType: "application/pdf", Title: "繭と糸", Filename: "繭と糸.pdf", Index: 1, Page: 3,
 		})
+		text.PutTitle("紡ぐの意味", time.Unix(1_795_000_000, 0))
 		for _, r := range answer {
 			text.AppendText(string(r))
 		}
-		text.CloseText()
-		text.PutTitle("紡ぐの意味")
 		text.Finish(end)
 		if cursor != "" {
 			w = text.Watch(cursor)

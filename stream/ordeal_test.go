@@ -102,7 +102,7 @@ func (o *ordeal) step() {
 	case n < 74:
 		o.text.PutStep("retrieval", []string{"running", "success"}[o.rng.IntN(2)], "")
 	case n < 76:
-		o.text.PutTitle(o.piece())
+		o.text.PutTitle(o.piece(), time.Time{})
 	case n < 82:
 		node.Cut()
 	case n < 91:
@@ -189,7 +189,7 @@ func (o *ordeal) finish() {
 	o.mu.Unlock()
 	o.text.CloseText()
 	time.Sleep(some(o.rng, maxPause))
-	o.text.PutTitle("題")
+	o.text.PutTitle("題", time.Time{})
 	o.text.Finish(done)
 	time.Sleep(some(o.rng, maxPause))
 	o.hubs[o.server].Close(o.text)

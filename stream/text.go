@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 )
 
@@ -16,7 +17,7 @@ const firstText = 256
 const maxPart = 32 << 10
 
 // Text is one run of an answer: what has been written of it, and the log of the events that said so. One goroutine
-// publishes (AppendText, PutStep, … Finish); any number may watch.
+// publishes (AppendText, PutStep, … Finish; PutTitle may come from another one); any number may watch.
 //
 // Many texts are published to in turn, so that each is out of the processor's cache by the time of its next token: what a token
 // needs stands first, in two of its lines.
@@ -164,9 +165,12 @@ func (t *Text) PutSource(s Source) {
 	})
 }
 
-// PutTitle publishes the title of the answer's thread.
-func (t *Text) PutTitle(title string) {
-	t.put("title", newDataChunk("title", "", map[string]string{"title": title}))
+// PutTitle publishes the title of the answer's thread, and when that was changed last: a client may know of a later title. It
+// may be called beside the goroutine that publishes.
+func (t *Text) PutTitle(title string, updatedAt time.Time) {
+	t.put("title", newDataChunk("title", "", map[string]string{
+		"title": title, "updated_at": updatedAt.UTC().Format(time.RFC3339Nano),
+	}))
 }
 
 func (t *Text) put(key string, chunk any) {

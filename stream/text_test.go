@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
@@ -63,7 +64,7 @@ func TestR03_ControlCharactersStayInsideTheData(t *testing.T) {
 	text := stream.NewText(stream.Head{MessageID: "a\nid: 7-7\n\ndata: x", Run: 1})
 	text.PutStep("retrieval\r\n\r\n", "running", "\x00\n\n")
 	text.PutSource(stream.Source{SourceID: "s", Title: "a\r\nb.pdf", Filename: "\u2028\n", Index: 1, Page: 2})
-	text.PutTitle("見\n出し")
+	text.PutTitle("見\n出し", time.Time{})
 	text.Finish(stream.End{Outcome: stream.Failed, ErrorText: "a\n\nb", Code: "x", Retryable: true})
 	events, _ := parseEvents(t, drain(text.Watch("")))
 	types := make([]string, 0, len(events))
@@ -95,7 +96,7 @@ func TestR04_CursorsRiseAndOneEndComesLast(t *testing.T) {
 			text.Finish(end)
 			// Nothing follows the end, whoever still talks.
 			text.AppendText("もっと")
-			text.PutTitle("見出し")
+			text.PutTitle("見出し", time.Time{})
 			text.CloseText()
 			text.Finish(done)
 			raw := drain(w)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -58,7 +59,7 @@ func TestUpdatesMakeTheSameText(t *testing.T) {
 		}
 		origin.CloseText()
 		tell()
-		origin.PutTitle("見出し")
+		origin.PutTitle("見出し", time.Time{})
 		origin.Finish(done)
 		tell()
 		u, _ := origin.Since(positions[len(positions)-1])
@@ -81,7 +82,7 @@ func TestUpdatesAreBounded(t *testing.T) {
 	for i := range 500 {
 		origin.PutSource(stream.Source{SourceID: strings.Repeat("s", 1000) + string(rune('a'+i%26)) + string(rune('a'+i/26)), Title: strings.Repeat("題", 300)})
 	}
-	origin.PutTitle(strings.Repeat("長", 100_000)) // Not published: no title is that long.
+	origin.PutTitle(strings.Repeat("長", 100_000), time.Time{}) // Not published: no title is that long.
 	origin.AppendText(strings.Repeat("糸x🧵", 100_000))
 	origin.Finish(done)
 	entries := 0

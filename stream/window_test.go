@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -25,7 +26,7 @@ func stalled(t *testing.T) (*stream.Text, *stream.Watch, *client) {
 		text.AppendText("糸")
 		if i == 150_000 {
 			text.PutStep("retrieval", "success", "")
-			text.PutTitle("見出し")
+			text.PutTitle("見出し", time.Time{})
 		}
 	}
 	return text, w, c

@@ -1060,7 +1060,7 @@ type Thread struct {
 	Running bool        `json:"running"`
 	Skill   ThreadSkill `json:"skill"`
 
-	// Title Empty until it is given or made.
+	// Title Given, or made of the first question; until that is made, the beginning of it. Empty before that.
 	Title     string    `json:"title"`
 	TouchedAt time.Time `json:"touched_at"`
 	UpdatedAt time.Time `json:"updated_at"`

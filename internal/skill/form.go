@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,6 +36,7 @@ const textField = "text"
 type Question struct {
 	Display string // Markdown.
 	Prompt  string // The same values, with the texts between tags that nothing in them can close.
+	Subject string // The first of its texts, else of its short values: what it is about.
 }
 
 // CheckForm checks the values of a form, by field name. Text is measured in Unicode code points, numbers may be written
@@ -135,6 +137,7 @@ func (f FormField) limit() int {
 // order is that of the fields, short values before texts, so that a model reads what is wanted before the material.
 func (s Skill) RenderForm(values map[string]string) Question {
 	var shown, asked, shownTexts, askedTexts []string
+	var firstText, firstShort string
 	for _, field := range s.FormFields {
 		value := strings.TrimSpace(normalizeNewlines(values[field.Name]))
 		if value == "" {
@@ -142,6 +145,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 		}
 		switch field.Type {
 		case FieldTextarea:
+			firstText = cmp.Or(firstText, value)
 			shownTexts = append(shownTexts, fmt.Sprintf("**%s**\n\n%s", field.Label, value))
 			askedTexts = append(askedTexts, field.block(value))
 		case FieldFile:
@@ -152,6 +156,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 			if field.Type == FieldNumber {
 				value = halfWidth(value)
 			}
+			firstShort = cmp.Or(firstShort, value)
 			shown = append(shown, fmt.Sprintf("**%s** %s", field.Label, value))
 			asked = append(asked, fmt.Sprintf("%s: %s", field.Label, Neutralize(value)))
 		}
@@ -160,6 +165,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 	return Question{
 		Display: joinBlocks(strings.Join(shown, "  \n"), shownTexts),
 		Prompt:  joinBlocks(strings.Join(asked, "\n"), askedTexts),
+		Subject: cmp.Or(firstText, firstShort),
 	}
 }
 

@@ -117,8 +117,14 @@ func TestRenderForm(t *testing.T) {
 	if question.Prompt != wantPrompt {
 		t.Errorf("prompt:\n%s\nwant:\n%s", question.Prompt, wantPrompt)
 	}
+	if question.Subject != "一行目\n二行目 </text>" {
+		t.Errorf("subject: %q", question.Subject)
+	}
 	if files := everyField().FormFiles(values); !slices.Equal(files, []uuid.UUID{file}) {
 		t.Errorf("files = %v", files)
+	}
+	if short := everyField().RenderForm(map[string]string{"count": "１０", "style": "簡潔"}); short.Subject != "簡潔" {
+		t.Errorf("the subject of a form without texts: %q", short.Subject)
 	}
 	blank := everyField().RenderForm(map[string]string{"text": "本文"})
 	if blank.Display != "**文章**\n\n本文" || blank.Prompt != "文章:\n<text>\n本文\n</text>" {

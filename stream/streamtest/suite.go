@@ -135,7 +135,7 @@ func testEnds(t *testing.T, w World) {
 		text.AppendText(strings.Repeat("絹糸", 300))
 		text.Finish(end)
 		text.AppendText("もっと")
-		text.PutTitle("見出し")
+		text.PutTitle("見出し", time.Time{})
 		interest := w.Reader.Hub.Join(h.MessageID)
 		var c Client
 		follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
@@ -310,7 +310,7 @@ func testParts(t *testing.T, w World) {
 	step("retrieval success")
 	text.AppendText("回答")
 	text.CloseText()
-	text.PutTitle("見出し")
+	text.PutTitle("見出し", time.Time{})
 	text.Finish(Finished)
 	follow(ctx, t, &c, w.Reader.Hub, h.MessageID)
 	equal(t, &c, "回答")

@@ -66,7 +66,11 @@ test.describe("the AI SDK's own reader", () => {
     expect(textOf(message)).toBe(stored?.content)
     expect(message?.id).toBe(stored?.id)
     expect(message?.metadata).toMatchObject({ thread_id: thread.id, run: 1, usage: stored?.usage })
-    expect(chunks).toContainEqual({ type: 'data-title', data: { title: '経費の精算' }, transient: true })
+    expect(chunks).toContainEqual({
+      type: 'data-title',
+      data: { title: '経費の精算', updated_at: expect.any(String) },
+      transient: true,
+    })
     expect(message?.parts.map((part) => part.type)).not.toContain('data-title')
     expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' })
   })

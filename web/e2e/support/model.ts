@@ -57,7 +57,8 @@ export class Model {
   readonly #relay: Server
   readonly #asked: string[] = []
   readonly #scripts = new Map<string, Directive[]>()
-  #courses: Course[] = []
+  readonly #courses: Course[] = []
+  readonly #titles: Course[] = []
 
   private constructor(child: Child, upstream: URL) {
     this.#child = child
@@ -76,7 +77,7 @@ export class Model {
   }
 
   async stop(): Promise<void> {
-    for (const { gates } of this.#courses) for (const gate of gates) gate.release()
+    for (const { gates } of [...this.#courses, ...this.#titles]) for (const gate of gates) gate.release()
     this.#relay.closeAllConnections()
     await new Promise((resolve) => this.#relay.close(resolve))
     await this.#child.end()
@@ -102,6 +103,13 @@ export class Model {
   pause(question: string, after: number): Pause {
     const pause = gateAt(after)
     this.#courses.push({ question, gates: [pause] })
+    return pause
+  }
+
+  /** Holds the title of the next thread that a question begins. */
+  pauseTitle(question: string): Pause {
+    const pause = gateAt(0)
+    this.#titles.push({ question, gates: [pause] })
     return pause
   }
 
@@ -163,11 +171,11 @@ export class Model {
         : this.asked([...this.#scripts].findLast(([q]) => content.includes(q))?.[0] ?? '')
       last.content = `@script ${JSON.stringify(script[Math.min(times, script.length - 1)] ?? {})}`
     }
-    if (title) return { body: Buffer.from(JSON.stringify(wire)), gates: [] }
-    this.#asked.push(content)
-    const course = this.#courses.find(({ question }) => content.includes(question))
-    this.#courses = this.#courses.filter((item) => item !== course)
-    return { body: Buffer.from(JSON.stringify(wire)), gates: course?.gates ?? [] }
+    if (!title) this.#asked.push(content)
+    const courses = title ? this.#titles : this.#courses
+    const at = courses.findIndex(({ question }) => content.includes(question))
+    const gates = at < 0 ? [] : (courses.splice(at, 1)[0]?.gates ?? [])
+    return { body: Buffer.from(JSON.stringify(wire)), gates }
   }
 }
 

@@ -12,6 +12,7 @@ import {
   patchThread,
   renameThread,
   threadList,
+  titleThread,
   upsertThread,
   useThreads,
 } from './threads'
@@ -69,6 +70,17 @@ describe('the thread list', () => {
     await renaming
     expect(findThread('b')?.title).toBe('b')
     expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('やり直す')
+  })
+
+  it('takes a title that a stream tells, unless it is known to be called otherwise since', () => {
+    const told = (text: string, updatedAt: string) => titleThread('b', { text, updatedAt })
+    told('作られた題', '2026-03-01T02:00:00.5Z')
+    expect(findThread('b')).toMatchObject({ title: '作られた題', updated_at: '2026-03-01T02:00:00.5Z' })
+    upsertThread({ ...thread('b', 2), title: '人の題', updated_at: '2026-03-01T03:00:00Z' })
+    told('作られた題', '2026-03-01T02:00:00.5Z')
+    expect(findThread('b')?.title).toBe('人の題')
+    titleThread('x', { text: '知らない題', updatedAt: '2026-03-01T04:00:00Z' })
+    expect(shown()).toEqual(['c', 'b', 'a'])
   })
 
   it('hides a deleted thread, and brings it back on undo without a call', async () => {

@@ -4,6 +4,7 @@ import type { Live } from './live'
 import { PagedList, type PagedState, usePagedList } from './pagedList'
 import { queryClient } from './queries'
 import { store } from './store'
+import type { ThreadTitle } from './stream'
 import { dismissToast, toast, toastFailure } from './toast'
 
 /** How many threads a page has. */
@@ -71,6 +72,18 @@ export function patchThread(id: string, change: Partial<Thread>): void {
     const next = items.map((item) => (item.id === id ? { ...item, ...change } : item))
     return 'touched_at' in change ? sorted(next) : next
   })
+}
+
+/** Takes what a stream tells of a thread's title, which may be older than what is known. */
+export function titleThread(id: string, title: ThreadTitle): void {
+  const known = findThread(id)
+  if (known !== undefined) patchThread(id, withTitle(known, title))
+}
+
+/** The thread with a title that was told, unless it is known as it was later. */
+export function withTitle(thread: Thread, { text, updatedAt }: ThreadTitle): Thread {
+  if (Date.parse(updatedAt) < Date.parse(thread.updated_at)) return thread
+  return { ...thread, title: text, updated_at: updatedAt }
 }
 
 /**

@@ -14,7 +14,9 @@ import {
   awaitedAnswer,
   type LiveAnswer,
   type StreamFailure,
+  type ThreadTitle,
 } from '@/lib/stream'
+import { withTitle } from '@/lib/threads'
 import { texts } from './texts'
 import {
   aheadTurns,
@@ -341,10 +343,10 @@ export class Conversation {
     }
   }
 
-  /** The thread has been given a title. */
-  titled(title: string): void {
+  /** A stream has told what the thread is called. */
+  titled(title: ThreadTitle): void {
     const { thread } = this.state
-    if (thread !== null) this.#set({ thread: { ...thread, title } })
+    if (thread !== null) this.#set({ thread: withTitle(thread, title) })
   }
 
   dismissFailure(): void {

@@ -11,7 +11,7 @@ import {
   LockSlots,
   type SlotChannel,
 } from '@/lib/stream'
-import { discardThread, patchThread, upsertThread } from '@/lib/threads'
+import { discardThread, patchThread, titleThread, upsertThread } from '@/lib/threads'
 import { toastFailure } from '@/lib/toast'
 import { Conversation, type ConversationEvents } from './conversation'
 import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
@@ -63,7 +63,7 @@ export const streams = new AnswerStreams({
     onTitle: (live, view) => {
       if (view.title === null) return
       owner(live, view.threadId)?.titled(view.title)
-      if (view.threadId !== null) patchThread(view.threadId, { title: view.title })
+      if (view.threadId !== null) titleThread(view.threadId, view.title)
     },
     onEnd: (live, view, text) => {
       const conversation = owner(live, view.threadId)

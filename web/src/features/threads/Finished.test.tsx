@@ -1,6 +1,6 @@
 import { act, render } from '@testing-library/react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Thread } from '@/lib/api'
 import { type LiveEvents, type LiveMessage, live } from '@/lib/live'
 import { store } from '@/lib/store'
@@ -30,24 +30,17 @@ const ended = (change: Partial<LiveMessage> = {}): LiveMessage => ({
 
 describe('an answer that has ended', () => {
   let tell: (message: LiveMessage) => void
-  let tellThread: (event: LiveEvents['thread']) => void
   let router: ReturnType<typeof createMemoryRouter>
   const shown = () => store.get(toastsAtom).map((item) => `${item.tone}: ${item.message}`)
 
   beforeEach(() => {
-    vi.useFakeTimers()
     for (const item of store.get(toastsAtom)) dismissToast(item.id)
     const on = vi.spyOn(live, 'on')
     threadList.update(() => [thread('t', '旅費の精算')])
     router = createMemoryRouter([{ path: '*', element: <Finished /> }], { initialEntries: ['/home/skill'] })
     render(<RouterProvider router={router} />)
-    const listener = (type: string) => on.mock.calls.find(([name]) => name === type)?.[1] as never
-    const onMessage: (event: LiveEvents['message']) => void = listener('message')
+    const onMessage: (event: LiveEvents['message']) => void = on.mock.calls[0]?.[1] as never
     tell = (message) => onMessage({ message })
-    tellThread = listener('thread')
-  })
-  afterEach(() => {
-    vi.useRealTimers()
   })
 
   it('is told of once, with the way there', async () => {
@@ -89,17 +82,14 @@ describe('an answer that has ended', () => {
     expect(shown()).toEqual([])
   })
 
-  it('waits a little for the title of a new thread', () => {
-    threadList.update(() => [thread('t', '')])
+  it('is named by its thread, shortly, and by no name if it is not at hand', () => {
+    threadList.update(() => [thread('t', 'とても長い題名のスレッドなので途中で切られて短く示される')])
     tell(ended())
-    tellThread({ thread: thread('t', '') })
-    expect(shown()).toEqual([])
-    tellThread({ thread: thread('t', 'とても長い題名のスレッドなので途中で切られて短く示される') })
+    threadList.update(() => [])
+    tell(ended({ id: 'next' }))
     expect(shown()).toEqual([
       'plain: 『とても長い題名のスレッドなので途中で切られて短…』の回答が完了しました。',
+      'plain: 『新しいスレッド』の回答が完了しました。',
     ])
-    tell(ended({ id: 'next' }))
-    vi.advanceTimersByTime(3000)
-    expect(shown()[1]).toBe('plain: 『新しいスレッド』の回答が完了しました。')
   })
 })

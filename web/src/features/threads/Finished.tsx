@@ -5,49 +5,24 @@ import { findThread, isBeingDeleted, isLookedAt } from '@/lib/threads'
 import { toast } from '@/lib/toast'
 import { texts } from './texts'
 
-/** A new thread gets its title about when its first answer ends: so long it is waited for. */
-const titleMs = 3000
-
 /** Says that an answer has ended in a thread that is not on the screen. Draws nothing itself. */
 export function Finished() {
   const navigate = useNavigate()
   useEffect(() => {
     const told = new Set<string>()
-    const untitled = new Map<string, { message: LiveMessage; timer: ReturnType<typeof setTimeout> }>()
-    const say = ({ id, thread_id, status }: LiveMessage, title = '') => {
-      untitled.delete(thread_id)
+    return live.on('message', ({ message }) => {
+      if (!hasEnded(message)) return
+      const { id, thread_id, status } = message
       if (document.visibilityState === 'hidden' || isLookedAt(thread_id)) return
       if (told.has(id) || isBeingDeleted(thread_id)) return
       told.add(id)
       const failed = status === 'failed'
-      const name = shorten(title || texts.untitled)
+      const name = shorten(findThread(thread_id)?.title || texts.untitled)
       toast(failed ? texts.failed(name) : texts.finished(name), {
         tone: failed ? 'danger' : 'plain',
         action: { label: texts.open, run: () => void navigate(`/chat/${thread_id}`) },
       })
-    }
-    const stops = [
-      live.on('message', ({ message }) => {
-        if (!hasEnded(message)) return
-        const title = findThread(message.thread_id)?.title
-        if (title) say(message, title)
-        else
-          untitled.set(message.thread_id, {
-            message,
-            timer: setTimeout(() => say(message, findThread(message.thread_id)?.title), titleMs),
-          })
-      }),
-      live.on('thread', ({ thread }) => {
-        const waiting = thread && untitled.get(thread.id)
-        if (!waiting || thread.title === '') return
-        clearTimeout(waiting.timer)
-        say(waiting.message, thread.title)
-      }),
-    ]
-    return () => {
-      for (const stop of stops) stop()
-      for (const { timer } of untitled.values()) clearTimeout(timer)
-    }
+    })
   }, [navigate])
 
   return null

@@ -1449,7 +1449,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             skill: components["schemas"]["ThreadSkill"];
-            /** @description Empty until it is given or made. */
+            /** @description Given, or made of the first question; until that is made, the beginning of it. Empty before that. */
             title: string;
             /** Format: date-time */
             created_at: string;

@@ -23,7 +23,7 @@ describe('receive', () => {
       run: 1,
       text: 'こんにちは',
       bytes: 15,
-      title: '題',
+      title: { text: '題', updatedAt: '2026-03-01T00:00:00Z' },
       done: true,
     })
     expect(answer.outcome).toEqual({

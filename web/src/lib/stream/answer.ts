@@ -7,6 +7,7 @@ import {
   decodeExchange,
   decodePart,
   type Frame,
+  type ThreadTitle,
 } from './events'
 
 /** How a generation ended. */
@@ -32,7 +33,7 @@ export interface Answer {
   readonly bytes: number
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
-  readonly title: string | null
+  readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   /** `[DONE]` was seen: nothing more will come. */
   readonly done: boolean

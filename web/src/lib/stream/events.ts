@@ -36,6 +36,12 @@ export interface AnswerUsage {
   readonly outputTokens: number
 }
 
+/** What the answer's thread is called, as of a time: what is known from later holds. */
+export interface ThreadTitle {
+  readonly text: string
+  readonly updatedAt: string
+}
+
 export type AnswerPart =
   | {
       readonly type: 'start'
@@ -47,7 +53,7 @@ export type AnswerPart =
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
   | { readonly type: 'delta'; readonly delta: string }
-  | { readonly type: 'title'; readonly title: string }
+  | { readonly type: 'title'; readonly title: ThreadTitle }
   | { readonly type: 'reset'; readonly run: number }
   | { readonly type: 'finish'; readonly reason: string; readonly usage: AnswerUsage | null }
   | { readonly type: 'abort' }
@@ -92,8 +98,9 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   'source-url': decodeSource,
   'text-delta': (f) => (typeof f.delta === 'string' ? { type: 'delta', delta: f.delta } : broken),
   'data-title': (f) => {
-    const title = text(fields(f.data).title)
-    return title === '' ? ignored : { type: 'title', title }
+    const { title, updated_at } = fields(f.data)
+    if (text(title) === '' || Number.isNaN(Date.parse(text(updated_at)))) return ignored
+    return { type: 'title', title: { text: text(title), updatedAt: text(updated_at) } }
   },
   'data-reset': (f) => {
     const run = count(fields(f.data).run)

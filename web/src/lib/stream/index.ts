@@ -6,7 +6,7 @@
  */
 export type { Answer, Outcome } from './answer'
 export type { ConnectionDeps, ConnectionState, Ending } from './connection'
-export type { AnswerSource, AnswerStep, AnswerUsage, StepStatus } from './events'
+export type { AnswerSource, AnswerStep, AnswerUsage, StepStatus, ThreadTitle } from './events'
 export { type FieldError, StreamFailure } from './failure'
 export { browserFrames, type FrameSource } from './frames'
 export {

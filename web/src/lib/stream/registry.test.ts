@@ -57,7 +57,7 @@ function setup(
     slots: (needs) => new LockSlots({ locks, channel, id, ...needs }),
     observer: {
       onStart: (live) => seen.push(`start ${live.key}`),
-      onTitle: (_, view) => seen.push(`title ${view.title}`),
+      onTitle: (_, view) => seen.push(`title ${view.title?.text}`),
       onEnd: (live, view, text) => seen.push(`end ${live.key} ${view.ending?.kind} ${text}`),
     },
     visibility: (listener) => {

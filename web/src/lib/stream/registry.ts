@@ -9,7 +9,7 @@ import {
   type Ending,
   type StreamRequest,
 } from './connection'
-import type { AnswerSource, AnswerStep } from './events'
+import type { AnswerSource, AnswerStep, ThreadTitle } from './events'
 import { FrameCommitter, type FrameSource } from './frames'
 import type { Release, Slots, SlotsDeps } from './slots'
 
@@ -26,7 +26,7 @@ export interface AnswerView {
   readonly stalled: boolean
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
-  readonly title: string | null
+  readonly title: ThreadTitle | null
   readonly outcome: Outcome | null
   readonly line: ConnectionState
   /** When a server that has too much to do is asked again, in milliseconds since the epoch. */

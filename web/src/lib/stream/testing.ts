@@ -91,8 +91,8 @@ export const event = {
     id: `${run}-0`,
     data: JSON.stringify({ type: 'data-reset', data: { run }, transient: true }),
   }),
-  title: (title: string): Event => ({
-    data: JSON.stringify({ type: 'data-title', data: { title }, transient: true }),
+  title: (title: string, updated_at = '2026-03-01T00:00:00Z'): Event => ({
+    data: JSON.stringify({ type: 'data-title', data: { title, updated_at }, transient: true }),
   }),
   finish: (run: number, offset: number): Event => ({
     id: formatCursor({ run, offset }),
