@@ -17,7 +17,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
-	"test/leak", "internal/fault", "internal/ngram", "migrations", "internal/mail",
+	"clients/go", "test/leak", "internal/fault", "internal/ngram", "migrations", "internal/mail",
 	"stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
@@ -25,7 +25,7 @@ var order = []string{
 	"internal/org", "internal/skill", "internal/datasource/extract", "internal/datasource", "chat",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/api", "web",
-	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/client", "bench", "bench/loadgen",
+	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/wire", "bench", "bench/loadgen",
 	"test/cluster", "cmd/cluster", "test/system", "cmd/tsumugi",
 }
 
@@ -35,6 +35,11 @@ var bans = []struct {
 	to      []string
 	because string
 }{
+	{
+		[]string{"clients/go"},
+		[]string{module, "golang.org", "github.com"},
+		"a client knows the wire alone, and asks nothing of those who use it but Go",
+	},
 	{
 		[]string{"internal/fault", "stream"},
 		[]string{"golang.org", "github.com"},

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
@@ -138,7 +138,7 @@ func TestEverySystemAnswers(t *testing.T) {
 				path, body = "/", `{"prompt":%q}`
 			}
 			c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
-				return slices.Repeat([][]byte{client.Post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
+				return slices.Repeat([][]byte{wire.Post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
 			}
 			m := chatRound{bench: newBench(t), name: name}
 			for _, l := range []chatLoad{{chats: 3, answers: 6, tokens: 20, perSecond: 1000}, {chats: 2, answers: 2, tokens: 5000}} {
@@ -169,7 +169,7 @@ func TestRefusedQuestionsAreCounted(t *testing.T) {
 	c := &chatSystem{address: server.Listener.Addr().String(), mark: contentMark}
 	c.requests = func(_ context.Context, question string, n int, _ bool) ([][]byte, error) {
 		body := fmt.Appendf(nil, `{"stream":true,"messages":[{"role":"user","content":%q}]}`, question)
-		return slices.Repeat([][]byte{client.Post(c.address, "/v1/chat/completions", "", body)}, n), nil
+		return slices.Repeat([][]byte{wire.Post(c.address, "/v1/chat/completions", "", body)}, n), nil
 	}
 	m := chatRound{bench: newBench(t), name: alone}
 	if _, err := m.load(t.Context(), c, chatLoad{chats: 1, answers: 6, tokens: 5}); err != nil || m.refused != 3 || m.wrong != 0 {
@@ -222,7 +222,7 @@ func TestStreamsThatEndWithTheirConnectionAreRead(t *testing.T) {
 		_ = far.Close()
 	}()
 	r := newReader(0, 2)
-	if err := client.Follow(t.Context(), near, client.SmallBuffer, nil, r); err != nil || !r.right() {
+	if err := wire.Follow(t.Context(), near, wire.SmallBuffer, nil, r); err != nil || !r.right() {
 		t.Errorf("%v, lost %d, next %d", err, r.lost, r.next)
 	}
 }

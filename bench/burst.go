@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 // Rows of the section.
@@ -127,7 +127,7 @@ func gather(ctx context.Context, s *system, n int) (*crowd, error) {
 	c := &crowd{arrived: make(chan struct{}, 1), failed: make(chan error, n)}
 	table := crc32.MakeTable(crc32.Castagnoli)
 	for i := range n {
-		conn, err := client.Dial(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
+		conn, err := wire.Dial(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
 		if err != nil {
 			c.leave(func() {})
 			return nil, err
@@ -138,7 +138,7 @@ func gather(ctx context.Context, s *system, n int) (*crowd, error) {
 		}
 		c.conns, c.tallies = append(c.conns, conn), append(c.tallies, watcher)
 		c.done.Go(func() {
-			if err := client.Follow(ctx, conn, client.BigBuffer, nil, watcher); err != nil {
+			if err := wire.Follow(ctx, conn, wire.BigBuffer, nil, watcher); err != nil {
 				c.failed <- err
 			}
 		})

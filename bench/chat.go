@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 // alone is the model itself, asked without anything between.
@@ -196,7 +196,7 @@ func startChat(ctx context.Context, b *bench, name string) (*chatSystem, error) 
 		text, err := json.Marshal(body)
 		requests := make([][]byte, n)
 		for i := range requests {
-			requests[i] = client.Post(c.address, path, "", text)
+			requests[i] = wire.Post(c.address, path, "", text)
 		}
 		return requests, err
 	}
@@ -209,7 +209,7 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chatSystem{model: p.model, server: p.server, address: p.session.Address, mark: deltaMark, stop: p.stop}
+	c := &chatSystem{model: p.model, server: p.server, address: hostOf(p.url), mark: deltaMark, stop: p.stop}
 	c.requests = func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error) {
 		count := n
 		if oneThread {
@@ -219,7 +219,7 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 		if err != nil {
 			return nil, err
 		}
-		token, err := p.session.Token(ctx)
+		token, err := p.client.Token(ctx, false)
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +231,7 @@ func startProductChat(ctx context.Context, b *bench) (*chatSystem, error) {
 			if err != nil {
 				return nil, err
 			}
-			requests[i] = client.Post(c.address, "/v1/message/stream", token, text)
+			requests[i] = wire.Post(c.address, "/v1/message/stream", token, text)
 		}
 		return requests, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 // chatLoad is chats that ask a system.
@@ -107,13 +107,13 @@ func (w *chatWork) ask(ctx context.Context, request []byte) {
 		every = time.Second / time.Duration(w.load.perSecond)
 	}
 	r := newAnswerReader(w.system.mark, w.load.tokens, every)
-	conn, err := client.Dial(ctx, w.system.address, nil)
+	conn, err := wire.Dial(ctx, w.system.address, nil)
 	var asked time.Time
 	if err == nil {
 		defer func() { _ = conn.Close() }()
 		asked = time.Now()
 		if _, err = conn.Write(request); err == nil {
-			err = client.Follow(ctx, conn, client.SmallBuffer, nil, r)
+			err = wire.Follow(ctx, conn, wire.SmallBuffer, nil, r)
 		}
 	}
 	w.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 // Rows of the section.
@@ -63,7 +63,7 @@ func idle(ctx context.Context, b *bench, t *table, name string, count int) error
 		}
 	}()
 	for range count {
-		conn, err := client.Dial(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
+		conn, err := wire.Dial(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
 		if err != nil {
 			return err
 		}

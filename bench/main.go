@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 func main() {
@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, progress io.Writ
 		}
 		return runPeer(ctx, s, in, out)
 	}
-	client.RaiseFileLimit()
+	wire.RaiseFileLimit()
 	all := make([]string, 0, len(sections()))
 	for _, s := range sections() {
 		all = append(all, s.name)

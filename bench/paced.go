@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 // Rows of the section, by the number of streams and the tokens a second of each.
@@ -132,8 +132,8 @@ func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int)
 		readers[i] = newReader(0, tokens)
 		readers[i].due = func(n int) time.Time { return due(o, i, n) }
 	}
-	watch, err := watchAll(ctx, watched, client.SmallBuffer, readers, func(i int) []byte {
-		return client.Get(watched.address, fmt.Sprintf("/?stream=%d", i), "", "")
+	watch, err := watchAll(ctx, watched, wire.SmallBuffer, readers, func(i int) []byte {
+		return wire.Get(watched.address, fmt.Sprintf("/?stream=%d", i), "", "")
 	})
 	if err != nil {
 		return nil, 0, 0, err
@@ -176,14 +176,14 @@ func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, req
 	w := &watching{}
 	w.ctx, w.cancel = context.WithTimeout(ctx, patience)
 	for i, r := range readers {
-		conn, err := client.Dial(w.ctx, s.address, request(i))
+		conn, err := wire.Dial(w.ctx, s.address, request(i))
 		if err != nil {
 			w.leave()
 			return nil, err
 		}
 		w.conns = append(w.conns, conn)
 		// Whoever is cut off lacks tokens, which is counted.
-		w.readers.Go(func() { _ = client.Follow(w.ctx, conn, buffer, nil, r) })
+		w.readers.Go(func() { _ = wire.Follow(w.ctx, conn, buffer, nil, r) })
 	}
 	return w, nil
 }

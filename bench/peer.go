@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 // The systems that are compared.
@@ -106,7 +106,7 @@ type peer struct {
 // runPeer serves a system on a free port and carries out the orders from in until it ends, which it does at the latest
 // when the load generator does.
 func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
-	client.RaiseFileLimit()
+	wire.RaiseFileLimit()
 	if s.Name == natsServer {
 		return runNATS(in, out)
 	}

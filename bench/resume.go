@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 const (
@@ -63,7 +63,7 @@ func resume(ctx context.Context, b *bench, t *table, name string) error {
 		readers[i] = newReader(1, resumedEvents)
 	}
 	began := time.Now()
-	watch, err := watchAll(ctx, s, client.BigBuffer, readers, func(int) []byte { return client.Get(s.address, "/?stream=0", "", first) })
+	watch, err := watchAll(ctx, s, wire.BigBuffer, readers, func(int) []byte { return wire.Get(s.address, "/?stream=0", "", first) })
 	if err != nil {
 		return err
 	}

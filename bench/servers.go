@@ -14,7 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
+	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
 // The demo user who asks.
@@ -30,7 +31,8 @@ type product struct {
 	modelURL string // With /v1.
 	url      string
 	took     time.Duration // From starting the server to being ready.
-	session  *client.Session
+	client   *tsumugi.Client
+	skill    tsumugi.Skill // To chat with.
 }
 
 // startProduct starts both on free ports and signs the demo user in.
@@ -73,7 +75,9 @@ func (p *product) start(ctx context.Context, b *bench) error {
 	if err := raiseContract(ctx, b.tsumugi, filepath.Join(b.dir, "data")); err != nil {
 		return err
 	}
-	p.session, err = client.SignIn(ctx, p.url, demoUser, demoPassword)
+	caller := wire.Caller()
+	p.client = &tsumugi.Client{URL: p.url, Token: tsumugi.Password(p.url, demoUser, demoPassword, caller), HTTP: caller}
+	p.skill, err = p.client.ChatSkill(ctx)
 	return err
 }
 
@@ -170,8 +174,8 @@ func (p *product) stop() {
 			server.stop()
 		}
 	}
-	if p.session != nil {
-		p.session.Close()
+	if p.client != nil {
+		p.client.HTTP.CloseIdleConnections()
 	}
 }
 
@@ -183,7 +187,10 @@ func (p *product) threads(ctx context.Context, n int) ([]string, error) {
 	for range 8 {
 		all.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				ids[i], failed[i] = p.session.Thread(ctx)
+				// With a title, so that the model is not asked for one.
+				var thread tsumugi.Thread
+				thread, failed[i] = p.client.NewThread(ctx, p.skill.ID, "計測")
+				ids[i] = thread.ID
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
 )
 
 const (
@@ -67,7 +67,7 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	}
 	s.grace = 100 * time.Millisecond // Some are stuck.
 	defer s.stop()
-	mute, err := dialMute(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
+	mute, err := dialMute(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
 	if err != nil {
 		return err
 	}
@@ -78,12 +78,12 @@ func stalled(ctx context.Context, b *bench, t *table, name string) error {
 	var got atomic.Int64
 	for i := range readers {
 		readers[i] = newReader(0, stalledEvents)
-		conn, err := client.Dial(ctx, s.address, client.Get(s.address, "/?stream=0", "", ""))
+		conn, err := wire.Dial(ctx, s.address, wire.Get(s.address, "/?stream=0", "", ""))
 		if err != nil {
 			return err
 		}
 		w.conns = append(w.conns, conn)
-		w.readers.Go(func() { _ = client.Follow(ctx, conn, client.BigBuffer, nil, progress{readers[i], &got}) })
+		w.readers.Go(func() { _ = wire.Follow(ctx, conn, wire.BigBuffer, nil, progress{readers[i], &got}) })
 	}
 	if err := s.awaitSessions(ctx, stalledWatchers); err != nil {
 		return err

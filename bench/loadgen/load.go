@@ -6,20 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
 // load is a run of a scenario.
 type load struct {
 	options
-	session    *client.Session
+	client     *tsumugi.Client
+	skill      tsumugi.Skill // To chat with.
 	progress   io.Writer
 	began      time.Time
 	stats      stats
@@ -37,9 +35,9 @@ type load struct {
 // atOnce is how many clients connect at a time: what comes after a network was gone is tested by coming back, not by this.
 const atOnce = 256
 
-func newLoad(o options, session *client.Session, progress io.Writer) *load {
+func newLoad(o options, client *tsumugi.Client, progress io.Writer) *load {
 	return &load{
-		options: o, session: session, progress: progress, began: time.Now(), probe: newProbe(o, session.URL),
+		options: o, client: client, progress: progress, began: time.Now(), probe: newProbe(o, client.URL),
 		connecting: make(chan struct{}, atOnce), report: report{Began: time.Now().UTC().Format(time.RFC3339)},
 	}
 }
@@ -74,12 +72,12 @@ func script(tokens int, perSecond float64, thinkMS int) string {
 
 // ask asks in a new thread.
 func (l *load) ask(ctx context.Context, question string) (*asked, error) {
-	thread, err := l.session.Thread(ctx)
+	thread, err := l.client.NewThread(ctx, l.skill.ID, "計測") // With a title, so that the model is not asked for one.
 	if err != nil {
 		return nil, err
 	}
-	message, err := l.session.Ask(ctx, thread, uuid.NewString(), question)
-	return &asked{thread: thread, message: message}, err
+	exchange, err := l.client.Post(ctx, tsumugi.Question{ThreadID: thread.ID, Content: question})
+	return &asked{thread: thread.ID, message: exchange.Answer.ID}, err
 }
 
 // askAll asks the same so many times, some at a time.
@@ -103,7 +101,8 @@ func (l *load) askAll(ctx context.Context, question string, n int) ([]*asked, er
 func (l *load) watchAll(ctx context.Context, answers []*asked, every time.Duration, once bool) []*watch {
 	all := make([]*watch, l.streams)
 	for i := range all {
-		all[i] = &watch{load: l, asked: answers[i%len(answers)], answer: newAnswer(&l.stats, every), once: once}
+		all[i] = newWatch(l, answers[i%len(answers)], every)
+		all[i].once = once
 		l.clients.Go(func() { all[i].run(ctx) })
 	}
 	return all
@@ -164,7 +163,7 @@ func (l *load) compare(ctx context.Context, clients []*watch) error {
 				return err
 			}
 		}
-		if w.answer.done && w.answer.sum() == w.asked.stored {
+		if w.done && w.sum() == w.asked.stored {
 			l.stats.right.Add(1)
 		} else {
 			l.stats.wrong.Add(1)
@@ -175,7 +174,7 @@ func (l *load) compare(ctx context.Context, clients []*watch) error {
 
 // stored returns the hash of an answer's stored text.
 func (l *load) stored(ctx context.Context, a *asked) (string, error) {
-	messages, err := l.session.Messages(ctx, a.thread)
+	messages, err := l.client.Messages(ctx, a.thread)
 	if err != nil {
 		return "", err
 	}
@@ -185,9 +184,4 @@ func (l *load) stored(ctx context.Context, a *asked) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("answer %s is not there", a.message)
-}
-
-// stop stops an answer. One that is over is left as it is.
-func (l *load) stop(ctx context.Context, a *asked) error {
-	return l.session.Call(ctx, http.MethodPost, "/v1/message/"+a.message+"/stop", nil, nil)
 }

@@ -4,10 +4,9 @@
 //	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1 TSUMUGI_LIMITS=off bin/tsumugi serve &
 //	loadgen --url http://127.0.0.1:8080 --password Tsumugi-Demo-1 deliver --streams 10000
 //
-// Every client follows the rules of the event stream: it commits an event's id at the blank line, comes back after the time
-// that the server names, and goes on from its cursor. Its text must be, byte for byte, what is stored in the end. The exit
-// status is 1 if one differs, or if the server did not do what the scenario is about. docs/benchmarks.md describes the
-// scenarios. It is no part of the product; it imports bench/client and internal/llm/llmtest.
+// Every client is one of clients/go: it comes back after the time that the server names, and goes on from its cursor. Its text must
+// be, byte for byte, what is stored in the end, with no gap and no repetition on the way. The exit status is 1 if one differs, or if the server did not do what the scenario is about. docs/benchmarks.md describes the
+// scenarios. It is no part of the product; it imports clients/go, bench/wire and internal/llm/llmtest.
 package main
 
 import (
@@ -21,7 +20,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
+	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
 )
 
 func main() {
@@ -142,23 +142,28 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 
 // start signs in and runs a scenario.
 func start(ctx context.Context, s scenario, o options, out, progress io.Writer) error {
-	if files := client.RaiseFileLimit(); files > 0 && o.streams+100 > files {
+	if files := wire.RaiseFileLimit(); files > 0 && o.streams+100 > files {
 		return fmt.Errorf("%d streams need more than the %d open files that this process may have", o.streams, files)
 	}
 	if o.streams < 0 || o.answers < 0 || o.rate < 0 || o.duration < 0 || o.chats < 0 {
 		return errors.New("a number is negative")
 	}
-	session, err := client.SignIn(ctx, o.url, o.email, o.password)
+	address, err := wire.Address(o.url)
 	if err != nil {
-		return fmt.Errorf("signing in: %w", err)
+		return err
 	}
-	defer session.Close()
-	l := newLoad(o, session, progress)
+	url, caller := "http://"+address, wire.Caller()
+	defer caller.CloseIdleConnections()
+	client := &tsumugi.Client{URL: url, Token: tsumugi.Password(url, o.email, o.password, caller), HTTP: caller}
+	l := newLoad(o, client, progress)
+	if l.skill, err = client.ChatSkill(ctx); err != nil {
+		return err
+	}
 	stop := l.showProgress(ctx)
 	err = s.run(ctx, l)
 	stop()
 	l.count()
-	l.report.Scenario, l.report.URL = s.name, session.URL
+	l.report.Scenario, l.report.URL = s.name, url
 	l.report.write(out)
 	if o.json != "" {
 		err = errors.Join(err, l.report.save(o.json))

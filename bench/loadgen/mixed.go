@@ -59,10 +59,7 @@ func (l *load) turn(ctx context.Context) error {
 	}
 	every := time.Duration(float64(time.Second) / l.rate)
 	length := mixedTokens * every
-	tabs := []*watch{
-		{load: l, asked: a, answer: newAnswer(&l.stats, every)},
-		{load: l, asked: a, answer: newAnswer(&l.stats, every)},
-	}
+	tabs := []*watch{newWatch(l, a, every), newWatch(l, a, every)}
 	var watching sync.WaitGroup
 	for i, tab := range tabs {
 		watching.Go(func() {
@@ -78,11 +75,11 @@ func (l *load) turn(ctx context.Context) error {
 	case dice < 2:
 		tabs[0].cut()
 	case dice == 2:
-		err = l.stop(ctx, a)
+		err = l.client.Stop(ctx, a.message)
 	default:
 		err = errors.Join(
-			l.session.Call(ctx, http.MethodGet, "/v1/thread", nil, nil),
-			l.session.Call(ctx, http.MethodGet, "/v1/message?thread_id="+a.thread, nil, nil))
+			l.client.Call(ctx, http.MethodGet, "/v1/thread", nil, nil),
+			l.client.Call(ctx, http.MethodGet, "/v1/message?thread_id="+a.thread, nil, nil))
 	}
 	watching.Wait()
 	if err = errors.Join(err, ctx.Err()); err != nil {
@@ -91,7 +88,7 @@ func (l *load) turn(ctx context.Context) error {
 	if err = l.compare(ctx, tabs); err != nil || dice == 7 {
 		return err
 	}
-	return l.session.Call(ctx, http.MethodDelete, "/v1/thread/"+a.thread, nil, nil)
+	return l.client.Call(ctx, http.MethodDelete, "/v1/thread/"+a.thread, nil, nil)
 }
 
 // flat compares a quantity in the second quarter of the time with the last one: the first is for warming up. It belongs to

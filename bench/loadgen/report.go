@@ -74,8 +74,8 @@ func (l *load) count() {
 		{"events with text", float64(s.events.Load())},
 		{"clients whose text is the stored one, byte for byte", float64(s.right.Load())},
 		{"clients whose text differs", float64(s.wrong.Load())},
-		{"bytes lost", float64(s.lost.Load())},
-		{"bytes repeated", float64(s.repeated.Load())},
+		{"times that text was missing", float64(s.gaps.Load())},
+		{"events of text that came twice", float64(s.repeated.Load())},
 		{"resets", float64(s.resets.Load())},
 		{"times that a client came back", float64(s.reconnects.Load())},
 		{"streams that were refused", float64(s.refused.Load())},
@@ -87,8 +87,8 @@ func (l *load) count() {
 	if s.failed.Load() > 0 {
 		r.fail("%d clients were told that the answer failed", s.failed.Load())
 	}
-	if s.wrong.Load() > 0 || s.lost.Load() > 0 || s.repeated.Load() > 0 {
-		r.fail("%d clients whose text differs, %d bytes lost, %d repeated", s.wrong.Load(), s.lost.Load(), s.repeated.Load())
+	if s.wrong.Load() > 0 || s.gaps.Load() > 0 || s.repeated.Load() > 0 {
+		r.fail("%d clients whose text differs, %d gaps, %d events twice", s.wrong.Load(), s.gaps.Load(), s.repeated.Load())
 	}
 }
 
@@ -112,10 +112,10 @@ func (l *load) showProgress(ctx context.Context) (stop func()) {
 			l.measured = append(l.measured, now)
 			doing := l.doing
 			l.mu.Unlock()
-			_, _ = fmt.Fprintf(l.progress, "%5.0f s  %-22s  streams %6d  events/s %7d  p99 %6.1f ms  back %5d  lost %d  server %4.0f MB %.2f cores\n",
+			_, _ = fmt.Fprintf(l.progress, "%5.0f s  %-22s  streams %6d  events/s %7d  p99 %6.1f ms  back %5d  gaps %d  server %4.0f MB %.2f cores\n",
 				time.Since(l.began).Seconds(), doing, l.stats.attached.Load(), events-tokens,
 				float64(l.stats.lag.quantile(0.99).Microseconds())/1000, l.stats.reconnects.Load(),
-				l.stats.lost.Load()+l.stats.repeated.Load(), now.memory, cores)
+				l.stats.gaps.Load()+l.stats.repeated.Load(), now.memory, cores)
 			last, tokens = now, events
 		}
 	})

@@ -34,7 +34,7 @@ func idle(ctx context.Context, l *load) error {
 		l.report.fail("%d of %d streams are left", n, l.streams)
 	}
 	for _, a := range answers {
-		err = errors.Join(err, l.stop(ctx, a))
+		err = errors.Join(err, l.client.Stop(ctx, a.message))
 	}
 	return errors.Join(err, l.settle(ctx, cancel, time.Minute, clients))
 }
@@ -133,7 +133,7 @@ func capped(ctx context.Context, l *load) error {
 		return l.stats.attached.Load()+l.stats.refused.Load() >= int64(l.streams)
 	})
 	l.report.add("streams that were let in", float64(l.stats.attached.Load()))
-	err = errors.Join(err, l.stop(ctx, answers[0]), l.settle(ctx, cancel, time.Minute, clients))
+	err = errors.Join(err, l.client.Stop(ctx, answers[0].message), l.settle(ctx, cancel, time.Minute, clients))
 	statuses, pauses := make(map[int]int), make(map[string]int)
 	for _, c := range clients {
 		if c.status != 0 {

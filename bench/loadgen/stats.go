@@ -57,8 +57,8 @@ type stats struct {
 	attached   atomic.Int64 // Clients that are being sent a stream.
 	events     atomic.Int64 // Events with text.
 	tokens     atomic.Int64 // Tokens that came when they were due, not afterwards to a client who had missed them.
-	lost       atomic.Int64 // Bytes.
-	repeated   atomic.Int64 // Bytes.
+	gaps       atomic.Int64 // Times that text was missing, so that a client asked for the whole anew.
+	repeated   atomic.Int64 // Events of text that a client had already.
 	wrong      atomic.Int64 // Clients whose text differs from the stored one.
 	right      atomic.Int64 // Clients whose text is the stored one.
 	resets     atomic.Int64 // Times that a client was told to forget what it had.

@@ -1,24 +1,41 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"hash"
+	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/bench/client"
+	"github.com/tsumugi-ai/tsumugi/bench/wire"
+	tsumugi "github.com/tsumugi-ai/tsumugi/clients/go"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// watch is one client of one answer. It comes back whenever its connection ends, until the answer is over.
+// watch is one client of one answer, until that is over. What it has belongs to its goroutine.
 type watch struct {
 	load   *load
 	asked  *asked
-	answer *answer
+	answer *tsumugi.Answer
 	once   bool // It does not come back when it is refused.
+	leave  context.CancelFunc
 
+	every time.Duration // Between the tokens of the numbered text; 0 to time none.
+	have  int           // Bytes of the text.
+	hash  hash.Hash     // Of the text.
+	begin []byte        // The text's beginning, which tells when it was due.
+	first time.Time     // When the first of it was read.
+	due   time.Time     // When its first token was.
+	live  time.Time     // Since when the client is there: earlier tokens came late for a reason.
+	done  bool
+
+	tries      int
 	status     int    // Of the refusal, if it was refused and does not come back.
 	retryAfter string // The header that came with it.
 
@@ -26,75 +43,153 @@ type watch struct {
 	conn net.Conn // Guarded by mu. Nil while there is none.
 }
 
+func newWatch(l *load, a *asked, every time.Duration) *watch {
+	w := &watch{load: l, asked: a, every: every, hash: sha256.New(), leave: func() {}}
+	client := &tsumugi.Client{URL: l.client.URL, Token: l.client.Token, HTTP: &http.Client{Transport: w}}
+	w.answer = client.Follow(a.message)
+	return w
+}
+
 // run follows the answer to its end, or until ctx ends.
 func (w *watch) run(ctx context.Context) {
-	for first := true; ctx.Err() == nil; first = false {
-		if !first {
-			w.load.stats.reconnects.Add(1)
-		}
-		err := w.follow(ctx)
-		var status *client.StatusError
-		pause := w.answer.retry
+	ctx, w.leave = context.WithCancel(ctx)
+	defer w.leave()
+	defer func() {
+		w.load.stats.gaps.Add(int64(w.answer.Gaps))
+		w.load.stats.repeated.Add(int64(w.answer.Repeats))
+	}()
+	for event, err := range w.answer.Events(ctx) {
+		var failed *tsumugi.AnswerError
 		switch {
-		case w.answer.done:
+		case errors.As(err, &failed):
+			w.load.stats.failed.Add(1)
+			w.done = true
 			return
-		case errors.As(err, &status) && status.Status == http.StatusNoContent:
-			w.answer.done = true // It has all.
-			return
-		case status != nil && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable):
-			w.load.stats.refused.Add(1)
-			if w.once {
-				w.status, w.retryAfter = status.Status, status.RetryAfter
-				return
-			}
-			if seconds, err := strconv.Atoi(status.RetryAfter); err == nil {
-				pause = time.Duration(seconds) * time.Second
-			}
-		case status != nil || w.answer.live.IsZero():
-			w.load.stats.broken.Add(1)
+		case err != nil:
 			w.load.note(err)
-		}
-		w.answer.reconnect()
-		if sleep(ctx, pause) != nil {
 			return
 		}
+		w.take(event, time.Now())
+	}
+	w.done = true
+}
+
+// take takes an event that was read at a time.
+func (w *watch) take(event tsumugi.Event, at time.Time) {
+	switch event.Type {
+	case "data-reset":
+		w.load.stats.resets.Add(1)
+		w.have, w.begin, w.due = 0, w.begin[:0], time.Time{}
+		w.hash.Reset()
+	case "text-delta":
+		w.text([]byte(event.Text), at)
 	}
 }
 
-// follow makes one connection and reads what comes over it. Only so many connect at a time.
-func (w *watch) follow(ctx context.Context) error {
+// text takes a piece of the text.
+func (w *watch) text(text []byte, at time.Time) {
+	w.load.stats.events.Add(1)
+	from := w.have
+	w.have += len(text)
+	w.hash.Write(text)
+	if from == 0 {
+		w.first = at
+	}
+	if missing := llmtest.ClockTokens*llmtest.TokenBytes - len(w.begin); missing > 0 {
+		w.begin = append(w.begin, text[:min(missing, len(text))]...)
+		if len(text) >= missing {
+			w.due = llmtest.ReadClock(llmtest.ReadToken(w.begin), llmtest.ReadToken(w.begin[llmtest.TokenBytes:]))
+			w.time(0, w.first)
+			from = max(from, llmtest.TokenBytes)
+		}
+	}
+	for n := from / llmtest.TokenBytes; n < w.have/llmtest.TokenBytes; n++ {
+		w.time(n, at)
+	}
+}
+
+// time notes how late a token was read, unless it came before the client was there.
+func (w *watch) time(n int, at time.Time) {
+	if w.every == 0 || w.due.IsZero() {
+		return
+	}
+	if due := w.due.Add(time.Duration(n) * w.every); due.After(w.live) {
+		w.load.stats.tokens.Add(1)
+		w.load.stats.lag.add(at.Sub(due))
+	}
+}
+
+// sum returns the hash of the text.
+func (w *watch) sum() string { return fmt.Sprintf("%x", w.hash.Sum(nil)) }
+
+// RoundTrip makes one connection: net/http's transport has two goroutines for each. Only so many connect at a time.
+func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, stats := req.Context(), &w.load.stats
 	select {
 	case w.load.connecting <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
-	release := sync.OnceFunc(func() { <-w.load.connecting })
-	defer release()
-	token, err := w.load.session.Token(ctx)
-	if err != nil {
-		return err
+	defer func() { <-w.load.connecting }()
+	if w.tries++; w.tries > 1 {
+		stats.reconnects.Add(1)
 	}
-	request := client.Get(w.load.session.Address, "/v1/message/"+w.asked.message+"/stream", token, w.answer.cursor)
-	conn, err := client.Dial(ctx, w.load.session.Address, request)
+	resp, err := w.request(ctx, req)
+	switch {
+	case err != nil:
+		stats.broken.Add(1)
+		w.load.note(err)
+		return nil, err
+	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable:
+		stats.refused.Add(1)
+		if w.once {
+			w.status, w.retryAfter = resp.StatusCode, resp.Header.Get("Retry-After")
+			w.leave()
+		}
+	case resp.StatusCode == http.StatusOK:
+		w.live = time.Now()
+		stats.attached.Add(1)
+	}
+	return resp, nil
+}
+
+func (w *watch) request(ctx context.Context, req *http.Request) (*http.Response, error) {
+	conn, err := wire.Dial(ctx, req.URL.Host, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	w.hold(conn)
-	defer func() {
-		w.hold(nil)
-		_ = conn.Close()
-	}()
-	begun := false
-	err = client.Follow(ctx, conn, client.SmallBuffer, func() {
-		begun = true
-		w.answer.live = time.Now()
-		w.load.stats.attached.Add(1)
-		release()
-	}, w.answer)
-	if begun {
-		w.load.stats.attached.Add(-1)
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	response := &body{watch: w, conn: conn, stop: stop}
+	if err = req.Write(conn); err == nil {
+		var resp *http.Response
+		if resp, err = http.ReadResponse(bufio.NewReaderSize(conn, wire.SmallBuffer), req); err == nil {
+			response.Reader, response.streams = resp.Body, resp.StatusCode == http.StatusOK
+			resp.Body = response
+			return resp, nil
+		}
 	}
-	return err
+	_ = response.Close()
+	return nil, err
+}
+
+// body is that of a response, and the connection that it comes over.
+type body struct {
+	io.Reader
+	watch   *watch
+	conn    net.Conn
+	stop    func() bool
+	streams bool // It is counted as attached.
+}
+
+func (b *body) Close() error {
+	b.stop()
+	b.watch.hold(nil)
+	if b.streams {
+		b.watch.load.stats.attached.Add(-1)
+	}
+	b.streams = false
+	return b.conn.Close()
 }
 
 func (w *watch) hold(conn net.Conn) {

@@ -1,7 +1,7 @@
-// Package client speaks to a server as many people at once: requests and responses of plain HTTP/1.1 written and read by
-// hand, since net/http's client would cost more than the servers that are measured with it, and a session of the API. The
-// load generators bench and bench/loadgen use it; it is no part of the product, and imports the standard library only.
-package client
+// Package wire writes and reads requests and responses of plain HTTP/1.1 by hand, since net/http's client would cost more than
+// the servers that are measured with it. The load generators bench and bench/loadgen use it; it is no part of the product, and
+// imports the standard library only.
+package wire
 
 import (
 	"bufio"
@@ -132,7 +132,7 @@ type dechunker struct {
 	end  int    // Bytes of the line break behind a chunk that are to come.
 }
 
-var errChunk = errors.New("client: a chunk's size cannot be read")
+var errChunk = errors.New("wire: a chunk's size cannot be read")
 
 // feed passes the body's bytes in b on. It stops and returns true as soon as take does. The last chunk is io.EOF.
 func (d *dechunker) feed(b []byte, take func([]byte) bool) (bool, error) {

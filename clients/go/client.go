@@ -1,0 +1,183 @@
+// Package tsumugi is a client for a Tsumugi server. It signs in, makes threads, asks, and follows answers while they are
+// written: an answer survives every broken connection, goes on where it was, and is never asked for twice.
+//
+//	client := &tsumugi.Client{URL: "https://tsumugi.example.com", Token: tsumugi.Bearer(token)}
+//	answer := client.Ask(tsumugi.Question{ThreadID: thread, Content: "経費の精算はいつまでですか。"})
+//	for event, err := range answer.Events(ctx) {
+//		…
+//	}
+//
+// It imports the standard library only, and nothing of the server's.
+package tsumugi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// TokenSource returns a bearer token. When the server has answered that the last one has expired, it is called once more with
+// expired set, and returns a new one. It must be safe for concurrent use.
+type TokenSource func(ctx context.Context, expired bool) (string, error)
+
+// Bearer returns a source of one token: a personal access token, or an id token that lasts long enough.
+func Bearer(token string) TokenSource {
+	return func(context.Context, bool) (string, error) { return token, nil }
+}
+
+// Client speaks to a server as one person. It is safe for concurrent use; its fields are not changed after the first call.
+type Client struct {
+	URL   string       // The server's, such as https://tsumugi.example.com, without a slash at the end.
+	Token TokenSource  // Nil for calls that need none.
+	HTTP  *http.Client // Nil for http.DefaultClient. Its Timeout, if there is one, ends streams as well; they are resumed.
+}
+
+// Problem is a refusal: the problem document (RFC 9457) that the server has answered with.
+type Problem struct {
+	Status     int           `json:"status"`
+	Code       string        `json:"code"`       // Its stable name, such as thread_busy.
+	Title      string        `json:"title"`      //
+	Detail     string        `json:"detail"`     // For the person, in Japanese.
+	RequestID  string        `json:"request_id"` // What the server's log calls the request.
+	MessageID  string        `json:"message_id"` // The answer that is being written, where a thread is busy.
+	Errors     []FieldError  `json:"errors"`     // What is wrong with the input.
+	RetryAfter time.Duration `json:"-"`          // When to try again; 0 if the server has named no time.
+}
+
+// FieldError is a complaint about one field.
+type FieldError struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func (p *Problem) Error() string {
+	return fmt.Sprintf("tsumugi: %d %s: %s", p.Status, p.Code, p.Detail)
+}
+
+// passing says whether the same call may succeed a little later.
+func (p *Problem) passing() bool {
+	switch p.Status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// Call makes a call of the API with a JSON body, nil for none, and decodes its answer, nil for none. A refusal is a *Problem.
+func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
+	return c.call(ctx, method, c.URL+path, body, nil, answer)
+}
+
+func (c *Client) call(ctx context.Context, method, at string, body any, header http.Header, answer any) error {
+	resp, err := c.send(ctx, method, at, body, header)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if answer == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
+	}
+	return json.NewDecoder(resp.Body).Decode(answer)
+}
+
+// send makes a call, if need be a second time with a new token. Another status than 2xx is a *Problem.
+func (c *Client) send(ctx context.Context, method, at string, body any, header http.Header) (*http.Response, error) {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	for expired := false; ; expired = true {
+		req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(text))
+		if err != nil {
+			return nil, err
+		}
+		for name, values := range header {
+			req.Header[name] = values
+		}
+		if body != nil && req.Header.Get("Content-Type") == "" {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		if err := c.authorize(ctx, req, expired); err != nil {
+			return nil, err
+		}
+		resp, err := c.client().Do(req)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode < http.StatusMultipleChoices {
+			return resp, nil
+		}
+		problem := readProblem(resp)
+		if expired || problem.Status != http.StatusUnauthorized || problem.Detail != "jwt expired" {
+			return nil, problem
+		}
+	}
+}
+
+func (c *Client) client() *http.Client {
+	if c.HTTP == nil {
+		return http.DefaultClient
+	}
+	return c.HTTP
+}
+
+// tokenError is a failure to get a token that is no failure of the network: to try again changes nothing.
+type tokenError struct{ err error }
+
+func (e *tokenError) Error() string { return "tsumugi: no token: " + e.err.Error() }
+func (e *tokenError) Unwrap() error { return e.err }
+
+func (c *Client) authorize(ctx context.Context, req *http.Request, expired bool) error {
+	if c.Token == nil {
+		return nil
+	}
+	token, err := c.Token(ctx, expired)
+	var network *url.Error
+	var problem *Problem
+	switch {
+	case err == nil:
+		req.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	case errors.As(err, &network), errors.As(err, &problem):
+		return err
+	}
+	return &tokenError{err}
+}
+
+// problemLimit bounds what is read of a refusal.
+const problemLimit = 64 << 10
+
+func readProblem(resp *http.Response) *Problem {
+	defer func() { _ = resp.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, problemLimit))
+	p := &Problem{}
+	if json.Unmarshal(text, p) != nil || p.Code == "" {
+		*p = Problem{Code: "http_" + strconv.Itoa(resp.StatusCode), Detail: string(text[:min(len(text), 200)])}
+	}
+	p.Status = resp.StatusCode
+	if seconds, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 16); err == nil {
+		p.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return p
+}
+
+// newRequestID returns a random UUID (RFC 9562, version 4).
+func newRequestID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // Never fails.
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

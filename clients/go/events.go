@@ -1,0 +1,87 @@
+package tsumugi
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strconv"
+	"time"
+)
+
+// serverEvent is one event of an event stream, whole: the blank line that ends it has come. data is valid until the next one.
+type serverEvent struct {
+	data  []byte
+	id    string        // Of this event, and not of one before.
+	retry time.Duration // 0 if it names none.
+}
+
+// maxLine bounds a line. The server's are far shorter: 4 KiB of text, at worst six bytes for each in JSON.
+const maxLine = 1 << 20
+
+var byteOrderMark = []byte("\ufeff")
+
+// eventReader reads an event stream as the WHATWG's section on server-sent events describes it. An event that is cut off before
+// its blank line is no event.
+type eventReader struct {
+	lines *bufio.Scanner
+	first bool // No line has been read.
+	data  []byte
+}
+
+func newEventReader(r io.Reader) *eventReader {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 4<<10), maxLine)
+	lines.Split(splitLine)
+	return &eventReader{lines: lines, first: true}
+}
+
+// next returns the next event that has data or names a time. At the end it returns io.EOF.
+func (r *eventReader) next() (serverEvent, error) {
+	event, has := serverEvent{}, false
+	r.data = r.data[:0]
+	for r.lines.Scan() {
+		line := r.lines.Bytes()
+		if r.first {
+			line, r.first = bytes.TrimPrefix(line, byteOrderMark), false
+		}
+		if len(line) == 0 {
+			if has || event.retry != 0 {
+				event.data = bytes.TrimSuffix(r.data, []byte("\n"))
+				return event, nil
+			}
+			event.id = ""
+			continue
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "data":
+			r.data = append(append(r.data, value...), '\n')
+			has = true
+		case "id":
+			if bytes.IndexByte(value, 0) < 0 {
+				event.id = string(value)
+			}
+		case "retry":
+			if ms, err := strconv.ParseUint(string(value), 10, 20); err == nil {
+				event.retry = time.Duration(ms) * time.Millisecond
+			}
+		}
+	}
+	if err := r.lines.Err(); err != nil {
+		return serverEvent{}, err
+	}
+	return serverEvent{}, io.EOF
+}
+
+// splitLine is a bufio.SplitFunc for lines that end in LF, CR LF or CR. What the end of the stream cuts off is no line.
+func splitLine(data []byte, atEOF bool) (int, []byte, error) {
+	i := bytes.IndexAny(data, "\r\n")
+	switch {
+	case i < 0, data[i] == '\r' && i == len(data)-1 && !atEOF: // The LF may be still to come.
+		return 0, nil, nil
+	case data[i] == '\r' && i+1 < len(data) && data[i+1] == '\n':
+		return i + 2, data[:i], nil
+	}
+	return i + 1, data[:i], nil
+}
