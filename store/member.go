@@ -21,7 +21,10 @@ const noSubject = "invite:"
 // selectMember begins every query for members.
 const selectMember = `
 	SELECT u.id, u.organization_id, CASE WHEN starts_with(u.subject, '` + noSubject + `') THEN '' ELSE u.subject END AS subject,
-	       u.email, u.name, u.role, u.state, u.auth_type, u.invited_at, u.last_signed_in_at
+	       u.email, u.name, u.role, u.state, u.auth_type, u.invited_at, u.last_signed_in_at,
+	       EXISTS (SELECT FROM federated_identities i
+	               JOIN saml_configs c ON c.organization_id = i.organization_id AND c.entity_id = i.entity_id
+	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS sso_linked
 	FROM users u`
 
 // whereMembers chooses members. Its parameters are the organization, what is searched for, the role and the state; ”
@@ -95,9 +98,12 @@ func (db *DB) ChangeMember(
 		if err != nil || len(change.Details) == 0 {
 			return err
 		}
-		if change.Remove {
+		switch {
+		case change.Remove:
 			err = removeMember(ctx, tx, organizationID, userID)
-		} else {
+		case change.Unlink:
+			err = unlinkMember(ctx, tx, member)
+		default:
 			_, err = tx.Exec(ctx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
 				userID, change.Name, change.Role, change.State)
 		}
@@ -116,6 +122,15 @@ func (db *DB) ChangeMember(
 		return nil
 	})
 	return member, err
+}
+
+// unlinkMember forgets what identity providers call a member, and ends their sessions.
+func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
+	if _, err := tx.Exec(ctx, `
+		DELETE FROM federated_identities WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID); err != nil {
+		return err
+	}
+	return endEarlierSessions(ctx, tx, m.Subject, time.Now())
 }
 
 // removeMember removes a member with their threads, which are locked first: a question locks its thread, and then looks for
@@ -148,11 +163,12 @@ func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID
 	}
 	err = tx.QueryRow(ctx, `
 		SELECT (SELECT o.auth_type = $4 FROM organizations o WHERE o.id = $1), count(*), count(*) FILTER (WHERE `+hasPassword+`),
-		       count(*) FILTER (WHERE u.id = $5 AND `+hasPassword+`) > 0
+		       count(*) FILTER (WHERE u.id = $5 AND `+hasPassword+`) > 0,
+		       ARRAY (SELECT i.name_id FROM federated_identities i WHERE i.organization_id = $1 AND i.user_id = $5 ORDER BY i.created_at)
 		FROM users u
 		WHERE u.organization_id = $1 AND u.role = $2 AND u.state = $3`,
 		organizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive, identity.AuthFederated, userID,
-	).Scan(&r.SingleSignOn, &r.ActiveSupers, &r.PasswordSupers, &r.HasPassword)
+	).Scan(&r.SingleSignOn, &r.ActiveSupers, &r.PasswordSupers, &r.HasPassword, &r.NameIDs)
 	return r, err
 }
 

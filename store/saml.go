@@ -212,6 +212,11 @@ func (db *DB) AcceptAssertion(
 		if err := lockOrganization(ctx, tx, a.OrganizationID); err != nil {
 			return err
 		}
+		if a.Consented != nil {
+			if err := takeHeldAssertion(ctx, tx, a, at); err != nil {
+				return err
+			}
+		}
 		found, err := samlCandidates(ctx, tx, a)
 		if err != nil {
 			return err
@@ -227,6 +232,9 @@ func (db *DB) AcceptAssertion(
 			if err := endEarlierSessions(ctx, tx, decision.Provision.Subject, at); err != nil {
 				return err
 			}
+		}
+		if decision.Consent && a.Consented == nil {
+			return holdAssertion(ctx, tx, a, decision.Member, at)
 		}
 		if decision.Link {
 			if err := linkSAML(ctx, tx, a, decision, found, at); err != nil {
@@ -247,7 +255,7 @@ var errRefused = errors.New("refused")
 func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found saml.Candidates, err error) {
 	// Signed in has whoever opened the app, and whoever was let in once, by whichever identity provider.
 	const member = `
-		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.state, u.auth_type,
+		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
 		    u.last_signed_in_at IS NOT NULL OR EXISTS (
 		        SELECT 1 FROM federated_identities i WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS signed_in
 		FROM users u `
@@ -268,6 +276,11 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 	}
 	if len(named) == 1 {
 		found.ByEmail = &named[0]
+		if err := tx.QueryRow(ctx, `
+			SELECT EXISTS (SELECT FROM federated_identities WHERE organization_id = $1 AND user_id = $2 AND entity_id = $3)`,
+			a.OrganizationID, found.ByEmail.ID, a.EntityID).Scan(&found.LinkedToAnother); err != nil {
+			return found, err
+		}
 	}
 	free, err := freeSeats(ctx, tx, a.OrganizationID)
 	found.SeatFree = free > 0
@@ -290,6 +303,9 @@ func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.D
 		event.Action, name, email = org.ActionProvision, decision.Provision.Name, decision.Provision.Email
 	} else {
 		name, email = found.ByEmail.Name, found.ByEmail.Email
+	}
+	if decision.Consent {
+		event.Details = append(event.Details, org.Change{Field: "consent", After: "password"})
 	}
 	event.TargetLabel, event.By = email, samlDoer(decision.Member, name, email, a.Origin.Address, a.Origin.RequestID)
 	return audit(ctx, tx, event)

@@ -56,6 +56,7 @@ var access = map[string]rule{
 	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
 	"GET /v1/oauth2/authorize": {status: 400}, "GET /v1/oauth2/callback": {status: 400},
+	"GET /v1/oauth2/link": {status: 400}, "POST /v1/oauth2/link": {status: 415},
 	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
 	"GET /v1/live": {status: 426}, // Who it is comes later.
 
@@ -90,6 +91,7 @@ var access = map[string]rule{
 	"GET /v1/user": {may: admins, status: 200}, "GET /v1/audit": {may: admins, status: 200},
 	"PUT /v1/user/{user_id}":    {may: admins, status: 200, names: aMember, body: with(map[string]any{"name": "新しい名前"})},
 	"DELETE /v1/user/{user_id}": {may: admins, status: 204, names: aMember},
+	"DELETE /v1/user/{user_id}/sso-link": {may: admins, status: 409, names: aMember}, // Who is not linked.
 	"POST /v1/user/invite": {may: admins, status: 200, body: func(string) any {
 		return map[string]any{"users": []any{map[string]any{"email": newID() + "@tsumugi.example", "name": "新人", "role": "general-user"}}}
 	}},

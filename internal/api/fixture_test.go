@@ -67,7 +67,7 @@ func (v verifier) VerifyIDToken(ctx context.Context, token string) (identity.Cla
 	if short {
 		lifetime = 100 * time.Millisecond
 	}
-	return identity.Claims{Subject: subject, AuthType: how, ExpiresAt: time.Now().Add(lifetime)}, nil
+	return identity.Claims{Subject: subject, AuthType: how, AuthTime: time.Now(), ExpiresAt: time.Now().Add(lifetime)}, nil
 }
 
 // fixture is a running server with two members of one organization and a member of another one.

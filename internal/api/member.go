@@ -60,6 +60,17 @@ func (s *Server) removeUser(w http.ResponseWriter, r *http.Request, actor identi
 	return writeNoContent(w)
 }
 
+func (s *Server) unlinkUser(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "user_id")
+	if err != nil {
+		return err
+	}
+	if err := s.Org.UnlinkMember(r.Context(), actor, id); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
 func (s *Server) inviteUsers(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var req UserInviteRequest
 	if err := decode(w, r, &req); err != nil {
@@ -103,6 +114,7 @@ func (s *Server) resendInvitation(w http.ResponseWriter, r *http.Request, actor 
 func toUser(m org.Member) User {
 	return User{
 		ID: m.ID, Name: m.Name, Email: m.Email, Role: Role(m.Role), State: UserState(m.State), AuthType: AuthKind(m.AuthType),
+		SsoLinked: m.SSOLinked,
 		InvitedAt: utc(m.InvitedAt), LastSignedInAt: utc(m.LastSignedInAt),
 	}
 }

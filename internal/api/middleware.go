@@ -209,12 +209,12 @@ func (s *Server) withSecurityHeaders(next http.Handler) http.Handler {
 // withActor finds out on whose behalf the request is made, and refuses it if that is nobody.
 func (s *Server) withActor(next http.Handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
-		scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
-		if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
-			return fault.Errorf(fault.Unauthenticated, "Not authenticated")
+		token, err := bearer(r)
+		if err != nil {
+			return err
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
-		actor, err := s.Identity.Authenticate(ctx, strings.TrimSpace(token))
+		actor, err := s.Identity.Authenticate(ctx, token)
 		cancel()
 		if err != nil {
 			return err
@@ -223,4 +223,13 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r.WithContext(identity.WithActor(r.Context(), actor)))
 		return nil
 	})
+}
+
+// bearer returns the token of a request.
+func bearer(r *http.Request) (string, error) {
+	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", fault.Errorf(fault.Unauthenticated, "Not authenticated")
+	}
+	return strings.TrimSpace(token), nil
 }

@@ -25,6 +25,7 @@ const (
 
 	// Where the browser goes once the identity provider has answered.
 	callbackPage = "/oauth2/callback"
+	linkPage     = "/login/link"
 	trialPage    = "/admin/saml"
 
 	// Characters of the error and its description that a redirect reports, as openapi.yaml has them.
@@ -78,6 +79,53 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 		IDToken: session.IDToken, AccessToken: session.AccessToken, ExpiresIn: session.ExpiresIn, TokenType: session.TokenType,
 		Next: session.Next,
 	})
+}
+
+// getSSOLink answers which account a held single sign-on would be linked to.
+func (s *Server) getSSOLink(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	var c checks
+	organizationID := c.id("organization_id", query.Get("organization_id"))
+	if query.Get("link") == "" {
+		c.fail("link", "必須の項目です。")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	held, err := s.SAML.HeldLink(r.Context(), organizationID, query.Get("link"), s.ssoBrowser(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, SSOLink{Email: held.MemberEmail})
+}
+
+// confirmSSOLink links the owner of an account, who has just entered their password, to a held single sign-on.
+func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
+	var req SSOLinkRequest
+	if err := decode(w, r, &req); err != nil {
+		return err
+	}
+	token, err := bearer(r)
+	if err != nil {
+		return err
+	}
+	actor, err := s.Identity.ByPassword(r.Context(), token)
+	if err != nil {
+		return err
+	}
+	var c checks
+	organizationID := c.id("organization_id", req.OrganizationID)
+	if req.Link == "" {
+		c.fail("link", "必須の項目です。")
+	}
+	if err := c.err(); err != nil {
+		return err
+	}
+	code, err := s.SAML.Link(r.Context(), actor, organizationID, req.Link, s.ssoBrowser(r), origin(r))
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, SSOLinked{OrganizationID: organizationID, Code: code})
 }
 
 // refreshToken renews a session that began with single sign-on.
@@ -139,16 +187,23 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	outcome, err := s.SAML.Consume(r.Context(), saml.Posted{
 		OrganizationID: organizationID, Browser: s.ssoBrowser(r),
 		RelayState: r.PostForm.Get("RelayState"), Response: r.PostForm.Get("SAMLResponse"),
-		Origin: saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())},
+		Origin: origin(r),
 	})
 	switch {
 	case err != nil:
 		return signInFailed(w, r, s.problem(r, err))
+	case outcome.Link != "":
+		return seeOther(w, linkPage+"?"+url.Values{"organization_id": {organizationID.String()}, "link": {outcome.Link}}.Encode())
 	case outcome.Test != uuid.Nil:
 		return seeOther(w, trialPage+"?"+url.Values{"test": {outcome.Test.String()}}.Encode())
 	default:
 		return seeOther(w, callbackPage+"?"+url.Values{"organization_id": {organizationID.String()}, "code": {outcome.Code}}.Encode())
 	}
+}
+
+// origin returns where a request came from, for the audit log.
+func origin(r *http.Request) saml.Origin {
+	return saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())}
 }
 
 // navigates reports whether a person's browser shows what a step of a sign-in is answered.

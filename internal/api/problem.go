@@ -44,6 +44,8 @@ var statuses = map[fault.Code]int{
 	saml.CodeAddress:       http.StatusForbidden,
 	saml.CodeNotLinked:     http.StatusForbidden,
 	saml.CodeInactive:      http.StatusForbidden,
+	saml.CodeLinked:        http.StatusForbidden,
+	saml.CodeNoPassword:    http.StatusForbidden,
 	codeMethod:             http.StatusMethodNotAllowed,
 	codeMediaType:          http.StatusUnsupportedMediaType,
 	codeUpgrade:            http.StatusUpgradeRequired,

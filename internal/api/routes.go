@@ -36,6 +36,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
 		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
 		r.Get("/v1/oauth2/callback", s.handle(s.oauth2Callback))
+		r.Get("/v1/oauth2/link", s.handle(s.getSSOLink))
+		r.Post("/v1/oauth2/link", s.handle(s.confirmSSOLink))
 		r.Get("/v1/saml/{organization_id}/metadata", s.handle(s.samlMetadata))
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
 	})
@@ -73,6 +75,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/user/invite/resend", s.as(mails, s.resendInvitation))
 		r.Put("/v1/user/{user_id}", s.as(writes, s.editUser))
 		r.Delete("/v1/user/{user_id}", s.as(writes, s.removeUser))
+		r.Delete("/v1/user/{user_id}/sso-link", s.as(writes, s.unlinkUser))
 		r.Get("/v1/audit", s.as(reads, s.listAuditEvents))
 
 		r.Get("/v1/thread", s.as(reads, s.listThreads))

@@ -37,6 +37,8 @@ func newSSO(t *testing.T) *sso {
 	f.idp, err = samltest.New(samltest.Config{URL: "https://idp.example", Users: []samltest.User{
 		{Login: "alice", Password: "pw", Email: "alice@tsumugi.example", Name: "アリス"},
 		{Login: "dora", Password: "pw", Email: "Dora@tsumugi.example", Name: "堂本 ドラ"},
+		{Login: "admin", Password: "pw", Email: "admin@tsumugi.example", Name: "管理 花子"},
+		{Login: "mallory", Password: "pw", Email: "alice@tsumugi.example", Name: "別人"},
 		{Login: "eve", Password: "pw", Email: "eve@evil.example", Name: "イブ"},
 	}})
 	if err != nil {

@@ -989,6 +989,24 @@ type SAMLTestStart struct {
 	URL string `json:"url"`
 }
 
+// SSOLink defines model for SSOLink.
+type SSOLink struct {
+	// Email The account's address.
+	Email string `json:"email"`
+}
+
+// SSOLinkRequest defines model for SSOLinkRequest.
+type SSOLinkRequest struct {
+	Link           string `json:"link"`
+	OrganizationID string `json:"organization_id"`
+}
+
+// SSOLinked defines model for SSOLinked.
+type SSOLinked struct {
+	Code           string             `json:"code"`
+	OrganizationID openapi_types.UUID `json:"organization_id"`
+}
+
 // Seats defines model for Seats.
 type Seats struct {
 	Limit int `json:"limit"`
@@ -1149,7 +1167,10 @@ type User struct {
 	LastSignedInAt time.Time `json:"last_signed_in_at,omitempty,omitzero"`
 	Name           string    `json:"name"`
 	Role           Role      `json:"role"`
-	State          UserState `json:"state"`
+
+	// SsoLinked The organization's identity provider has signed them in.
+	SsoLinked bool      `json:"sso_linked"`
+	State     UserState `json:"state"`
 }
 
 // UserEditRequest defines model for UserEditRequest.
@@ -1334,6 +1355,12 @@ type Oauth2CallbackParams struct {
 	ErrorDescription string              `form:"error_description,omitempty" json:"error_description,omitempty,omitzero"`
 }
 
+// GetSSOLinkParams defines parameters for GetSSOLink.
+type GetSSOLinkParams struct {
+	OrganizationID OrganizationIDQuery `form:"organization_id" json:"organization_id"`
+	Link           string              `form:"link" json:"link"`
+}
+
 // ListSkillsParams defines parameters for ListSkills.
 type ListSkillsParams struct {
 	// Offset How many items to pass over.
@@ -1407,6 +1434,9 @@ type GiveFeedbackJSONRequestBody = FeedbackRequest
 
 // ReadNotificationsJSONRequestBody defines body for ReadNotifications for application/json ContentType.
 type ReadNotificationsJSONRequestBody = NotificationReadRequest
+
+// ConfirmSSOLinkJSONRequestBody defines body for ConfirmSSOLink for application/json ContentType.
+type ConfirmSSOLinkJSONRequestBody = SSOLinkRequest
 
 // RefreshTokenJSONRequestBody defines body for RefreshToken for application/json ContentType.
 type RefreshTokenJSONRequestBody = RefreshTokenRequest

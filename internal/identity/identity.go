@@ -128,7 +128,8 @@ type Events interface {
 type Claims struct {
 	Subject   string
 	Session   uuid.UUID // The claim origin_jti: one sign-in on one device. Nil where the provider names none.
-	AuthType  AuthType  // How the session began.
+	AuthType  AuthType  // How the session began,
+	AuthTime  time.Time // and when, in whole seconds.
 	ExpiresAt time.Time
 }
 
@@ -153,6 +154,7 @@ var (
 type Actor struct {
 	User
 	AuthType  AuthType // How the session began. User.AuthType is the member's own.
+	AuthTime  time.Time
 	Session   uuid.UUID
 	ExpiresAt time.Time
 

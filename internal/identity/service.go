@@ -50,14 +50,28 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error)
 	if err != nil {
 		return Actor{}, err
 	}
-	return s.lookUp(ctx, claims)
+	return s.lookUp(ctx, claims, false)
+}
+
+// ByPassword is Authenticate for the session of somebody who has entered their password, also where their organization
+// wants single sign-on. Any other session has the code fault.Forbidden.
+func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
+	claims, err := s.verifier.VerifyIDToken(ctx, token)
+	if err != nil {
+		return Actor{}, err
+	}
+	if claims.AuthType != AuthCognito {
+		return Actor{}, fault.Errorf(fault.Forbidden, "パスワードでログインしてください。")
+	}
+	return s.lookUp(ctx, claims, true)
 }
 
 // Again looks an actor up anew, for whom something is done long after Authenticate. Errors are those of Authenticate.
 func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	now, err := s.lookUp(ctx, Claims{
-		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, ExpiresAt: actor.ExpiresAt,
-	})
+		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, AuthTime: actor.AuthTime,
+		ExpiresAt: actor.ExpiresAt,
+	}, false)
 	now.Address, now.RequestID = actor.Address, actor.RequestID
 	return now, err
 }
@@ -71,8 +85,8 @@ func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	return s.Again(ctx, actor)
 }
 
-// lookUp returns the actor that verified claims name.
-func (s *Service) lookUp(ctx context.Context, claims Claims) (Actor, error) {
+// lookUp returns the actor that verified claims name. anyWay lets a session by password in where single sign-on is wanted.
+func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor, error) {
 	changes := s.changes.Load() // Before the store is asked.
 	found, err := s.store.UserBySubject(ctx, claims.Subject, claims.Session)
 	switch {
@@ -84,12 +98,13 @@ func (s *Service) lookUp(ctx context.Context, claims Claims) (Actor, error) {
 		return Actor{}, ErrNoUser
 	case found.SessionRevoked:
 		return Actor{}, ErrExpired
-	case found.OrganizationAuthType == AuthFederated && claims.AuthType == AuthCognito &&
+	case !anyWay && found.OrganizationAuthType == AuthFederated && claims.AuthType == AuthCognito &&
 		found.Role != RoleOrganizationSuperAdmin:
 		return Actor{}, ErrSSORequired
 	}
 	return Actor{
-		User: found.User, AuthType: claims.AuthType, Session: claims.Session, ExpiresAt: claims.ExpiresAt, changes: changes,
+		User: found.User, AuthType: claims.AuthType, AuthTime: claims.AuthTime, Session: claims.Session,
+		ExpiresAt: claims.ExpiresAt, changes: changes,
 	}, nil
 }
 

@@ -74,6 +74,7 @@ type idClaims struct {
 	jwt.RegisteredClaims
 	TokenUse  string `json:"token_use"`
 	OriginJTI string `json:"origin_jti"`
+	AuthTime  int64  `json:"auth_time"` // Seconds since 1970.
 }
 
 var errNotIDToken = errors.New("identity: not an id token")
@@ -133,7 +134,7 @@ func (v *PoolVerifier) claimed(token string) (issuer, error) {
 
 // of returns the claims of a token that holds. A session that is no UUID is none of ours.
 func (c *idClaims) of(how AuthType) Claims {
-	found := Claims{Subject: c.Subject, AuthType: how, ExpiresAt: c.ExpiresAt.Time}
+	found := Claims{Subject: c.Subject, AuthType: how, AuthTime: time.Unix(c.AuthTime, 0).UTC(), ExpiresAt: c.ExpiresAt.Time}
 	if session, err := uuid.Parse(c.OriginJTI); err == nil {
 		found.Session = session
 	}

@@ -21,6 +21,7 @@ const (
 	ActionRemove           Action = "member.remove"
 	ActionProvision        Action = "member.provision" // By a first single sign-on.
 	ActionLink             Action = "member.link"      // A first single sign-on met a member with the same address.
+	ActionUnlink           Action = "member.unlink"
 	ActionSAMLEdit         Action = "saml.edit"
 	ActionSAMLOn           Action = "saml.on"
 	ActionSAMLOff          Action = "saml.off"
@@ -38,7 +39,7 @@ const (
 // Actions returns all of them.
 func Actions() []Action {
 	return []Action{
-		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff,
+		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink, ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff,
 		ActionSAMLTest, ActionOrganization, ActionOrganizationEdit, ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
 		ActionSkillImport, ActionKeysRotate,
 	}

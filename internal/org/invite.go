@@ -343,10 +343,10 @@ func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, 
 // newID returns a UUIDv7, which sorts by time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// AuthTypeOf says how a new member of an organization signs in: where it uses single sign-on, super-admins alone have a
-// password, so that somebody gets in when it fails.
+// AuthTypeOf says how a new member of an organization signs in. Where it uses single sign-on, administrators alone have a
+// password: with it they agree to be linked, and super-admins get in when single sign-on fails.
 func AuthTypeOf(organization identity.AuthType, role identity.Role) identity.AuthType {
-	if organization == identity.AuthFederated && role != identity.RoleOrganizationSuperAdmin {
+	if organization == identity.AuthFederated && !isAdmin(role) {
 		return identity.AuthFederated
 	}
 	return identity.AuthCognito

@@ -22,6 +22,7 @@ type Member struct {
 	Role           identity.Role
 	State          identity.State
 	AuthType       identity.AuthType
+	SSOLinked      bool // The organization's identity provider has signed them in: they are known by its NameID.
 	InvitedAt      *time.Time
 	LastSignedInAt *time.Time // Nil: never.
 }
@@ -101,6 +102,19 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 	}
 	s.settle(ctx, userID)
 	return nil
+}
+
+// UnlinkMember forgets who a member of the actor's organization is at its identity provider, and ends their sessions: their
+// next single sign-on is a first one again. Errors: fault.Forbidden, fault.NotFound, and fault.Conflict for one who is not
+// linked.
+func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
+	if err := administers(actor); err != nil {
+		return err
+	}
+	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+		return r.unlink(actor.ID)
+	})
+	return err
 }
 
 // DisableMember makes a member inactive on behalf of an operator, who may do so to anybody, and returns what they are

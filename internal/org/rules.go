@@ -32,6 +32,7 @@ type Roster struct {
 	PasswordSupers int  // Those of them who can sign in with a password: not who was only invited to.
 	HasPassword    bool // The member is one of these.
 	FreeSeats      int
+	NameIDs        []string // What identity providers call the member.
 }
 
 // MemberChange is what becomes of a member.
@@ -40,6 +41,7 @@ type MemberChange struct {
 	Role   identity.Role
 	State  identity.State
 	Remove bool // The rest does not matter then.
+	Unlink bool // From whom the identity provider knows. Sessions end.
 
 	Action  Action
 	Details []Change // None: nothing is changed, and nothing logged.
@@ -131,6 +133,22 @@ func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
 	}}, nil
 }
 
+// unlink decides on forgetting whom the identity provider knows the member as.
+func (r Roster) unlink(actorID uuid.UUID) (MemberChange, error) {
+	m := r.Member
+	if err := r.touch(actorID); err != nil {
+		return MemberChange{}, err
+	}
+	if len(r.NameIDs) == 0 {
+		return MemberChange{}, fault.Errorf(fault.Conflict, "このメンバーは、シングルサインオンと連携していません。")
+	}
+	change := MemberChange{Name: m.Name, Role: m.Role, State: m.State, Unlink: true, Action: ActionUnlink}
+	for _, nameID := range r.NameIDs {
+		change.Details = append(change.Details, Change{Field: "name_id", Before: nameID})
+	}
+	return change, nil
+}
+
 // resend decides whether an administrator may send another invitation. It is logged before it is sent: none goes out without
 // an entry.
 func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
@@ -146,9 +164,11 @@ func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 	}, nil
 }
 
-// stranded reports whether the member has no way in: single sign-on has added them, and is off.
+// stranded reports whether the member has no way in without a password: single sign-on has added them, and is off, or does
+// not know them yet and links administrators by their password only.
 func (r Roster) stranded() bool {
-	return r.Member.AuthType == identity.AuthFederated && !r.SingleSignOn
+	m := r.Member
+	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || isAdmin(m.Role) && !m.SSOLinked)
 }
 
 // disable is an operator's change: they may do it to anybody.

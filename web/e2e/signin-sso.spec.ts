@@ -5,6 +5,10 @@ import { readToken } from './support/people'
 import { test as base, expect } from './support/test'
 import { password, Tsumugi } from './support/tsumugi'
 
+/** Known at the identity provider by the address of the demo organization's super-admin. */
+const boss = { login: 'boss', email: emails.admin, name: '管理 者' }
+/** Claims the address of somebody else. */
+const mallory = { login: 'mallory', email: 'hanako@demo.example', name: '別人' }
 const hanako = { login: 'hanako', email: 'hanako@demo.example', name: '佐藤 花子' }
 
 interface Fixtures {
@@ -26,7 +30,7 @@ const test = base.extend<object, Fixtures>({
   idp: [
     // biome-ignore lint/correctness/noEmptyPattern: as above.
     async ({}, use) => {
-      const idp = await Idp.start([hanako])
+      const idp = await Idp.start([hanako, boss, mallory])
       await use(idp)
       await idp.stop()
     },
@@ -50,13 +54,13 @@ const test = base.extend<object, Fixtures>({
 })
 
 /** Signs in by the organization's own page, from where the visitor wanted to go. */
-async function comeIn(page: Page, idp: Idp, from = '/login'): Promise<void> {
+async function comeIn(page: Page, idp: Idp, from = '/login', who = hanako): Promise<void> {
   await page.goto(from)
-  await page.getByLabel('メールアドレス').fill(hanako.email)
+  await page.getByLabel('メールアドレス').fill(who.email)
   await page.keyboard.press('Enter')
   await expect(page.getByRole('button', { name: '組織の認証画面へ' })).toBeFocused()
   await page.keyboard.press('Enter')
-  await idp.enter(page, hanako)
+  await idp.enter(page, who)
 }
 
 const expired = (idToken: string | undefined) => async (context: BrowserContext) => {
@@ -170,6 +174,60 @@ test.describe('single sign-on', () => {
     await theirs.getByRole('link', { name: 'もう一度ログイン' }).click()
     await theirs.waitForURL('**/login')
     await thief.close()
+  })
+
+  test('R58: makes nobody an administrator without the password, and their consent', async ({
+    page,
+    idp,
+    sso,
+  }) => {
+    await comeIn(page, idp, '/login', boss)
+    await page.waitForURL('**/login/link')
+    await page.getByLabel('パスワード', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
+    await expect(page.getByText('シングルサインオンとこのアカウントを連携しますか')).toBeVisible()
+    await page.getByRole('button', { name: '連携しない' }).click()
+    await page.waitForURL('**/login')
+    expect(await readToken(page)).toBeNull()
+    await comeIn(page, idp, '/login', boss)
+    await page.getByLabel('パスワード', { exact: true }).fill(password)
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: '連携する' }).click()
+    await page.waitForURL(`${sso.url}/home/skill`)
+    expect(await readToken(page)).toMatchObject({ authType: 'federated_idp' })
+    await page.evaluate(() => localStorage.clear())
+    await comeIn(page, idp, '/login', boss)
+    await page.waitForURL(`${sso.url}/home/skill`)
+  })
+
+  test('R58: nobody takes a member over by their address, until an administrator unlinks them', async ({
+    page,
+    idp,
+    sso,
+    signIn,
+  }) => {
+    await comeIn(page, idp)
+    await page.waitForURL(`${sso.url}/home/skill`)
+    await page.evaluate(() => localStorage.clear())
+    await comeIn(page, idp, '/login', mallory)
+    await expect(page.getByRole('heading', { level: 1, name: 'ログインできませんでした' })).toBeVisible()
+    await expect(page.getByRole('alert')).toContainText('連携の解除を依頼してください')
+
+    const admin = await signIn('admin')
+    await page.evaluate(
+      (record) => localStorage.setItem('tsumugiToken', record),
+      admin.storage.tsumugiToken ?? '',
+    )
+    await page.goto('/admin/organization/member')
+    await page.getByRole('button', { name: `${hanako.name}さんの操作` }).click()
+    await page.getByRole('menuitem', { name: 'シングルサインオンの連携を解除' }).click()
+    await page.getByRole('button', { name: '解除する' }).click()
+    await expect(page.getByText(`${hanako.name}さんの連携を解除しました。`)).toBeVisible()
+    await page.getByRole('button', { name: `${hanako.name}さんの操作` }).click()
+    await expect(page.getByRole('menuitem', { name: '編集' })).toBeVisible()
+    await expect(page.getByRole('menuitem', { name: 'シングルサインオンの連携を解除' })).toHaveCount(0)
+    await page.goto('/admin/audit')
+    await expect(page.getByText('シングルサインオンとの連携の解除')).toBeVisible()
   })
 
   test('is the only way for members: a password is not enough', async ({ page, sso }) => {

@@ -109,7 +109,18 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 	if member.State != identity.StateActive {
 		return Decision{}, errInactive()
 	}
-	return Decision{Member: member.ID, Link: true}, nil
+	if found.LinkedToAnother {
+		return Decision{}, fault.Errorf(CodeLinked,
+			"このメールアドレスのアカウントは、シングルサインオンの別の利用者と連携しています。連携の解除を管理者に依頼してください。")
+	}
+	if member.Role == identity.RoleGeneralUser {
+		return Decision{Member: member.ID, Link: true}, nil
+	}
+	if member.AuthType != identity.AuthCognito {
+		return Decision{}, fault.Errorf(CodeNoPassword,
+			"管理者のアカウントとの連携には、パスワードによる確認が必要です。パスワードの招待を、ほかの管理者に依頼してください。")
+	}
+	return Decision{Member: member.ID, Link: true, Consent: true}, nil
 }
 
 // provision adds the person as a general user. No role ever comes from an assertion.

@@ -75,6 +75,7 @@ type Member struct {
 	Subject        string
 	Email          string
 	Name           string
+	Role           identity.Role
 	State          identity.State
 	AuthType       identity.AuthType
 	SignedIn       bool // Ever.
@@ -85,12 +86,15 @@ type Candidates struct {
 	Linked   *Member // Who signed in by the same NameID before.
 	ByEmail  *Member // Who has the address, upper and lower case aside, in whatever organization.
 	SeatFree bool    // The organization's contract has room for one more.
+
+	LinkedToAnother bool // ByEmail signs in by another NameID of the same identity provider.
 }
 
 // Decision is what becomes of an assertion: an existing member signs in, or a new one.
 type Decision struct {
 	Member    uuid.UUID         // Who signs in.
 	Link      bool              // Under this NameID for the first time.
+	Consent   bool              // Not before the member has agreed to the link.
 	Provision *identity.NewUser // Who is added. Nil for members.
 }
 
@@ -110,6 +114,20 @@ type Acceptance struct {
 	Email          string // As asserted.
 	Code           Code   // Without its user.
 	Origin         Origin
+	HeldUntil      time.Time // For how long it is held where consent is needed.
+	Consented      []byte    // The hash of the held assertion that the member has agreed to. Nil: they were not asked.
+}
+
+// Held is an assertion that waits for the consent of the member whom it would be linked to.
+type Held struct {
+	OrganizationID uuid.UUID
+	UserID         uuid.UUID
+	MemberEmail    string
+	EntityID       string
+	NameID         string
+	Email          string // As asserted.
+	Next           string
+	CreatedAt      time.Time
 }
 
 // Origin is where a request came from, for the audit log.
@@ -185,11 +203,16 @@ type Store interface {
 	UseAssertion(ctx context.Context, use Use, at time.Time) error
 
 	// AcceptAssertion does what decide makes of the candidates, one caller of an organization after the other, and keeps the
-	// code. An error of decide is returned as it is and changes nothing. If the address was given to somebody meanwhile, the
-	// error has the code fault.Conflict.
+	// code. Where consent is needed and was not given, it holds the assertion, under the code's hash. An error of decide is
+	// returned as it is and changes nothing. If the address was given to somebody meanwhile, the error has the code
+	// fault.Conflict; if the held assertion is not there any more, fault.NotFound.
 	AcceptAssertion(
 		ctx context.Context, acceptance Acceptance, at time.Time, decide func(Candidates) (Decision, error),
 	) error
+
+	// HeldAssertion returns an assertion that waits for consent. If there is none for the browser and the organization, or it
+	// was used or has run out, the error has the code fault.NotFound.
+	HeldAssertion(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Held, error)
 
 	// TakeSAMLCode returns whom a code was given to, and uses it up. If there is no such code for the browser and the
 	// organization, or it was used or has run out, or the member is not active, or the organization does not use single

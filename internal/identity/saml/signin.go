@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -23,7 +24,13 @@ const (
 	CodeNotLinked fault.Code = "account_not_linked"   // The address is somebody's who is not surely the same person.
 	CodeInactive  fault.Code = "account_inactive"
 	CodeNoSeat    fault.Code = "no_seat"
+
+	CodeLinked     fault.Code = "account_linked"           // The address is a member's who has another NameID.
+	CodeNoPassword fault.Code = "account_without_password" // Consent is needed and cannot be given.
 )
+
+// refusals are the codes of decide.
+var refusals = []fault.Code{CodeNotLinked, CodeInactive, CodeNoSeat, CodeLinked, CodeNoPassword}
 
 // Posted is what a browser brings from the identity provider.
 type Posted struct {
@@ -34,10 +41,12 @@ type Posted struct {
 	Origin         Origin
 }
 
-// Outcome is where the browser goes from here: to exchange a code, or to see what came of a trial.
+// Outcome is where the browser goes from here: to exchange a code, to ask a member for their consent, or to see what came
+// of a trial. One of the three is set.
 type Outcome struct {
 	Code string
-	Test uuid.UUID // uuid.Nil where somebody signs in.
+	Link string // Stands for the held assertion.
+	Test uuid.UUID
 }
 
 // Consume takes a response of the identity provider. It must answer a sign-in that began in this browser, and each counts
@@ -137,34 +146,43 @@ func (s *Service) admit(
 	code, hash := opaque.New()
 	acceptance := Acceptance{
 		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, NameID: a.key(who.email), Email: who.email,
-		Origin: posted.Origin,
+		Origin: posted.Origin, HeldUntil: now.Add(StateLifetime),
 		Code: Code{
 			Hash: hash, BrowserHash: state.BrowserHash, OrganizationID: settings.OrganizationID, Next: state.Next,
 			ExpiresAt: now.Add(codeLifetime),
 		},
 	}
 	subject := uuid.Nil
-	by := func(found Candidates) (Decision, error) { return decide(settings.OrganizationID, who, subject, found) }
-	err := s.store.AcceptAssertion(ctx, acceptance, now, by)
+	var decision Decision
+	by := func(found Candidates) (_ Decision, err error) {
+		decision, err = decide(settings.OrganizationID, who, subject, found)
+		return decision, err
+	}
+	accept := func() error { return s.store.AcceptAssertion(ctx, acceptance, now, by) }
+	err := accept()
 	if errors.Is(err, errNeedsAccount) {
 		subject, err = s.sessions.CreateExternalUser(ctx, uuid.Nil, who.email, who.name)
 		if fault.CodeOf(err) == fault.Conflict { // The user pool knows the address, with a password, as no organization's.
 			err = errNotLinked()
 		}
 		if err == nil {
-			err = s.store.AcceptAssertion(ctx, acceptance, now, by)
+			err = accept()
 		}
 	}
 	if fault.CodeOf(err) == fault.Conflict { // Somebody with the address was added at the same moment: it is looked up again.
-		err = s.store.AcceptAssertion(ctx, acceptance, now, by)
+		err = accept()
 	}
-	if err != nil {
-		if code := fault.CodeOf(err); code == CodeNotLinked || code == CodeInactive || code == CodeNoSeat {
+	switch {
+	case err != nil:
+		if code := fault.CodeOf(err); slices.Contains(refusals, code) {
 			s.refused(ctx, posted, string(code))
 		}
 		return Outcome{}, err
+	case decision.Consent:
+		return Outcome{Link: code}, nil
+	default:
+		return Outcome{Code: code}, nil
 	}
-	return Outcome{Code: code}, nil
 }
 
 // Session is what the browser gets for a code.

@@ -43,6 +43,15 @@ export const router = createBrowserRouter([
         loader: signingIn,
         lazy: { Component: async () => (await import('@/features/login/SuperAdminPage')).SuperAdminPage },
       },
+      caught({
+        path: '/login/link',
+        loader: async (args) => {
+          coverQuery(args.request)
+          return (await import('@/features/login/link')).linkLoader(args)
+        },
+        shouldRevalidate: never,
+        lazy: { Component: async () => (await import('@/features/login/LinkPage')).LinkPage },
+      }),
       {
         path: '/reset/password',
         loader: ({ request }) => {

@@ -112,6 +112,8 @@ describe('the end of a single sign-on', () => {
   it.each([
     ['sso_state_invalid', '同じブラウザーで'],
     ['account_not_linked', '自動では結び付けられません'],
+    ['account_linked', '連携の解除'],
+    ['account_without_password', 'パスワードの招待'],
     ['account_inactive', '一時停止'],
     ['no_seat', '利用人数'],
     ['sso_denied', '完了しませんでした'],

@@ -76,6 +76,12 @@ export async function removeMember(userId: string): Promise<void> {
   await take(signed.DELETE('/v1/user/{user_id}', { params: { path: { user_id: userId } } }))
 }
 
+/** Forgets who a member is at the identity provider, and ends their sessions. */
+export async function unlinkMember(userId: string): Promise<void> {
+  assertRequired('unlinkMember', 'userId', userId)
+  await take(signed.DELETE('/v1/user/{user_id}/sso-link', { params: { path: { user_id: userId } } }))
+}
+
 /** The organization's single sign-on. */
 export async function getSamlConfig(signal?: AbortSignal): Promise<SamlConfig> {
   return take(signed.GET('/v1/saml-config', { signal: signal ?? null }))

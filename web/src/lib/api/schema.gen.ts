@@ -110,6 +110,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/oauth2/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The account that a single sign-on would be linked to
+         * @description A first single sign-on that names an administrator ends at `/login/link` with `organization_id` and `link`. The answer
+         *     of the identity provider is held for 10 minutes, once, for the browser that began.
+         */
+        get: operations["getSSOLink"];
+        put?: never;
+        /**
+         * Agree to be linked
+         * @description With the id token of a session by password that the account's owner has begun since. The code is exchanged as every
+         *     other one: `GET /v1/oauth2/callback`.
+         */
+        post: operations["confirmSSOLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/saml/{organization_id}/metadata": {
         parameters: {
             query?: never;
@@ -146,7 +172,8 @@ export interface paths {
         /**
          * SAML assertion consumer
          * @description Takes the identity provider's signed response (HTTP-POST binding, at most 256 KiB), provisions or finds the user, and
-         *     redirects to `/oauth2/callback` with a one-time code, or with `error` and `error_description`. A browser that
+         *     redirects to `/oauth2/callback` with a one-time code, or with `error` and `error_description`; or to `/login/link` where
+         *     an administrator has to agree to be linked first. A browser that
          *     navigates here (its `Accept` names `text/html`) is redirected there instead of being answered a problem, too.
          */
         post: operations["samlAssertionConsumer"];
@@ -416,6 +443,29 @@ export interface paths {
          * @description For the organization's administrators; only a super-admin removes administrators.
          */
         delete: operations["removeUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/{user_id}/sso-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Forget who a member is at the identity provider
+         * @description For the organization's administrators, as with editing. The member's sessions end, and their next single sign-on is a
+         *     first one again. 409 for a member who is not linked.
+         */
+        delete: operations["unlinkUser"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1190,6 +1240,8 @@ export interface components {
             role: components["schemas"]["Role"];
             state: components["schemas"]["UserState"];
             auth_type: components["schemas"]["AuthKind"];
+            /** @description The organization's identity provider has signed them in. */
+            sso_linked: boolean;
             /** Format: date-time */
             invited_at?: string;
             /**
@@ -1197,6 +1249,20 @@ export interface components {
              * @description Absent for somebody who has never signed in.
              */
             last_signed_in_at?: string;
+        };
+        SSOLink: {
+            /** @description The account's address. */
+            email: string;
+        };
+        SSOLinkRequest: {
+            /** Format: uuid */
+            organization_id: string;
+            link: string;
+        };
+        SSOLinked: {
+            /** Format: uuid */
+            organization_id: string;
+            code: string;
         };
         UserList: {
             items: components["schemas"]["User"][];
@@ -1851,6 +1917,55 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    getSSOLink: {
+        parameters: {
+            query: {
+                organization_id: components["parameters"]["OrganizationIdQuery"];
+                link: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SSOLink"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    confirmSSOLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SSOLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description They are linked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SSOLinked"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     samlMetadata: {
         parameters: {
             query?: never;
@@ -2283,6 +2398,27 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description They are removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    unlinkUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are not linked any more */
             204: {
                 headers: {
                     [name: string]: unknown;

@@ -1,6 +1,6 @@
 import { ApiError, asApiError, assertRequired, readProblem } from './errors'
 import { open, take } from './http'
-import type { Me, TokenRecord } from './types'
+import type { Me, SsoLink, SsoLinked, TokenRecord } from './types'
 
 /** Where the browser goes to sign in at the organization's identity provider, and then to a page of the app. */
 export function oauth2Authorize(organizationId: string, next?: string | null): string {
@@ -28,6 +28,27 @@ export async function oauth2Callback(request: CallbackRequest): Promise<TokenRec
     ...(errorDescription && { error_description: errorDescription }),
   }
   return take(open.GET('/v1/oauth2/callback', { params: { query } }))
+}
+
+/** The account that a single sign-on would be linked to. */
+export async function getSsoLink(organizationId: string, link: string): Promise<SsoLink> {
+  assertRequired('getSsoLink', 'organization_id', organizationId)
+  return take(open.GET('/v1/oauth2/link', { params: { query: { organization_id: organizationId, link } } }))
+}
+
+/** Agrees to the link as the owner of an id token, which need not be this browser's session. */
+export async function confirmSsoLink(
+  organizationId: string,
+  link: string,
+  idToken: string,
+): Promise<SsoLinked> {
+  assertRequired('confirmSsoLink', 'organization_id', organizationId)
+  return take(
+    open.POST('/v1/oauth2/link', {
+      headers: { Authorization: `Bearer ${idToken}` },
+      body: { organization_id: organizationId, link },
+    }),
+  )
 }
 
 /** Whom an id token belongs to, before it is anybody's session here: a refusal ends nothing. */

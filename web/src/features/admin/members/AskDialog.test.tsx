@@ -11,6 +11,7 @@ const member: Member = {
   role: 'general-user',
   state: 'active',
   auth_type: 'federated_idp',
+  sso_linked: true,
 }
 
 afterEach(() => {

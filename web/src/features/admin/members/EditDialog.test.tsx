@@ -20,6 +20,7 @@ const member: Member = {
   role: 'general-user',
   state: 'active',
   auth_type: 'cognito',
+  sso_linked: false,
 }
 
 describe('the form of a member', () => {

@@ -26,7 +26,7 @@ import { ROLES } from './may'
 
 const words = texts.members
 
-type Open = { kind: 'invite' } | { kind: 'edit' | 'remove' | 'password'; member: Member } | null
+type Open = { kind: 'invite' } | { kind: 'edit' | 'remove' | 'password' | 'unlink'; member: Member } | null
 
 /** The members: who they are, what they may do, and the ways to invite, change and remove them. */
 export function MembersPage() {
@@ -55,13 +55,14 @@ export function MembersPage() {
           onEdit={(member) => setOpen({ kind: 'edit', member })}
           onRemove={(member) => setOpen({ kind: 'remove', member })}
           onGivePassword={(member) => setOpen({ kind: 'password', member })}
+          onUnlink={(member) => setOpen({ kind: 'unlink', member })}
         />
       </div>
       {open?.kind === 'invite' && (
         <InviteDialog me={me} seatsLeft={seats && seats.limit - seats.used} onClose={close} />
       )}
       {open?.kind === 'edit' && <EditDialog me={me} member={open.member} onClose={close} />}
-      {(open?.kind === 'remove' || open?.kind === 'password') && (
+      {(open?.kind === 'remove' || open?.kind === 'password' || open?.kind === 'unlink') && (
         <AskDialog question={open.kind} member={open.member} onClose={close} />
       )}
     </Page>
@@ -127,6 +128,7 @@ interface ListProps {
   onEdit: (member: Member) => void
   onRemove: (member: Member) => void
   onGivePassword: (member: Member) => void
+  onUnlink: (member: Member) => void
 }
 
 function List({ url, ...actions }: ListProps) {

@@ -25,6 +25,17 @@ export async function resend(member: Member, kind: 'again' | 'password' = 'again
   }
 }
 
+/** Forgets who a member is at the identity provider. */
+export async function unlink(member: Member): Promise<void> {
+  try {
+    await admin.unlinkMember(member.id)
+    toast(words.unlinked(member.name), { tone: 'success' })
+    await refreshMembers()
+  } catch (cause) {
+    toastFailure(words.notUnlinked(member.name, reason(cause)), () => void unlink(member))
+  }
+}
+
 // The focus was in the line that has gone.
 function catchFocus(): void {
   requestAnimationFrame(() => {

@@ -51,6 +51,18 @@ describe('what can be sent to a member', () => {
       false,
       'password',
     ],
+    [
+      'an administrator whom it does not know',
+      { ...federated, role: 'organization-admin' },
+      true,
+      'password',
+    ],
+    [
+      'an administrator whom it knows',
+      { ...federated, role: 'organization-admin', sso_linked: true },
+      true,
+      undefined,
+    ],
     ['an inactive one', { ...federated, state: 'inactive' }, false, undefined],
   ] as const)('%s', (_, change, singleSignOn, want) => {
     expect(invitationFor(member(change), singleSignOn)).toBe(want)

@@ -15,15 +15,17 @@ export function stateOf(member: Member): MemberFilter {
 }
 
 /**
- * What can be sent to a member: the invitation once more, a first password to somebody whom single sign-on, which is off,
- * has left without a way in, or nothing. `singleSignOn` is undefined while it is not known.
+ * What can be sent to a member: the invitation once more, a first password to somebody who has no way in without one, or
+ * nothing. Single sign-on that is off has left them without, or does not know them yet and links administrators by their
+ * password only. `singleSignOn` is undefined while it is not known.
  */
 export function invitationFor(
   member: Member,
   singleSignOn: boolean | undefined,
 ): 'again' | 'password' | undefined {
   if (member.state === 'inactive') return undefined
-  if (member.auth_type === 'federated_idp' && singleSignOn === false) return 'password'
+  const unknown = member.role !== 'general-user' && !member.sso_linked
+  if (member.auth_type === 'federated_idp' && (singleSignOn === false || unknown)) return 'password'
   return stateOf(member) === 'invited' ? 'again' : undefined
 }
 

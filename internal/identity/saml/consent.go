@@ -1,0 +1,71 @@
+package saml
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
+)
+
+// HeldLink returns what a member is asked to agree to: to be linked to whom the identity provider has named. A link that is
+// unknown, used, too old or another browser's has the code CodeState.
+func (s *Service) HeldLink(ctx context.Context, organizationID uuid.UUID, link, browser string) (Held, error) {
+	held, err := s.store.HeldAssertion(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.now())
+	if fault.CodeOf(err) == fault.NotFound {
+		return Held{}, errLinkOver(err)
+	}
+	return held, err
+}
+
+// Link links the actor to whom the identity provider has named, and returns a code as Consume does. The actor must have
+// entered their password since the assertion came; for anybody else than its member, the error has the code
+// fault.Forbidden. Other errors are those of HeldLink and Consume.
+func (s *Service) Link(
+	ctx context.Context, actor identity.Actor, organizationID uuid.UUID, link, browser string, origin Origin,
+) (code string, err error) {
+	held, err := s.HeldLink(ctx, organizationID, link, browser)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case actor.ID != held.UserID || actor.AuthType != identity.AuthCognito:
+		return "", fault.Errorf(fault.Forbidden, "連携するアカウントのパスワードでログインしてください。")
+	case actor.AuthTime.Before(held.CreatedAt.Truncate(time.Second)): // As finely as tokens tell it.
+		return "", fault.Errorf(fault.Forbidden, "もう一度パスワードを入力してください。")
+	}
+	settings, err := s.store.SAMLSettings(ctx, organizationID)
+	if err != nil {
+		return "", err
+	}
+	if !settings.Enabled || settings.EntityID != held.EntityID {
+		return "", errLinkOver(nil)
+	}
+	now := s.now()
+	code, hash := opaque.New()
+	err = s.store.AcceptAssertion(ctx, Acceptance{
+		OrganizationID: organizationID, EntityID: held.EntityID, NameID: held.NameID, Email: held.Email, Origin: origin,
+		Consented: opaque.Hash(link),
+		Code: Code{
+			Hash: hash, BrowserHash: opaque.Hash(browser), OrganizationID: organizationID, Next: held.Next,
+			ExpiresAt: now.Add(codeLifetime),
+		},
+	}, now, func(found Candidates) (Decision, error) {
+		decision, err := decide(organizationID, person{email: held.Email}, uuid.Nil, found)
+		if err == nil && decision.Member != actor.ID {
+			err = errNotLinked()
+		}
+		return decision, err
+	})
+	if fault.CodeOf(err) == fault.NotFound { // Another tab was first.
+		err = errLinkOver(err)
+	}
+	return code, err
+}
+
+func errLinkOver(err error) error {
+	return fault.Wrap(err, CodeState, "連携の確認の有効期限が切れました。もう一度ログインしてください。")
+}

@@ -1,0 +1,92 @@
+import { useState } from 'react'
+import { useLoaderData, useNavigate } from 'react-router'
+import { Button } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { ApiError } from '@/lib/api'
+import { confirmSsoLink } from '@/lib/api/signIn'
+import { revoke } from '@/lib/identity'
+import type { TokenRecord } from '@/lib/token'
+import { failurePath, type PendingLink } from './link'
+import { type Challenge, NewPasswordStep } from './NewPasswordStep'
+import { PasswordStep } from './PasswordStep'
+import styles from './steps.module.css'
+import { texts } from './texts'
+
+type Step =
+  | { name: 'password' }
+  | { name: 'new-password'; challenge: Challenge }
+  | { name: 'question'; record: TokenRecord }
+
+/**
+ * The first single sign-on of an administrator: its owner proves the account by its password, and agrees that the identity
+ * provider signs them in from then on. The session by password serves for this alone, and is never stored.
+ */
+export function LinkPage() {
+  const pending = useLoaderData<PendingLink>()
+  const { email, provider } = pending
+  const navigate = useNavigate()
+  const [step, setStep] = useState<Step>({ name: 'password' })
+  const proven = (record: TokenRecord) => setStep({ name: 'question', record })
+  return (
+    <Column
+      title={step.name === 'new-password' ? texts.newPassword.title : texts.link.title}
+      home="/"
+      homeLabel={texts.home}
+    >
+      {step.name === 'password' && (
+        <div className={styles.form}>
+          <p className={styles.body}>{texts.link.password}</p>
+          <PasswordStep
+            email={email}
+            provider={provider}
+            onBack={() => void navigate('/login')}
+            onDone={(result, temporary) =>
+              result.kind === 'done'
+                ? proven(result.record)
+                : setStep({
+                    name: 'new-password',
+                    challenge: { provider, email, temporary, session: result.session },
+                  })
+            }
+          />
+        </div>
+      )}
+      {step.name === 'new-password' && <NewPasswordStep challenge={step.challenge} onDone={proven} />}
+      {step.name === 'question' && <Question pending={pending} record={step.record} />}
+    </Column>
+  )
+}
+
+function Question({ pending, record }: { pending: PendingLink; record: TokenRecord }) {
+  const navigate = useNavigate()
+  const [busy, setBusy] = useState(false)
+  const leave = async (to: string) => {
+    await revoke(record).catch(() => {})
+    void navigate(to, { replace: true })
+  }
+  const agree = async () => {
+    setBusy(true)
+    try {
+      const { organization_id, code } = await confirmSsoLink(
+        pending.organizationId,
+        pending.link,
+        record.idToken,
+      )
+      await leave(`/oauth2/callback?${new URLSearchParams({ organization_id, code })}`)
+    } catch (cause) {
+      await leave(failurePath(cause instanceof ApiError ? cause : new ApiError(500, {})))
+    }
+  }
+  return (
+    <div className={styles.form}>
+      <p className={styles.notice}>{texts.link.question}</p>
+      <p className={styles.body}>{texts.link.consequence(pending.email)}</p>
+      <Button variant="primary" size="lg" wide autoFocus loading={busy} onClick={() => void agree()}>
+        {texts.link.agree}
+      </Button>
+      <Button size="lg" wide disabled={busy} onClick={() => void leave('/login')}>
+        {texts.link.decline}
+      </Button>
+    </div>
+  )
+}

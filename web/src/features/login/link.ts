@@ -1,0 +1,34 @@
+import { type LoaderFunctionArgs, redirect } from 'react-router'
+import { ApiError } from '@/lib/api'
+import { getSsoLink } from '@/lib/api/signIn'
+import type { Provider } from '@/lib/identity'
+import { findProvider } from './provider'
+
+/** A single sign-on that waits for the consent of an account's owner. */
+export interface PendingLink {
+  organizationId: string
+  link: string
+  email: string
+  /** Where the owner's password is checked. */
+  provider: Provider
+}
+
+/** Looks up which account is to be linked. What is over ends at the page of failed sign-ins. */
+export async function linkLoader({ request }: LoaderFunctionArgs): Promise<PendingLink | Response> {
+  const query = new URL(request.url).searchParams
+  const organizationId = query.get('organization_id') ?? ''
+  const link = query.get('link') ?? ''
+  if (organizationId === '' || link === '') return redirect('/login')
+  try {
+    const { email } = await getSsoLink(organizationId, link)
+    return { organizationId, link, email, provider: await findProvider(email) }
+  } catch (cause) {
+    if (!(cause instanceof ApiError)) throw cause
+    return redirect(failurePath(cause))
+  }
+}
+
+/** The page that says why a single sign-on led to nothing. */
+export function failurePath({ code, detail }: ApiError): string {
+  return `/oauth2/callback?${new URLSearchParams({ error: code, error_description: detail })}`
+}
