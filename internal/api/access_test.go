@@ -89,8 +89,8 @@ var access = map[string]rule{
 
 	"GET /v1/contract": {may: admins, status: 200}, "GET /v1/contract/usage/member": {may: admins, status: 200},
 	"GET /v1/user": {may: admins, status: 200}, "GET /v1/audit": {may: admins, status: 200},
-	"PUT /v1/user/{user_id}":    {may: admins, status: 200, names: aMember, body: with(map[string]any{"name": "新しい名前"})},
-	"DELETE /v1/user/{user_id}": {may: admins, status: 204, names: aMember},
+	"PUT /v1/user/{user_id}":             {may: admins, status: 200, names: aMember, body: with(map[string]any{"name": "新しい名前"})},
+	"DELETE /v1/user/{user_id}":          {may: admins, status: 204, names: aMember},
 	"DELETE /v1/user/{user_id}/sso-link": {may: admins, status: 409, names: aMember}, // Who is not linked.
 	"POST /v1/user/invite": {may: admins, status: 200, body: func(string) any {
 		return map[string]any{"users": []any{map[string]any{"email": newID() + "@tsumugi.example", "name": "新人", "role": "general-user"}}}
