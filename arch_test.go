@@ -22,7 +22,7 @@ var order = []string{
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/saml", "internal/identity/saml/samltest",
-	"internal/org", "internal/skill", "internal/datasource/extract", "internal/datasource", "chat",
+	"internal/org", "internal/skill", "internal/datasource/extract", "internal/datasource", "internal/datasource/bucket", "chat",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/api", "web",
 	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/wire", "bench", "bench/loadgen",
@@ -67,6 +67,7 @@ var bans = []struct {
 		[]string{"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters", module + "/internal/telemetry"},
 		"how the server is measured is decided in cmd: the others count, or use OpenTelemetry's API",
 	},
+	{[]string{"internal/datasource"}, []string{"os", "syscall", "gocloud.dev"}, "where files are kept is the bucket's"},
 	{[]string{"internal/api"}, []string{module + "/internal/llm"}, "the API asks chat, never the model"},
 	{[]string{"internal/org", "internal/skill", "internal/datasource", "store/postgres"}, []string{module + "/chat"}, "chat stands above them"},
 }

@@ -112,6 +112,7 @@ func within(ctx context.Context, do func(context.Context) error) error {
 const (
 	notificationChannel = "tsumugi_notification" // The id of each notification that is added.
 	userChannel         = "tsumugi_user"         // The id of each user who changed, or whose session was revoked.
+	sourceChannel       = "tsumugi_source"       // Nothing but that a data source waits to be read.
 )
 
 // WatchNotifications implements org.Store.

@@ -47,9 +47,6 @@ func (db *DB) migrateFrom(ctx context.Context, files fs.FS) error {
 				"a backup made before the update", ErrNewerSchema, version, len(m.Migrations))
 		}
 	}
-	if err == nil {
-		err = db.migrateJobs(ctx, conn)
-	}
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}

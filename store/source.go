@@ -54,10 +54,7 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, source d
 			}
 			stored, err = waitAgain(ctx, tx, owner, stored.ID, source)
 		}
-		if err != nil {
-			return err
-		}
-		return db.enqueueReading(ctx, tx, stored.ID)
+		return err
 	})
 	return stored, created, err
 }
@@ -98,7 +95,7 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID, named datasource.Source) (datasource.Source, error) {
 	return queryRow[datasource.Source](ctx, tx, `
 		UPDATE data_sources
-		SET status = 'pending', failure = '', readings = 0, revision = revision + 1, filename = $3, media_type = $4
+		SET status = 'pending', failure = '', readings = 0, slow = false, read_after = now(), revision = revision + 1, filename = $3, media_type = $4
 		WHERE organization_id = $1 AND id = $2
 		RETURNING `+sourceColumns,
 		owner.OrganizationID, id, named.Filename, named.MediaType)
@@ -141,29 +138,6 @@ func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.
 	return translate(err)
 }
 
-// readingRow is a reading as it is read.
-type readingRow struct {
-	datasource.Source
-	OrganizationID uuid.UUID
-	UserID         uuid.UUID
-	Readings       int
-}
-
-// BeginReading implements datasource.Store.
-func (db *DB) BeginReading(ctx context.Context, id uuid.UUID) (datasource.Reading, error) {
-	row, err := queryRow[readingRow](ctx, db.pool, `
-		UPDATE data_sources
-		SET status = 'running', readings = readings + 1, revision = revision + 1
-		WHERE id = $1 AND status IN ('pending', 'running')
-		RETURNING organization_id, user_id, readings, `+sourceColumns, id)
-	if isNoRows(err) {
-		return datasource.Reading{}, noSource(err)
-	}
-	return datasource.Reading{
-		Source: row.Source, Owner: datasource.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID}, Attempt: row.Readings,
-	}, translate(err)
-}
-
 // EndReading implements datasource.Store.
 func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found datasource.Found) (source datasource.Source, _ error) {
 	status := datasource.Success
@@ -173,7 +147,7 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found 
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		source, err = queryRow[datasource.Source](ctx, tx, `
 			UPDATE data_sources
-			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, revision = revision + 1
+			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, read_until = NULL, revision = revision + 1
 			WHERE organization_id = $1 AND id = $2 AND revision = $3
 			RETURNING `+sourceColumns,
 			reading.Owner.OrganizationID, reading.ID, reading.Revision, status, found.Failure, found.PageCount, len(found.Chunks))

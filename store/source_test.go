@@ -37,15 +37,15 @@ func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	f := newFixture(t)
 	ann := datasource.Owner(f.ann)
 	source := f.source(t, ann, "本文")
-	stopped, err := f.BeginReading(t.Context(), source.ID)
-	must(t, err)
-	second, err := f.BeginReading(t.Context(), source.ID)
-	must(t, err)
+	stopped := f.next(t, 0)
+	second := f.next(t, time.Hour)
 	if stopped.Attempt != 1 || second.Attempt != 2 || second.Revision <= stopped.Revision || second.Owner != ann {
 		t.Errorf("readings %+v and %+v", stopped, second)
 	}
 	found := datasource.Found{PageCount: 1, Chunks: []datasource.Chunk{{Ordinal: 0, Page: 1, Text: "本文"}}}
-	_, err = f.EndReading(t.Context(), stopped, datasource.Found{Failure: "読めません。"})
+	_, err := f.EndReading(t.Context(), stopped, datasource.Found{Failure: "読めません。"})
+	wantCode(t, err, fault.NotFound)
+	_, err = f.PutBack(t.Context(), stopped, datasource.PutBack{})
 	wantCode(t, err, fault.NotFound)
 	ended, err := f.EndReading(t.Context(), second, found)
 	must(t, err)
@@ -54,8 +54,7 @@ func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	}
 	_, err = f.EndReading(t.Context(), second, found)
 	wantCode(t, err, fault.NotFound)
-	_, err = f.BeginReading(t.Context(), source.ID)
-	wantCode(t, err, fault.NotFound)
+	f.nothingWaits(t)
 	if n := value[int](t, f, `SELECT count(*) FROM data_source_chunks WHERE data_source_id = $1`, source.ID); n != 1 {
 		t.Errorf("%d chunks", n)
 	}
@@ -65,14 +64,12 @@ func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	source := f.source(t, datasource.Owner(f.ann), "本文")
-	reading, err := f.BeginReading(t.Context(), source.ID)
-	must(t, err)
+	reading := f.next(t, time.Hour)
 	wantCode(t, f.DeleteSource(t.Context(), datasource.Owner(f.mallory), source.ID), fault.NotFound)
 	must(t, f.DeleteSource(t.Context(), datasource.Owner(f.ann), source.ID))
-	_, err = f.EndReading(t.Context(), reading, datasource.Found{PageCount: 1, Chunks: []datasource.Chunk{{Page: 1, Text: "本文"}}})
+	_, err := f.EndReading(t.Context(), reading, datasource.Found{PageCount: 1, Chunks: []datasource.Chunk{{Page: 1, Text: "本文"}}})
 	wantCode(t, err, fault.NotFound)
-	_, err = f.BeginReading(t.Context(), source.ID)
-	wantCode(t, err, fault.NotFound)
+	f.nothingWaits(t)
 }
 
 // TestUploadsOfTheSameContentTakeTurns: one data source, however many come at once, and one job.
@@ -102,9 +99,8 @@ func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
 	if created = slices.DeleteFunc(created, func(c bool) bool { return !c }); len(created) != 1 {
 		t.Errorf("%d were created", len(created))
 	}
-	if jobs := value[int](t, f, `SELECT count(*) FROM river_job WHERE kind = 'read_data_source'`); jobs != 1 {
-		t.Errorf("%d jobs", jobs)
-	}
+	f.next(t, time.Hour)
+	f.nothingWaits(t)
 	loose, err := f.LooseFiles(t.Context())
 	must(t, err)
 	if len(loose) != n-1 || slices.Contains(loose, stored[0].ID) {

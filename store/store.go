@@ -18,7 +18,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 )
 
 const (
@@ -44,8 +43,6 @@ type DB struct {
 	// vital is a connection for what must not wait behind calls: the lease, and whether the database answers. A server that
 	// has much to do is not to be taken for a dead one.
 	vital *pgxpool.Pool
-
-	jobs *river.Client[pgx.Tx] // Adds jobs, in transactions of the pool.
 }
 
 // Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for one
@@ -74,9 +71,6 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	vital := cfg.Copy()
 	vital.MaxConns, vital.MinConns, vital.MinIdleConns = 1, 0, 0
 	db := &DB{}
-	if db.jobs, err = newInserter(); err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
-	}
 	if db.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("the database: %w", err)
 	}

@@ -6,8 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/fileblob"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
 // checkFiles checks where files are kept.
@@ -22,7 +21,7 @@ func (c *config) checkFiles() error {
 }
 
 // openFiles opens the folder of uploaded files, which is made if it is not there.
-func (c *config) openFiles() (*blob.Bucket, error) {
+func (c *config) openFiles() (*bucket.Bucket, error) {
 	name, dir := "--data (TSUMUGI_DATA)", filepath.Join(c.Data, "files")
 	if c.BlobURL != "" {
 		u, err := url.Parse(c.BlobURL)
@@ -31,9 +30,7 @@ func (c *config) openFiles() (*blob.Bucket, error) {
 		}
 		name, dir = "--blob-url (BLOB_URL)", filepath.FromSlash(u.Path)
 	}
-	files, err := fileblob.OpenBucket(dir, &fileblob.Options{
-		CreateDir: true, DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite,
-	})
+	files, err := bucket.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -12,11 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gocloud.dev/blob"
-
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -45,7 +44,7 @@ type server struct {
 	org       *org.Service
 	budget    *org.Budget
 	live      *api.Live
-	files     *blob.Bucket
+	files     *bucket.Bucket
 	sources   *datasource.Service
 	handler   http.Handler
 	ready     atomic.Bool
@@ -89,7 +88,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if s.files, err = c.openFiles(); err != nil {
 		return nil, err
 	}
-	s.sources = datasource.NewService(db, s.files, events, log.With("part", "datasource"))
+	s.sources = datasource.NewService(db, s.files, events, log.With("part", "datasource"), datasource.Config{})
 	skills := skill.NewService(db, skill.Config{})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err

@@ -23,12 +23,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/fileblob"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -159,7 +158,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	people := identity.NewService(f.db, tokens, log)
 	limiter := api.NewLimiter(with.limits)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
-	f.sources = datasource.NewService(f.db, f.bucket(), f.events, log)
+	f.sources = datasource.NewService(f.db, f.bucket(), f.events, log, datasource.Config{})
 	if with.reads {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
@@ -193,14 +192,14 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 }
 
 // bucket is a folder for files.
-func (f *fixture) bucket() *blob.Bucket {
+func (f *fixture) bucket() *bucket.Bucket {
 	f.t.Helper()
-	bucket, err := fileblob.OpenBucket(f.t.TempDir(), &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	files, err := bucket.Open(f.t.TempDir())
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.t.Cleanup(func() { _ = bucket.Close() })
-	return bucket
+	f.t.Cleanup(func() { _ = files.Close() })
+	return files
 }
 
 // services returns what a server has that is no domain.

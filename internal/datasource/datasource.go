@@ -1,13 +1,14 @@
 // Package datasource keeps the files that people upload for the assistants, and reads them: their text is cut into chunks
 // that can be found and cited.
 //
-// Reading is a job: it outlives the server that accepted the file, and whichever server has room does it. Who uploaded a
-// file is told of each step by Events. The package imports fault, its own extract, and blob buckets; it knows no database.
+// A file waits until a server has room to read it, whichever that is; people take turns. A server holds what it reads by a
+// lease: when it dies, another one begins anew. The person who uploaded a file is told of each step by Events. The package
+// imports fault and its own extract; it knows no database and no file system.
 package datasource
 
 import (
 	"context"
-	"log/slog"
+	"io"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,7 +56,15 @@ type Source struct {
 type Reading struct {
 	Source
 	Owner   Owner
-	Attempt int // From 1.
+	Attempt int  // From 1.
+	Slow    bool // It has given way to another person's file before.
+}
+
+// PutBack is how a reading that ends without a result waits again.
+type PutBack struct {
+	After  time.Duration // Not before this.
+	Slow   bool          // It gave way, or took too long.
+	Counts bool          // It was an attempt. One that was interrupted is none.
 }
 
 // Chunk is a piece of a data source's text.
@@ -81,20 +90,38 @@ type Store interface {
 	FindSource(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
 	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file is loose then.
 
-	// BeginReading stores that a data source is being read. Earlier readings of it store nothing any more.
-	BeginReading(ctx context.Context, id uuid.UUID) (Reading, error)
-	// EndReading stores what a reading found: pages and chunks, or a failure. If the data source is gone, or another reading
-	// was begun, nothing is stored and the error has the code fault.NotFound.
+	// NextReading begins the reading whose turn it is, found is false if nothing waits: that of the person with the fewest
+	// readings that run on all servers, and among these of the one who was served least recently. quick passes over files
+	// that are known to be slow. The reading is the caller's for the time of a lease, and longer by KeepReadings; earlier readings
+	// of the data source store nothing any more.
+	NextReading(ctx context.Context, quick bool, lease time.Duration) (_ Reading, found bool, _ error)
+	// SomebodyWaits reports whether a file that is not known to be slow waits for a person of whom nothing is read.
+	SomebodyWaits(ctx context.Context) (bool, error)
+	// KeepReadings renews the leases of readings, and returns the ids of those that are no longer the caller's.
+	KeepReadings(ctx context.Context, held []Reading, lease time.Duration) (lost []uuid.UUID, _ error)
+	// PutBack has a data source wait to be read again.
+	PutBack(ctx context.Context, reading Reading, how PutBack) (Source, error)
+	// EndReading stores what a reading found: pages and chunks, or a failure. As with PutBack, if the data source is gone, or
+	// another reading was begun, nothing is stored and the error has the code fault.NotFound.
 	EndReading(ctx context.Context, reading Reading, found Found) (Source, error)
+	// WatchWaiting calls tell whenever there may be something to read, until the context ends.
+	WatchWaiting(ctx context.Context, tell func())
 
 	// LooseFiles returns the ids of some files that are to be removed: none of a data source that is there, whoever has
 	// loosened it. FileRemoved forgets one.
 	LooseFiles(ctx context.Context) ([]uuid.UUID, error)
 	FileRemoved(ctx context.Context, id uuid.UUID) error
+}
 
-	// WorkSources has the worker read what waits to be read, a few at a time, until the context ends and the worker is done.
-	// What the worker returns an error for comes again.
-	WorkSources(ctx context.Context, worker Worker, log *slog.Logger)
+// Files keeps the files, each under an id. It is safe for concurrent use, by several servers too.
+type Files interface {
+	// Write keeps a file whole and for good, or not at all. StorageFull says that there is no room. An error of content is
+	// returned as it is.
+	Write(ctx context.Context, id uuid.UUID, content io.Reader) error
+	// Open returns a file, which the caller closes.
+	Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error)
+	// Remove removes a file, and what is left of it by a server that died while it wrote. One that is not there is no error.
+	Remove(ctx context.Context, id uuid.UUID) error
 }
 
 // Found is what reading a data source brought: either a failure or the rest.
@@ -102,11 +129,6 @@ type Found struct {
 	Failure   string
 	PageCount int
 	Chunks    []Chunk
-}
-
-// Worker reads a data source.
-type Worker interface {
-	ReadSource(ctx context.Context, id uuid.UUID) error
 }
 
 // Events is told what has become of data sources once it is committed. Its methods are called from many goroutines and never

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-
-	"github.com/google/uuid"
+	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -18,31 +17,38 @@ const maxAttempts = 5
 
 const unreadable = "読み取り中に問題が発生しました。もう一度アップロードしても読み取れない場合は、管理者にお知らせください。"
 
-// ReadSource implements Worker. An error says that it is worth trying again; what a person can do something about is none.
-func (s *Service) ReadSource(ctx context.Context, id uuid.UUID) error {
-	reading, err := s.store.BeginReading(ctx, id)
-	if err != nil {
-		return unlessGone(err)
-	}
+// read reads a file and stores what it says. Where it does not come to an end, the file waits again.
+func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration) {
 	s.events.SourceChanged(reading.Owner, reading.Source)
 	found, err := s.find(ctx, reading)
-	if err != nil {
-		return err
+	var source Source
+	if err == nil {
+		source, err = s.store.EndReading(ctx, reading, found)
 	}
-	ended, err := s.store.EndReading(ctx, reading, found)
-	if err != nil {
-		return unlessGone(err)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		how := PutBack{After: pause * time.Duration(reading.Attempt*reading.Attempt), Counts: true}
+		switch why := context.Cause(ctx); {
+		case errors.Is(why, errGaveWay):
+			how = PutBack{Slow: true}
+		case errors.Is(why, context.DeadlineExceeded):
+			how.Slow = true
+		case why != nil: // This server stops, or has lost the reading.
+			how = PutBack{}
+		}
+		source, err = s.putBack(ctx, reading, how)
 	}
-	s.events.SourceChanged(reading.Owner, ended)
-	return nil
+	switch {
+	case err == nil:
+		s.events.SourceChanged(reading.Owner, source)
+	case fault.CodeOf(err) != fault.NotFound: // Its lease runs out.
+		s.log.WarnContext(ctx, "what became of a data source could not be stored", "data_source_id", reading.ID, "err", err)
+	}
 }
 
-// unlessGone passes on an error but that of a data source that was deleted, or is read anew.
-func unlessGone(err error) error {
-	if fault.CodeOf(err) == fault.NotFound {
-		return nil
-	}
-	return err
+func (s *Service) putBack(ctx context.Context, reading Reading, how PutBack) (Source, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	return s.store.PutBack(ctx, reading, how)
 }
 
 // find reads a file, or says what is wrong with it.
@@ -57,8 +63,11 @@ func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	if err == nil {
 		return found, nil
 	}
+	if ctx.Err() != nil {
+		return Found{}, err
+	}
 	s.log.WarnContext(ctx, "a data source could not be read", "data_source_id", reading.ID, "attempt", reading.Attempt, "err", err)
-	if reading.Attempt == maxAttempts && ctx.Err() == nil {
+	if reading.Attempt == maxAttempts {
 		return Found{Failure: unreadable}, nil
 	}
 	return Found{}, err
@@ -75,7 +84,7 @@ func (s *Service) extract(ctx context.Context, source Source) (_ Found, err erro
 	if !ok {
 		return Found{}, fmt.Errorf("no format for %s", source.MediaType)
 	}
-	file, err := s.files.NewReader(ctx, fileKey(source.ID), nil)
+	file, err := s.files.Open(ctx, source.ID)
 	if err != nil {
 		return Found{}, err
 	}

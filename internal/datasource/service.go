@@ -3,17 +3,13 @@ package datasource
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
+	"hash"
 	"io"
 	"log/slog"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -34,23 +30,25 @@ const (
 
 // Service keeps data sources. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	files  *blob.Bucket
-	events Events
-	log    *slog.Logger
+	store   Store
+	files   Files
+	events  Events
+	readers *readers
+	log     *slog.Logger
 
 	loose   chan struct{}      // Holds a value while there may be a file to remove.
 	stop    context.CancelFunc // Set by Start.
 	running sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service that keeps files in a bucket. Where events is nil, nobody is told. Nothing is read before
-// Start.
-func NewService(store Store, files *blob.Bucket, events Events, log *slog.Logger) *Service {
+// NewService returns a Service. Where events is nil, nobody is told. Nothing is read before Start.
+func NewService(store Store, files Files, events Events, log *slog.Logger, cfg Config) *Service {
 	if events == nil {
 		events = noEvents{}
 	}
-	return &Service{store: store, files: files, events: events, log: log, loose: make(chan struct{}, 1)}
+	s := &Service{store: store, files: files, events: events, log: log, loose: make(chan struct{}, 1)}
+	s.readers = newReaders(s, cfg.withDefaults())
+	return s
 }
 
 type noEvents struct{}
@@ -63,12 +61,13 @@ func (noEvents) SourceDeleted(Owner, uuid.UUID) {}
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	s.running.Go(func() { s.store.WorkSources(ctx, s, s.log) })
+	s.running.Go(func() { s.store.WatchWaiting(ctx, s.readers.wake) })
+	s.running.Go(func() { s.readers.run(ctx) })
+	s.running.Go(func() { s.readers.keep(ctx) })
 	s.running.Go(func() { s.sweep(ctx) })
 }
 
-// Stop ends what Start began, and waits for it. What is being read now is read again by another server, or after the next
-// start.
+// Stop ends what Start began, and waits for it. What is being read now waits again, for another server or the next start.
 func (s *Service) Stop() {
 	s.stop()
 	s.running.Wait()
@@ -130,66 +129,31 @@ func (s *Service) discard(ctx context.Context, id uuid.UUID) {
 	}
 }
 
-// write keeps a file whole, or not at all, and returns its size in bytes and its SHA-256.
+// write keeps a file, and returns its size in bytes and its SHA-256.
 func (s *Service) write(ctx context.Context, id uuid.UUID, content io.Reader) (size int64, sum []byte, err error) {
-	ctx, cancel := context.WithCancel(ctx) // A writer whose context has ended keeps nothing.
-	defer cancel()
-	var file *os.File // Where the bucket is a folder.
-	w, err := s.files.NewWriter(ctx, fileKey(id), &blob.WriterOptions{
-		ContentType: "application/octet-stream", DisableContentTypeDetection: true,
-		BeforeWrite: func(as func(any) bool) error {
-			as(&file)
-			return nil
-		},
-	})
-	if err != nil {
-		return 0, nil, storageError(err)
-	}
-	hash := sha256.New()
-	source := &reader{Reader: io.LimitReader(content, MaxSize+1)}
-	size, err = io.Copy(io.MultiWriter(hash, w), source)
-	switch {
-	case source.err != nil:
-		err = source.err
-	case err != nil:
-		err = storageError(err)
-	case size > MaxSize:
-		err = fault.Errorf(fault.TooLarge, "ファイルが大きすぎます。%d MB 以下のファイルをアップロードしてください。", MaxSize>>20)
-	case file != nil: // What is committed to the database after this must not be lost alone.
-		err = storageError(file.Sync())
-	}
-	if err != nil {
-		cancel()
-		_ = w.Close() // It says that it was canceled.
+	file := &measured{content: content, hash: sha256.New()}
+	if err := s.files.Write(ctx, id, file); err != nil {
 		return 0, nil, err
 	}
-	return size, hash.Sum(nil), storageError(w.Close())
+	return file.size, file.hash.Sum(nil), nil
 }
 
-// reader remembers why reading failed, so that it is not taken for a failure to write.
-type reader struct {
-	io.Reader
-	err error
+// measured is a file on its way, of at most MaxSize.
+type measured struct {
+	content io.Reader
+	hash    hash.Hash
+	size    int64
 }
 
 // Read implements io.Reader.
-func (r *reader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
+func (m *measured) Read(p []byte) (int, error) {
+	n, err := m.content.Read(p)
+	if m.size += int64(n); m.size > MaxSize {
+		return 0, fault.Errorf(fault.TooLarge, "ファイルが大きすぎます。%d MB 以下のファイルをアップロードしてください。", MaxSize>>20)
 	}
+	_, _ = m.hash.Write(p[:n]) // A hash takes everything.
 	return n, err
 }
-
-// storageError gives a failure of the bucket its code.
-func storageError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fault.Wrap(err, StorageFull, "サーバーの保存容量に空きがないため、ファイルを保存できません。管理者にお知らせください。")
-	}
-	return err
-}
-
-func fileKey(id uuid.UUID) string { return "data-source/" + id.String() }
 
 // List returns a page of a person's data sources, newest first.
 func (s *Service) List(ctx context.Context, owner Owner, offset, limit int) ([]Source, error) {
@@ -204,7 +168,7 @@ func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, 
 	if err != nil {
 		return Source{}, nil, err
 	}
-	file, err := s.files.NewReader(ctx, fileKey(id), nil)
+	file, err := s.files.Open(ctx, id)
 	return source, file, err
 }
 
@@ -252,29 +216,12 @@ func (s *Service) removeLoose(ctx context.Context) error {
 			return err
 		}
 		for _, id := range ids {
-			if err := s.removeFile(ctx, id); err != nil {
+			if err := s.files.Remove(ctx, id); err != nil {
 				return err
 			}
 			if err := s.store.FileRemoved(ctx, id); err != nil {
 				return err
 			}
-		}
-	}
-}
-
-// removeFile removes a file, and what a server has left of it that died while it wrote.
-func (s *Service) removeFile(ctx context.Context, id uuid.UUID) error {
-	found := s.files.List(&blob.ListOptions{Prefix: fileKey(id)})
-	for {
-		object, err := found.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = s.files.Delete(ctx, object.Key)
-		}
-		if err != nil && gcerrors.Code(err) != gcerrors.NotFound { // Another server was faster.
-			return err
 		}
 	}
 }

@@ -17,10 +17,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/fileblob"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -82,15 +81,15 @@ func newFixture(t *testing.T) *fixture {
 // service returns another server's service on the same folder.
 func (f *fixture) service(db datasource.Store) *datasource.Service {
 	f.t.Helper()
-	return datasource.NewService(db, f.bucket(f.dir), f, slog.New(slog.DiscardHandler))
+	return datasource.NewService(db, f.bucket(f.dir), f, slog.New(slog.DiscardHandler), datasource.Config{Pause: time.Millisecond, Poll: 20 * time.Millisecond})
 }
 
-func (f *fixture) bucket(dir string) *blob.Bucket {
+func (f *fixture) bucket(dir string) *bucket.Bucket {
 	f.t.Helper()
-	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+	files, err := bucket.Open(dir)
 	f.must(err)
-	f.t.Cleanup(func() { f.must(bucket.Close()) })
-	return bucket
+	f.t.Cleanup(func() { f.must(files.Close()) })
+	return files
 }
 
 // start has a service read until the test ends.
@@ -438,18 +437,10 @@ func TestReadingThatFailsIsTriedAgainAndEnds(t *testing.T) {
 	f := newFixture(t)
 	source, _ := f.upload(f.ann, "a.txt", "消えるファイル")
 	f.must(os.Remove(filepath.Join(f.dir, "data-source", source.ID.String())))
-	tries := 1
-	for f.ReadSource(t.Context(), source.ID) != nil {
-		tries++
-	}
+	f.start(f.Service)
 	all := f.ended(source)
-	if last := all[len(all)-1]; tries != 5 || last.Status != datasource.Failed || !strings.Contains(last.Failure, "管理者") || len(all) != 7 {
-		t.Errorf("%d tries, told %v, ended as %+v", tries, statuses(all), last)
-	}
-	f.must(f.ReadSource(t.Context(), source.ID)) // A job that comes late does nothing.
-	f.must(f.ReadSource(t.Context(), uuid.Must(uuid.NewV7())))
-	if late := f.ended(source); len(late) != len(all) {
-		t.Errorf("told %v", statuses(late))
+	if last := all[len(all)-1]; last.Status != datasource.Failed || !strings.Contains(last.Failure, "管理者") || len(all) != 1+2*5 {
+		t.Errorf("told %v, ended as %+v", statuses(all), last)
 	}
 }
 
@@ -459,10 +450,12 @@ func TestReadingThatEndsTheServerIsGivenUp(t *testing.T) {
 	f := newFixture(t)
 	source, _ := f.upload(f.ann, "a.txt", "読めるはずのファイル")
 	for range 5 {
-		_, err := f.db.BeginReading(t.Context(), source.ID) // And then the server is gone.
-		f.must(err)
+		_, found, err := f.db.NextReading(t.Context(), false, 0) // And then the server is gone.
+		if f.must(err); !found {
+			t.Fatal("nothing waits")
+		}
 	}
-	f.must(f.ReadSource(t.Context(), source.ID))
+	f.start(f.Service)
 	all := f.ended(source)
 	if last := all[len(all)-1]; last.Status != datasource.Failed || last.Failure == "" {
 		t.Errorf("ended as %+v", last)

@@ -14,8 +14,6 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/tsumugi-ai/tsumugi/migrations"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
@@ -24,18 +22,11 @@ import (
 // cacheLayout changes when the way the cached cluster is made does.
 const cacheLayout = "1"
 
-// schemaHash names the state of the schema that the migrations, ours and River's, lead to.
+// schemaHash names the state of the schema that the migrations lead to.
 func schemaHash() string {
 	sum := sha256.New()
 	_, _ = io.WriteString(sum, cacheLayout) // A hash takes everything.
-	jobs, err := rivermigrate.New(riverpgxv5.New(nil), nil)
-	if err != nil {
-		panic(err) // Its settings are the usual ones.
-	}
-	for _, step := range jobs.AllVersions() {
-		_, _ = fmt.Fprintf(sum, "jobs %d\n", step.Version)
-	}
-	err = fs.WalkDir(migrations.Files, ".", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(migrations.Files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -117,12 +117,18 @@ func (c *client) do(req *http.Request, into any) error {
 // signIn returns a client of the demo user, who may reach any server with it.
 func signIn(t *testing.T, base string) *client {
 	t.Helper()
+	return signInAs(t, base, demoUser)
+}
+
+// signInAs is signIn for anybody whose password is the demo users'.
+func signInAs(t *testing.T, base, email string) *client {
+	t.Helper()
 	c := &client{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}}
 	t.Cleanup(c.http.CloseIdleConnections)
 	var signedIn struct{ AuthenticationResult struct{ IdToken string } }
 	must(t, c.callPool(t.Context(), base, "InitiateAuth", map[string]any{
 		"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": c.poolClient(t, base),
-		"AuthParameters": map[string]string{"USERNAME": demoUser, "PASSWORD": demoPassword},
+		"AuthParameters": map[string]string{"USERNAME": email, "PASSWORD": demoPassword},
 	}, &signedIn))
 	c.token = signedIn.AuthenticationResult.IdToken
 	var skills struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime/multipart"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -136,6 +138,92 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 		if len(gone) != files {
 			t.Errorf("through server %d: %d deletions", i, len(gone))
 		}
+	}
+}
+
+// slowFile returns a file that takes seconds to be read and stored, unlike any other number's.
+func slowFile(number int) []byte {
+	return bytes.Repeat([]byte(fmt.Sprintf("%d,名前,部署,役職,\"メモ\n改行\"\n", number)), (20<<20)/45)
+}
+
+// sources returns a person's data sources by id.
+func (c *client) sources(ctx context.Context, base string) (map[string]dataSource, error) {
+	var list struct{ Items []dataSource }
+	err := c.call(ctx, http.MethodGet, base+"/v1/data-source?limit=100", nil, &list)
+	found := make(map[string]dataSource)
+	for _, s := range list.Items {
+		found[s.ID] = s
+	}
+	return found, err
+}
+
+// TestR64_SlowFilesDelayNobody: while many slow files of one person are read, a small one of another is read at once.
+func TestR64_SlowFilesDelayNobody(t *testing.T) {
+	t.Parallel()
+	s := newSingle(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	other := signInAs(t, s.url(), "admin@demo.example")
+	const files = 12
+	for i := range files {
+		_, err := s.upload(ctx, s.url(), "名簿.csv", slowFile(i))
+		must(t, err)
+	}
+	done := func() (n int) {
+		list, err := s.sources(ctx, s.url())
+		must(t, err)
+		for _, source := range list {
+			if source.Status == "success" {
+				n++
+			}
+		}
+		return n
+	}
+	before, began := done(), time.Now()
+	small, err := other.upload(ctx, s.url(), "メモ.txt", []byte("短いメモ"))
+	must(t, err)
+	await(t, "the small file is read", patience, func() bool {
+		list, err := other.sources(ctx, s.url())
+		return err == nil && list[small.ID].Status == "success"
+	})
+	took := time.Since(began)
+	if after := done(); after == files {
+		t.Fatalf("all slow files were read before, and nothing was shown: %d before the small one", before)
+	}
+	t.Logf("the small file was read after %v; of the slow ones %d were read before it, and %d meanwhile", took.Round(time.Millisecond), before, done()-before)
+	if took > 5*time.Second {
+		t.Errorf("the small file took %v", took)
+	}
+	await(t, "the slow files are read", patience, func() bool { return done() == files })
+}
+
+// TestR22_ReadingsOfAKilledServerAreTakenOver in seconds, and each file is read once in the end.
+func TestR22_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	const files = 6
+	for i := range files {
+		_, err := r.upload(ctx, r.at(1)(), "名簿.csv", slowFile(i))
+		must(t, err)
+	}
+	r.Kill(0) // Two of the four that are read now, or just have been.
+	killed := time.Now()
+	await(t, "all files are read", patience, func() bool {
+		list, err := r.sources(ctx, r.at(1)())
+		read := 0
+		for _, source := range list {
+			if source.Status == "success" && source.ChunkCount > 0 {
+				read++
+			}
+		}
+		return err == nil && read == files
+	})
+	took := time.Since(killed)
+	t.Logf("all files were read %v after the kill", took.Round(time.Millisecond))
+	if took > time.Minute { // Ten seconds of the lease, and the reading itself on a busy machine.
+		t.Errorf("the files of the killed server took %v", took)
 	}
 }
 

@@ -1,0 +1,237 @@
+package datasource
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Config tunes how files are read. The zero value of a field means its default.
+type Config struct {
+	Places int           // Files that this server reads at once: one may take ten times its size of memory. Default 2.
+	Quick  time.Duration // A reading that takes longer may have to give way. Default 2 s.
+	Limit  time.Duration // What a reading may take. Default 1 min.
+	Lease  time.Duration // How long a server may be silent before others take its readings over. Default 10 s.
+	Poll   time.Duration // How often this server looks for what it was not told of, and renews leases. Default 1 s.
+	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		value    *time.Duration
+		standard time.Duration
+	}{
+		{&c.Quick, 2 * time.Second}, {&c.Limit, time.Minute}, {&c.Lease, 10 * time.Second}, {&c.Poll, time.Second}, {&c.Pause, time.Second},
+	} {
+		if *d.value <= 0 {
+			*d.value = d.standard
+		}
+	}
+	if c.Places <= 0 {
+		c.Places = 2
+	}
+	return c
+}
+
+// Why a reading ends before its time.
+var (
+	errGaveWay  = errors.New("datasource: gave way to another person's file")
+	errStopping = errors.New("datasource: this server stops")
+	errLost     = errors.New("datasource: deleted, or taken over by another server")
+)
+
+// readers read what waits, a few files at a time.
+//
+// Who is next is decided by the store, for all servers together. A file that takes long keeps nobody waiting: of the places
+// of a server, one is never taken by a file that is known to be slow, and when slow ones have all places nevertheless, because
+// nobody knew, the one that was begun last gives way to a person of whom nothing is read. It gives way once: it is known then.
+type readers struct {
+	service *Service
+	cfg     Config
+	woken   chan struct{} // Holds a value while there may be something to read.
+
+	mu      sync.Mutex
+	running map[uuid.UUID]*current // Guarded by mu.
+}
+
+// current is a reading that runs here.
+type current struct {
+	Reading
+	began  time.Time
+	cancel context.CancelCauseFunc
+	leaves bool // It was told to give way. Guarded by the mu of readers.
+}
+
+func newReaders(s *Service, cfg Config) *readers {
+	return &readers{service: s, cfg: cfg, woken: make(chan struct{}, 1), running: make(map[uuid.UUID]*current)}
+}
+
+// wake has run look now.
+func (r *readers) wake() {
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run reads until the context ends, and what it has begun is over.
+func (r *readers) run(ctx context.Context) {
+	var work sync.WaitGroup
+	defer work.Wait()
+	tick := time.NewTicker(r.cfg.Poll)
+	defer tick.Stop()
+	for {
+		if err := r.begin(ctx, &work); err != nil && ctx.Err() == nil {
+			r.service.log.WarnContext(ctx, "data sources are read later", "err", err)
+		}
+		select {
+		case <-tick.C:
+		case <-r.woken:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// begin begins what there are places for.
+func (r *readers) begin(ctx context.Context, work *sync.WaitGroup) error {
+	for ctx.Err() == nil {
+		free, quick := r.room()
+		if free == 0 {
+			return r.makeRoom(ctx)
+		}
+		reading, found, err := r.next(ctx, quick)
+		if err != nil || !found {
+			return err
+		}
+		r.start(ctx, reading, work)
+	}
+	return nil
+}
+
+func (r *readers) next(ctx context.Context, quick bool) (Reading, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return r.service.store.NextReading(ctx, quick, r.cfg.Lease)
+}
+
+// room returns how many places are free, and whether those are for quick files only.
+func (r *readers) room() (free int, quick bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	slow := 0
+	for _, c := range r.running {
+		if r.isSlow(c) {
+			slow++
+		}
+	}
+	return r.cfg.Places - len(r.running), slow >= max(1, r.cfg.Places-1)
+}
+
+func (r *readers) isSlow(c *current) bool { return c.Slow || time.Since(c.began) >= r.cfg.Quick }
+
+// makeRoom has a slow reading give way, if all are slow and somebody waits of whom nothing is read.
+func (r *readers) makeRoom(ctx context.Context) error {
+	if r.last() == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	waits, err := r.service.store.SomebodyWaits(ctx)
+	if err != nil || !waits {
+		return err
+	}
+	if c := r.last(); c != nil {
+		r.mu.Lock()
+		c.leaves = true
+		r.mu.Unlock()
+		c.cancel(errGaveWay)
+	}
+	return nil
+}
+
+// last returns the reading that was begun last of those that may give way. There is none while one does, or is quick.
+func (r *readers) last() (last *current) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.running {
+		if c.leaves || !r.isSlow(c) {
+			return nil
+		}
+		if !c.Slow && (last == nil || c.began.After(last.began)) {
+			last = c
+		}
+	}
+	return last
+}
+
+// start reads a file in a goroutine of its own.
+func (r *readers) start(ctx context.Context, reading Reading, work *sync.WaitGroup) {
+	// The end of ctx is told as what it is.
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stopped := context.AfterFunc(ctx, func() { cancel(errStopping) })
+	c := &current{Reading: reading, began: time.Now(), cancel: cancel}
+	r.mu.Lock()
+	r.running[reading.ID] = c
+	r.mu.Unlock()
+	work.Go(func() {
+		defer cancel(nil)
+		defer stopped()
+		limited, release := context.WithTimeout(own, r.cfg.Limit)
+		defer release()
+		r.service.read(limited, reading, r.cfg.Pause)
+		r.mu.Lock()
+		if r.running[reading.ID] == c {
+			delete(r.running, reading.ID)
+		}
+		r.mu.Unlock()
+		r.wake()
+	})
+}
+
+// keep renews the leases of what is read here until the context ends. What another server reads meanwhile, or what was
+// deleted, ends here.
+func (r *readers) keep(ctx context.Context) {
+	tick := time.NewTicker(r.cfg.Poll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := r.renew(ctx); err != nil && ctx.Err() == nil {
+			r.service.log.WarnContext(ctx, "the leases of readings are renewed later", "err", err)
+		}
+	}
+}
+
+func (r *readers) renew(ctx context.Context) error {
+	r.mu.Lock()
+	held := make([]Reading, 0, len(r.running))
+	for _, c := range r.running {
+		held = append(held, c.Reading)
+	}
+	r.mu.Unlock()
+	if len(held) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	lost, err := r.service.store.KeepReadings(ctx, held, r.cfg.Lease)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range held {
+		if c := r.running[h.ID]; c != nil && c.Revision == h.Revision && slices.Contains(lost, h.ID) {
+			c.cancel(errLost)
+		}
+	}
+	return nil
+}

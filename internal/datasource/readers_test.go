@@ -1,0 +1,269 @@
+package datasource_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// queue is a store and its files in the time of a bubble: first come, first served, but for people of whom nothing is read.
+// What the order is between people is the database's, and tested there.
+type queue struct {
+	datasource.Store
+	datasource.Files
+
+	mu      sync.Mutex
+	waiting []datasource.Reading               // Guarded by mu.
+	running map[uuid.UUID]datasource.Reading   // Guarded by mu.
+	took    map[uuid.UUID]time.Duration        // How long each file takes.
+	ended   map[uuid.UUID]time.Time            // Guarded by mu.
+	back    map[uuid.UUID][]datasource.PutBack // Guarded by mu.
+	tell    func()                             // Guarded by mu.
+}
+
+func newQueue() *queue {
+	return &queue{
+		running: make(map[uuid.UUID]datasource.Reading), took: make(map[uuid.UUID]time.Duration), ended: make(map[uuid.UUID]time.Time),
+		back: make(map[uuid.UUID][]datasource.PutBack),
+	}
+}
+
+// add has a file of a person wait that takes a time to read.
+func (q *queue) add(person uuid.UUID, takes time.Duration) uuid.UUID {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	id := uuid.New()
+	q.took[id] = takes
+	q.waiting = append(q.waiting, datasource.Reading{
+		Source: datasource.Source{ID: id, Filename: "a.txt"}, Owner: datasource.Owner{UserID: person},
+	})
+	if q.tell != nil {
+		q.tell()
+	}
+	return id
+}
+
+// idle reports whether nothing of a person is read. It belongs to holders of mu.
+func (q *queue) idle(person uuid.UUID) bool {
+	for _, r := range q.running {
+		if r.Owner.UserID == person {
+			return false
+		}
+	}
+	return true
+}
+
+func (q *queue) NextReading(_ context.Context, quick bool, _ time.Duration) (datasource.Reading, bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	may := func(r datasource.Reading) bool { return !quick || !r.Slow }
+	i := slices.IndexFunc(q.waiting, func(r datasource.Reading) bool { return may(r) && q.idle(r.Owner.UserID) })
+	if i < 0 {
+		i = slices.IndexFunc(q.waiting, may)
+	}
+	if i < 0 {
+		return datasource.Reading{}, false, nil
+	}
+	r := q.waiting[i]
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	r.Attempt++
+	r.Revision++
+	q.running[r.ID] = r
+	return r, true, nil
+}
+
+func (q *queue) SomebodyWaits(context.Context) (bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.ContainsFunc(q.waiting, func(r datasource.Reading) bool { return !r.Slow && q.idle(r.Owner.UserID) }), nil
+}
+
+func (q *queue) KeepReadings(_ context.Context, held []datasource.Reading, _ time.Duration) (lost []uuid.UUID, _ error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range held {
+		if _, ok := q.running[r.ID]; !ok {
+			lost = append(lost, r.ID)
+		}
+	}
+	return lost, nil
+}
+
+func (q *queue) PutBack(_ context.Context, r datasource.Reading, how datasource.PutBack) (datasource.Source, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.running[r.ID]; !ok {
+		return datasource.Source{}, fault.Errorf(fault.NotFound, "データソースが見つかりません。")
+	}
+	delete(q.running, r.ID)
+	q.back[r.ID] = append(q.back[r.ID], how)
+	r.Slow = r.Slow || how.Slow
+	q.waiting = append(q.waiting, r)
+	return r.Source, nil
+}
+
+func (q *queue) EndReading(_ context.Context, r datasource.Reading, _ datasource.Found) (datasource.Source, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.running, r.ID)
+	q.ended[r.ID] = time.Now()
+	return r.Source, nil
+}
+
+func (q *queue) WatchWaiting(ctx context.Context, tell func()) {
+	q.mu.Lock()
+	q.tell = tell
+	q.mu.Unlock()
+	tell()
+	<-ctx.Done()
+}
+
+func (q *queue) LooseFiles(context.Context) ([]uuid.UUID, error) { return nil, nil }
+
+func (q *queue) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
+	return io.NopCloser(&slowFile{ctx: ctx, takes: q.took[id]}), nil
+}
+
+// slowFile takes a time to be read.
+type slowFile struct {
+	ctx   context.Context
+	takes time.Duration
+	read  bool
+}
+
+func (f *slowFile) Read(p []byte) (int, error) {
+	if f.read {
+		return 0, io.EOF
+	}
+	select {
+	case <-time.After(f.takes):
+		f.read = true
+		return copy(p, "本文"), nil
+	case <-f.ctx.Done():
+		return 0, f.ctx.Err()
+	}
+}
+
+// start has the files read until stop is called.
+func (q *queue) start() (stop func()) {
+	s := datasource.NewService(q, q, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+	s.Start()
+	synctest.Wait()
+	return s.Stop
+}
+
+// since returns how long after a time files were read.
+func (q *queue) since(began time.Time, ids ...uuid.UUID) (took []time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, id := range ids {
+		took = append(took, q.ended[id].Sub(began))
+	}
+	return took
+}
+
+// TestSlowFilesDelayNobody: twenty files of one person that take eight seconds each, and then a small one of another, at any time.
+func TestSlowFilesDelayNobody(t *testing.T) {
+	t.Parallel()
+	for _, later := range []time.Duration{0, time.Second, 2500 * time.Millisecond, 3900 * time.Millisecond, 5 * time.Second, 20 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue()
+			ann, bob := uuid.New(), uuid.New()
+			var slow []uuid.UUID
+			for range 20 {
+				slow = append(slow, q.add(ann, 8*time.Second))
+			}
+			began := time.Now()
+			stop := q.start()
+			<-time.After(later)
+			small := q.add(bob, 10*time.Millisecond)
+			<-time.After(3 * time.Minute)
+			stop()
+			if took := q.since(began.Add(later), small)[0]; took < 0 || took > 3500*time.Millisecond {
+				t.Errorf("a small file %v later took %v", later, took)
+			}
+			// Nothing is lost, and no more is read twice than one of the slow ones.
+			all := q.since(began, slow...)
+			if last := slices.Max(all); slices.Min(all) <= 0 || last > 100*time.Second || len(q.back) > 1 {
+				t.Errorf("a small file %v later: the slow ones took %v, %d gave way", later, last, len(q.back))
+			}
+		})
+	}
+}
+
+// TestSlowFileGivesWayOnce: it comes to an end, however many small files of others follow.
+func TestSlowFileGivesWayOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		ann := uuid.New()
+		slow := []uuid.UUID{q.add(ann, 30*time.Second), q.add(ann, 30*time.Second)}
+		began := time.Now()
+		defer q.start()()
+		for range 300 {
+			<-time.After(time.Second)
+			q.add(uuid.New(), 900*time.Millisecond)
+		}
+		<-time.After(time.Minute)
+		if took := q.since(began, slow...); slices.Min(took) <= 0 || slices.Max(took) > 62*time.Second {
+			t.Errorf("took %v", took)
+		}
+		for id, back := range q.back {
+			if len(back) != 1 || back[0] != (datasource.PutBack{Slow: true}) {
+				t.Errorf("%s was put back as %+v", id, back)
+			}
+		}
+		if len(q.ended) != 302 {
+			t.Errorf("%d files were read", len(q.ended))
+		}
+	})
+}
+
+// TestReadingEndsWithItsServer, and waits for another one at once; with its time it is an attempt, and known to be slow.
+func TestReadingEndsWithItsServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		id := q.add(uuid.New(), 10*time.Minute)
+		began := time.Now()
+		stop := q.start()
+		<-time.After(90 * time.Second)
+		if back := q.back[id]; len(back) != 1 || !back[0].Counts || !back[0].Slow || back[0].After == 0 {
+			t.Errorf("after its time it was put back as %+v", back)
+		}
+		stop()
+		if back := q.back[id]; len(back) != 2 || back[1] != (datasource.PutBack{}) || time.Since(began) != 90*time.Second {
+			t.Errorf("after %v it was put back as %+v", time.Since(began), back)
+		}
+	})
+}
+
+// TestLostReadingEnds: what was deleted, or is read by another server, is not read on.
+func TestLostReadingEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		person := uuid.New()
+		ids := []uuid.UUID{q.add(person, 50*time.Second), q.add(person, 50*time.Second), q.add(person, time.Second)}
+		began := time.Now()
+		defer q.start()()
+		q.mu.Lock()
+		delete(q.running, ids[0])
+		delete(q.running, ids[1])
+		q.mu.Unlock()
+		<-time.After(10 * time.Second)
+		if took := q.since(began, ids[2])[0]; took <= 0 || took > 3*time.Second || len(q.back) != 0 {
+			t.Errorf("the next one took %v, put back %v", took, q.back)
+		}
+	})
+}

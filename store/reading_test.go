@@ -1,0 +1,180 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+)
+
+// next begins the next reading.
+func (f *fixture) next(t *testing.T, lease time.Duration) datasource.Reading {
+	t.Helper()
+	reading, found, err := f.NextReading(t.Context(), false, lease)
+	must(t, err)
+	if !found {
+		t.Fatal("nothing waits")
+	}
+	return reading
+}
+
+func (f *fixture) nothingWaits(t *testing.T) {
+	t.Helper()
+	if reading, found, err := f.NextReading(t.Context(), false, time.Hour); err != nil || found {
+		t.Errorf("%+v waits, %v", reading, err)
+	}
+}
+
+// endReading ends a reading.
+func (f *fixture) endReading(t *testing.T, reading datasource.Reading) {
+	t.Helper()
+	_, err := f.EndReading(t.Context(), reading, datasource.Found{Failure: "読めません。"})
+	must(t, err)
+}
+
+// TestPeopleTakeTurns: whoever has less read than others is next, however many files of others came before.
+func TestPeopleTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, bob, mallory := datasource.Owner(f.ann), datasource.Owner(f.bob), datasource.Owner(f.mallory)
+	var files []uuid.UUID
+	for i := range 5 {
+		files = append(files, f.source(t, ann, fmt.Sprint(i)).ID)
+	}
+	first := f.next(t, time.Hour)
+	f.source(t, bob, "一つ目")
+	f.source(t, bob, "二つ目")
+	f.source(t, mallory, "一つ目")
+	second, third := f.next(t, time.Hour), f.next(t, time.Hour)
+	if first.Owner != ann || first.ID != files[0] || second.Owner != bob || third.Owner != mallory {
+		t.Errorf("began with %+v, %+v, %+v", first.Owner, second.Owner, third.Owner)
+	}
+	// Nobody has more than another: whoever was served least recently.
+	if next := f.next(t, time.Hour); next.Owner != ann || next.ID != files[1] {
+		t.Errorf("then %+v", next)
+	}
+	f.endReading(t, second)
+	if next := f.next(t, time.Hour); next.Owner != bob {
+		t.Errorf("bob has none, and next is %+v", next)
+	}
+	var rest []uuid.UUID
+	for range 3 {
+		rest = append(rest, f.next(t, time.Hour).ID)
+	}
+	if !slices.Equal(rest, files[2:]) {
+		t.Errorf("the rest is %v, want %v", rest, files[2:])
+	}
+	f.nothingWaits(t)
+}
+
+// TestServersTakeEachReadingOnce, and in turns, however many ask at once.
+func TestServersTakeEachReadingOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i := range 8 {
+		f.source(t, datasource.Owner(f.ann), fmt.Sprint(i))
+	}
+	for i := range 2 {
+		f.source(t, datasource.Owner(f.bob), fmt.Sprint(i))
+	}
+	var mu sync.Mutex
+	taken := make(map[uuid.UUID]int)
+	owners := make(map[uuid.UUID]int)
+	var servers sync.WaitGroup
+	for range 4 {
+		servers.Go(func() {
+			reading, found, err := f.NextReading(t.Context(), false, time.Hour)
+			if err != nil || !found {
+				t.Errorf("found %v, %v", found, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			taken[reading.ID]++
+			owners[reading.Owner.UserID]++
+		})
+	}
+	servers.Wait()
+	if len(taken) != 4 || owners[f.ann.UserID] != 2 || owners[f.bob.UserID] != 2 {
+		t.Errorf("taken %v, of %v", taken, owners)
+	}
+}
+
+// TestReadingOfASilentServerIsTakenOver, and that of one that renews its lease is not.
+func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.source(t, datasource.Owner(f.ann), "本文")
+	held := f.next(t, time.Hour)
+	f.nothingWaits(t)
+	lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, -time.Second)
+	must(t, err)
+	if len(lost) != 0 {
+		t.Errorf("lost %v", lost)
+	}
+	next := f.next(t, time.Hour)
+	if next.ID != held.ID || next.Attempt != 2 || next.Revision <= held.Revision {
+		t.Errorf("taken over as %+v", next)
+	}
+	if lost, err = f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || !slices.Equal(lost, []uuid.UUID{held.ID}) {
+		t.Errorf("the one that was silent lost %v, %v", lost, err)
+	}
+	if lost, err = f.KeepReadings(t.Context(), []datasource.Reading{next}, time.Hour); err != nil || len(lost) != 0 {
+		t.Errorf("the next one lost %v, %v", lost, err)
+	}
+	f.nothingWaits(t)
+}
+
+// TestReadingThatGaveWayIsKnownToBeSlow: it waits for a place where it may take its time, and was no attempt.
+func TestReadingThatGaveWayIsKnownToBeSlow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.source(t, datasource.Owner(f.ann), "とても長い本文")
+	slow := f.next(t, time.Hour)
+	waits := func(want bool) {
+		t.Helper()
+		if got, err := f.SomebodyWaits(t.Context()); err != nil || got != want {
+			t.Errorf("somebody waits: %v, %v", got, err)
+		}
+	}
+	waits(false)
+	f.source(t, datasource.Owner(f.ann), "もう一つ")
+	waits(false) // They have one that is read.
+	f.source(t, datasource.Owner(f.bob), "短い本文")
+	waits(true)
+	back, err := f.PutBack(t.Context(), slow, datasource.PutBack{Slow: true})
+	must(t, err)
+	if back.Status != datasource.Pending || back.Revision <= slow.Revision {
+		t.Errorf("put back as %+v", back)
+	}
+	for range 2 {
+		reading, found, err := f.NextReading(t.Context(), true, time.Hour)
+		if err != nil || !found || reading.ID == slow.ID {
+			t.Fatalf("the next quick one is %+v, %v, %v", reading, found, err)
+		}
+	}
+	if reading, found, err := f.NextReading(t.Context(), true, time.Hour); err != nil || found {
+		t.Errorf("as quick counts %+v, %v", reading, err)
+	}
+	waits(false)
+	if again := f.next(t, time.Hour); again.ID != slow.ID || !again.Slow || again.Attempt != 1 {
+		t.Errorf("again %+v", again)
+	}
+}
+
+func TestReadingThatFailedWaitsForItsTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.source(t, datasource.Owner(f.ann), "本文")
+	_, err := f.PutBack(t.Context(), f.next(t, time.Hour), datasource.PutBack{After: time.Hour, Counts: true})
+	must(t, err)
+	f.nothingWaits(t)
+	f.exec(t, `UPDATE data_sources SET read_after = now()`)
+	if again := f.next(t, time.Hour); again.Attempt != 2 {
+		t.Errorf("again %+v", again)
+	}
+}
