@@ -204,7 +204,7 @@ func (a *Answer) connect(ctx context.Context, yield func(Event) bool) error {
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if a.distrust {
 		header.Set("Last-Event-ID", "0-0") // No place in any run: the server begins anew, with data-reset.
-	} else if a.cursor.Run > 0 {
+	} else if a.cursor.Offset > 0 {
 		header.Set("Last-Event-ID", a.cursor.String())
 	}
 	resp, err := a.client.send(ctx, method, a.client.URL+a.path, body, header)
@@ -296,11 +296,13 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	at, placed := parseCursor(event.id)
 	switch c.Type {
 	case "start":
-		if a.cursor.Run > 0 {
+		if a.cursor.Offset == 0 { // Without a cursor, a new run is told by its start alone.
+			a.cursor.Run = c.MessageMetadata.Run
+		}
+		if a.QuestionID != "" {
 			return nil // Of a later connection.
 		}
 		a.MessageID, a.ThreadID, a.QuestionID = c.MessageID, c.MessageMetadata.ThreadID, c.MessageMetadata.UserMessageID
-		a.cursor.Run = c.MessageMetadata.Run
 		if a.question == nil { // From a thread: another answer may be written there later.
 			a.path = "/v1/message/" + url.PathEscape(a.MessageID) + "/stream"
 		}

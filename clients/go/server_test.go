@@ -38,7 +38,7 @@ func script(number int, r run, cursor string, idFirst bool) []byte {
 	}
 	from, holds := 0, cursor == ""
 	for at, i := 0, 0; i <= len(r.deltas); i++ {
-		if cursor == fmt.Sprintf("%d-%d", number, at) {
+		if at > 0 && cursor == fmt.Sprintf("%d-%d", number, at) {
 			from, holds = at, true
 		}
 		if i < len(r.deltas) {
@@ -46,13 +46,9 @@ func script(number int, r run, cursor string, idFirst bool) []byte {
 		}
 	}
 	b.WriteString("retry: 1\n\n")
-	start, reset := fmt.Sprintf("%d-%d", number, from), ""
+	event("", `{"type":"start","messageId":"answer","messageMetadata":{"run":%d,"thread_id":"thread","user_message_id":"question"}}`, number)
 	if !holds {
-		start, reset = "", start
-	}
-	event(start, `{"type":"start","messageId":"answer","messageMetadata":{"run":%d,"thread_id":"thread","user_message_id":"question"}}`, number)
-	if !holds {
-		event(reset, `{"type":"data-reset","data":{"run":%d}}`, number)
+		event(fmt.Sprintf("%d-0", number), `{"type":"data-reset","data":{"run":%d},"transient":true}`, number)
 	}
 	event("", `{"type":"data-step","id":"retrieval","data":{"kind":"retrieval","status":"success"}}`)
 	event("", `{"type":"text-start","id":"0"}`)

@@ -9,7 +9,6 @@ interface Wire {
   readonly delta?: string
   readonly messageId?: string
   readonly sourceId?: string
-  readonly transient?: boolean
   readonly errorText?: string
   readonly code?: string
   readonly retryable?: boolean
@@ -43,7 +42,7 @@ export class Answer {
   /** The `Last-Event-ID` of the next connection. `0-0` is no place in any run: the server begins anew, with `data-reset`. */
   get cursor(): string | undefined {
     if (this.#distrusted) return '0-0'
-    return this.#run === 0 ? undefined : `${this.#run}-${this.#bytes}`
+    return this.#bytes === 0 ? undefined : `${this.#run}-${this.#bytes}`
   }
 
   /** Takes one event; null if it does not follow on what came before, so that the connection is to be given up. */
@@ -57,7 +56,7 @@ export class Answer {
     const wire = chunk as Wire
     switch (wire.type) {
       case 'start':
-        return this.#start(wire) ? [chunk] : []
+        return this.#start(wire, chunk)
       case 'data-reset':
         return this.#reset(wire.data?.run ?? 0)
     }
@@ -81,9 +80,7 @@ export class Answer {
       case 'error':
         return this.#end(wire, id, chunk)
     }
-    // A data part is sent again on each connection: with an id it replaces the one before.
-    const replaces = !wire.type.startsWith('data-') || wire.transient || wire.id !== undefined
-    return [replaces ? chunk : ({ ...chunk, id: wire.type } as UIMessageChunk)]
+    return [chunk]
   }
 
   /** What is missing when the server says that everything has been sent (204). */
@@ -101,13 +98,17 @@ export class Answer {
     return null
   }
 
-  #start({ messageId, messageMetadata }: Wire): boolean {
+  async #start({ messageId, messageMetadata = {} }: Wire, chunk: UIMessageChunk): Promise<UIMessageChunk[]> {
+    const { run = 0, user_message_id } = messageMetadata
     for (const part of this.#reasoning.values()) part.at = 0
-    if (this.messageId !== undefined) return false
-    this.messageId = messageId
-    this.questionId = messageMetadata?.user_message_id
-    this.#run = messageMetadata?.run ?? 0
-    return true
+    if (this.messageId === undefined) {
+      this.messageId = messageId
+      this.questionId = user_message_id
+      this.#run = run
+      return [chunk]
+    }
+    // Without a cursor, a new run is told by its start alone.
+    return this.#bytes === 0 && run !== this.#run && !this.#distrusted ? this.#reset(run) : []
   }
 
   async #reset(run: number): Promise<UIMessageChunk[]> {

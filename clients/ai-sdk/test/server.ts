@@ -18,7 +18,7 @@ const utf8 = new TextEncoder()
 export const size = (text: string) => utf8.encode(text).length
 export const ids = { answer: 'answer-1', question: 'question-1', thread: 'thread-1' } as const
 
-/** One event as the server writes it: `data:` before `id:`, as it does now, or behind it, as it did. */
+/** One event as the server writes it, `data:` before `id:`; or the other way round, as nothing forbids. */
 function event(chunk: object | string, id?: string, idFirst = false): string {
   const data = `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n`
   if (id === undefined) return `${data}\n`
@@ -29,17 +29,22 @@ function event(chunk: object | string, id?: string, idFirst = false): string {
 export function script(number: number, run: Run, cursor: string | null, idFirst = false): string {
   const ends = [0]
   for (const delta of run.deltas) ends.push((ends.at(-1) ?? 0) + size(delta))
-  const [asked, offset] = (cursor ?? `${number}-0`).split('-').map(Number)
-  const holds = asked === number && ends.includes(offset ?? -1)
-  const from = holds ? (offset ?? 0) : 0
+  const [asked, offset = 0] = (cursor ?? '0-0').split('-').map(Number)
+  const holds = asked === number && offset > 0 && ends.includes(offset)
+  const from = holds ? offset : 0
   const out = ['retry: 1\n\n']
   const metadata = { run: number, thread_id: ids.thread, user_message_id: ids.question }
-  const start = { type: 'start', messageId: ids.answer, messageMetadata: metadata }
-  // The first id of a new run stands on its reset and nowhere before it.
-  out.push(event(start, holds ? `${number}-${from}` : undefined, idFirst))
-  if (!holds)
+  out.push(event({ type: 'start', messageId: ids.answer, messageMetadata: metadata }))
+  if (!holds && cursor !== null)
     out.push(event({ type: 'data-reset', data: { run: number }, transient: true }, `${number}-0`, idFirst))
-  out.push(event({ type: 'data-step', id: 'retrieval', data: { kind: 'retrieval', status: 'success' } }))
+  out.push(
+    event({
+      type: 'data-step',
+      id: 'retrieval',
+      data: { kind: 'retrieval', status: 'success' },
+      transient: true,
+    }),
+  )
   out.push(
     event({
       type: 'source-document',
@@ -58,7 +63,10 @@ export function script(number: number, run: Run, cursor: string | null, idFirst 
     if (end > from) out.push(event({ type: 'text-delta', id: '0', delta }, `${number}-${end}`, idFirst))
   })
   const total = `${number}-${ends.at(-1)}`
-  out.push(event({ type: 'text-end', id: '0' }), event({ type: 'data-title', data: { title: '題' } }))
+  out.push(
+    event({ type: 'text-end', id: '0' }),
+    event({ type: 'data-title', data: { title: '題' }, transient: true }),
+  )
   if (run.end === 'abort') out.push(event({ type: 'abort', reason: 'stopped' }, total, idFirst))
   else if (run.end === 'error')
     out.push(

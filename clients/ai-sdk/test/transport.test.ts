@@ -77,12 +77,12 @@ describe('any cut', () => {
         await chat.sendMessage({ text: '質問' })
         expect(textOf(chat.lastMessage), `cut at ${cut}`).toBe(textOfRun(first))
         expect(chat.status, `cut at ${cut}`).toBe('ready')
-        const parts = ['data-step', 'source-document', 'reasoning', 'text', 'data-title']
+        const parts = ['source-document', 'reasoning', 'text']
         expect(
           chat.lastMessage?.parts.map(({ type }) => type),
           `cut at ${cut}`,
         ).toEqual(parts)
-        expect(chat.lastMessage?.parts[2], `cut at ${cut}`).toMatchObject({ text: '考え1ています' })
+        expect(chat.lastMessage?.parts[1], `cut at ${cut}`).toMatchObject({ text: '考え1ています' })
         expect(calls.length).toBeLessThanOrEqual(2)
         expect(new Set(calls.map((call) => JSON.stringify(call.body))).size).toBe(1)
       }

@@ -14,12 +14,12 @@ export class Account {
   readonly #url: string
   /** What the app keeps in local storage, by key. */
   readonly storage: Readonly<Record<string, string>>
-  readonly #idToken: string
+  readonly idToken: string
 
   private constructor(url: string, storage: Record<string, string>, idToken: string) {
     this.#url = url
     this.storage = storage
-    this.#idToken = idToken
+    this.idToken = idToken
   }
 
   static async signIn(url: string, who: Who): Promise<Account> {
@@ -64,7 +64,7 @@ export class Account {
   async call(method: string, path: string, body?: unknown): Promise<Response> {
     const response = await fetch(this.#url + path, {
       method,
-      headers: { Authorization: `Bearer ${this.#idToken}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${this.idToken}`, 'Content-Type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
