@@ -36,9 +36,6 @@ func (noEvents) MessageChanged(Owner, Message)  {}
 func (s *Service) tellBegun(g *generation, b Begun) {
 	s.events.ThreadChanged(g.owner, b.Thread)
 	s.events.MessageChanged(g.owner, b.Question)
-	if !g.pending {
-		b.Answer.Status = StatusRunning
-	}
 	s.events.MessageChanged(g.owner, b.Answer)
 	close(g.told)
 }
@@ -59,7 +56,7 @@ func (s *Service) tellMessage(ctx context.Context, owner Owner, id uuid.UUID) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	if message, err := s.store.FindMessage(ctx, owner, id); err == nil {
+	if message, err := s.threads.FindMessage(ctx, owner, id); err == nil {
 		s.events.MessageChanged(owner, message)
 	}
 }

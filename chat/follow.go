@@ -132,7 +132,7 @@ const readTimeout = 5 * time.Second
 func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	return s.store.FindMessage(ctx, owner, id)
+	return s.threads.FindMessage(ctx, owner, id)
 }
 
 // replay returns a complete answer as a text that can be watched.

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
@@ -17,22 +16,17 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// job is what a generation has to do.
-type job struct {
-	owner    Owner
-	threadID uuid.UUID
-	run      int
-	pending  bool // Its answer is stored as one that waits for a place.
-	prompt   prompt
-	answer   Message // Id, thread, question and run.
-	since    time.Time
-	place    *place // Belongs to the generation's goroutine once it runs; nil when it was left.
-}
-
 // generation is the writing of one answer by this server, from the question to the stored text. Its goroutine is owned
 // by the Service and by nobody's request.
 type generation struct {
-	job
+	owner    Owner
+	question Message
+	answer   Message       // As it is stored while it is written: StatusPending where it waits for a place.
+	prompt   []llm.Message // What the model is told.
+	since    time.Time     // When the question came, or was taken over.
+	place    *place        // Belongs to the generation's goroutine once it runs; nil when it was left.
+
+	// Set by launch.
 	life   context.Context // Carries what logs and traces tell of the request; ended by Stop only.
 	text   *stream.Text
 	span   trace.Span
@@ -55,26 +49,27 @@ const (
 	lost                 // It was dropped.
 )
 
-// launch starts a generation. Its answer is shown to nobody who does not know its id. ctx is the request's, which the
+// launch starts a generation, of which the fields before life are set. Its answer is shown to nobody who does not know its id. ctx is the request's, which the
 // generation survives.
-func (s *Service) launch(ctx context.Context, j job) (*generation, error) {
+func (s *Service) launch(ctx context.Context, g *generation) error {
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
-	life, span := s.tracer.Start(life, "chat.generation", trace.WithAttributes(attributes(j.threadID, j.answer.ID, j.run)...))
+	life, span := s.tracer.Start(life, "chat.generation", trace.WithAttributes(attributes(g.answer)...))
 	own, cancel := context.WithCancelCause(life)
-	g := &generation{job: j, life: life, span: span, stored: make(chan bool, 1), told: make(chan struct{}), cancel: cancel}
+	g.life, g.span, g.cancel = life, span, cancel
+	g.stored, g.told = make(chan bool, 1), make(chan struct{})
 	s.mu.Lock()
 	if s.stopping {
 		s.mu.Unlock()
-		s.places.leave(j.place)
+		s.places.leave(g.place)
 		span.End()
 		endLife(errShutdown)
-		return nil, refusal(RefusedStopping)
+		return refusal(RefusedStopping)
 	}
-	s.running[j.answer.ID] = g
+	s.running[g.answer.ID] = g
 	s.jobs.Add(1)
 	s.mu.Unlock()
 
-	g.text = s.hub.Open(head(j.answer))
+	g.text = s.hub.Open(head(g.answer))
 	s.metrics.GenerationBegan()
 	go func() {
 		defer s.jobs.Done()
@@ -83,16 +78,16 @@ func (s *Service) launch(ctx context.Context, j job) (*generation, error) {
 		outcome, tokens := s.generate(own, g)
 		s.leavePlace(g)
 		s.mu.Lock()
-		if s.running[j.answer.ID] == g {
-			delete(s.running, j.answer.ID)
+		if s.running[g.answer.ID] == g {
+			delete(s.running, g.answer.ID)
 		}
 		s.mu.Unlock()
 		s.hub.Close(g.text)
-		s.metrics.GenerationEnded(outcome, time.Since(j.since), tokens)
+		s.metrics.GenerationEnded(outcome, time.Since(g.since), tokens)
 		span.SetAttributes(attribute.String("chat.outcome", outcome))
 		span.End()
 	}()
-	return g, nil
+	return nil
 }
 
 // generate belongs to the generation's goroutine. It returns one of the outcomes of Metrics, and the tokens of an answer
@@ -101,7 +96,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	var result llm.Result
 	err := g.place.wait(ctx)
 	if err == nil {
-		if g.pending {
+		if g.answer.Status == StatusPending {
 			s.jobs.Go(func() { s.start(ctx, g) }) // The model is not kept waiting by it.
 		}
 		result, err = s.ask(ctx, g)
@@ -120,7 +115,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		return OutcomeDropped, 0
 	}
 	if o.Failure != nil {
-		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.threadID, "run", g.run, "err", err)
+		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.answer.ThreadID, "run", g.answer.Run, "err", err)
 	}
 	if o, err = s.keep(ctx, g, o); err != nil {
 		if errors.Is(context.Cause(ctx), errShutdown) {
@@ -154,7 +149,7 @@ func (s *Service) start(ctx context.Context, g *generation) {
 	}
 	within, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
-	started, err := s.store.StartAnswer(within, g.owner, g.answer.ID)
+	started, err := s.answers.StartAnswer(within, g.owner, g.answer.ID)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		s.log.WarnContext(ctx, "noting that an answer is written failed", "message_id", g.answer.ID, "err", err)
@@ -168,7 +163,7 @@ func (s *Service) start(ctx context.Context, g *generation) {
 func (s *Service) countDropped(g *generation, o Outcome) {
 	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
 	defer cancel()
-	counted, err := s.store.CountDeleted(ctx, o)
+	counted, err := s.answers.CountDeleted(ctx, o)
 	if err != nil {
 		s.log.WarnContext(ctx, "counting an answer whose thread was deleted failed", "message_id", g.answer.ID, "err", err)
 	}
@@ -190,7 +185,7 @@ func (s *Service) ask(ctx context.Context, g *generation) (llm.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g.span.AddEvent("asked")
-	result, err := s.model.Stream(ctx, llm.Request{Messages: g.prompt.messages}, func(delta string) {
+	result, err := s.model.Stream(ctx, llm.Request{Messages: g.prompt}, func(delta string) {
 		s.publish(g, delta)
 		if g.cut {
 			cancel(errTooLong)
@@ -235,7 +230,7 @@ func cutAtRune(text string, size int) string {
 // outcome says how the generation ended, from what the model returned and why its context ended.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
-		Owner: g.owner, ThreadID: g.threadID, MessageID: g.answer.ID, Run: g.run, Content: g.text.Text(), Status: StatusSuccess,
+		Owner: g.owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run, Content: g.text.Text(), Status: StatusSuccess,
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}

@@ -27,7 +27,7 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 		err := s.endGeneration(ctx, g, o)
 		if err == nil || errors.Is(err, ErrStaleRun) {
 			if err != nil {
-				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run", g.run)
+				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run", g.answer.Run)
 			}
 			return o, err
 		}
@@ -37,7 +37,7 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 				return s.giveUp(ctx, g, o, err)
 			}
 		}
-		s.log.ErrorContext(ctx, "storing an answer failed, trying again", "message_id", g.answer.ID, "run", g.run, "err", err)
+		s.log.ErrorContext(ctx, "storing an answer failed, trying again", "message_id", g.answer.ID, "run", g.answer.Run, "err", err)
 		select {
 		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // Spreads the answers; no secret.
 			pause = min(2*pause, s.cfg.StoreRetry)
@@ -49,7 +49,7 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 
 // giveUp ends a generation whose outcome cannot be stored.
 func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause error) (Outcome, error) {
-	s.log.ErrorContext(ctx, "an answer cannot be stored", "message_id", g.answer.ID, "run", g.run, "err", cause)
+	s.log.ErrorContext(ctx, "an answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err", cause)
 	failed := Outcome{
 		Owner: o.Owner, ThreadID: o.ThreadID, MessageID: o.MessageID, Run: o.Run, ServerID: o.ServerID,
 		Status: StatusFailed, FinishReason: FinishError,
@@ -59,7 +59,7 @@ func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause er
 	if err == nil || errors.Is(err, ErrStaleRun) {
 		return failed, err
 	}
-	s.log.ErrorContext(ctx, "a failed answer cannot be stored", "message_id", g.answer.ID, "run", g.run, "err", err)
+	s.log.ErrorContext(ctx, "a failed answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err", err)
 	return failed, nil
 }
 
@@ -68,6 +68,6 @@ func (s *Service) endGeneration(ctx context.Context, g *generation, outcome Outc
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.root, func() { time.AfterFunc(lastMoment, cancel) })()
-	g.ended, err = s.store.EndGeneration(ctx, outcome)
+	g.ended, err = s.answers.EndGeneration(ctx, outcome)
 	return err
 }

@@ -81,7 +81,7 @@ func (s *Service) renewNow() error {
 		}
 	})()
 	began := time.Now()
-	renewal, err := s.store.Renew(ctx, s.serverID, names)
+	renewal, err := s.servers.Renew(ctx, s.serverID, names)
 	if err != nil {
 		s.lease.away.Store(int64(time.Since(s.lease.began)))
 		s.log.ErrorContext(ctx, "renewing the lease failed", "generations", len(names), "err", err)
@@ -123,7 +123,7 @@ func (s *Service) held() (map[uuid.UUID]*generation, []Held) {
 	for id, g := range s.running {
 		if g.state.Load() == writing {
 			held[id] = g
-			names = append(names, Held{MessageID: id, Run: g.run})
+			names = append(names, Held{MessageID: id, Run: g.answer.Run})
 		}
 	}
 	return held, names
@@ -138,5 +138,5 @@ func (s *Service) drop(g *generation) {
 	s.hub.Close(g.text) // Who comes back is served what has become of it elsewhere.
 	g.cancel(errLost)
 	s.metrics.Fenced(1)
-	s.log.WarnContext(g.life, "generation dropped: it is no longer this server's", "message_id", g.answer.ID, "run", g.run)
+	s.log.WarnContext(g.life, "generation dropped: it is no longer this server's", "message_id", g.answer.ID, "run", g.answer.Run)
 }

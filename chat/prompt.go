@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -13,32 +14,22 @@ const historyMessages = 60
 // history says how much of a thread the model is given.
 func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
-// prompt is what the model is told.
-type prompt struct {
-	messages []llm.Message
-	question string // As the thread shows it, for the title.
-}
-
 // newPrompt returns the conversation for the model: the skill's instructions, the history, and the question.
-func newPrompt(sk skill.Skill, history []Message, content, question string) prompt {
+func newPrompt(sk skill.Skill, history []Message, question Message) []llm.Message {
 	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now())}}
 	// A conversation begins with a question.
 	from := 0
 	for from < len(history) && history[from].Role != RoleUser {
 		from++
 	}
-	for _, m := range history[from:] {
+	for _, m := range append(slices.Clone(history[from:]), question) {
 		role := llm.RoleUser
 		if m.Role == RoleAssistant {
 			role = llm.RoleAssistant
 		}
 		messages = append(messages, llm.Message{Role: role, Content: m.modelText()})
 	}
-	if question == "" {
-		question = content
-	}
-	messages = append(messages, llm.Message{Role: llm.RoleUser, Content: question})
-	return prompt{messages: messages, question: content}
+	return messages
 }
 
 // modelText returns what the model reads of a message.

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
@@ -72,7 +73,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 		if err != nil {
 			span.SetStatus(codes.Error, string(fault.CodeOf(err)))
 		} else {
-			span.SetAttributes(attributes(q.ThreadID, exchange.Answer.ID, exchange.Answer.Run)...)
+			span.SetAttributes(attributes(exchange.Answer)...)
 		}
 		span.End()
 	}()
@@ -89,8 +90,10 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	}
 	defer leave()
 
-	hash := q.hash()
-	looked, err := s.store.Look(ctx, owner, q.ThreadID, q.RequestID, hash, s.cfg.history())
+	b := Begin{
+		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Regenerate: q.Regenerate,
+	}
+	looked, err := s.questions.Look(ctx, owner, q.ThreadID, q.RequestID, b.RequestHash, s.cfg.history())
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -100,19 +103,18 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	if err := s.budget.Check(ctx, owner.OrganizationID); err != nil {
 		return Exchange{}, err
 	}
-	p, err := s.prepare(ctx, owner, q, looked)
+	prompt, err := s.prepare(ctx, &b, q, looked)
 	if err != nil {
 		return Exchange{}, err
 	}
-	p.begin.RequestHash, p.since = hash, since
-	return s.begin(ctx, p)
+	return s.begin(ctx, b, prompt, since)
 }
 
-// attributes names a generation in traces.
-func attributes(threadID, answerID uuid.UUID, run int) []attribute.KeyValue {
+// attributes names the generation of an answer in traces.
+func attributes(answer Message) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		attribute.String("chat.thread_id", threadID.String()), attribute.String("chat.message_id", answerID.String()),
-		attribute.Int("chat.run", run),
+		attribute.String("chat.thread_id", answer.ThreadID.String()), attribute.String("chat.message_id", answer.ID.String()),
+		attribute.Int("chat.run", answer.Run),
 	}
 }
 
@@ -149,59 +151,54 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 	}
 }
 
-// prepared is a question ready to be stored, with all that the model is told.
-type prepared struct {
-	begin      Begin
-	questionID uuid.UUID // The new question, or the one that is asked again.
-	prompt     prompt
-	since      time.Time
-}
-
-func (s *Service) prepare(ctx context.Context, owner Owner, q Question, looked Looked) (prepared, error) {
+// prepare adds the messages of a question that may be asked, and returns what the model is told.
+func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked) ([]llm.Message, error) {
 	if looked.Running {
-		return prepared{}, ErrThreadBusy
+		return nil, ErrThreadBusy
 	}
 	if reason := s.skills.Unavailable(looked.Skill); reason != "" {
-		return prepared{}, fault.Errorf(fault.SkillUnavailable, "%s", reason)
+		return nil, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}
 	history := looked.History
-	p := prepared{begin: Begin{
-		Owner: owner, ThreadID: q.ThreadID, RequestID: q.RequestID, QuestionID: newID(), AnswerID: newID(),
-		ServerID: s.serverID, Regenerate: q.Regenerate,
-	}}
-	p.questionID = p.begin.QuestionID
 	if q.Regenerate != nil {
-		question, err := s.questionOf(ctx, owner, q.ThreadID, *q.Regenerate)
-		if err != nil {
-			return prepared{}, err
+		var err error
+		if b.Question, err = s.questionOf(ctx, b.Owner, q.ThreadID, *q.Regenerate); err != nil {
+			return nil, err
 		}
 		// What was said before that question, and not the answer that is to be replaced.
-		if history, err = s.store.History(ctx, owner, q.ThreadID, question.ID, s.cfg.history()); err != nil {
-			return prepared{}, err
+		if history, err = s.questions.History(ctx, b.Owner, q.ThreadID, b.Question.ID, s.cfg.history()); err != nil {
+			return nil, err
 		}
-		p.questionID, p.begin.Content, p.begin.Prompt = question.ID, question.Content, question.Prompt
-		p.begin.Title = trimTitle(question.Content)
+		b.Title = trimTitle(b.Question.Content)
 	} else {
 		rendered, err := render(looked.Skill, q)
 		if err != nil {
-			return prepared{}, err
+			return nil, err
 		}
-		p.begin.Content, p.begin.Prompt, p.begin.Title = rendered.Display, rendered.Prompt, trimTitle(rendered.Subject)
+		b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
+		b.Question.Content, b.Question.Prompt, b.Title = rendered.Display, rendered.Prompt, trimTitle(rendered.Subject)
 	}
-	p.prompt = newPrompt(looked.Skill, history, p.begin.Content, p.begin.Prompt)
-	return p, nil
+	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
+	b.Answer.QuestionID, b.Answer.Run = &b.Question.ID, 1
+	return newPrompt(looked.Skill, history, b.Question), nil
+}
+
+func newMessage(threadID uuid.UUID, role Role, status Status) Message {
+	return Message{
+		ID: newID(), ThreadID: threadID, Role: role, Status: status, Citations: []Citation{}, Steps: []Step{},
+	}
 }
 
 // questionOf returns what an answer of the thread answers.
 func (s *Service) questionOf(ctx context.Context, owner Owner, threadID, answerID uuid.UUID) (Message, error) {
-	answer, err := s.store.FindMessage(ctx, owner, answerID)
+	answer, err := s.threads.FindMessage(ctx, owner, answerID)
 	if err != nil {
 		return Message{}, err
 	}
 	if answer.ThreadID != threadID || answer.QuestionID == nil {
 		return Message{}, ErrNoMessage
 	}
-	return s.store.FindMessage(ctx, owner, *answer.QuestionID)
+	return s.threads.FindMessage(ctx, owner, *answer.QuestionID)
 }
 
 // render returns what the thread shows of a question, and what the model reads where that differs. A thread that a form
@@ -221,38 +218,36 @@ func render(sk skill.Skill, q Question) (skill.Question, error) {
 
 // begin stores a question while the model is already being asked, and returns once it is stored. If it is refused, the
 // model's answer is dropped; nobody has seen it.
-func (s *Service) begin(ctx context.Context, p prepared) (Exchange, error) {
-	place, err := s.admit(p.begin.Owner)
+func (s *Service) begin(ctx context.Context, b Begin, prompt []llm.Message, since time.Time) (Exchange, error) {
+	place, err := s.admit(b.Owner)
 	if err != nil {
 		return Exchange{}, err
 	}
-	p.begin.Running = place.ready()
-	g, err := s.launch(ctx, job{
-		owner: p.begin.Owner, threadID: p.begin.ThreadID, run: 1, prompt: p.prompt, pending: !p.begin.Running,
-		answer: Message{ID: p.begin.AnswerID, ThreadID: p.begin.ThreadID, QuestionID: &p.questionID, Run: 1},
-		since:  p.since, place: place,
-	})
-	if err != nil {
+	if place.ready() {
+		b.Answer.Status = StatusRunning
+	}
+	g := &generation{owner: b.Owner, question: b.Question, answer: b.Answer, prompt: prompt, since: since, place: place}
+	if err := s.launch(ctx, g); err != nil {
 		s.metrics.Refused(RefusedStopping) // Nothing else keeps it from running.
 		return Exchange{}, err
 	}
 	began := time.Now()
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), p.since.Add(commitTimeout))
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), since.Add(commitTimeout))
 	defer cancel()
-	b, err := s.store.BeginGeneration(ctx, p.begin)
-	if err != nil || b.Existing {
+	stored, err := s.questions.BeginGeneration(ctx, b)
+	if err != nil || stored.Existing {
 		g.stored <- false
 		g.cancel(errRefused)
-		return b.Exchange, err
+		return stored.Exchange, err
 	}
-	if b.Untitled {
+	if stored.Untitled {
 		s.beginTitle(g)
 	}
 	s.hold(g, began)
 	if s.events == (noEvents{}) {
 		close(g.told)
 	} else {
-		s.jobs.Go(func() { s.tellBegun(g, b) }) // The client's first word does not wait for it.
+		s.jobs.Go(func() { s.tellBegun(g, stored) }) // The client's first word does not wait for it.
 	}
-	return b.Exchange, nil
+	return stored.Exchange, nil
 }

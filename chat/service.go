@@ -113,18 +113,21 @@ type Needs struct {
 // Service answers questions. It owns the generations that this server runs: they go on whoever leaves, until they end,
 // are stopped by their owner, or the Service stops.
 type Service struct {
-	store    Store
-	skills   Skills
-	model    llm.Model
-	hub      *stream.Hub
-	feed     *stream.Feed
-	log      *slog.Logger
-	budget   Budget
-	events   Events
-	metrics  Metrics
-	tracer   trace.Tracer
-	cfg      Config
-	serverID uuid.UUID
+	threads   ThreadStore
+	questions QuestionStore
+	answers   AnswerStore
+	servers   ServerStore
+	skills    Skills
+	model     llm.Model
+	hub       *stream.Hub
+	feed      *stream.Feed
+	log       *slog.Logger
+	budget    Budget
+	events    Events
+	metrics   Metrics
+	tracer    trace.Tracer
+	cfg       Config
+	serverID  uuid.UUID
 
 	root    context.Context // Of every generation; ended by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
@@ -160,7 +163,7 @@ func NewService(n Needs, cfg Config) *Service {
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
 		lease: lease{began: time.Now()}, places: newPlaces(cfg),
-		store: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
+		threads: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),
@@ -177,7 +180,7 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, skillID uuid.UU
 		return Thread{}, err
 	}
 	id := newID()
-	thread, err := s.store.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
+	thread, err := s.threads.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
 	if err == nil && thread.ID == id { // Else it was there.
 		s.events.ThreadChanged(owner, thread)
 	}
@@ -186,12 +189,12 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, skillID uuid.UU
 
 // ListThreads returns a page of the owner's threads, last touched first.
 func (s *Service) ListThreads(ctx context.Context, owner Owner, offset, limit int) ([]Thread, error) {
-	return s.store.ListThreads(ctx, owner, offset, limit)
+	return s.threads.ListThreads(ctx, owner, offset, limit)
 }
 
 // FindThread returns one of the owner's threads.
 func (s *Service) FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
-	return s.store.FindThread(ctx, owner, id)
+	return s.threads.FindThread(ctx, owner, id)
 }
 
 // RenameThread gives a thread a title. An empty one is refused.
@@ -203,12 +206,12 @@ func (s *Service) RenameThread(ctx context.Context, owner Owner, id uuid.UUID, t
 	if title == "" {
 		return Thread{}, fault.InvalidField("title", "タイトルを入力してください。")
 	}
-	return s.changed(owner)(s.store.RenameThread(ctx, owner, id, title))
+	return s.changed(owner)(s.threads.RenameThread(ctx, owner, id, title))
 }
 
 // TouchThread moves a thread to the top of the list.
 func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error) {
-	return s.changed(owner)(s.store.TouchThread(ctx, owner, id))
+	return s.changed(owner)(s.threads.TouchThread(ctx, owner, id))
 }
 
 // changed returns a function that tells of a thread that was changed, and returns what it is given.
@@ -223,7 +226,7 @@ func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
 
 // DeleteThread deletes a thread and ends what is being written in it.
 func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) error {
-	answers, err := s.store.DeleteThread(ctx, owner, id)
+	answers, err := s.threads.DeleteThread(ctx, owner, id)
 	if err != nil {
 		return err
 	}
@@ -236,7 +239,7 @@ func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) e
 
 // ListMessages returns a page of a thread's messages, newest first.
 func (s *Service) ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, offset, limit int) ([]Message, error) {
-	return s.store.ListMessages(ctx, owner, threadID, offset, limit)
+	return s.threads.ListMessages(ctx, owner, threadID, offset, limit)
 }
 
 // GiveFeedback rates an answer, in place of an earlier rating.
@@ -244,7 +247,7 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 	if utf8.RuneCountInString(feedback.Comment) > MaxComment {
 		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", MaxComment)
 	}
-	if err := s.store.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
+	if err := s.threads.GiveFeedback(ctx, owner, messageID, feedback); err != nil {
 		return err
 	}
 	s.tellMessage(ctx, owner, messageID)

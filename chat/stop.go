@@ -16,7 +16,7 @@ const topicStop = "stop"
 // StopMessage ends the writing of an answer; what has been written is kept. An answer that is complete stays as it is.
 func (s *Service) StopMessage(ctx context.Context, owner Owner, messageID uuid.UUID) error {
 	// The request is stored first: if the server that writes dies now, the one that takes over stops it.
-	running, err := s.store.RequestStop(ctx, owner, messageID)
+	running, err := s.answers.RequestStop(ctx, owner, messageID)
 	if err != nil || !running {
 		return err
 	}

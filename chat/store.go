@@ -21,22 +21,14 @@ type NewThread struct {
 // Begin is what BeginGeneration stores: a question and the answer that is about to be written.
 type Begin struct {
 	Owner       Owner
-	ThreadID    uuid.UUID
 	RequestID   uuid.UUID
 	RequestHash [32]byte  // Of the request's body: the same request id with another hash is a conflict.
-	AnswerID    uuid.UUID // Of the new answer.
 	ServerID    uuid.UUID // Who runs it.
+	Exchange              // As it is to be stored. The answer is running, or pending where it waits for a place.
+	Title       string    // What the thread is called if it has no title, until one is made.
 
-	QuestionID uuid.UUID // Of the new question. Not used if Regenerate is set.
-	Content    string
-	Prompt     string
-	Title      string // What the thread is called if it has no title, until one is made.
-
-	// Running says that the answer has its place already. Without one it stays StatusPending until StartAnswer.
-	Running bool
-
-	// Regenerate is the thread's last answer, to be asked again: the new answer answers the same question and takes its
-	// place; the old one is kept. Nil to ask a new question.
+	// Regenerate is the thread's last answer, to be asked again: the new answer answers the same question, which is stored
+	// already, and takes its place; the old one is kept. Nil to ask a new question.
 	Regenerate *uuid.UUID
 }
 
@@ -54,12 +46,14 @@ type Looked struct {
 	History []Message
 }
 
-// Begun is what BeginGeneration answers.
+// Begun is a generation that is stored as a server's own: that of a new question, or one that was taken over.
 type Begun struct {
+	Owner Owner
 	Exchange
-	Existing bool   // The request was known: nothing was written, and the exchange is the one of then, as it is now.
 	Thread   Thread // As it is now. Empty if Existing.
-	Untitled bool   // It had no title before.
+	Untitled bool   // Its thread had no title, or is called by its first question until one is made.
+	Existing bool   // The request was known: nothing was written, and the exchange is the one of then, as it is now.
+	Stopped  bool   // It was taken over, and the owner has asked for its end before.
 }
 
 // Outcome is how a generation ended.
@@ -98,16 +92,6 @@ type Renewal struct {
 	Stopped []uuid.UUID // This server's own, whose owners want them to end.
 }
 
-// Job is a generation that this server has to run, with all that it needs to know.
-type Job struct {
-	Owner    Owner
-	ThreadID uuid.UUID
-	Run      int
-	Stopped  bool // The owner asked for its end before this server had it.
-	Untitled bool // The thread is called by its first question.
-	Exchange
-}
-
 // Errors of the Store that clients know by their codes.
 var (
 	ErrThreadBusy      = fault.Errorf(fault.ThreadBusy, "このスレッドでは別の回答を作成しています。完了してからお試しください。")
@@ -121,6 +105,14 @@ var (
 // Store is what the Service needs of a database. Each method is one transaction. What belongs to somebody else is
 // answered like what does not exist: ErrNoThread or ErrNoMessage.
 type Store interface {
+	ThreadStore
+	QuestionStore
+	AnswerStore
+	ServerStore
+}
+
+// ThreadStore has threads and messages as people see and change them.
+type ThreadStore interface {
 	// CreateThread adds a thread. If the owner has made one with the same request id before, that one is returned if it
 	// is with the same skill, else ErrRequestConflict. If the skill is not visible to the organization or is retired, the
 	// error has the code fault.NotFound.
@@ -135,10 +127,6 @@ type Store interface {
 	// RenameThread gives a thread a title. It stays where it is in the list.
 	RenameThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (Thread, error)
 
-	// TitleThread gives a thread a title that was made, if it is called by its first question until then, and reports
-	// whether it did. What the title took is counted in any case. The thread is as it is then, empty if it was not given.
-	TitleThread(ctx context.Context, made MadeTitle) (thread Thread, given bool, err error)
-
 	// TouchThread moves a thread to the top of the list.
 	TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
 
@@ -151,16 +139,30 @@ type Store interface {
 	// FindMessage returns one message, replaced or not.
 	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
 
+	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
+	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
+}
+
+// QuestionStore has what a question rests on, and takes it in.
+type QuestionStore interface {
 	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the thread and
 	// its skill and its whole History up to limit. Errors: ErrRequestConflict if the request is known with another hash,
 	// ErrNoThread, and fault.NotFound if the skill is not the organization's.
 	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
 
+	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first, the newest messages
+	// that limit allows: questions, and answers that are complete and have text, without those that were replaced. Of each
+	// message it reads what the model is told: id, role, content and prompt.
+	History(ctx context.Context, owner Owner, threadID, before uuid.UUID, limit Limit) ([]Message, error)
+
 	// BeginGeneration stores a question, its answer, pending or running, and its generation, and touches the thread. The thread's row
 	// is locked meanwhile, so that of several at the same time one wins. Errors: ErrNoThread, ErrThreadBusy,
 	// ErrRequestConflict, ErrNotLast.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
+}
 
+// AnswerStore takes what becomes of an answer that was begun, and of its thread's title.
+type AnswerStore interface {
 	// StartAnswer makes a pending answer a running one, and reports whether it was pending.
 	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
 
@@ -176,14 +178,13 @@ type Store interface {
 	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
 
-	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first, the newest messages
-	// that limit allows: questions, and answers that are complete and have text, without those that were replaced. Of each
-	// message it reads what the model is told: id, role, content and prompt.
-	History(ctx context.Context, owner Owner, threadID, before uuid.UUID, limit Limit) ([]Message, error)
+	// TitleThread gives a thread a title that was made, if it is called by its first question until then, and reports
+	// whether it did. What the title took is counted in any case. The thread is as it is then, empty if it was not given.
+	TitleThread(ctx context.Context, made MadeTitle) (thread Thread, given bool, err error)
+}
 
-	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
-	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
-
+// ServerStore knows which server runs which generation.
+type ServerStore interface {
 	// Renew notes that a server lives, creating its row if it has none, and says what has become of the generations that it
 	// believes to hold, in one round trip. What it does not name as lost is the server's own, and stays so for a lease from
 	// when the call began.
@@ -200,5 +201,5 @@ type Store interface {
 	// are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by one with
 	// SKIP LOCKED, so that several servers share the work. A server whose generations are taken cannot renew meanwhile.
 	// Servers that are long dead are removed.
-	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]Job, error)
+	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]Begun, error)
 }

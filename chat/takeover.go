@@ -58,7 +58,7 @@ func (s *Service) Stop(ctx context.Context) {
 	s.titles.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if err := s.store.RemoveServer(ctx, s.serverID); err != nil {
+	if err := s.servers.RemoveServer(ctx, s.serverID); err != nil {
 		s.log.WarnContext(ctx, "taking the server off the list failed; its lease will run out", "err", err)
 	}
 }
@@ -124,19 +124,19 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	defer cancel()
 	began := time.Now()
-	jobs, err := s.store.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch))
+	taken, err := s.servers.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch))
 	if err != nil {
 		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
 		return 0
 	}
-	if len(jobs) > 0 {
-		s.metrics.TookOver(len(jobs))
+	if len(taken) > 0 {
+		s.metrics.TookOver(len(taken))
 	}
 	resumed := 0
-	for _, j := range jobs {
-		if err := s.resume(ctx, j, began); err != nil {
+	for _, b := range taken {
+		if err := s.resume(ctx, b, began); err != nil {
 			// It stays this server's and unheld: a later sweep finds it again.
-			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", j.Answer.ID, "run", j.Run, "err", err)
+			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", b.Answer.ID, "run", b.Answer.Run, "err", err)
 			continue
 		}
 		resumed++
@@ -145,53 +145,45 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 }
 
 // resume runs a generation that was taken over, from the start and as the next run.
-func (s *Service) resume(ctx context.Context, j Job, since time.Time) error {
-	s.log.InfoContext(ctx, "taking over a generation", "message_id", j.Answer.ID, "thread_id", j.ThreadID, "run", j.Run)
-	if j.Run > maxRuns {
-		return s.condemn(ctx, j)
+func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
+	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run", b.Answer.Run)
+	if b.Answer.Run > maxRuns {
+		return s.condemn(ctx, b)
 	}
-	thread, err := s.store.FindThread(ctx, j.Owner, j.ThreadID)
+	sk, err := s.skills.Get(ctx, b.Owner.OrganizationID, b.Owner.UserID, b.Thread.SkillID)
 	if err != nil {
 		return err
 	}
-	sk, err := s.skills.Get(ctx, j.Owner.OrganizationID, j.Owner.UserID, thread.SkillID)
+	history, err := s.questions.History(ctx, b.Owner, b.Thread.ID, b.Question.ID, s.cfg.history())
 	if err != nil {
 		return err
 	}
-	history, err := s.store.History(ctx, j.Owner, j.ThreadID, j.Question.ID, s.cfg.history())
-	if err != nil {
+	g := &generation{
+		owner: b.Owner, question: b.Question, answer: b.Answer, prompt: newPrompt(sk, history, b.Question), since: since,
+		place: s.places.insist(b.Owner),
+	}
+	if err := s.launch(s.root, g); err != nil {
 		return err
 	}
-	answer := j.Answer
-	answer.Run = j.Run
-	g, err := s.launch(s.root, job{
-		owner: j.Owner, threadID: j.ThreadID, run: j.Run, answer: answer,
-		pending: answer.Status == StatusPending,
-		prompt:  newPrompt(sk, history, j.Question.Content, j.Question.Prompt),
-		since:   since, place: s.places.insist(j.Owner),
-	})
-	if err != nil {
-		return err
-	}
-	if j.Untitled && len(history) == 0 {
+	if b.Untitled && len(history) == 0 {
 		s.beginTitle(g)
 	}
 	close(g.told) // Its beginning was told by the first run.
 	s.hold(g, since)
-	if j.Stopped {
+	if b.Stopped {
 		g.cancel(errStopped)
 	}
 	return nil
 }
 
 // condemn ends an answer that has been begun too often.
-func (s *Service) condemn(ctx context.Context, j Job) error {
-	ended, err := s.store.EndGeneration(ctx, Outcome{
-		Owner: j.Owner, ThreadID: j.ThreadID, MessageID: j.Answer.ID, Run: j.Run, ServerID: s.serverID, Status: StatusFailed, FinishReason: FinishError,
-		Failure: unknownFailure(),
+func (s *Service) condemn(ctx context.Context, b Begun) error {
+	ended, err := s.answers.EndGeneration(ctx, Outcome{
+		Owner: b.Owner, ThreadID: b.Thread.ID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,
+		Status: StatusFailed, FinishReason: FinishError, Failure: unknownFailure(),
 	})
 	if err == nil {
-		s.tellEnded(j.Owner, ended)
+		s.tellEnded(b.Owner, ended)
 	}
 	return err
 }

@@ -275,7 +275,7 @@ type overtaken struct {
 	ended chan struct{} // Closed when its generation has left the server.
 }
 
-func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Job, error) {
+func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Begun, error) {
 	select {
 	case <-o.begin:
 		return o.Store.TakeOver(ctx, id, held, lease, limit)

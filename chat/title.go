@@ -52,18 +52,18 @@ func (s *Service) makeTitle(g *generation) MadeTitle {
 	defer cancel()
 	defer context.AfterFunc(s.root, cancel)()
 	var said strings.Builder
-	request := llm.Request{Messages: titlePrompt(g.prompt.question), MaxTokens: maxTitleTokens}
+	request := llm.Request{Messages: titlePrompt(g.question.Content), MaxTokens: maxTitleTokens}
 	result, err := s.model.Stream(ctx, request, func(delta string) {
 		if said.Len() < 1<<10 {
 			said.WriteString(delta)
 		}
 	})
 	made := MadeTitle{
-		Owner: g.owner, ThreadID: g.threadID,
+		Owner: g.owner, ThreadID: g.answer.ThreadID,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
 	if err != nil {
-		s.log.WarnContext(ctx, "making a title failed", "thread_id", g.threadID, "err", err)
+		s.log.WarnContext(ctx, "making a title failed", "thread_id", g.answer.ThreadID, "err", err)
 	} else {
 		made.Text = trimTitle(said.String())
 	}
@@ -75,9 +75,9 @@ func (s *Service) storeTitle(g *generation, made MadeTitle) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.life), commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.root, func() { time.AfterFunc(lastMoment, cancel) })()
-	thread, given, err := s.store.TitleThread(ctx, made)
+	thread, given, err := s.answers.TitleThread(ctx, made)
 	if err != nil {
-		s.log.WarnContext(ctx, "storing a title failed", "thread_id", g.threadID, "err", err)
+		s.log.WarnContext(ctx, "storing a title failed", "thread_id", g.answer.ThreadID, "err", err)
 		return
 	}
 	s.budget.Spent(g.owner.OrganizationID, made.InputTokens+made.OutputTokens)

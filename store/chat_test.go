@@ -322,7 +322,7 @@ func TestMessagesAndHistory(t *testing.T) {
 	}
 	f.exchange(t, f.ann, thread.ID, server, "問3", "") // An answer without text.
 	again := question(f.ann, thread.ID, server)
-	again.Content = "問4"
+	again.Question.Content = "問4"
 	running, err := f.BeginGeneration(t.Context(), again)
 	must(t, err)
 

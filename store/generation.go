@@ -19,20 +19,12 @@ import (
 // thread is locked, and what follows sees what was committed before the lock was given. If nothing could be written,
 // notBegun says why.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
-	var (
-		written []beginRow
-		asked   []messageRow // The question of an answer that is asked again.
-	)
+	var written []beginRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
-		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID)
-		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
-			b.QuestionID, b.AnswerID, b.Content, b.Prompt, b.Regenerate, b.Running, b.Title).Query(collect(&written))
-		if b.Regenerate != nil {
-			batch.Queue(selectMessage+`
-				WHERE m.organization_id = $1
-				  AND m.id = (SELECT a.question_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1)`,
-				b.Owner.OrganizationID, b.Owner.UserID, b.AnswerID).Query(collect(&asked))
-		}
+		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
+		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
+			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
+			b.Title).Query(collect(&written))
 	})
 	switch {
 	case violates(err, "generations_user_id_request_id_key"):
@@ -43,12 +35,12 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	case len(written) == 0:
 		return db.notBegun(ctx, b)
 	}
-	return written[0].begun(b, asked), nil
+	return written[0].begun(b), nil
 }
 
 // notBegun returns what the request has begun before, or why it can begin nothing.
 func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
-	thread, err := db.FindThread(ctx, b.Owner, b.ThreadID)
+	thread, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID)
 	if err != nil {
 		return chat.Begun{}, err
 	}
@@ -68,13 +60,13 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	case exchange == nil: // Deleted since, and the thread with it: the hash says that it is the same one.
 		return chat.Begun{}, chat.ErrNoThread
 	}
-	return chat.Begun{Exchange: *exchange, Existing: true}, nil
+	return chat.Begun{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
 }
 
 // beginSQL adds the question, or none if an answer is asked again, the pending answer and its generation, and touches the
 // thread, unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
 // organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, the answer
-// to be asked again or NULL, whether the answer has its place, and what an untitled thread is called from now on. Each part
+// to be asked again or NULL, the answer's status, and what an untitled thread is called from now on. Each part
 // takes its rows from the one before, so that they are written in this order.
 const beginSQL = `
 	WITH allowed AS (
@@ -102,7 +94,7 @@ const beginSQL = `
 	    WHERE last.id = $11 AND last.question_id IS NOT NULL
 	), answer AS (
 	    INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
-	    SELECT $8, $1, $3, 'assistant', CASE WHEN $12 THEN 'running' ELSE 'pending' END, asked.id
+	    SELECT $8, $1, $3, 'assistant', $12, asked.id
 	    FROM asked
 	    RETURNING id
 	), replaced AS (
@@ -131,19 +123,13 @@ type beginRow struct {
 	Untitled bool
 }
 
-func (r beginRow) begun(b chat.Begin, asked []messageRow) chat.Begun {
-	question := chat.Message{
-		ID: b.QuestionID, ThreadID: b.ThreadID, Role: chat.RoleUser, Content: b.Content, Prompt: b.Prompt,
-		Status: chat.StatusSuccess, Citations: []chat.Citation{}, Steps: []chat.Step{}, CreatedAt: r.BegunAt, CompletedAt: &r.BegunAt,
+func (r beginRow) begun(b chat.Begin) chat.Begun {
+	exchange := b.Exchange
+	if b.Regenerate == nil {
+		exchange.Question.CreatedAt, exchange.Question.CompletedAt = r.BegunAt, &r.BegunAt
 	}
-	if len(asked) > 0 {
-		question = asked[0].message()
-	}
-	answer := chat.Message{
-		ID: b.AnswerID, ThreadID: b.ThreadID, Role: chat.RoleAssistant, Status: chat.StatusPending, Citations: []chat.Citation{},
-		Steps: []chat.Step{}, QuestionID: &question.ID, Run: 1, CreatedAt: r.BegunAt,
-	}
-	return chat.Begun{Exchange: chat.Exchange{Question: question, Answer: answer}, Thread: r.Thread, Untitled: r.Untitled}
+	exchange.Answer.CreatedAt = r.BegunAt
+	return chat.Begun{Owner: b.Owner, Exchange: exchange, Thread: r.Thread, Untitled: r.Untitled}
 }
 
 // StartAnswer implements chat.Store.

@@ -24,10 +24,16 @@ const lease = 8 * time.Second
 // question returns a new question in a thread.
 func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
 	request := newID()
-	return chat.Begin{
-		Owner: owner, ThreadID: threadID, RequestID: request, RequestHash: sha256.Sum256(request[:]),
-		QuestionID: newID(), Content: "質問です", Prompt: "モデルへの質問です", AnswerID: newID(), ServerID: serverID,
+	b := chat.Begin{Owner: owner, RequestID: request, RequestHash: sha256.Sum256(request[:]), ServerID: serverID}
+	b.Question = chat.Message{
+		ID: newID(), ThreadID: threadID, Role: chat.RoleUser, Content: "質問です", Prompt: "モデルへの質問です", Status: chat.StatusSuccess,
+		Citations: []chat.Citation{}, Steps: []chat.Step{},
 	}
+	b.Answer = chat.Message{
+		ID: newID(), ThreadID: threadID, Role: chat.RoleAssistant, Status: chat.StatusPending, Citations: []chat.Citation{},
+		Steps: []chat.Step{}, QuestionID: &b.Question.ID, Run: 1,
+	}
+	return b
 }
 
 // outcome returns a successful end of what was begun.
@@ -49,7 +55,7 @@ func (f *fixture) end(t *testing.T, o chat.Outcome) error {
 func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask, answer string) chat.Begun {
 	t.Helper()
 	b := question(owner, threadID, serverID)
-	b.Content = ask
+	b.Question.Content = ask
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
 	must(t, f.end(t, outcome(owner, begun, serverID, answer)))
@@ -64,11 +70,11 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
 	q, a := begun.Question, begun.Answer
-	if begun.Existing || q.ID != b.QuestionID || q.ThreadID != thread.ID || q.Role != chat.RoleUser || q.Content != b.Content ||
-		q.Prompt != b.Prompt || q.Status != chat.StatusSuccess || q.Run != 0 || q.QuestionID != nil || q.CompletedAt == nil {
+	if begun.Existing || q.ID != b.Question.ID || q.ThreadID != thread.ID || q.Role != chat.RoleUser || q.Content != b.Question.Content ||
+		q.Prompt != b.Question.Prompt || q.Status != chat.StatusSuccess || q.Run != 0 || q.QuestionID != nil || q.CompletedAt == nil {
 		t.Errorf("question: %+v", q)
 	}
-	if a.ID != b.AnswerID || a.ThreadID != thread.ID || a.Role != chat.RoleAssistant || a.Content != "" || a.Run != 1 ||
+	if a.ID != b.Answer.ID || a.ThreadID != thread.ID || a.Role != chat.RoleAssistant || a.Content != "" || a.Run != 1 ||
 		a.Status != chat.StatusPending || a.FinishReason != "" || a.QuestionID == nil || *a.QuestionID != q.ID ||
 		a.CompletedAt != nil || a.Failure != nil {
 		t.Errorf("answer: %+v", a)
@@ -146,14 +152,14 @@ func TestR32_OneExchangeForOneRequest(t *testing.T) {
 	for range 20 {
 		wg.Go(func() {
 			try := b
-			try.QuestionID, try.AnswerID = newID(), newID()
+			try.Question.ID, try.Answer.ID = newID(), newID()
 			got, err := f.BeginGeneration(t.Context(), try)
 			switch {
 			case err != nil:
 				t.Errorf("BeginGeneration: %v", err)
 			case got.Existing:
 				existing.Add(1)
-			case got.Answer.ID == try.AnswerID && got.Question.ID == try.QuestionID:
+			case got.Answer.ID == try.Answer.ID && got.Question.ID == try.Question.ID:
 				begun.Add(1)
 			}
 		})
@@ -215,7 +221,7 @@ func TestRequests(t *testing.T) {
 	if _, err := f.BeginGeneration(t.Context(), changed); !errors.Is(err, chat.ErrRequestConflict) {
 		t.Errorf("BeginGeneration with another body: %v", err)
 	}
-	changed.ThreadID = other.ID
+	changed.Answer.ThreadID = other.ID
 	if _, err := f.BeginGeneration(t.Context(), changed); !errors.Is(err, chat.ErrRequestConflict) {
 		t.Errorf("in another thread: %v", err)
 	}
@@ -253,20 +259,20 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 	waitForLock(t, f)
 	_, err = other.Exec(t.Context(), `
 		INSERT INTO messages (id, organization_id, thread_id, role, content, status, completed_at)
-		VALUES ($1, $2, $3, 'user', 'x', 'success', now())`, b.QuestionID, f.ann.OrganizationID, thread.ID)
+		VALUES ($1, $2, $3, 'user', 'x', 'success', now())`, b.Question.ID, f.ann.OrganizationID, thread.ID)
 	must(t, err)
 	_, err = other.Exec(t.Context(), `
 		INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
-		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`, b.AnswerID, f.ann.OrganizationID, thread.ID, b.QuestionID)
+		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`, b.Answer.ID, f.ann.OrganizationID, thread.ID, b.Question.ID)
 	must(t, err)
 	_, err = other.Exec(t.Context(), `
 		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		b.AnswerID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID)
+		b.Answer.ID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID)
 	must(t, err)
 	must(t, other.Commit(t.Context()))
 	must(t, <-looked)
-	if got.Known == nil || got.Known.Answer.ID != b.AnswerID {
+	if got.Known == nil || got.Known.Answer.ID != b.Answer.ID {
 		t.Errorf("a request that is known: %+v", got)
 	}
 }
@@ -359,9 +365,9 @@ func TestRegenerate(t *testing.T) {
 	}
 
 	b := question(f.ann, thread.ID, server)
-	b.Regenerate = &second.Answer.ID
+	b.Regenerate, b.Question = &second.Answer.ID, second.Question
 	begun, err := f.BeginGeneration(t.Context(), b)
-	if err != nil || begun.Question.ID != second.Question.ID || begun.Answer.ID != b.AnswerID {
+	if err != nil || begun.Question.ID != second.Question.ID || begun.Answer.ID != b.Answer.ID {
 		t.Fatalf("BeginGeneration = %+v, %v", begun, err)
 	}
 	must(t, f.end(t, outcome(f.ann, begun, server, "答1改")))

@@ -87,14 +87,14 @@ const longDead = time.Hour
 // The dead servers are named first and the generations then chosen by these names alone. With a join between both, a
 // generation that another server takes over at the same moment could be chosen again: after waiting for a row, PostgreSQL
 // checks the new version of it against the old version of what it was joined with.
-func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Job, error) {
-	var jobs []chat.Job
+func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Begun, error) {
+	var begun []chat.Begun
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		dead, err := lockDead(ctx, tx, serverID, lease)
 		if err != nil {
 			return err
 		}
-		taken, err := queryRows[jobRow](ctx, tx, `
+		taken, err := queryRows[takenRow](ctx, tx, `
 			WITH picked AS (
 			    SELECT message_id
 			    FROM generations
@@ -109,20 +109,20 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 			SET run = g.run + 1, server_id = $1, started_at = now()
 			FROM picked
 			WHERE g.message_id = picked.message_id
-			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id, g.run,
+			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id,
 			          g.stop_requested_at IS NOT NULL AS stopped,
 			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled`,
 			serverID, dead, orEmpty(held), lease, limit)
 		if err != nil {
 			return err
 		}
-		jobs, err = loadJobs(ctx, tx, taken)
+		begun, err = loadTaken(ctx, tx, taken)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return jobs, nil
+	return begun, nil
 }
 
 // lockDead returns the servers, other than this one, that hold running generations and are silent for longer than lease or
@@ -158,29 +158,32 @@ func lockDead(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Dur
 	return orEmpty(dead), err
 }
 
-// jobRow is a generation that was taken over.
-type jobRow struct {
+// takenRow is a generation that was taken over.
+type takenRow struct {
 	MessageID      uuid.UUID
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	ThreadID       uuid.UUID
-	Run            int
 	Stopped        bool
 	Untitled       bool
 }
 
-// loadJobs reads the exchanges of generations. There are few of them, after a server has died.
-func loadJobs(ctx context.Context, tx pgx.Tx, rows []jobRow) ([]chat.Job, error) {
-	jobs := make([]chat.Job, 0, len(rows))
+// loadTaken reads the threads and exchanges of generations. There are few of them, after a server has died.
+func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, error) {
+	taken := make([]chat.Begun, 0, len(rows))
 	for _, r := range rows {
 		owner := chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}
+		thread, err := findThread(ctx, tx, owner, r.ThreadID)
+		if err != nil {
+			return nil, err
+		}
 		exchange, err := findExchange(ctx, tx, owner, r.MessageID)
 		if err != nil {
 			return nil, err
 		}
-		jobs = append(jobs, chat.Job{
-			Owner: owner, ThreadID: r.ThreadID, Run: r.Run, Stopped: r.Stopped, Untitled: r.Untitled, Exchange: exchange,
+		taken = append(taken, chat.Begun{
+			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
 		})
 	}
-	return jobs, nil
+	return taken, nil
 }

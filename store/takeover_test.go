@@ -41,7 +41,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	must(t, err)
 	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete: nobody's work any more.
 
-	take := func() []chat.Job {
+	take := func() []chat.Begun {
 		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10)
 		must(t, err)
 		return jobs
@@ -59,8 +59,8 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 		t.Fatalf("after the lease: %+v", jobs)
 	}
 	j := jobs[0]
-	if j.Owner != f.ann || j.ThreadID != thread.ID || j.Run != 2 || j.Stopped || j.Question.Content != b.Content ||
-		j.Question.Prompt != b.Prompt || j.Answer.ID != begun.Answer.ID || j.Answer.Run != 2 {
+	if j.Owner != f.ann || j.Thread.ID != thread.ID || j.Stopped || j.Question.Content != b.Question.Content ||
+		j.Question.Prompt != b.Question.Prompt || j.Answer.ID != begun.Answer.ID || j.Answer.Run != 2 {
 		t.Errorf("job: %+v", j)
 	}
 	if jobs := take(); len(jobs) != 0 {
@@ -111,7 +111,7 @@ func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
 	must(t, err)
 	lost, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
 	must(t, err)
-	take := func() []chat.Job {
+	take := func() []chat.Begun {
 		jobs, err := f.TakeOver(t.Context(), server, []uuid.UUID{held.Answer.ID}, lease, 10)
 		must(t, err)
 		return jobs
@@ -120,7 +120,7 @@ func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
 		t.Errorf("right after they began: %+v", jobs)
 	}
 	f.exec(t, `UPDATE generations SET started_at = now() - interval '9 seconds'`)
-	if jobs := take(); len(jobs) != 1 || jobs[0].Answer.ID != lost.Answer.ID || jobs[0].Run != 2 {
+	if jobs := take(); len(jobs) != 1 || jobs[0].Answer.ID != lost.Answer.ID || jobs[0].Answer.Run != 2 {
 		t.Errorf("after the lease: %+v", jobs)
 	}
 	if jobs := take(); len(jobs) != 0 {
@@ -174,8 +174,8 @@ func TestSeveralServersShareTheWork(t *testing.T) {
 				for _, j := range jobs {
 					held = append(held, j.Answer.ID)
 					taken = append(taken, j.Answer.ID)
-					if j.Run != 2 {
-						t.Errorf("run %d", j.Run)
+					if j.Answer.Run != 2 {
+						t.Errorf("run %d", j.Answer.Run)
 					}
 				}
 				mu.Unlock()
@@ -222,7 +222,7 @@ func TestEndRacesTakeOver(t *testing.T) {
 		must(t, err)
 		var wg sync.WaitGroup
 		var endErr, takeErr error
-		var jobs []chat.Job
+		var jobs []chat.Begun
 		wg.Go(func() { endErr = f.end(t, outcome(f.ann, begun, slow, "遅い")) })
 		wg.Go(func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100) })
 		wg.Wait()
@@ -230,7 +230,7 @@ func TestEndRacesTakeOver(t *testing.T) {
 		if endErr != nil && !errors.Is(endErr, chat.ErrStaleRun) {
 			t.Fatal(endErr)
 		}
-		took := slices.ContainsFunc(jobs, func(j chat.Job) bool { return j.Answer.ID == begun.Answer.ID })
+		took := slices.ContainsFunc(jobs, func(j chat.Begun) bool { return j.Answer.ID == begun.Answer.ID })
 		if ended := endErr == nil; ended == took {
 			t.Fatalf("ended: %v, taken over: %v", ended, took)
 		}
@@ -332,7 +332,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 		held := chat.Held{MessageID: begun.Answer.ID, Run: 1}
 		var wg sync.WaitGroup
 		var renewal chat.Renewal
-		var jobs []chat.Job
+		var jobs []chat.Begun
 		var renewErr, takeErr error
 		renew := func() { renewal, renewErr = f.Renew(t.Context(), slow, []chat.Held{held}) }
 		take := func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100) }
@@ -344,7 +344,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 		wg.Wait()
 		must(t, renewErr)
 		must(t, takeErr)
-		took := slices.ContainsFunc(jobs, func(j chat.Job) bool { return j.Answer.ID == begun.Answer.ID })
+		took := slices.ContainsFunc(jobs, func(j chat.Begun) bool { return j.Answer.ID == begun.Answer.ID })
 		if lost := len(renewal.Lost) > 0; lost != took {
 			t.Fatalf("taken over: %v, lost: %v", took, lost)
 		}

@@ -278,9 +278,12 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() chat.Begun {
+		thread := f.thread(f.alice.Subject).ID
 		begun, err := f.db.BeginGeneration(t.Context(), chat.Begin{
-			Owner: owner, ThreadID: f.thread(f.alice.Subject).ID, RequestID: uuid.New(), AnswerID: uuid.New(), ServerID: other,
-			QuestionID: uuid.New(), Content: "質問",
+			Owner: owner, RequestID: uuid.New(), ServerID: other, Exchange: chat.Exchange{
+				Question: chat.Message{ID: uuid.New(), ThreadID: thread, Content: "質問"},
+				Answer:   chat.Message{ID: uuid.New(), ThreadID: thread, Status: chat.StatusRunning, Run: 1},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
