@@ -27,7 +27,8 @@ func (f *fixture) session(t *testing.T, name string) pool.Grant {
 		ID: uuid.New(), TokenHash: digest(name), Sub: sub, ClientID: "client", EventID: uuid.New(), AuthTime: now,
 		ExpiresAt: now.Add(24 * time.Hour),
 	}
-	must(t, f.CreateGrant(t.Context(), grant, 1))
+	_, err := f.CreateGrant(t.Context(), grant, 1, pool.Event{})
+	must(t, err)
 	return grant
 }
 
@@ -47,7 +48,7 @@ func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
 	if revoked(grant.ID) {
 		t.Error("it is revoked from the start")
 	}
-	must(t, f.RevokeGrant(t.Context(), grant.ID, time.Now()))
+	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
 	if !revoked(grant.ID) {
 		t.Error("it is not revoked")
 	}
@@ -82,9 +83,9 @@ func TestR45_ChangedUsersAreTold(t *testing.T) {
 	wantTold(t, told, uuid.Nil)
 
 	f.exec(t, `SELECT pg_notify('tsumugi_user', 'no id')`)
-	must(t, f.RevokeGrant(t.Context(), grant.ID, time.Now()))
+	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()}))
 	wantTold(t, told, f.ann.UserID)
-	must(t, f.RevokeGrant(t.Context(), grant.ID, time.Now())) // It is: nothing changes.
+	must(t, f.RevokeGrant(t.Context(), grant.ID, pool.Event{At: time.Now()})) // It is: nothing changes.
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	f.exec(t, `UPDATE users SET name = 'x', role = role, state = state`)
 	f.exec(t, `UPDATE users SET role = 'organization-admin' WHERE id = $1`, f.bob.UserID)
@@ -118,8 +119,8 @@ func TestR45_OutdatedUsers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	now := time.Now()
-	must(t, f.RevokeGrant(t.Context(), f.session(t, "ann").ID, now))
-	must(t, f.RevokeGrant(t.Context(), f.session(t, "mallory").ID, now.Add(-time.Hour)))
+	must(t, f.RevokeGrant(t.Context(), f.session(t, "ann").ID, pool.Event{At: now}))
+	must(t, f.RevokeGrant(t.Context(), f.session(t, "mallory").ID, pool.Event{At: now.Add(-time.Hour)}))
 	inactive, gone := f.user(t, f.b, "inactive").UserID, newID()
 	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, inactive)
 	demoted := f.user(t, f.b, "demoted").UserID // Whose screens may show what is for administrators.

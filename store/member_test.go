@@ -100,7 +100,8 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	}
 	must(t, f.CreatePoolUser(t.Context(), left))
 	grant := pool.Grant{ID: uuid.New(), TokenHash: digest("old"), Sub: left.Sub, ClientID: "sso", EventID: uuid.New(), AuthTime: now, ExpiresAt: now.Add(time.Hour)}
-	must(t, f.CreateGrant(t.Context(), grant, 1))
+	_, err := f.CreateGrant(t.Context(), grant, 1, pool.Event{})
+	must(t, err)
 	begun, err := f.BeginInvite(t.Context(), org.Inviting{
 		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
 		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{Email: left.Email, Name: "x", Role: "general-user"}},

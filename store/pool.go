@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -122,20 +121,23 @@ func (db *DB) SetPoolPassword(ctx context.Context, sub uuid.UUID, password pool.
 
 // ChangePoolPassword implements pool.Store.
 func (db *DB) ChangePoolPassword(
-	ctx context.Context, sub uuid.UUID, version int64, password pool.Password, keep uuid.UUID, at time.Time,
+	ctx context.Context, sub uuid.UUID, version int64, password pool.Password, keep uuid.UUID, event pool.Event,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			UPDATE pool_users SET password_hash = $3, status = $4, temporary_until = $5, version = version + 1, updated_at = $6
 			WHERE sub = $1 AND version = $2 AND enabled`,
-			sub, version, password.Hash, password.Status, password.TemporaryUntil, at)
+			sub, version, password.Hash, password.Status, password.TemporaryUntil, event.At)
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
 			return errPoolUserChanged()
 		}
-		return revokePoolGrants(ctx, tx, sub, keep, at)
+		if err := revokePoolGrants(ctx, tx, sub, keep, event.At); err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
 	})
 }
 
@@ -187,51 +189,61 @@ func (a poolAttempts) domain() pool.Attempts {
 }
 
 // PoolAttempts implements pool.Store.
-func (db *DB) PoolAttempts(ctx context.Context, key []byte) (pool.Attempts, error) {
-	row, err := queryRow[poolAttempts](ctx, db.pool, `
-		SELECT failures, locked_until, forgotten_at FROM pool_attempts WHERE key = $1`, key)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return pool.Attempts{}, nil
+func (db *DB) PoolAttempts(ctx context.Context, keys ...[]byte) ([]pool.Attempts, error) {
+	rows, err := queryRows[poolAttempts](ctx, db.pool, `
+		SELECT coalesce(a.failures, 0) AS failures, a.locked_until, a.forgotten_at
+		FROM unnest($1::bytea[]) WITH ORDINALITY AS k(key, place)
+		LEFT JOIN pool_attempts a ON a.key = k.key
+		ORDER BY k.place`, keys)
+	attempts := make([]pool.Attempts, len(rows))
+	for i, row := range rows {
+		attempts[i] = row.domain()
 	}
-	return row.domain(), translate(err)
+	return attempts, translate(err)
 }
 
 // UpdatePoolAttempts implements pool.Store.
 func (db *DB) UpdatePoolAttempts(
-	ctx context.Context, key []byte, at time.Time, update func(pool.Attempts) pool.Attempts,
+	ctx context.Context, keys [][]byte, at time.Time, update func([]pool.Attempts) []pool.Attempts,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		return updatePoolAttempts(ctx, tx, key, at, func(a pool.Attempts) (pool.Attempts, error) { return update(a), nil })
+		return updatePoolAttempts(ctx, tx, keys, at, func(a []pool.Attempts) ([]pool.Attempts, error) { return update(a), nil })
 	})
 }
 
 func updatePoolAttempts(
-	ctx context.Context, tx pgx.Tx, key []byte, at time.Time, update func(pool.Attempts) (pool.Attempts, error),
+	ctx context.Context, tx pgx.Tx, keys [][]byte, at time.Time, update func([]pool.Attempts) ([]pool.Attempts, error),
 ) error {
-	// Setting the key to itself locks the row, which exists from here on.
-	row, err := queryRow[poolAttempts](ctx, tx, `
-		INSERT INTO pool_attempts (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET key = excluded.key
-		RETURNING failures, locked_until, forgotten_at`, key)
+	before := make([]pool.Attempts, len(keys))
+	for i, key := range keys {
+		// Setting the key to itself locks the row, which exists from here on.
+		row, err := queryRow[poolAttempts](ctx, tx, `
+			INSERT INTO pool_attempts (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET key = excluded.key
+			RETURNING failures, locked_until, forgotten_at`, key)
+		if err != nil {
+			return err
+		}
+		before[i] = row.domain()
+	}
+	after, err := update(before)
 	if err != nil {
 		return err
 	}
-	next, err := update(row.domain())
-	if err != nil {
-		return err
-	}
-	if next.Failures == 0 {
-		_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, key)
-	} else {
-		_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
-			key, next.Failures, next.LockedUntil, next.ForgottenAt)
-	}
-	if err != nil {
-		return err
+	for i, next := range after {
+		if next.Failures == 0 {
+			_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, keys[i])
+		} else {
+			_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
+				keys[i], next.Failures, next.LockedUntil, next.ForgottenAt)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	_, err = tx.Exec(ctx, `
 		DELETE FROM pool_attempts WHERE key IN (
-			SELECT key FROM pool_attempts WHERE forgotten_at < $1 AND key <> $2 LIMIT $3 FOR UPDATE SKIP LOCKED)`,
-		at, key, poolSweep)
+			SELECT key FROM pool_attempts WHERE forgotten_at < $1 AND key <> ALL ($2) LIMIT $3 FOR UPDATE SKIP LOCKED)`,
+		at, keys, poolSweep)
 	return err
 }
 
@@ -263,12 +275,12 @@ func (db *DB) ChallengeByHash(ctx context.Context, hash []byte) (pool.Challenge,
 
 // CompleteChallenge implements pool.Store.
 func (db *DB) CompleteChallenge(
-	ctx context.Context, hash []byte, password pool.Password, name string, at time.Time,
+	ctx context.Context, hash []byte, password pool.Password, name string, event pool.Event,
 ) (user pool.User, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		challenge, err := queryRow[pool.Challenge](ctx, tx, `
 			UPDATE pool_challenges SET used_at = $2 WHERE hash = $1 AND used_at IS NULL AND expires_at > $2
-			RETURNING hash, name, sub, client_id, version, expires_at, used_at`, hash, at)
+			RETURNING hash, name, sub, client_id, version, expires_at, used_at`, hash, event.At)
 		if err != nil {
 			return err
 		}
@@ -276,8 +288,11 @@ func (db *DB) CompleteChallenge(
 			UPDATE pool_users u SET password_hash = $3, status = $4, temporary_until = $5,
 				name = coalesce(nullif($6, ''), name), version = version + 1, updated_at = $7
 			WHERE sub = $1 AND version = $2 AND enabled RETURNING `+poolUserColumns,
-			challenge.Sub, challenge.Version, password.Hash, password.Status, password.TemporaryUntil, name, at)
-		return err
+			challenge.Sub, challenge.Version, password.Hash, password.Status, password.TemporaryUntil, name, event.At)
+		if err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
 	})
 	if fault.CodeOf(err) == fault.NotFound {
 		return pool.User{}, fault.Wrap(err, fault.Conflict, "このセッションはもう使えません。")
@@ -286,8 +301,8 @@ func (db *DB) CompleteChallenge(
 }
 
 // CreateGrant implements pool.Store.
-func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64) error {
-	return db.tx(ctx, func(tx pgx.Tx) error {
+func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, event pool.Event) (newDevice bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if err := holdPoolUser(ctx, tx, grant.Sub, version); err != nil {
 			return err
 		}
@@ -297,12 +312,18 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64) 
 			grant.AuthTime.Add(-poolGrantAfter), poolSweep); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `
+		if _, err := tx.Exec(ctx, `
 			INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt)
-		return err
+			grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt); err != nil {
+			return err
+		}
+		if newDevice, err = keepPoolDevice(ctx, tx, grant.Sub, event.Origin.DeviceKey(), event.At); err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
 	})
+	return newDevice, err
 }
 
 // holdPoolUser keeps a user as they are until the transaction ends, so that nobody who is being disabled, or given
@@ -348,14 +369,28 @@ func (db *DB) GrantByID(ctx context.Context, id uuid.UUID) (pool.GrantUser, erro
 }
 
 // RevokeGrant implements pool.Store.
-func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, at time.Time) error {
-	_, err := db.pool.Exec(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL`, id, at)
-	return translate(err)
+func (db *DB) RevokeGrant(ctx context.Context, id uuid.UUID, event pool.Event) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, `UPDATE pool_grants SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING sub`, id, event.At).
+			Scan(&event.Sub)
+		if isNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
+	})
 }
 
 // RevokeGrants implements pool.Store.
-func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, at time.Time) error {
-	return db.tx(ctx, func(tx pgx.Tx) error { return revokePoolGrants(ctx, tx, sub, uuid.Nil, at) })
+func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, event pool.Event) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := revokePoolGrants(ctx, tx, sub, uuid.Nil, event.At); err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
+	})
 }
 
 // revokePoolGrants ends all grants of a user but one.

@@ -33,7 +33,11 @@ func (db *DB) SavePoolCode(
 	ctx context.Context, code pool.Code, countKey []byte, at time.Time, count func(pool.Attempts) (pool.Attempts, error),
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		if err := updatePoolAttempts(ctx, tx, countKey, at, count); err != nil {
+		one := func(a []pool.Attempts) ([]pool.Attempts, error) {
+			next, err := count(a[0])
+			return []pool.Attempts{next}, err
+		}
+		if err := updatePoolAttempts(ctx, tx, [][]byte{countKey}, at, one); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
@@ -70,10 +74,10 @@ func (db *DB) TryPoolCode(ctx context.Context, code pool.Code, at time.Time) (po
 }
 
 // UsePoolCode implements pool.Store.
-func (db *DB) UsePoolCode(ctx context.Context, code pool.Code, password pool.Password, at time.Time) error {
+func (db *DB) UsePoolCode(ctx context.Context, code pool.Code, password pool.Password, event pool.Event) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `DELETE FROM pool_codes WHERE key = $1 AND code_hash = $2 AND expires_at > $3`,
-			code.Key, code.Hash, at)
+			code.Key, code.Hash, event.At)
 		if err != nil {
 			return err
 		}
@@ -84,13 +88,16 @@ func (db *DB) UsePoolCode(ctx context.Context, code pool.Code, password pool.Pas
 			UPDATE pool_users SET password_hash = $3, status = $4, temporary_until = $5, email_verified = true,
 				version = version + 1, updated_at = $6
 			WHERE sub = $1 AND version = $2 AND enabled`,
-			code.Sub, code.Version, password.Hash, password.Status, password.TemporaryUntil, at)
+			code.Sub, code.Version, password.Hash, password.Status, password.TemporaryUntil, event.At)
 		if err != nil {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
 			return errPoolUserChanged()
 		}
-		return revokePoolGrants(ctx, tx, *code.Sub, uuid.Nil, at)
+		if err := revokePoolGrants(ctx, tx, *code.Sub, uuid.Nil, event.At); err != nil {
+			return err
+		}
+		return auditSignIn(ctx, tx, event)
 	})
 }

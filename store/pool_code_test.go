@@ -91,8 +91,8 @@ func TestR42_ACodeThatIsOneTooManyIsNotKept(t *testing.T) {
 	must(t, err)
 	counted, err := f.PoolAttempts(t.Context(), digest("count"))
 	must(t, err)
-	if got.Hash != "first" || counted.Failures != 0 {
-		t.Errorf("code %q, %d counted", got.Hash, counted.Failures)
+	if got.Hash != "first" || counted[0].Failures != 0 {
+		t.Errorf("code %q, %d counted", got.Hash, counted[0].Failures)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestR42_ACodeIsUsedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			switch err := f.UsePoolCode(ctx, code, password, f.now); {
+			switch err := f.UsePoolCode(ctx, code, password, pool.Event{At: f.now}); {
 			case err == nil:
 				done.Add(1)
 			case fault.CodeOf(err) != fault.Conflict:
@@ -126,15 +126,15 @@ func TestR42_ACodeIsUsedOnce(t *testing.T) {
 		t.Errorf("grant %+v, %v", held.Grant, err)
 	}
 	// Not one that was replaced, has run out, is for another state of the user, or whose user may not sign in.
-	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "hash", 1), password, f.now), fault.Conflict)
+	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "hash", 1), password, pool.Event{At: f.now}), fault.Conflict)
 	replaced := f.code(t, "a", "one", 2)
 	f.code(t, "a", "two", 2)
-	wantCode(t, f.UsePoolCode(ctx, replaced, password, f.now), fault.Conflict)
+	wantCode(t, f.UsePoolCode(ctx, replaced, password, pool.Event{At: f.now}), fault.Conflict)
 	late := f.code(t, "a", "late", 2)
-	wantCode(t, f.UsePoolCode(ctx, late, password, late.ExpiresAt), fault.Conflict)
-	must(t, f.UsePoolCode(ctx, late, password, late.ExpiresAt.Add(-time.Microsecond)))
+	wantCode(t, f.UsePoolCode(ctx, late, password, pool.Event{At: late.ExpiresAt}), fault.Conflict)
+	must(t, f.UsePoolCode(ctx, late, password, pool.Event{At: late.ExpiresAt.Add(-time.Microsecond)}))
 	must(t, f.SetPoolUserEnabled(ctx, f.user.Sub, false, f.now))
-	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "disabled", 4), password, f.now), fault.Conflict)
+	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "disabled", 4), password, pool.Event{At: f.now}), fault.Conflict)
 }
 
 func TestPoolUserIsChanged(t *testing.T) {
@@ -195,12 +195,12 @@ func TestR45_RevokedGrantsAreTold(t *testing.T) {
 	f.user = stranger
 	_, err = f.grant(t, "stranger", 1, f.now)
 	must(t, err)
-	must(t, f.RevokeGrants(ctx, stranger.Sub, f.now)) // No member.
+	must(t, f.RevokeGrants(ctx, stranger.Sub, pool.Event{At: f.now})) // No member.
 	f.user = own
 
-	must(t, f.RevokeGrant(ctx, grants[0].ID, f.now))
-	must(t, f.RevokeGrant(ctx, grants[0].ID, f.now)) // Has ended.
-	must(t, f.RevokeGrants(ctx, own.Sub, f.now))     // Two, told as one.
+	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now}))
+	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now})) // Has ended.
+	must(t, f.RevokeGrants(ctx, own.Sub, pool.Event{At: f.now}))     // Two, told as one.
 	f.exec(t, `NOTIFY done`)
 	var told []string
 	for {

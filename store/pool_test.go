@@ -50,7 +50,15 @@ func (f *poolFixture) grant(t *testing.T, token string, version int64, at time.T
 		ID: uuid.New(), TokenHash: digest(token), Sub: f.user.Sub, ClientID: "client", EventID: uuid.New(), AuthTime: at,
 		ExpiresAt: at.Add(24 * time.Hour),
 	}
-	return g, f.CreateGrant(t.Context(), g, version)
+	_, err := f.CreateGrant(t.Context(), g, version, pool.Event{})
+	return g, err
+}
+
+// updateAttempts is UpdatePoolAttempts of one key.
+func (f *poolFixture) updateAttempts(ctx context.Context, key []byte, at time.Time, update func(pool.Attempts) pool.Attempts) error {
+	return f.UpdatePoolAttempts(ctx, [][]byte{key}, at, func(a []pool.Attempts) []pool.Attempts {
+		return []pool.Attempts{update(a[0])}
+	})
 }
 
 func (f *poolFixture) challenge(t *testing.T, session string, version int64, at time.Time) error {
@@ -99,7 +107,7 @@ func TestPoolUsersAreFoundBySubAndAddress(t *testing.T) {
 	wantCode(t, f.SetPoolPassword(ctx, stranger, pool.Password{Status: pool.StatusConfirmed}, f.now), fault.NotFound)
 	wantCode(t, f.SetPoolUserEnabled(ctx, stranger, true, f.now), fault.NotFound)
 	wantCode(t, f.DeletePoolUser(ctx, stranger), fault.NotFound)
-	must(t, f.RevokeGrants(ctx, stranger, f.now))
+	must(t, f.RevokeGrants(ctx, stranger, pool.Event{At: f.now}))
 }
 
 func TestFirstPoolKeyIsOne(t *testing.T) {
@@ -153,13 +161,13 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 	f := newPoolFixture(t)
 	ctx := t.Context()
 	key := digest("somebody")
-	if got, err := f.PoolAttempts(ctx, key); err != nil || got != (pool.Attempts{}) {
+	if got, err := f.PoolAttempts(ctx, key); err != nil || got[0] != (pool.Attempts{}) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	var wg sync.WaitGroup
 	for range 40 {
 		wg.Go(func() {
-			err := f.UpdatePoolAttempts(context.WithoutCancel(ctx), key, f.now, func(a pool.Attempts) pool.Attempts {
+			err := f.updateAttempts(context.WithoutCancel(ctx), key, f.now, func(a pool.Attempts) pool.Attempts {
 				return pool.Attempts{Failures: a.Failures + 1, LockedUntil: f.now.Add(time.Second), ForgottenAt: f.now.Add(time.Minute)}
 			})
 			if err != nil {
@@ -170,12 +178,12 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 	wg.Wait()
 	got, err := f.PoolAttempts(ctx, key)
 	must(t, err)
-	if got.Failures != 40 || !got.LockedUntil.Equal(f.now.Add(time.Second)) || !got.ForgottenAt.Equal(f.now.Add(time.Minute)) {
+	if len(got) != 1 || got[0].Failures != 40 || !got[0].LockedUntil.Equal(f.now.Add(time.Second)) || !got[0].ForgottenAt.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("got %+v", got)
 	}
 	// None left: no row. So too where none were.
 	for _, k := range [][]byte{key, digest("nobody")} {
-		must(t, f.UpdatePoolAttempts(ctx, k, f.now, func(pool.Attempts) pool.Attempts { return pool.Attempts{} }))
+		must(t, f.updateAttempts(ctx, k, f.now, func(pool.Attempts) pool.Attempts { return pool.Attempts{} }))
 	}
 	if n := value[int](t, f.fixture, `SELECT count(*)::int FROM pool_attempts`); n != 0 {
 		t.Errorf("%d rows", n)
@@ -193,7 +201,7 @@ func TestPoolRowsThatRanOutAreSwept(t *testing.T) {
 		}
 	}
 	for i := range old {
-		must(t, f.UpdatePoolAttempts(ctx, digest(strconv.Itoa(i)), f.now, failed(f.now)))
+		must(t, f.updateAttempts(ctx, digest(strconv.Itoa(i)), f.now, failed(f.now)))
 		must(t, f.challenge(t, strconv.Itoa(i), 1, f.now))
 		_, err := f.grant(t, strconv.Itoa(i), 1, f.now)
 		must(t, err)
@@ -211,7 +219,7 @@ func TestPoolRowsThatRanOutAreSwept(t *testing.T) {
 	later := f.now.Add(49 * time.Hour)
 	for i := range 3 {
 		name := "later" + strconv.Itoa(i)
-		must(t, f.UpdatePoolAttempts(ctx, digest(name), later, failed(later)))
+		must(t, f.updateAttempts(ctx, digest(name), later, failed(later)))
 		must(t, f.challenge(t, name, 1, later))
 		_, err := f.grant(t, name, 1, later)
 		must(t, err)
@@ -246,8 +254,8 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 
 	second, err := f.grant(t, "second", 1, f.now)
 	must(t, err)
-	must(t, f.RevokeGrant(ctx, first.ID, f.now))
-	must(t, f.RevokeGrant(ctx, first.ID, f.now.Add(time.Hour))) // The first time counts.
+	must(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now}))
+	must(t, f.RevokeGrant(ctx, first.ID, pool.Event{At: f.now.Add(time.Hour)})) // The first time counts.
 	held, err := f.GrantByID(ctx, first.ID)
 	must(t, err)
 	if held.Grant.RevokedAt == nil || !held.Grant.RevokedAt.Equal(f.now) {
@@ -260,8 +268,8 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	third, err := f.grant(t, "third", 1, f.now)
 	must(t, err)
 	own := pool.Password{Hash: "own", Status: pool.StatusConfirmed}
-	wantCode(t, f.ChangePoolPassword(ctx, f.user.Sub, 2, own, third.ID, f.now), fault.Conflict)
-	must(t, f.ChangePoolPassword(ctx, f.user.Sub, 1, own, third.ID, f.now))
+	wantCode(t, f.ChangePoolPassword(ctx, f.user.Sub, 2, own, third.ID, pool.Event{At: f.now}), fault.Conflict)
+	must(t, f.ChangePoolPassword(ctx, f.user.Sub, 1, own, third.ID, pool.Event{At: f.now}))
 	for id, revoked := range map[uuid.UUID]bool{second.ID: true, third.ID: false} {
 		if held, err = f.GrantByID(ctx, id); err != nil || (held.Grant.RevokedAt != nil) != revoked || held.User.Version != 2 {
 			t.Errorf("after a change of password: %+v, %v", held, err)
@@ -322,7 +330,7 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			user, err := f.CompleteChallenge(ctx, digest("session"), password, "", f.now.Add(time.Minute))
+			user, err := f.CompleteChallenge(ctx, digest("session"), password, "", pool.Event{At: f.now.Add(time.Minute)})
 			switch {
 			case err == nil:
 				done.Add(1)
@@ -347,7 +355,7 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 
 	complete := func(session string, at time.Time) error {
-		_, err := f.CompleteChallenge(ctx, digest(session), password, "新しい名前", at)
+		_, err := f.CompleteChallenge(ctx, digest(session), password, "新しい名前", pool.Event{At: at})
 		return err
 	}
 	wantCode(t, complete("other", f.now), fault.Conflict) // For the password before.
@@ -382,7 +390,7 @@ func TestPoolTablesKeepTheirRules(t *testing.T) {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	if err := f.UpdatePoolAttempts(t.Context(), []byte("short"), f.now, func(a pool.Attempts) pool.Attempts { return a }); err == nil {
+	if err := f.updateAttempts(t.Context(), []byte("short"), f.now, func(a pool.Attempts) pool.Attempts { return a }); err == nil {
 		t.Error("a key that is no hash was taken")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 type auditCommand struct {
 	Organization string `placeholder:"ID" help:"Only of this organization, by its id or name."`
 	Action       string `placeholder:"ACTION" help:"Only such as member.invite or contract.set."`
+	Kind         string `placeholder:"KIND" enum:",sign_in,administration" default:"" help:"Only sign_in (sign-ins and passwords) or administration."`
 	From         string `placeholder:"TIME" help:"Only from then on: a day in Japan, as 2026-12-01, or a time, as 2026-12-01T09:00:00+09:00."`
 	To           string `placeholder:"TIME" help:"Only before then; a day is included."`
 	Limit        int    `default:"100" placeholder:"N" help:"The newest ones, so many at most."`
@@ -72,7 +74,7 @@ func (c *auditCommand) Run(ctx context.Context, out *output) error {
 		return err
 	}
 	events, total, err := db.ListEvents(ctx, org.AuditQuery{
-		OrganizationID: organization, Action: org.Action(c.Action), From: c.from, To: c.to, Limit: c.Limit,
+		OrganizationID: organization, Kind: org.EventKind(c.Kind), Action: org.Action(c.Action), From: c.from, To: c.to, Limit: c.Limit,
 	})
 	if err != nil {
 		return err
@@ -83,12 +85,16 @@ func (c *auditCommand) Run(ctx context.Context, out *output) error {
 	}
 	rows := table{{"TIME", "WHO", "ACTION", "WHAT", "CHANGES", "FROM"}}
 	for _, e := range events {
-		rows.add(e.At.Local().Format(time.RFC3339), who(e.By), string(e.Action), e.TargetLabel, changes(e.Details), from(e.By))
+		rows.add(e.At.Local().Format(time.RFC3339), who(e.By), string(e.Action), e.TargetLabel, changes(e), from(e.By))
 	}
 	if err := rows.write(out); err != nil || total <= len(events) {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%d older entries are not shown; see --limit.\n", total-len(events))
+	older := strconv.Itoa(total - len(events))
+	if total == org.MaxEvents {
+		older += " or more"
+	}
+	_, err = fmt.Fprintf(out, "%s older entries are not shown; see --limit.\n", older)
 	return err
 }
 
@@ -112,14 +118,17 @@ func from(by org.Doer) string {
 	return by.Address.String()
 }
 
-// changes writes what was changed.
-func changes(details []org.Change) string {
-	parts := make([]string, len(details))
-	for i, d := range details {
+// changes writes what was changed, and how often.
+func changes(e org.Event) string {
+	parts := make([]string, len(e.Details))
+	for i, d := range e.Details {
 		parts[i] = d.Field + ": " + d.After
 		if d.Before != "" {
 			parts[i] = d.Field + ": " + d.Before + " → " + d.After
 		}
+	}
+	if e.Times > 1 {
+		parts = append(parts, fmt.Sprintf("%d times in an hour", e.Times))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -140,6 +149,8 @@ type auditLine struct {
 	Details        []org.Change  `json:"details"`
 	Address        string        `json:"address,omitempty"`
 	RequestID      string        `json:"request_id,omitempty"`
+	Times          int           `json:"times"`
+	LastAt         *time.Time    `json:"last_at,omitempty"`
 }
 
 func writeEvents(out *output, events []org.Event) error {
@@ -149,7 +160,7 @@ func writeEvents(out *output, events []org.Event) error {
 		line := auditLine{
 			ID: e.ID, At: e.At.UTC(), OrganizationID: e.OrganizationID, ActorKind: e.By.Kind, ActorID: e.By.ID, ActorName: e.By.Name,
 			ActorEmail: e.By.Email, Action: e.Action, TargetKind: e.TargetKind, TargetID: e.TargetID, TargetLabel: e.TargetLabel,
-			Details: append([]org.Change{}, e.Details...), RequestID: e.By.RequestID,
+			Details: append([]org.Change{}, e.Details...), RequestID: e.By.RequestID, Times: e.Times, LastAt: e.LastAt,
 		}
 		if e.By.Address.IsValid() {
 			line.Address = e.By.Address.String()

@@ -62,6 +62,10 @@ func (e *elsewhere) SendInvitation(_ context.Context, invitation pool.Invitation
 
 func (e *elsewhere) SendResetCode(context.Context, pool.ResetCode) error { return nil }
 
+func (e *elsewhere) SendPasswordChanged(context.Context, pool.Notice) error { return nil }
+
+func (e *elsewhere) SendNewDevice(context.Context, pool.Notice) error { return nil }
+
 // environ is what the program has to be told.
 func (e *elsewhere) environ() []string {
 	return []string{

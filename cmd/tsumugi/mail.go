@@ -54,3 +54,11 @@ func (m poolMail) SendInvitation(ctx context.Context, invitation pool.Invitation
 func (m poolMail) SendResetCode(ctx context.Context, code pool.ResetCode) error {
 	return m.mailer.SendResetCode(ctx, mail.ResetCode(code))
 }
+
+func (m poolMail) SendPasswordChanged(ctx context.Context, notice pool.Notice) error {
+	return m.mailer.SendPasswordChanged(ctx, mail.Notice(notice))
+}
+
+func (m poolMail) SendNewDevice(ctx context.Context, notice pool.Notice) error {
+	return m.mailer.SendNewDevice(ctx, mail.Notice(notice))
+}

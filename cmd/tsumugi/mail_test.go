@@ -96,6 +96,9 @@ func TestMailsLeadIn(t *testing.T) {
 	call("ConfirmForgotPassword", map[string]any{
 		"Username": query.Get("email"), "ConfirmationCode": query.Get("code"), "Password": "Second-Password-2",
 	})
+	if got := link(<-printed, "/reset/password"); got.Get("email") != email || got.Has("code") { // It tells of the new password.
+		t.Errorf("the link is for %v", got)
+	}
 	if call("InitiateAuth", signIn(email, "Second-Password-2")).AuthenticationResult.IdToken == "" {
 		t.Error("the new password does not sign in")
 	}

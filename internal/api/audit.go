@@ -14,8 +14,12 @@ func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor i
 	var c checks
 	values := r.URL.Query()
 	query := org.AuditQuery{
+		Kind:   org.EventKind(c.text("kind", values["kind"], maxAction)),
 		Action: org.Action(c.text("action", values["action"], maxAction)), Search: c.text("q", values["q"], maxSearch),
 		From: c.time("from", values["from"]), To: c.time("to", values["to"]),
+	}
+	if query.Kind != "" && query.Kind != org.SignIns && query.Kind != org.Administration {
+		c.fail("kind", "sign_in または administration を指定してください。")
 	}
 	query.Offset, query.Limit = c.page(r)
 	if err := c.err(); err != nil {
@@ -32,9 +36,13 @@ func toAuditEvent(e org.Event) AuditEvent {
 	out := AuditEvent{
 		ID: e.ID, At: e.At.UTC(), ActorKind: string(e.By.Kind), ActorName: e.By.Name, ActorEmail: e.By.Email,
 		Action: string(e.Action), TargetKind: e.TargetKind, TargetID: e.TargetID, TargetLabel: e.TargetLabel, RequestID: e.By.RequestID,
+		Times: e.Times,
 		Details: convert(e.Details, func(c org.Change) AuditDetail {
 			return AuditDetail{Field: c.Field, Before: c.Before, After: c.After}
 		}),
+	}
+	if e.LastAt != nil {
+		out.LastAt = e.LastAt.UTC()
 	}
 	if e.By.ID != nil {
 		out.ActorID = *e.By.ID

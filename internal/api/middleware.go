@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -141,13 +143,13 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 		}
 		defer span.End()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		defer s.logRequest(ctx, ww, method, began) // Of a stream that is broken off by a panic, too.
+		defer s.logRequest(ctx, ww, method, poolOperation(r), began) // Of a stream that is broken off by a panic, too.
 		next.ServeHTTP(ww, r.WithContext(ctx))
 	})
 }
 
 // logRequest writes the line of a request and fills in its span.
-func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWriter, method string, began time.Time) {
+func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWriter, method, operation string, began time.Time) {
 	route := chi.RouteContext(ctx).RoutePattern()
 	switch route {
 	case "/*", "/healthz", "/readyz", "/ping", "/metrics":
@@ -158,10 +160,16 @@ func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWrite
 		s.Measure(method, route, ww.Status(), took)
 	}
 	span := trace.SpanFromContext(ctx)
-	span.SetName(method + " " + route)
+	span.SetName(cmp.Or(operation, method+" "+route))
 	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
-	s.log.InfoContext(ctx, "request", "method", method, "route", route, "status", ww.Status(),
-		"bytes", ww.BytesWritten(), "ms", took.Milliseconds(), "address", clientAddress(ctx))
+	attrs := []slog.Attr{
+		slog.String("method", method), slog.String("route", route), slog.Int("status", ww.Status()), slog.Int("bytes", ww.BytesWritten()),
+		slog.Int64("ms", took.Milliseconds()), slog.Any("address", clientAddress(ctx)),
+	}
+	if operation != "" {
+		attrs = append(attrs, slog.String("operation", operation))
+	}
+	s.log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
 }
 
 // knownMethod returns a request's method, or "other" for what a client made up: each would be a time series of its own.

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// ssoCookie binds a sign-in to the browser that began it. Over TLS browsers take a cookie whose name begins with hostOnly
-	// from this server alone: others of the same domain could have somebody sign in as somebody else by setting it.
+	// ssoCookie binds a sign-in to the browser that began it. Others of the same domain could have somebody sign in as somebody
+	// else by setting it.
 	ssoCookie    = "tsumugi_sso"
 	hostOnly     = "__Host-"
 	ssoCookieAge = 15 * 60 // Seconds: as long as a sign-in may take, and the exchange of its code.
@@ -247,9 +247,10 @@ func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
 // ssoCookie returns the cookie. The identity provider's page posts to this server from another site: over TLS the cookie says
 // that it comes along; without, browsers let it come along for two minutes.
 func (s *Server) ssoCookie(browser string) *http.Cookie {
-	cookie := &http.Cookie{Name: ssoCookie, Value: browser, Path: "/", MaxAge: ssoCookieAge, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
-	if s.SAML.OverTLS() {
-		cookie.Name, cookie.Secure, cookie.SameSite = hostOnly+ssoCookie, true, http.SameSiteNoneMode
+	cookie := s.cookie(ssoCookie, ssoCookieAge)
+	cookie.Value = browser
+	if cookie.Secure {
+		cookie.SameSite = http.SameSiteNoneMode
 	}
 	return cookie
 }

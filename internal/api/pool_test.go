@@ -34,13 +34,14 @@ const (
 type userPool struct {
 	*pool.Pool
 	codes       chan pool.ResetCode
+	devices     chan pool.Notice
 	temporary   sync.Map // The last temporary password, a string, by address.
 	credentials pool.Credentials
 }
 
 func newUserPool(t *testing.T, db *store.DB) *userPool {
 	t.Helper()
-	u := &userPool{codes: make(chan pool.ResetCode, 10), credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"}}
+	u := &userPool{codes: make(chan pool.ResetCode, 10), devices: make(chan pool.Notice, 100), credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"}}
 	var err error
 	u.Pool, err = pool.New(t.Context(), pool.Config{
 		PoolID: poolID, ClientID: "client", FederatedClientID: ssoClient, Issuer: poolIssuer, Admin: u.credentials, Mailer: u,
@@ -62,6 +63,15 @@ func (u *userPool) SendInvitation(_ context.Context, invitation pool.Invitation)
 // SendResetCode implements pool.Mailer.
 func (u *userPool) SendResetCode(_ context.Context, code pool.ResetCode) error {
 	u.codes <- code
+	return nil
+}
+
+// SendPasswordChanged implements pool.Mailer.
+func (u *userPool) SendPasswordChanged(context.Context, pool.Notice) error { return nil }
+
+// SendNewDevice implements pool.Mailer.
+func (u *userPool) SendNewDevice(_ context.Context, notice pool.Notice) error {
+	u.devices <- notice
 	return nil
 }
 

@@ -387,6 +387,24 @@ func (e UserState) Valid() bool {
 	}
 }
 
+// Defines values for ListAuditEventsParamsKind.
+const (
+	Administration ListAuditEventsParamsKind = "administration"
+	SignIn         ListAuditEventsParamsKind = "sign_in"
+)
+
+// Valid indicates whether the value is a known member of the ListAuditEventsParamsKind enum.
+func (e ListAuditEventsParamsKind) Valid() bool {
+	switch e {
+	case Administration:
+		return true
+	case SignIn:
+		return true
+	default:
+		return false
+	}
+}
+
 // AppConfig defines model for AppConfig.
 type AppConfig struct {
 	// Brand Example: Tsumugi
@@ -413,28 +431,38 @@ type AuditEvent struct {
 	Action     string             `json:"action"`
 	ActorEmail string             `json:"actor_email,omitempty,omitzero"`
 	ActorID    openapi_types.UUID `json:"actor_id,omitempty,omitzero"`
-	ActorKind  string             `json:"actor_kind"`
-	ActorName  string             `json:"actor_name,omitempty,omitzero"`
+
+	// ActorKind Unknown is who has not proved to be anybody.
+	ActorKind string `json:"actor_kind"`
+	ActorName string `json:"actor_name,omitempty,omitzero"`
 
 	// Address Where from.
-	Address   string             `json:"address,omitempty,omitzero"`
-	At        time.Time          `json:"at"`
-	Details   []AuditDetail      `json:"details"`
-	ID        openapi_types.UUID `json:"id"`
-	RequestID string             `json:"request_id,omitempty,omitzero"`
-	TargetID  string             `json:"target_id,omitempty,omitzero"`
+	Address string             `json:"address,omitempty,omitzero"`
+	At      time.Time          `json:"at"`
+	Details []AuditDetail      `json:"details"`
+	ID      openapi_types.UUID `json:"id"`
+
+	// LastAt When it was done last. Missing where it was done once.
+	LastAt    time.Time `json:"last_at,omitempty,omitzero"`
+	RequestID string    `json:"request_id,omitempty,omitzero"`
+	TargetID  string    `json:"target_id,omitempty,omitzero"`
 
 	// TargetKind Example: user
 	TargetKind string `json:"target_kind"`
 
 	// TargetLabel What a person knows it by, such as an address.
 	TargetLabel string `json:"target_label"`
+
+	// Times How often it was done.
+	Times int `json:"times"`
 }
 
 // AuditEventList defines model for AuditEventList.
 type AuditEventList struct {
 	Items []AuditEvent `json:"items"`
-	Total int          `json:"total"`
+
+	// Total How many there are. 10000 stands for more, too.
+	Total int `json:"total"`
 }
 
 // AuthKind defines model for AuthKind.
@@ -1243,8 +1271,11 @@ type ListAuditEventsParams struct {
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
 	// Limit How many items to answer at most.
-	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
-	Action string `form:"action,omitempty" json:"action,omitempty,omitzero"`
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+
+	// Kind Only of sign-ins and passwords, or only of what was administered.
+	Kind   ListAuditEventsParamsKind `form:"kind,omitempty" json:"kind,omitempty,omitzero"`
+	Action string                    `form:"action,omitempty" json:"action,omitempty,omitzero"`
 
 	// Q Part of the name or address of who did it, or of what it was done to.
 	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
@@ -1255,6 +1286,9 @@ type ListAuditEventsParams struct {
 	// To Before this time.
 	To time.Time `form:"to,omitempty" json:"to,omitempty,omitzero"`
 }
+
+// ListAuditEventsParamsKind defines parameters for ListAuditEvents.
+type ListAuditEventsParamsKind string
 
 // ListCategoriesParams defines parameters for ListCategories.
 type ListCategoriesParams struct {

@@ -92,6 +92,49 @@ func (m *Mailer) resetCode(c ResetCode) letter {
 	}
 }
 
+func (m *Mailer) passwordChanged(n Notice) letter {
+	return letter{
+		Email: n.Email, Name: clean(n.Name), Subject: "【Tsumugi】パスワードが変更されました",
+		Intro: []string{
+			"Tsumugi（紡）のパスワードが変更されました。ほかの端末でのログインは、すべて終了しました。",
+			"ご自身で変更された場合、お手続きは必要ありません。",
+		},
+		Facts:  n.facts(),
+		Button: "パスワードを再設定する", Link: m.link("/reset/password", url.Values{"email": {n.Email}}),
+		Notes: []string{"お心当たりがない場合は、すぐにパスワードを再設定し、組織の管理者にお知らせください。"},
+		Home:  m.link("/", nil),
+	}
+}
+
+func (m *Mailer) newDevice(n Notice) letter {
+	return letter{
+		Email: n.Email, Name: clean(n.Name), Subject: "【Tsumugi】新しい端末からのログインのお知らせ",
+		Intro: []string{
+			"これまで使われたことのない端末またはブラウザーから、Tsumugi（紡）にログインがありました。",
+			"ご自身でログインされた場合、お手続きは必要ありません。",
+		},
+		Facts:  n.facts(),
+		Button: "Tsumugi を開く", Link: m.link("/home", nil),
+		Notes: []string{
+			"お心当たりがない場合は、すぐにパスワードを変更し、組織の管理者にお知らせください。シングルサインオンをご利用の方は、組織の認証画面でパスワードを変更してください。",
+			"ブラウザーの Cookie を削除した後や、プライベートウィンドウでログインしたときにも、このお知らせが届きます。",
+		},
+		Home: m.link("/", nil),
+	}
+}
+
+// facts are when, with what and from where something was done. Times are Japan's.
+func (n Notice) facts() []fact {
+	facts := []fact{{"日時", n.At.In(time.FixedZone("JST", 9*60*60)).Format("2006年1月2日 15:04") + "（日本時間）"}}
+	if n.Agent != "" {
+		facts = append(facts, fact{"端末", clean(n.Agent)})
+	}
+	if n.Address != "" {
+		facts = append(facts, fact{"IPアドレス", n.Address})
+	}
+	return facts
+}
+
 // render returns the letter as plain text and as HTML.
 func (l letter) render() (text, html string, err error) {
 	textTemplate, err := texttemplate.New("text").Parse(textForm)

@@ -51,6 +51,15 @@ type ResetCode struct {
 	ValidFor time.Duration
 }
 
+// Notice tells somebody of what was done with their account, in case it was not them.
+type Notice struct {
+	Email   string
+	Name    string
+	At      time.Time
+	Agent   string // "" where it is not known.
+	Address string // "" where it is not known.
+}
+
 // Mailer sends mails. It is safe for concurrent use and has nothing to stop.
 type Mailer struct {
 	cfg     Config
@@ -112,6 +121,16 @@ func (m *Mailer) SendInvitation(ctx context.Context, invitation Invitation) erro
 // SendResetCode sends a code for a new password. The errors are those of SendInvitation.
 func (m *Mailer) SendResetCode(ctx context.Context, code ResetCode) error {
 	return m.send(ctx, "reset_code", m.resetCode(code))
+}
+
+// SendPasswordChanged tells of a new password. The errors are those of SendInvitation.
+func (m *Mailer) SendPasswordChanged(ctx context.Context, notice Notice) error {
+	return m.send(ctx, "password_changed", m.passwordChanged(notice))
+}
+
+// SendNewDevice tells of a sign-in on a device that was not used before. The errors are those of SendInvitation.
+func (m *Mailer) SendNewDevice(ctx context.Context, notice Notice) error {
+	return m.send(ctx, "new_device", m.newDevice(notice))
 }
 
 // SendSSOInvitation asks somebody in who signs in by the organization's identity provider. The errors are those of

@@ -130,6 +130,9 @@ func TestLetters(t *testing.T) {
 	t.Parallel()
 	s := serve(t, serverConfig{})
 	m := mailer(t, s, "smtp://HOST?tls=none", io.Discard)
+	done := Notice{
+		Email: invited.Email, Name: invited.Name, At: time.Date(2026, 4, 1, 9, 5, 0, 0, time.UTC), Agent: "Chrome（Windows）", Address: "192.0.2.7",
+	}
 	for name, letter := range map[string]struct {
 		send    func() error
 		subject string
@@ -154,6 +157,15 @@ func TestLetters(t *testing.T) {
 			func() error { return m.SendSSOInvitation(t.Context(), invited.Email, invited.Name) }, "【Tsumugi】ご招待のお知らせ", "/login",
 			url.Values{"email": {invited.Email}},
 			[]string{"山田 太郎 様", "シングルサインオン", "有効期限はありません", "お心当たりがない場合"},
+		},
+		"password changed": {
+			func() error { return m.SendPasswordChanged(t.Context(), done) }, "【Tsumugi】パスワードが変更されました", "/reset/password",
+			url.Values{"email": {invited.Email}},
+			[]string{"山田 太郎 様", "2026年4月1日 18:05（日本時間）", "Chrome（Windows）", "192.0.2.7", "お心当たりがない場合", "すぐにパスワードを再設定"},
+		},
+		"new device": {
+			func() error { return m.SendNewDevice(t.Context(), done) }, "【Tsumugi】新しい端末からのログインのお知らせ", "/home", nil,
+			[]string{"山田 太郎 様", "2026年4月1日 18:05（日本時間）", "Chrome（Windows）", "192.0.2.7", "お心当たりがない場合"},
 		},
 	} {
 		if err := letter.send(); err != nil {

@@ -34,6 +34,28 @@ const (
 	ActionPublish          Action = "notification.publish"
 	ActionSkillImport      Action = "skill.import"
 	ActionKeysRotate       Action = "keys.rotate"
+
+	// Of sign-ins and passwords. Packages identity/pool and identity/saml tell of them.
+	ActionSignIn          Action = "session.begin"
+	ActionSignInFailed    Action = "session.fail"
+	ActionLocked          Action = "session.lock"
+	ActionSignOut         Action = "session.end"
+	ActionSignOutAll      Action = "session.end_all"
+	ActionRefreshRefused  Action = "session.refuse"
+	ActionCodeRequested   Action = "password.request"
+	ActionPasswordReset   Action = "password.reset"
+	ActionPasswordSet     Action = "password.set"
+	ActionPasswordChanged Action = "password.change"
+	ActionPasswordFailed  Action = "password.fail"
+)
+
+// EventKind divides the audit log.
+type EventKind string
+
+// The kinds of entries.
+const (
+	SignIns        EventKind = "sign_in" // Of sign-ins and passwords.
+	Administration EventKind = "administration"
 )
 
 // Actions returns all of them.
@@ -41,7 +63,8 @@ func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink, ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff,
 		ActionSAMLTest, ActionOrganization, ActionOrganizationEdit, ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionSkillImport, ActionKeysRotate,
+		ActionSkillImport, ActionKeysRotate, ActionSignIn, ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
+		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged, ActionPasswordFailed,
 	}
 }
 
@@ -53,6 +76,7 @@ const (
 	ByMember   ActorKind = "user"
 	ByOperator ActorKind = "operator" // Somebody with the command line.
 	BySystem   ActorKind = "system"
+	ByUnknown  ActorKind = "unknown" // Somebody who has not proved to be anybody.
 )
 
 // Doer is who did something, and from where.
@@ -107,19 +131,25 @@ type Event struct {
 	TargetID       string
 	TargetLabel    string // What a person knows it by, such as an address.
 	Details        []Change
+	Times          int        // Of what is told once an hour: how often it was done,
+	LastAt         *time.Time // and when last. Nil for once.
 }
+
+// MaxEvents is up to how many entries are counted.
+const MaxEvents = 10_000
 
 // AuditQuery chooses entries of the audit log. Zero values choose all.
 type AuditQuery struct {
 	OrganizationID *uuid.UUID // Nil: of all, and of none.
+	Kind           EventKind
 	Action         Action
 	Search         string // Part of the actor's name or address, or of the target's label.
 	From, To       time.Time
 	Offset, Limit  int
 }
 
-// AuditEvents returns a page of what was done in the actor's organization, newest first, and how many entries there are. For
-// administrators.
+// AuditEvents returns a page of what was done in the actor's organization, newest first, and how many entries there are,
+// MaxEvents at most. For administrators.
 func (s *Service) AuditEvents(ctx context.Context, actor identity.Actor, query AuditQuery) ([]Event, int, error) {
 	if err := administers(actor); err != nil {
 		return nil, 0, err

@@ -164,7 +164,8 @@ func TestR45_DisablingEndsSessions(t *testing.T) {
 	grant := pool.Grant{
 		ID: uuid.New(), TokenHash: make([]byte, 32), Sub: sub, ClientID: clientID, EventID: uuid.New(), AuthTime: now, ExpiresAt: now.Add(time.Hour),
 	}
-	must(t, f.db.CreateGrant(ctx, grant, 1))
+	_, err = f.db.CreateGrant(ctx, grant, 1, pool.Event{})
+	must(t, err)
 	must(t, f.Disable(ctx, subject))
 	held, err := f.db.GrantByID(ctx, grant.ID)
 	if err != nil || held.Grant.RevokedAt == nil {

@@ -35,7 +35,7 @@ func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.now())
+	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.event(ctx, ActionSignOutAll, held.User.Sub))
 }
 
 // revokeToken is the operation RevokeToken: it ends the session of one refresh token, with the access tokens that came
@@ -60,7 +60,7 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.now())
+	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.event(ctx, ActionSignOut, held.User.Sub))
 }
 
 // changePassword is the operation ChangePassword: who holds an access token and knows the password sets another one. The
@@ -80,7 +80,7 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 		return nil, invalidPassword(lacks)
 	}
 	user := held.User
-	err = p.checkPassword(ctx, attemptsKey(&user, ""), user.PasswordHash, previous)
+	err = p.checkPassword(ctx, &user, "", previous, ActionPasswordFailed)
 	if errors.Is(err, errLocked) {
 		return nil, attemptLimit()
 	}
@@ -94,9 +94,14 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed}, held.Grant.ID, p.now())
+	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed}, held.Grant.ID,
+		p.event(ctx, ActionPasswordChanged, user.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
 		return nil, incorrectPassword()
 	}
-	return empty{}, err
+	if err != nil {
+		return nil, err
+	}
+	p.notify(ctx, user, Mailer.SendPasswordChanged)
+	return empty{}, nil
 }

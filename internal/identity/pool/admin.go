@@ -254,7 +254,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 			}
 		}, err
 	}
-	err = p.store.ChangePoolPassword(ctx, existing.Sub, existing.Version, password, uuid.Nil, now)
+	err = p.store.ChangePoolPassword(ctx, existing.Sub, existing.Version, password, uuid.Nil, Event{At: now})
 	if fault.CodeOf(err) == fault.Conflict { // Signed in, or changed, since.
 		return User{}, nil, notInvited()
 	}

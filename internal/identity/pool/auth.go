@@ -99,6 +99,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 		return nil, err
 	}
 	if !user.Enabled {
+		p.refused(ctx, ActionSignInFailed, &user, "disabled")
 		return nil, notAuthorized("User is disabled.")
 	}
 	switch user.Status {
@@ -111,8 +112,10 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	case StatusForceChangePassword:
 		return p.askForNewPassword(ctx, user)
 	case StatusResetRequired:
+		p.refused(ctx, ActionSignInFailed, &user, "reset_required")
 		return nil, &refusal{kind: "PasswordResetRequiredException", message: "Password reset required for the user"}
 	default:
+		p.refused(ctx, ActionSignInFailed, &user, "unconfirmed")
 		return nil, &refusal{kind: "UserNotConfirmedException", message: "User is not confirmed."}
 	}
 }
@@ -129,6 +132,7 @@ func (u *User) checkTemporary(now time.Time) error {
 func (p *Pool) askForNewPassword(ctx context.Context, user User) (any, error) {
 	now := p.now()
 	if err := user.checkTemporary(now); err != nil {
+		p.refused(ctx, ActionSignInFailed, &user, "temporary_expired")
 		return nil, err
 	}
 	known := map[string]string{}
@@ -216,7 +220,8 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	}
 	now := p.now()
 	hash := opaque.Hash(session)
-	if err := p.checkChallenge(ctx, hash, params[paramUsername], now); err != nil {
+	holder, err := p.checkChallenge(ctx, hash, params[paramUsername], now)
+	if err != nil {
 		return nil, err
 	}
 	if lacks := checkPolicy(password); lacks != "" {
@@ -226,7 +231,8 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	user, err := p.store.CompleteChallenge(ctx, hash, Password{Hash: encoded, Status: StatusConfirmed}, name, now)
+	user, err := p.store.CompleteChallenge(ctx, hash, Password{Hash: encoded, Status: StatusConfirmed}, name,
+		p.event(ctx, ActionPasswordSet, holder.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // Used, or void, since it was checked.
 		return nil, invalidSession()
 	}
@@ -240,32 +246,33 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	return signedIn(result), nil
 }
 
-// checkChallenge refuses a session that is not one of this client and user, or was used, or has run out.
-func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string, now time.Time) error {
+// checkChallenge returns whose session it is, and refuses one that is not of this client and user, or was used, or has run
+// out.
+func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string, now time.Time) (*User, error) {
 	challenge, err := p.store.ChallengeByHash(ctx, hash)
 	if fault.CodeOf(err) == fault.NotFound {
-		return invalidSession()
+		return nil, invalidSession()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	user, err := p.findUser(ctx, username)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch {
 	case user == nil || user.Sub != challenge.Sub || challenge.ClientID != p.cfg.ClientID || challenge.Name != challengeNewPassword:
-		return invalidSession()
+		return nil, invalidSession()
 	case challenge.UsedAt != nil:
-		return notAuthorized("Invalid session for the user, session can only be used once.")
+		return nil, notAuthorized("Invalid session for the user, session can only be used once.")
 	case !now.Before(challenge.ExpiresAt):
-		return notAuthorized("Invalid session for the user, session is expired.")
+		return nil, notAuthorized("Invalid session for the user, session is expired.")
 	case !user.Enabled:
-		return notAuthorized("User is disabled.")
+		return nil, notAuthorized("User is disabled.")
 	case challenge.Version != user.Version:
-		return invalidSession()
+		return nil, invalidSession()
 	}
-	return nil
+	return user, nil
 }
 
 // newName returns the name that a user gives themself with the new password, or "". No other attribute is theirs to set.

@@ -454,11 +454,11 @@ func TestChangePassword(t *testing.T) {
 // late is a store where users turn out to be disabled, or to have another password, just after they were checked.
 type late struct{ pool.Store }
 
-func (late) CreateGrant(context.Context, pool.Grant, int64) error {
-	return fault.Errorf(fault.Conflict, "")
+func (late) CreateGrant(context.Context, pool.Grant, int64, pool.Event) (bool, error) {
+	return false, fault.Errorf(fault.Conflict, "")
 }
 
-func (late) ChangePoolPassword(context.Context, uuid.UUID, int64, pool.Password, uuid.UUID, time.Time) error {
+func (late) ChangePoolPassword(context.Context, uuid.UUID, int64, pool.Password, uuid.UUID, pool.Event) error {
 	return fault.Errorf(fault.Conflict, "")
 }
 
@@ -466,7 +466,7 @@ func (late) CreateChallenge(context.Context, pool.Challenge, time.Time) error {
 	return fault.Errorf(fault.Conflict, "")
 }
 
-func (late) CompleteChallenge(context.Context, []byte, pool.Password, string, time.Time) (pool.User, error) {
+func (late) CompleteChallenge(context.Context, []byte, pool.Password, string, pool.Event) (pool.User, error) {
 	return pool.User{}, fault.Errorf(fault.Conflict, "")
 }
 

@@ -87,7 +87,7 @@ func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken strin
 // RevokeSession ends the session that tokens name by the claim origin_jti, whichever way it began. One that has ended, or
 // is not the pool's, is left alone.
 func (p *Pool) RevokeSession(ctx context.Context, session uuid.UUID) error {
-	return p.store.RevokeGrant(ctx, session, p.now())
+	return p.store.RevokeGrant(ctx, session, p.event(ctx, ActionSignOut, uuid.Nil))
 }
 
 // external returns what a refusal of the protocol is to a caller in this process.

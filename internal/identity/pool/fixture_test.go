@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -109,13 +110,18 @@ func newPool(t *testing.T, cfg pool.Config, s pool.Store) *pool.Pool {
 type postbox struct {
 	invitations chan pool.Invitation
 	codes       chan pool.ResetCode
+	changed     chan pool.Notice
+	devices     chan pool.Notice
 
 	mu   sync.Mutex // Guards the following.
 	fail error
 }
 
 func newPostbox() *postbox {
-	return &postbox{invitations: make(chan pool.Invitation, 100), codes: make(chan pool.ResetCode, 100)}
+	return &postbox{
+		invitations: make(chan pool.Invitation, 100), codes: make(chan pool.ResetCode, 100),
+		changed: make(chan pool.Notice, 100), devices: make(chan pool.Notice, 100),
+	}
 }
 
 func (b *postbox) SendInvitation(_ context.Context, i pool.Invitation) error {
@@ -125,6 +131,16 @@ func (b *postbox) SendInvitation(_ context.Context, i pool.Invitation) error {
 
 func (b *postbox) SendResetCode(_ context.Context, c pool.ResetCode) error {
 	b.codes <- c
+	return b.failure()
+}
+
+func (b *postbox) SendPasswordChanged(_ context.Context, n pool.Notice) error {
+	b.changed <- n
+	return b.failure()
+}
+
+func (b *postbox) SendNewDevice(_ context.Context, n pool.Notice) error {
+	b.devices <- n
 	return b.failure()
 }
 
@@ -155,7 +171,14 @@ func arrived[T any](t *testing.T, box <-chan T) T {
 func serve(t *testing.T, p *pool.Pool) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/pool/", p.Handler())
+	mux.HandleFunc("/pool/", func(w http.ResponseWriter, r *http.Request) {
+		address, _ := netip.ParseAddr(r.Header.Get("Test-Address")) // Zero where a test names none.
+		ctx := pool.WithOrigin(r.Context(), pool.Origin{
+			Address: address, Device: r.Header.Get("Test-Device"), Browser: r.Header.Get("Test-Device") != "",
+			UserAgent: r.Header.Get("User-Agent"), RequestID: "r1",
+		})
+		p.Handler().ServeHTTP(w, r.WithContext(ctx))
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	t.Cleanup(server.Client().CloseIdleConnections)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -84,6 +85,9 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 		return nil, tooManyRequests()
 	}
 	user, code, err := p.makeCode(ctx, name)
+	if err == nil {
+		p.refused(ctx, ActionCodeRequested, user, "")
+	}
 	if err != nil || user == nil {
 		p.outbox.leave()
 		return delivery(name), err
@@ -107,7 +111,7 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 	sum := sha256.Sum256(append([]byte("codes "), kept.Key...))
 	made, err := p.store.PoolAttempts(ctx, sum[:])
 	if err == nil {
-		_, err = made.coded(p.now()) // Hashing is for those who get a code.
+		_, err = made[0].coded(p.now()) // Hashing is for those who get a code.
 	}
 	if err != nil {
 		return nil, "", err
@@ -174,6 +178,9 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	}
 	key := attemptsKey(user, normalizeName(name))
 	kept, err := p.tryCode(ctx, key, code)
+	if _, wrong := errors.AsType[*refusal](err); wrong {
+		p.refused(ctx, ActionPasswordFailed, user, "code")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +188,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed}, p.now())
+	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed}, p.event(ctx, ActionPasswordReset, *kept.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // Used, replaced, or overtaken by a change of the account.
 		return nil, expiredCode()
 	}
@@ -189,8 +196,13 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 		return nil, err
 	}
 	p.cfg.Logger.InfoContext(ctx, "pool: a forgotten password was replaced", "account", hex.EncodeToString(key[:8]))
-	if err := p.store.UpdatePoolAttempts(ctx, key, p.now(), func(Attempts) Attempts { return Attempts{} }); err != nil {
+	keys := attemptsKeys(ctx, user, normalizeName(name))
+	lift := func(a []Attempts) []Attempts { return make([]Attempts, len(a)) }
+	if err := p.store.UpdatePoolAttempts(ctx, keys, p.now(), lift); err != nil {
 		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err) // The code has been used.
+	}
+	if user != nil { // Always: the code was theirs.
+		p.notify(ctx, *user, Mailer.SendPasswordChanged)
 	}
 	return empty{}, nil
 }

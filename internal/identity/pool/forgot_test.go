@@ -344,17 +344,19 @@ type forgetful struct {
 	used atomic.Bool // A code was.
 }
 
-func (s *forgetful) UsePoolCode(ctx context.Context, code pool.Code, set pool.Password, at time.Time) error {
-	err := s.Store.UsePoolCode(ctx, code, set, at)
+func (s *forgetful) UsePoolCode(ctx context.Context, code pool.Code, set pool.Password, event pool.Event) error {
+	err := s.Store.UsePoolCode(ctx, code, set, event)
 	s.used.Store(err == nil)
 	return err
 }
 
-func (s *forgetful) UpdatePoolAttempts(ctx context.Context, key []byte, at time.Time, update func(pool.Attempts) pool.Attempts) error {
+func (s *forgetful) UpdatePoolAttempts(
+	ctx context.Context, keys [][]byte, at time.Time, update func([]pool.Attempts) []pool.Attempts,
+) error {
 	if s.used.Load() {
 		return errors.New("the database is away")
 	}
-	return s.Store.UpdatePoolAttempts(ctx, key, at, update)
+	return s.Store.UpdatePoolAttempts(ctx, keys, at, update)
 }
 
 // Whoever was told that it failed would use the code again, in vain.

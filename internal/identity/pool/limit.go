@@ -56,10 +56,10 @@ func (l limited) SetPoolPassword(ctx context.Context, sub uuid.UUID, password Pa
 }
 
 func (l limited) ChangePoolPassword(
-	ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, at time.Time,
+	ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, event Event,
 ) error {
 	return tell(ctx, func(ctx context.Context) error {
-		return l.store.ChangePoolPassword(ctx, sub, version, password, keep, at)
+		return l.store.ChangePoolPassword(ctx, sub, version, password, keep, event)
 	})
 }
 
@@ -89,16 +89,26 @@ func (l limited) TryPoolCode(ctx context.Context, code Code, at time.Time) (Code
 	return ask(ctx, func(ctx context.Context) (Code, error) { return l.store.TryPoolCode(ctx, code, at) })
 }
 
-func (l limited) UsePoolCode(ctx context.Context, code Code, password Password, at time.Time) error {
-	return tell(ctx, func(ctx context.Context) error { return l.store.UsePoolCode(ctx, code, password, at) })
+func (l limited) UsePoolCode(ctx context.Context, code Code, password Password, event Event) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.UsePoolCode(ctx, code, password, event) })
 }
 
-func (l limited) PoolAttempts(ctx context.Context, key []byte) (Attempts, error) {
-	return ask(ctx, func(ctx context.Context) (Attempts, error) { return l.store.PoolAttempts(ctx, key) })
+func (l limited) PoolAttempts(ctx context.Context, keys ...[]byte) ([]Attempts, error) {
+	return ask(ctx, func(ctx context.Context) ([]Attempts, error) { return l.store.PoolAttempts(ctx, keys...) })
 }
 
-func (l limited) UpdatePoolAttempts(ctx context.Context, key []byte, at time.Time, update func(Attempts) Attempts) error {
-	return tell(ctx, func(ctx context.Context) error { return l.store.UpdatePoolAttempts(ctx, key, at, update) })
+func (l limited) UpdatePoolAttempts(
+	ctx context.Context, keys [][]byte, at time.Time, update func([]Attempts) []Attempts,
+) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.UpdatePoolAttempts(ctx, keys, at, update) })
+}
+
+func (l limited) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (bool, error) {
+	return ask(ctx, func(ctx context.Context) (bool, error) { return l.store.KnowsDevice(ctx, sub, device) })
+}
+
+func (l limited) RecordPoolEvent(ctx context.Context, event Event) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.RecordPoolEvent(ctx, event) })
 }
 
 func (l limited) CreateChallenge(ctx context.Context, challenge Challenge, at time.Time) error {
@@ -109,14 +119,14 @@ func (l limited) ChallengeByHash(ctx context.Context, hash []byte) (Challenge, e
 	return ask(ctx, func(ctx context.Context) (Challenge, error) { return l.store.ChallengeByHash(ctx, hash) })
 }
 
-func (l limited) CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, at time.Time) (User, error) {
+func (l limited) CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User, error) {
 	return ask(ctx, func(ctx context.Context) (User, error) {
-		return l.store.CompleteChallenge(ctx, hash, password, name, at)
+		return l.store.CompleteChallenge(ctx, hash, password, name, event)
 	})
 }
 
-func (l limited) CreateGrant(ctx context.Context, grant Grant, version int64) error {
-	return tell(ctx, func(ctx context.Context) error { return l.store.CreateGrant(ctx, grant, version) })
+func (l limited) CreateGrant(ctx context.Context, grant Grant, version int64, event Event) (newDevice bool, err error) {
+	return ask(ctx, func(ctx context.Context) (bool, error) { return l.store.CreateGrant(ctx, grant, version, event) })
 }
 
 func (l limited) GrantByToken(ctx context.Context, tokenHash []byte) (GrantUser, error) {
@@ -127,10 +137,10 @@ func (l limited) GrantByID(ctx context.Context, id uuid.UUID) (GrantUser, error)
 	return ask(ctx, func(ctx context.Context) (GrantUser, error) { return l.store.GrantByID(ctx, id) })
 }
 
-func (l limited) RevokeGrant(ctx context.Context, id uuid.UUID, at time.Time) error {
-	return tell(ctx, func(ctx context.Context) error { return l.store.RevokeGrant(ctx, id, at) })
+func (l limited) RevokeGrant(ctx context.Context, id uuid.UUID, event Event) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.RevokeGrant(ctx, id, event) })
 }
 
-func (l limited) RevokeGrants(ctx context.Context, sub uuid.UUID, at time.Time) error {
-	return tell(ctx, func(ctx context.Context) error { return l.store.RevokeGrants(ctx, sub, at) })
+func (l limited) RevokeGrants(ctx context.Context, sub uuid.UUID, event Event) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.RevokeGrants(ctx, sub, event) })
 }

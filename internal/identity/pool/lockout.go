@@ -7,17 +7,24 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // The lock-out is Cognito's: the fifth wrong password in a row locks for a second, each further one for twice as long, up
 // to about a quarter of an hour. A quarter of an hour without an attempt forgets the count. See
 // https://docs.aws.amazon.com/cognito/latest/developerguide/authentication.html#authentication-flow-lockout-behavior
+//
+// It counts by account and address together: whoever tries passwords keeps neither the account's owner out elsewhere, nor
+// others at the same address. All addresses together have a higher limit, which many of them cannot get round; it does not
+// hold on devices that the owner has signed in on, or else it would be a way to keep them out.
 const (
-	freeFailures = 5
-	firstLock    = time.Second
-	longestLock  = 15 * time.Minute
-	quietTime    = 15 * time.Minute
+	freeFailures    = 5  // For an account, from one address.
+	accountFailures = 50 // For an account, from all addresses.
+	firstLock       = time.Second
+	longestLock     = 15 * time.Minute
+	quietTime       = 15 * time.Minute
 )
 
 // errLocked says that the account is locked. Operations word it differently.
@@ -34,19 +41,19 @@ func (a Attempts) at(now time.Time) Attempts {
 // locked reports whether no password is looked at now.
 func (a Attempts) locked(now time.Time) bool { return now.Before(a.LockedUntil) }
 
-// failed returns the attempts after one more wrong password.
-func (a Attempts) failed(now time.Time) Attempts {
+// failed returns the attempts after one more wrong password, of which so many are free.
+func (a Attempts) failed(now time.Time, free int) Attempts {
 	a = a.at(now)
 	a.Failures++
 	a.LockedUntil = now
-	if over := a.Failures - freeFailures; over >= 0 {
+	if over := a.Failures - free; over >= 0 {
 		a.LockedUntil = now.Add(min(firstLock<<min(over, 30), longestLock))
 	}
 	a.ForgottenAt = a.LockedUntil.Add(quietTime)
 	return a
 }
 
-// attemptsKey returns where the attempts on an account are counted. A user has one count under all their names; a name
+// attemptsKey returns where what is tried on an account is counted. A user has one count under all their names; a name
 // that is nobody's has one too, so that being locked out says nothing about an account.
 func attemptsKey(user *User, name string) []byte {
 	text := "name " + name
@@ -57,6 +64,13 @@ func attemptsKey(user *User, name string) []byte {
 	return sum[:]
 }
 
+// attemptsKeys returns where wrong passwords of an account are counted: from this address, and from all.
+func attemptsKeys(ctx context.Context, user *User, name string) [][]byte {
+	account := attemptsKey(user, name)
+	here := sha256.Sum256(append([]byte("from "+OriginOf(ctx).Network()+" "), account...))
+	return [][]byte{here[:], account}
+}
+
 // authenticate returns the user with that name if the password is theirs and the account is not locked. Whatever is
 // wrong, the answer and the time that it takes are those for a wrong password.
 func (p *Pool) authenticate(ctx context.Context, name, password string) (User, error) {
@@ -64,77 +78,108 @@ func (p *Pool) authenticate(ctx context.Context, name, password string) (User, e
 	if err != nil {
 		return User{}, err
 	}
-	encoded := ""
-	if user != nil {
-		encoded = user.PasswordHash
-	}
-	if err := p.checkPassword(ctx, attemptsKey(user, normalizeName(name)), encoded, password); err != nil {
+	if err := p.checkPassword(ctx, user, name, password, ActionSignInFailed); err != nil {
 		return User{}, err
 	}
 	return *user, nil
 }
 
-// checkPassword refuses a password that is not the one that was hashed, and any while the account is locked.
+// checkPassword refuses a password that is not the user's, and any while the account is locked. user is nil for a name that
+// is nobody's. A wrong one is told to the audit log as the given action.
 //
 // Passwords that arrive together are checked together, but their outcomes count one after the other: one that comes in
 // while the account is locked, or turned out right only after others had locked it, is refused unread. So trying many at
 // once tells no more than trying one by one.
-func (p *Pool) checkPassword(ctx context.Context, key []byte, encoded, password string) error {
-	attempts, err := p.store.PoolAttempts(ctx, key)
+func (p *Pool) checkPassword(ctx context.Context, user *User, name, password string, wrong Action) error {
+	keys := attemptsKeys(ctx, user, normalizeName(name))
+	known, err := p.knowsDevice(ctx, user)
 	if err != nil {
 		return err
 	}
-	if attempts.locked(p.now()) {
+	attempts, err := p.store.PoolAttempts(ctx, keys...)
+	if err != nil {
+		return err
+	}
+	if locked(attempts, known, p.now()) {
 		return errLocked
+	}
+	encoded := ""
+	if user != nil {
+		encoded = user.PasswordHash
 	}
 	right, err := p.hasher.verify(ctx, encoded, password)
 	if err != nil {
 		return err
 	}
-	if err := p.count(ctx, key, right); err != nil {
+	lockedNow, err := p.count(ctx, keys, known, right)
+	if err != nil {
 		return err
 	}
-	if !right {
-		return incorrectPassword()
+	if right {
+		return nil
 	}
-	return nil
+	p.refused(ctx, wrong, user, "password")
+	if lockedNow {
+		p.refused(ctx, ActionLocked, user, "")
+	}
+	return incorrectPassword()
 }
 
-// count records the outcome of an attempt, or refuses it if the account has been locked meanwhile.
-func (p *Pool) count(ctx context.Context, key []byte, right bool) error {
+// knowsDevice reports whether a user has signed in on this device before. The store is asked for nobody's name as well.
+func (p *Pool) knowsDevice(ctx context.Context, user *User) (bool, error) {
+	device := OriginOf(ctx).DeviceKey()
+	if device == nil {
+		return false, nil
+	}
+	sub := uuid.Nil
+	if user != nil {
+		sub = user.Sub
+	}
+	return p.store.KnowsDevice(ctx, sub, device)
+}
+
+// locked reports whether no password is looked at now. attempts are those from this address, and from all.
+func locked(attempts []Attempts, known bool, now time.Time) bool {
+	return attempts[0].locked(now) || attempts[1].locked(now) && !known
+}
+
+// count records the outcome of an attempt, or refuses it if the account has been locked meanwhile. It reports whether the
+// account is locked from now on.
+func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (bool, error) {
 	if right {
 		// Nearly always nothing is counted, and nothing has to be written.
-		attempts, err := p.store.PoolAttempts(ctx, key)
-		if err != nil || attempts.Failures == 0 {
-			return err
+		attempts, err := p.store.PoolAttempts(ctx, keys...)
+		if err != nil || attempts[0].Failures+attempts[1].Failures == 0 {
+			return false, err
 		}
 	}
 	now := p.now()
 	var refused bool
-	var after Attempts
-	err := p.store.UpdatePoolAttempts(ctx, key, now, func(a Attempts) Attempts {
-		refused = a.locked(now)
+	var after []Attempts
+	err := p.store.UpdatePoolAttempts(ctx, keys, now, func(a []Attempts) []Attempts {
+		refused = locked(a, known, now)
 		switch {
 		case refused:
 			after = a
 		case right:
-			after = Attempts{}
+			after = make([]Attempts, len(a))
 		default:
-			after = a.failed(now)
+			after = []Attempts{a[0].failed(now, freeFailures), a[1].failed(now, accountFailures)}
 		}
 		return after
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if refused {
-		return errLocked
+		return false, errLocked
 	}
-	if after.locked(now) {
-		p.cfg.Logger.InfoContext(ctx, "pool: an account is locked after wrong passwords",
-			"account", hex.EncodeToString(key[:8]), "failures", after.Failures, "until", after.LockedUntil)
+	lockedNow := locked(after, known, now)
+	if lockedNow {
+		p.cfg.Logger.InfoContext(ctx, "pool: an account is locked after wrong passwords", "account", hex.EncodeToString(keys[1][:8]),
+			"failures", after[0].Failures, "of_all_addresses", after[1].Failures, "until", after[0].LockedUntil)
 	}
-	return nil
+	return lockedNow, nil
 }
 
 // findUser returns the user with that name, a sub or an address, or nil.

@@ -11,6 +11,17 @@ import (
 type Mailer interface {
 	SendInvitation(ctx context.Context, invitation Invitation) error
 	SendResetCode(ctx context.Context, code ResetCode) error
+	SendPasswordChanged(ctx context.Context, notice Notice) error
+	SendNewDevice(ctx context.Context, notice Notice) error
+}
+
+// Notice tells somebody of what was done with their account, in case it was not them.
+type Notice struct {
+	Email   string
+	Name    string
+	At      time.Time
+	Agent   string // The program and the system it was done with, as "Chrome（Windows）". "" where that is not known.
+	Address string // Where it was done from. "" where that is not known.
 }
 
 // Invitation tells somebody that they have an account, and how to sign in for the first time.
@@ -68,6 +79,24 @@ func (o *outbox) send(message func(ctx context.Context)) {
 		defer cancel()
 		message(ctx)
 	}()
+}
+
+// notify has a notice sent, after what it tells of is done. One that finds no place, or is not delivered, is logged only.
+func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.Context, Notice) error) {
+	if p.cfg.Mailer == nil || !p.outbox.enter() {
+		p.cfg.Logger.WarnContext(ctx, "pool: a notice was not delivered: there is no mail, or too much of it", "sub", user.Sub)
+		return
+	}
+	origin := OriginOf(ctx)
+	notice := Notice{Email: user.Email, Name: user.Name, At: p.now(), Agent: origin.Agent()}
+	if origin.Address.IsValid() {
+		notice.Address = origin.Address.String()
+	}
+	p.outbox.send(func(ctx context.Context) {
+		if err := send(p.cfg.Mailer, ctx, notice); err != nil {
+			p.cfg.Logger.WarnContext(ctx, "pool: a notice was not delivered", "sub", user.Sub, "error", err)
+		}
+	})
 }
 
 // stop takes all places, so that no message is under way any more and none begins. When ctx ends, those that are left are

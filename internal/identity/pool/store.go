@@ -105,7 +105,8 @@ type Key struct {
 	RetireAt   *time.Time // When the last token that it signed has run out. Nil for the key in use.
 }
 
-// Store is what the pool needs of a database. Times come from the pool's clock. Errors are faults.
+// Store is what the pool needs of a database. Times come from the pool's clock. Errors are faults. Events are told to the
+// audit log in the transaction of what they tell of.
 type Store interface {
 	// PoolKeys returns all signing keys.
 	PoolKeys(ctx context.Context) ([]Key, error)
@@ -133,7 +134,7 @@ type Store interface {
 	// ChangePoolPassword is SetPoolPassword for a user who has proved themself in the session of one grant, which goes on.
 	// If the user is no longer enabled or no longer the given version, the error has the code fault.Conflict.
 	ChangePoolPassword(
-		ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, at time.Time,
+		ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, event Event,
 	) error
 
 	// SetPoolUserEnabled lets a user sign in, or not; disabling ends challenges and grants. If there is no such user, the
@@ -167,14 +168,20 @@ type Store interface {
 	// UsePoolCode uses a code up and sets its user's password, which ends all their sessions; their address counts as
 	// verified. If the code was used, replaced or has run out, or its user's proof has changed since it was made, the error
 	// has the code fault.Conflict and nothing happened.
-	UsePoolCode(ctx context.Context, code Code, password Password, at time.Time) error
+	UsePoolCode(ctx context.Context, code Code, password Password, event Event) error
 
-	// PoolAttempts returns the attempts that are counted under a key.
-	PoolAttempts(ctx context.Context, key []byte) (Attempts, error)
+	// PoolAttempts returns the attempts that are counted under each of some keys.
+	PoolAttempts(ctx context.Context, keys ...[]byte) ([]Attempts, error)
 
-	// UpdatePoolAttempts replaces the attempts that are counted under a key by what update makes of them, one caller after
-	// the other. update may be called several times.
-	UpdatePoolAttempts(ctx context.Context, key []byte, at time.Time, update func(Attempts) Attempts) error
+	// UpdatePoolAttempts replaces the attempts that are counted under some keys by what update makes of them, one caller after
+	// the other. update may be called several times. To prevent deadlock, a key that several callers share comes last.
+	UpdatePoolAttempts(ctx context.Context, keys [][]byte, at time.Time, update func([]Attempts) []Attempts) error
+
+	// KnowsDevice reports whether a user has signed in on a device.
+	KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (bool, error)
+
+	// RecordPoolEvent tells the audit log.
+	RecordPoolEvent(ctx context.Context, event Event) error
 
 	// CreateChallenge keeps a challenge. If the user is no longer enabled, or no longer the version that the challenge is
 	// for, the error has the code fault.Conflict.
@@ -186,11 +193,12 @@ type Store interface {
 	// CompleteChallenge uses a challenge up and sets the password, and the name unless it is empty, of its user, whom it
 	// returns. If the challenge does not exist, or was used, or its user's proof has changed since, the error has the code
 	// fault.Conflict and nothing happened.
-	CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, at time.Time) (User, error)
+	CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User, error)
 
-	// CreateGrant keeps a grant. If the user is no longer enabled or no longer the given version, the error has the code
+	// CreateGrant keeps a grant, and the device that it began on. It reports whether the user has signed in on others before,
+	// and not on this one. If the user is no longer enabled or no longer the given version, the error has the code
 	// fault.Conflict: what proved them does not hold any more.
-	CreateGrant(ctx context.Context, grant Grant, version int64) error
+	CreateGrant(ctx context.Context, grant Grant, version int64, event Event) (newDevice bool, err error)
 
 	// GrantByToken returns the grant with that hash of a refresh token, or an error with the code fault.NotFound.
 	GrantByToken(ctx context.Context, tokenHash []byte) (GrantUser, error)
@@ -198,9 +206,10 @@ type Store interface {
 	// GrantByID returns a grant, or an error with the code fault.NotFound.
 	GrantByID(ctx context.Context, id uuid.UUID) (GrantUser, error)
 
-	// RevokeGrant ends one grant. One that has ended, or does not exist, is left alone.
-	RevokeGrant(ctx context.Context, id uuid.UUID, at time.Time) error
+	// RevokeGrant ends one grant. One that has ended, or does not exist, is left alone, and not told of. The event's user is
+	// the grant's.
+	RevokeGrant(ctx context.Context, id uuid.UUID, event Event) error
 
 	// RevokeGrants ends all grants of a user.
-	RevokeGrants(ctx context.Context, sub uuid.UUID, at time.Time) error
+	RevokeGrants(ctx context.Context, sub uuid.UUID, event Event) error
 }

@@ -36,12 +36,20 @@ func (p *Pool) signIn(ctx context.Context, user User, clientID string) (authenti
 		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
 		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime),
 	}
-	err := p.store.CreateGrant(ctx, grant, user.Version)
+	event := p.event(ctx, ActionSignIn, user.Sub)
+	event.Method = byPassword
+	if clientID == p.cfg.FederatedClientID {
+		event.Method = bySSO
+	}
+	newDevice, err := p.store.CreateGrant(ctx, grant, user.Version, event)
 	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
 		return authenticationResult{}, incorrectPassword()
 	}
 	if err != nil {
 		return authenticationResult{}, err
+	}
+	if newDevice {
+		p.notify(ctx, user, Mailer.SendNewDevice)
 	}
 	result, err := p.issue(ctx, user, grant, now)
 	result.RefreshToken = refresh
@@ -142,16 +150,21 @@ func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticat
 	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
+		p.refused(ctx, ActionRefreshRefused, nil, "unknown")
 		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
 	case err != nil:
 		return authenticationResult{}, err
 	case held.Grant.ClientID != clientID:
+		p.refused(ctx, ActionRefreshRefused, &held.User, "client")
 		return authenticationResult{}, notAuthorized("Invalid Refresh Token.")
 	case held.Grant.RevokedAt != nil:
+		p.refused(ctx, ActionRefreshRefused, &held.User, "revoked")
 		return authenticationResult{}, notAuthorized("Refresh Token has been revoked")
 	case !now.Before(held.Grant.ExpiresAt):
+		p.refused(ctx, ActionRefreshRefused, &held.User, "expired")
 		return authenticationResult{}, notAuthorized("Refresh Token has expired")
 	case !held.User.Enabled:
+		p.refused(ctx, ActionRefreshRefused, &held.User, "disabled")
 		return authenticationResult{}, notAuthorized("User is disabled.")
 	}
 	return p.issue(ctx, held.User, held.Grant, now)

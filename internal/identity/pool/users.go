@@ -157,5 +157,5 @@ func (p *Pool) DeleteUser(ctx context.Context, sub uuid.UUID) error {
 
 // SignOutUser ends all sessions of a user. One who has none, or does not exist, is left alone.
 func (p *Pool) SignOutUser(ctx context.Context, sub uuid.UUID) error {
-	return p.store.RevokeGrants(ctx, sub, p.now())
+	return p.store.RevokeGrants(ctx, sub, Event{At: p.now()}) // Whoever administers tells of it.
 }

@@ -390,11 +390,13 @@ func (s *firstKey) AddFirstPoolKey(_ context.Context, key pool.Key) error {
 	return nil
 }
 
-func (s *firstKey) PoolAttempts(context.Context, []byte) (pool.Attempts, error) {
-	return pool.Attempts{}, nil
+func (*firstKey) RecordPoolEvent(context.Context, pool.Event) error { return nil }
+
+func (s *firstKey) PoolAttempts(_ context.Context, keys ...[]byte) ([]pool.Attempts, error) {
+	return make([]pool.Attempts, len(keys)), nil
 }
 
-func (s *firstKey) UpdatePoolAttempts(_ context.Context, _ []byte, _ time.Time, update func(pool.Attempts) pool.Attempts) error {
-	update(pool.Attempts{})
+func (s *firstKey) UpdatePoolAttempts(_ context.Context, keys [][]byte, _ time.Time, update func([]pool.Attempts) []pool.Attempts) error {
+	update(make([]pool.Attempts, len(keys)))
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
@@ -136,6 +137,15 @@ type Origin struct {
 	RequestID string
 }
 
+// Refusal is a sign-in that was refused. Without an identity provider's word for it, anybody can have tried it.
+type Refusal struct {
+	OrganizationID uuid.UUID
+	Email          string // As the identity provider asserts, "" where it did not.
+	Code           fault.Code
+	At             time.Time
+	Origin         Origin
+}
+
 // Grantee is who a code was given to, and where they want to go.
 type Grantee struct {
 	Subject string
@@ -218,6 +228,9 @@ type Store interface {
 	// organization, or it was used or has run out, or the member is not active, or the organization does not use single
 	// sign-on any more, the error has the code fault.NotFound.
 	TakeSAMLCode(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Grantee, error)
+
+	// RecordRefusal tells the audit log of a sign-in that was refused.
+	RecordRefusal(ctx context.Context, refusal Refusal) error
 
 	// CreateSAMLTest keeps a trial that begins, with its state.
 	CreateSAMLTest(ctx context.Context, actor identity.Actor, test Test, state State, at time.Time) error

@@ -55,7 +55,7 @@ func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	state, err := s.store.TakeSAMLState(
 		ctx, posted.OrganizationID, opaque.Hash(posted.RelayState), opaque.Hash(posted.Browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
-		s.refused(ctx, posted, "no sign-in began in this browser, or not lately")
+		s.refused(ctx, posted, "", CodeState, "no sign-in began in this browser, or not lately")
 		return Outcome{}, fault.Wrap(err, CodeState,
 			"ログインの有効期限が切れたか、別のブラウザーで開始されました。もう一度ログインしてください。")
 	}
@@ -75,7 +75,7 @@ func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	}
 	if err != nil {
 		if why, ok := errors.AsType[*rejection](err); ok {
-			s.refused(ctx, posted, why.reason)
+			s.refused(ctx, posted, "", fault.CodeOf(shown(err)), why.reason)
 		}
 		return Outcome{}, shown(err)
 	}
@@ -133,9 +133,16 @@ func shown(err error) error {
 	return err
 }
 
-// refused logs why a response was not accepted, without anything that it says.
-func (s *Service) refused(ctx context.Context, posted Posted, reason string) {
+// refused logs why a response was not accepted, and tells the audit log. Nothing of a response stands there that was not
+// signed.
+func (s *Service) refused(ctx context.Context, posted Posted, email string, code fault.Code, reason string) {
 	s.cfg.Logger.InfoContext(ctx, "single sign-on refused", "organization_id", posted.OrganizationID, "reason", reason)
+	err := s.store.RecordRefusal(ctx, Refusal{
+		OrganizationID: posted.OrganizationID, Email: email, Code: code, At: s.now(), Origin: posted.Origin,
+	})
+	if err != nil {
+		s.cfg.Logger.WarnContext(ctx, "the audit log was not told of a refusal", "organization_id", posted.OrganizationID, "error", err)
+	}
 }
 
 // admit finds or adds the member, and makes the code.
@@ -175,7 +182,7 @@ func (s *Service) admit(
 	switch {
 	case err != nil:
 		if code := fault.CodeOf(err); slices.Contains(refusals, code) {
-			s.refused(ctx, posted, string(code))
+			s.refused(ctx, posted, who.email, code, string(code))
 		}
 		return Outcome{}, err
 	case decision.Consent:

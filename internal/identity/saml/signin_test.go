@@ -253,9 +253,18 @@ func TestR58_WhoAnAddressIs(t *testing.T) {
 		if fault.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		told := value[string](f, `SELECT coalesce(string_agg(action, ','), '') FROM audit_events`)
+		told := value[string](f, `SELECT coalesce(string_agg(action, ','), '') FROM audit_events WHERE NOT sign_in`)
 		if told != c.action {
 			t.Errorf("%s: the audit log tells of %q", c.name, told)
+		}
+		begun := value[string](f, `
+			SELECT string_agg(concat_ws(' ', action, actor_kind, host(address), details->0->>'after'), ',') FROM audit_events WHERE sign_in`)
+		want := "session.begin user sso" // Its address is that of the exchange.
+		if c.code != "" {
+			want = "session.fail unknown 192.0.2.7 sso"
+		}
+		if begun != want {
+			t.Errorf("%s: the audit log tells of a sign-in %q, want %q", c.name, begun, want)
 		}
 	}
 	if n := value[int](f, `SELECT count(*) FROM federated_identities`); n != 3 {

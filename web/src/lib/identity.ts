@@ -135,7 +135,7 @@ export async function call<T>(endpoint: string, action: string, body: object): P
       headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': `${TARGET}.${action}` },
       body: JSON.stringify(body),
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: 'same-origin', // The pool of this server knows the browser again; AWS's is told nothing.
       signal: AbortSignal.timeout(PATIENCE_MS),
     })
   } catch (cause) {

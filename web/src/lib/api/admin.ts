@@ -112,6 +112,8 @@ export async function getSamlTest(testId: string, signal?: AbortSignal): Promise
 
 /** Which events of the audit log are listed. */
 export interface AuditQuery {
+  /** Only of sign-ins and passwords, or only of what was administered. */
+  kind?: 'sign_in' | 'administration'
   action?: string
   /** Part of the name or address of who did it, or of what it was done to. */
   q?: string
@@ -121,7 +123,7 @@ export interface AuditQuery {
   to?: string
 }
 
-/** What administrators did, newest first. */
+/** What administrators did, and members' sign-ins, newest first. */
 export async function listAuditEvents(
   query: AuditQuery & Page,
   signal?: AbortSignal,

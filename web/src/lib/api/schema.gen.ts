@@ -585,8 +585,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What administrators did, newest first
-         * @description For the organization's administrators.
+         * What administrators did, and members' sign-ins, newest first
+         * @description For the organization's administrators. What anybody can do, such as typing a wrong password, is one entry an hour for each account, address and reason, with how often it was done.
          */
         get: operations["listAuditEvents"];
         put?: never;
@@ -1365,8 +1365,11 @@ export interface components {
             id: string;
             /** Format: date-time */
             at: string;
-            /** @enum {string} */
-            actor_kind: "user" | "operator" | "system";
+            /**
+             * @description Unknown is who has not proved to be anybody.
+             * @enum {string}
+             */
+            actor_kind: "user" | "operator" | "system" | "unknown";
             /** Format: uuid */
             actor_id?: string;
             actor_name?: string;
@@ -1382,6 +1385,13 @@ export interface components {
             /** @description Where from. */
             address?: string;
             request_id?: string;
+            /** @description How often it was done. */
+            times: number;
+            /**
+             * Format: date-time
+             * @description When it was done last. Missing where it was done once.
+             */
+            last_at?: string;
         };
         AuditDetail: {
             /** @example role */
@@ -1391,6 +1401,7 @@ export interface components {
         };
         AuditEventList: {
             items: components["schemas"]["AuditEvent"][];
+            /** @description How many there are. 10000 stands for more, too. */
             total: number;
         };
         Category: {
@@ -2567,6 +2578,8 @@ export interface operations {
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */
                 limit?: components["parameters"]["Limit"];
+                /** @description Only of sign-ins and passwords, or only of what was administered. */
+                kind?: "sign_in" | "administration";
                 action?: string;
                 /** @description Part of the name or address of who did it, or of what it was done to. */
                 q?: string;

@@ -17,10 +17,12 @@ import { auditQuery } from '../queries'
 import { texts } from '../texts'
 import { type UrlState, useUrlState } from '../urlState'
 import styles from './AuditPage.module.css'
-import { actionOf, actorOf, changesOf, startOfDay } from './describe'
+import { actionOf, actorOf, changesOf, startOfDay, targetOf } from './describe'
 
 const words = texts.audit
 const NAMES = ['q', 'action', 'from', 'to'] as const
+/** Up to how many entries the API counts. */
+const MAX = 10_000
 
 /** The audit log: who did what to whom, when, and from where. */
 export function AuditPage() {
@@ -50,6 +52,7 @@ export function AuditPage() {
           )}
           {data && data.items.length > 0 && <Events events={data.items} busy={isPlaceholderData} />}
           {data && <Paging url={url} total={data.total} shown={data.items.length} />}
+          {data && data.total >= MAX && <p className={styles.limit}>{words.limit}</p>}
         </div>
       </div>
     </Page>
@@ -62,7 +65,17 @@ function queryOf(url: UrlState): AuditQuery {
   const action = url.get('action')
   const from = startOfDay(url.get('from'))
   const to = startOfDay(url.get('to'), 1)
-  return { ...(q && { q }), ...(action && { action }), ...(from && { from }), ...(to && { to }) }
+  return { ...(q && { q }), ...chosen(action), ...(from && { from }), ...(to && { to }) }
+}
+
+// One choice in the address: an action, or all of a kind.
+function chosen(action: string): AuditQuery {
+  if (action === 'sign_in' || action === 'administration') return { kind: action }
+  return action ? { action } : {}
+}
+
+function kindOf(action: string): keyof typeof words.kinds {
+  return /^(session|password)\./.test(action) ? 'sign_in' : 'administration'
 }
 
 function Filters({ url }: { url: UrlState }) {
@@ -76,10 +89,17 @@ function Filters({ url }: { url: UrlState }) {
         onChange={(event) => url.set({ action: event.target.value })}
       >
         <option value="">{words.allActions}</option>
-        {Object.entries(words.actions).map(([action, name]) => (
-          <option key={action} value={action}>
-            {name}
-          </option>
+        {(['sign_in', 'administration'] as const).map((kind) => (
+          <optgroup key={kind} label={words.kinds[kind]}>
+            <option value={kind}>{words.allOf(words.kinds[kind])}</option>
+            {Object.entries(words.actions)
+              .filter(([action]) => kindOf(action) === kind)
+              .map(([action, name]) => (
+                <option key={action} value={action}>
+                  {name}
+                </option>
+              ))}
+          </optgroup>
         ))}
       </Select>
       <div className={styles.period} role="group" aria-label={words.period}>
@@ -136,6 +156,7 @@ function Events({ events, busy }: { events: readonly AuditEvent[]; busy: boolean
 
 function Event({ event }: { event: AuditEvent }) {
   const actor = actorOf(event)
+  const target = targetOf(event)
   return (
     <tr>
       <td className={cx(table.top, table.nowrap, table.quiet)}>
@@ -149,11 +170,8 @@ function Event({ event }: { event: AuditEvent }) {
           </span>
         ))}
       </td>
-      <td
-        className={cx(table.top, styles.person, styles.target)}
-        data-label={event.target_label && words.target}
-      >
-        {event.target_label}
+      <td className={cx(table.top, styles.person, styles.target)} data-label={target && words.target}>
+        {target}
       </td>
       <td className={cx(table.top, styles.person)} data-label={words.actor}>
         <span className={styles.actor}>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AuditEvent } from '@/lib/api'
-import { actionOf, actorOf, changesOf, startOfDay } from './describe'
+import { actionOf, actorOf, changesOf, startOfDay, targetOf } from './describe'
 
 const event = (change: Partial<AuditEvent>): AuditEvent => ({
   id: 'e',
@@ -10,6 +10,7 @@ const event = (change: Partial<AuditEvent>): AuditEvent => ({
   target_kind: 'user',
   target_label: 'hanako@example.co.jp',
   details: [],
+  times: 1,
   ...change,
 })
 
@@ -60,6 +61,24 @@ describe('an entry of the audit log', () => {
       account: 'root',
     })
     expect(actorOf(event({ actor_kind: 'system' })).name).toBe('システム')
+    expect(actorOf(event({ actor_kind: 'unknown' })).name).toBe('本人と確認できない人')
+  })
+
+  it('says how a sign-in failed, and how often', () => {
+    const failed = event({
+      action: 'session.fail',
+      actor_kind: 'unknown',
+      details: [{ field: 'reason', after: 'password' }],
+      times: 5,
+      last_at: '2026-11-21T00:12:00Z',
+    })
+    expect(actionOf(failed.action)).toBe('ログインの失敗')
+    expect(changesOf(failed)).toEqual([
+      '理由: パスワードが正しくない',
+      expect.stringMatching(/^1時間に5回（最後は.+）$/),
+    ])
+    expect(targetOf(failed)).toBe('hanako@example.co.jp')
+    expect(targetOf({ ...failed, target_label: '' })).toBe('登録のないアドレス')
   })
 })
 

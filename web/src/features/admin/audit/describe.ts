@@ -8,6 +8,7 @@ const words = texts.audit
 /** Who did it, as a reader knows them; `account` is a member's address, or an operator's account on the server. */
 export function actorOf(event: AuditEvent): { name: string; account: string | undefined } {
   const { actor_kind, actor_name, actor_email } = event
+  if (actor_kind === 'unknown') return { name: words.unknown, account: undefined }
   if (actor_kind === 'system') return { name: words.system, account: undefined }
   if (actor_kind === 'operator') return { name: words.operator, account: actor_name }
   return { name: actor_name || actor_email || '', account: actor_name && actor_email }
@@ -18,8 +19,18 @@ export function actionOf(action: string): string {
   return words.actions[action] ?? action
 }
 
-/** What was changed, a line for each field: 「役割: 一般ユーザー → 管理者」. */
+/** Whom or what it was done to; a name that was tried and is nobody's stands in no entry. */
+export function targetOf(event: AuditEvent): string {
+  return event.target_label || (event.actor_kind === 'unknown' ? words.nobody : '')
+}
+
+/** What was changed, a line for each field, as in 「役割: 一般ユーザー → 管理者」, and how often it was done. */
 export function changesOf(event: AuditEvent): string[] {
+  const times = event.last_at ? [words.times(formatNumber(event.times), formatFull(event.last_at))] : []
+  return [...fieldsOf(event), ...times]
+}
+
+function fieldsOf(event: AuditEvent): string[] {
   return event.details.map(({ field, before, after }) => {
     const label = words.fields[field] ?? field
     const from = wordOf(field, before)

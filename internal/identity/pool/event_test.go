@@ -1,0 +1,273 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	cognito "github.com/aws/aws-sdk-go-v2/service/cognitoidentityprovider"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// at returns the fixture as it is used from somewhere: an address, and a browser or "" for a program.
+func (f *fixture) at(address, device string) *fixture {
+	there := *f
+	there.sdk = cognito.New(f.sdk.Options(), func(o *cognito.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Build.Add(middleware.BuildMiddlewareFunc("origin", func(
+				ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler,
+			) (middleware.BuildOutput, middleware.Metadata, error) {
+				if r, ok := in.Request.(*smithyhttp.Request); ok {
+					r.Header.Set("Test-Address", address)
+					r.Header.Set("Test-Device", device)
+				}
+				return next.HandleBuild(ctx, in)
+			}), middleware.After)
+		})
+	})
+	return &there
+}
+
+// member makes the fixture's user a member of an organization, whose id it returns.
+func (f *fixture) member(t *testing.T) uuid.UUID {
+	t.Helper()
+	o := org.Organization{ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito", MailDomains: []string{"example.com"}}
+	must(t, f.db.CreateOrganization(t.Context(), o))
+	must(t, f.db.CreateUser(t.Context(), identity.NewUser{
+		ID: uuid.Must(uuid.NewV7()), OrganizationID: o.ID, Subject: f.sub.String(), Email: email, Name: "山田 花子",
+		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
+	}))
+	return o.ID
+}
+
+// told returns the audit log's entries of an organization, or of none, oldest first.
+func (f *fixture) told(t *testing.T, organization *uuid.UUID) []string {
+	t.Helper()
+	events, _, err := f.db.ListEvents(t.Context(), org.AuditQuery{OrganizationID: organization, Kind: org.SignIns, Limit: 100})
+	must(t, err)
+	var told []string
+	for _, e := range slices.Backward(events) {
+		if (organization == nil) != (e.OrganizationID == nil) {
+			continue
+		}
+		var details []string
+		for _, d := range e.Details {
+			details = append(details, d.After)
+		}
+		told = append(told, strings.TrimSpace(fmt.Sprintf("%s %s %s x%d %s", e.Action, e.By.Kind, e.By.Address, e.Times, strings.Join(details, " "))))
+		if e.TargetLabel != email && organization != nil || e.By.RequestID != "r1" || e.By.Kind == org.ByMember != (e.By.Email == email) {
+			t.Errorf("entry %+v", e)
+		}
+	}
+	return told
+}
+
+func wantTold(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("the audit log tells of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestTheAuditLogTellsOfSignIns goes through a session and what is refused around it.
+func TestTheAuditLogTellsOfSignIns(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	organization := f.member(t)
+	here := f.at("192.0.2.7", "browser")
+	ctx := t.Context()
+	tick := func() { f.clock.Advance(time.Second) }
+	for range 5 {
+		_, err := here.signIn(ctx, email, "not the password")
+		wantNotAuthorized(t, err, incorrect)
+	}
+	tick()
+	first := here.mustSignIn(t)
+	tick()
+	_, err := here.forgot(ctx, email)
+	must(t, err)
+	code := arrived(t, f.mail.codes).Code
+	tick()
+	if err := here.confirm(ctx, email, other(code, 1), fresh); err == nil {
+		t.Error("a wrong code was taken")
+	}
+	tick()
+	must(t, here.confirm(ctx, email, code, fresh))
+	tick()
+	_, err = here.refresh(ctx, *first.RefreshToken)
+	wantNotAuthorized(t, err, "Refresh Token has been revoked")
+	tick()
+	out, err := here.signIn(ctx, email, fresh)
+	must(t, err)
+	tick()
+	must(t, here.changePassword(ctx, out.AuthenticationResult.AccessToken, fresh, password))
+	tick()
+	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{ClientId: aws.String(clientID), Token: out.AuthenticationResult.RefreshToken})
+	must(t, err)
+	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{ClientId: aws.String(clientID), Token: out.AuthenticationResult.RefreshToken})
+	must(t, err) // It has ended: once is told.
+	tick()
+	last := here.mustSignIn(t)
+	tick()
+	_, err = here.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: last.AccessToken})
+	must(t, err)
+	wantTold(t, f.told(t, &organization),
+		"session.fail unknown 192.0.2.7 x5 password",
+		"session.lock unknown 192.0.2.7 x1",
+		"session.begin user 192.0.2.7 x1 password",
+		"password.request unknown 192.0.2.7 x1",
+		"password.fail unknown 192.0.2.7 x1 code",
+		"password.reset user 192.0.2.7 x1",
+		"session.refuse unknown 192.0.2.7 x1 revoked",
+		"session.begin user 192.0.2.7 x1 password",
+		"password.change user 192.0.2.7 x1",
+		"session.end user 192.0.2.7 x1",
+		"session.begin user 192.0.2.7 x1 password",
+		"session.end_all user 192.0.2.7 x1",
+	)
+	wantTold(t, f.told(t, nil))
+}
+
+// TestNobodysNamesDoNotFillTheAuditLog: what is tried with names that are nobody's is one entry an hour for an address, and
+// no organization's. What was typed stands nowhere.
+func TestNobodysNamesDoNotFillTheAuditLog(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	organization := f.member(t)
+	ctx := t.Context()
+	for address := range 3 {
+		there := f.at("192.0.2."+strconv.Itoa(address+1), "")
+		for i := range 4 {
+			_, err := there.signIn(ctx, "typed-"+strconv.Itoa(i)+"@example.com", "wrong")
+			wantNotAuthorized(t, err, incorrect)
+			_, err = there.forgot(ctx, "typed-"+strconv.Itoa(i)+"@example.com")
+			must(t, err)
+			_, err = there.refresh(ctx, "unknown")
+			wantNotAuthorized(t, err, "Invalid Refresh Token.")
+		}
+	}
+	events, total, err := f.db.ListEvents(ctx, org.AuditQuery{Limit: 100})
+	must(t, err)
+	if total != 9 {
+		t.Errorf("%d entries", total)
+	}
+	for _, e := range events {
+		if e.Times != 4 || e.OrganizationID != nil || strings.Contains(fmt.Sprintf("%+v", e), "typed") {
+			t.Errorf("entry %+v", e)
+		}
+	}
+	if told := f.told(t, &organization); len(told) > 0 {
+		t.Errorf("the organization is told of %q", told)
+	}
+}
+
+// TestR39_WrongPasswordsCountByAddress: nobody is kept out by what is tried elsewhere, and all addresses together have a limit
+// that does not hold on devices that are known.
+func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	home := f.at("192.0.2.1", "known")
+	home.mustSignIn(t)
+	addresses := 0
+	for tried := 0; tried < 50; addresses++ {
+		there := f.at("198.51.100."+strconv.Itoa(addresses+1), "")
+		for range 5 {
+			_, err := there.signIn(ctx, email, "wrong")
+			wantNotAuthorized(t, err, incorrect)
+			tried++
+		}
+		if _, err := there.signIn(ctx, email, password); tried < 50 {
+			wantNotAuthorized(t, err, exceeded)
+		}
+	}
+	if addresses != 10 {
+		t.Fatalf("%d addresses", addresses)
+	}
+	_, err := f.at("203.0.113.1", "").signIn(ctx, email, password) // From an address that has tried nothing.
+	wantNotAuthorized(t, err, exceeded)
+	_, err = f.at("203.0.113.1", "unknown").signIn(ctx, email, password)
+	wantNotAuthorized(t, err, exceeded)
+	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, "wrong") // Its own wrong ones count there as well.
+	wantNotAuthorized(t, err, incorrect)
+	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, password)
+	must(t, err)
+	_, err = f.at("203.0.113.2", "").signIn(ctx, email, password) // The right one has ended the count.
+	must(t, err)
+	// The addresses of one network of IPv6 are one.
+	for i := range 5 {
+		_, err := f.at("2001:db8::"+strconv.Itoa(i+1), "").signIn(ctx, email, "wrong")
+		wantNotAuthorized(t, err, incorrect)
+	}
+	_, err = f.at("2001:db8::ffff", "").signIn(ctx, email, password)
+	wantNotAuthorized(t, err, exceeded)
+	_, err = f.at("2001:db8:0:1::1", "").signIn(ctx, email, password)
+	must(t, err)
+}
+
+func TestNewDevicesAndPasswordsAreToldByMail(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := t.Context()
+	f.at("192.0.2.1", "laptop").mustSignIn(t)
+	f.at("192.0.2.2", "laptop").mustSignIn(t)
+	if n := len(f.mail.devices); n != 0 {
+		t.Fatalf("%d mails of the first device", n)
+	}
+	phone := f.at("192.0.2.3", "phone")
+	tokens := phone.mustSignIn(t)
+	got := arrived(t, f.mail.devices)
+	if got.Email != email || got.Name != "山田 花子" || got.Address != "192.0.2.3" || !got.At.Equal(f.clock.Now().Truncate(time.Microsecond)) {
+		t.Errorf("notice %+v", got)
+	}
+	phone.mustSignIn(t)
+	program := f.at("192.0.2.4", "") // Known by what it calls itself, and its address.
+	program.mustSignIn(t)
+	arrived(t, f.mail.devices)
+	program.mustSignIn(t)
+	must(t, phone.changePassword(ctx, tokens.AccessToken, password, fresh))
+	if got := arrived(t, f.mail.changed); got.Email != email || got.Address != "192.0.2.3" {
+		t.Errorf("notice %+v", got)
+	}
+	_, err := phone.forgot(ctx, email)
+	must(t, err)
+	must(t, phone.confirm(ctx, email, arrived(t, f.mail.codes).Code, password))
+	arrived(t, f.mail.changed)
+	f.mail.setFailure(http.ErrHandlerTimeout) // A mail that fails keeps nobody out.
+	f.at("192.0.2.5", "tablet").mustSignIn(t)
+	arrived(t, f.mail.devices)
+	if n := len(f.mail.devices) + len(f.mail.changed); n != 0 {
+		t.Errorf("%d mails too many", n)
+	}
+}
+
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	const webkit = " AppleWebKit/537.36 (KHTML, like Gecko) "
+	for agent, want := range map[string]string{
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit + "Chrome/141.0.0.0 Safari/537.36":                "Chrome（Windows）",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64)" + webkit + "Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0":  "Edge（Windows）",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)" + webkit + "Version/26.0 Safari/605.1.15":            "Safari（Mac）",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" + webkit + "Version/26.0 Mobile Safari/604.1": "Safari（iPhone）",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X)" + webkit + "CriOS/141.0 Mobile Safari/604.1":  "Chrome（iPhone）",
+		"Mozilla/5.0 (Linux; Android 15; Pixel 9)" + webkit + "Chrome/141.0.0.0 Mobile Safari/537.36":          "Chrome（Android）",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0":                               "Firefox（Linux）",
+		"curl/8.5.0": "", "": "", "aws-sdk-go-v2/1.39 os/linux": "",
+	} {
+		if got := (pool.Origin{UserAgent: agent}).Agent(); got != want {
+			t.Errorf("%s: %q, want %q", agent, got, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+const (
+	tallyTime     = time.Hour
+	tallyNetworks = 1024 // Kept apart, of those that try something with one account, or nobody's.
+	poolDevices   = 50   // Of a user: those seen last.
+)
+
+// tallied adds an event to the entry that stands for its hour.
+const tallied = `
+	ON CONFLICT (tally) DO UPDATE SET times = audit_events.times + 1, last_at = excluded.at, request_id = excluded.request_id,
+	    address = CASE WHEN audit_events.address = excluded.address THEN excluded.address END`
+
+// RecordPoolEvent implements pool.Store.
+func (db *DB) RecordPoolEvent(ctx context.Context, event pool.Event) error {
+	return translate(auditSignIn(ctx, db.pool, event))
+}
+
+// auditSignIn tells the audit log of the member whose account it is, if there is one. What is not proved to be that member's
+// doing is one entry an hour, so that nobody can fill the log.
+func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
+	if event.Action == "" {
+		return nil
+	}
+	_, err := e.Exec(ctx, `
+		INSERT INTO audit_events (id, organization_id, at, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
+		                          target_id, target_label, details, address, request_id, tally)
+		SELECT $1, u.organization_id, $2, CASE WHEN $3::boolean THEN $4 ELSE $5 END, CASE WHEN $3 THEN u.id END,
+		       CASE WHEN $3 THEN coalesce(u.name, p.name, '') ELSE '' END,
+		       CASE WHEN $3 THEN coalesce(u.email, p.email, '') ELSE '' END, $6, $7, coalesce(u.id::text, ''),
+		       coalesce(u.email, p.email, ''), $8, $9, $10, $11
+		FROM (SELECT $12::uuid AS sub) s
+		LEFT JOIN pool_users p ON p.sub = s.sub
+		LEFT JOIN users u ON u.subject = s.sub::text`+tallied,
+		newID(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser, signInDetails(event.Method, event.Reason),
+		storableAddress(event.Origin.Address), storable(event.Origin.RequestID), tally(event), event.Sub)
+	return err
+}
+
+func signInDetails(method, reason string) []org.Change {
+	details := []org.Change{}
+	if method != "" {
+		details = append(details, org.Change{Field: "method", After: method})
+	}
+	if reason != "" {
+		details = append(details, org.Change{Field: "reason", After: reason})
+	}
+	return details
+}
+
+// tally returns what an event is counted under, nil for one that stands alone.
+func tally(event pool.Event) []byte {
+	if event.Proved {
+		return nil
+	}
+	return tallyOf(string(event.Action), event.Sub.String()+" "+event.Reason, event.Origin.Network(), event.At)
+}
+
+// tallyOf returns what is counted together within an hour. Networks are kept apart, up to so many that there are no more
+// entries than that.
+func tallyOf(action, what, network string, at time.Time) []byte {
+	sum := sha256.Sum256([]byte(network))
+	place := binary.BigEndian.Uint32(sum[:]) % tallyNetworks
+	sum = sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", action, what, place, at.Truncate(tallyTime).Unix()))
+	return sum[:]
+}
+
+// storableAddress returns an address as the audit log keeps it, nil for none.
+func storableAddress(address netip.Addr) *netip.Addr {
+	if !address.IsValid() {
+		return nil
+	}
+	plain := address.Unmap().WithZone("")
+	return &plain
+}
+
+// RecordRefusal implements saml.Store.
+func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
+	network := pool.Origin{Address: r.Origin.Address}.Network()
+	what := r.OrganizationID.String() + " " + r.Email + " " + string(r.Code)
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO audit_events (id, organization_id, at, actor_kind, action, target_kind, target_id, target_label, details, address,
+		                          request_id, tally)
+		SELECT $1, o.id, $2, $3, $4, $5, coalesce(u.id::text, ''), $6, $7, $8, $9, $10
+		FROM organizations o
+		LEFT JOIN users u ON u.organization_id = o.id AND u.email = lower($6)
+		WHERE o.id = $11`+tallied,
+		newID(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email), signInDetails("sso", string(r.Code)),
+		storableAddress(r.Origin.Address), storable(r.Origin.RequestID), tallyOf(string(org.ActionSignInFailed), what, network, r.At),
+		r.OrganizationID)
+	return translate(err)
+}
+
+// KnowsDevice implements pool.Store.
+func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (known bool, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pool_devices WHERE sub = $1 AND device = $2)`, sub, device).Scan(&known)
+	return known, translate(err)
+}
+
+// keepPoolDevice notes that a user has signed in on a device. It reports whether they have on others before, and not on it.
+func keepPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool, err error) {
+	if device == nil {
+		return false, nil
+	}
+	err = tx.QueryRow(ctx, `
+		WITH before AS (SELECT device FROM pool_devices WHERE sub = $1),
+		     kept AS (
+		         INSERT INTO pool_devices (sub, device, seen_at) VALUES ($1, $2, $3)
+		         ON CONFLICT (sub, device) DO UPDATE SET seen_at = excluded.seen_at),
+		     forgotten AS (
+		         DELETE FROM pool_devices WHERE sub = $1 AND device IN (
+		             SELECT device FROM pool_devices WHERE sub = $1 AND device <> $2 ORDER BY seen_at DESC OFFSET $4))
+		SELECT EXISTS (SELECT FROM before) AND NOT EXISTS (SELECT FROM before WHERE device = $2)`,
+		sub, device, at, poolDevices-1).Scan(&isNew)
+	return isNew, err
+}
