@@ -65,6 +65,21 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
 
+// AttachableIn returns the answer of a thread that a client with an event id may attach to, nil if there is none: the
+// one that is being written, or the last one, where the client has a part of it.
+func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	answer, err := s.threads.LastAnswer(ctx, owner, threadID)
+	if err != nil || answer == nil || !answer.Status.Terminal() {
+		return answer, err
+	}
+	if cursor, ok := stream.ParseCursor(lastEventID); ok && cursor.Run == answer.Run {
+		return answer, nil
+	}
+	return nil, nil //nolint:nilnil // None is no error.
+}
+
 // Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written here
 // or when it was complete.
 func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {

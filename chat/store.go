@@ -136,6 +136,10 @@ type ThreadStore interface {
 	// ListMessages returns the thread's messages that were not replaced, newest first.
 	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, offset, limit int) ([]Message, error)
 
+	// LastAnswer returns the newest answer of a thread, the one that is being written if there is one. It is nil if
+	// there is none.
+	LastAnswer(ctx context.Context, owner Owner, threadID uuid.UUID) (*Message, error)
+
 	// FindMessage returns one message, replaced or not.
 	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
 

@@ -99,6 +99,21 @@ func (db *DB) ListMessages(ctx context.Context, owner chat.Owner, threadID uuid.
 	return list, translate(err)
 }
 
+// LastAnswer implements chat.Store.
+func (db *DB) LastAnswer(ctx context.Context, owner chat.Owner, threadID uuid.UUID) (*chat.Message, error) {
+	list, err := queryMessages(ctx, db.pool, owner, `
+		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.role = 'assistant'
+		ORDER BY m.seq DESC
+		LIMIT 1`, threadID)
+	if err == nil && len(list) == 0 {
+		_, err = findThread(ctx, db.pool, owner, threadID)
+	}
+	if err != nil || len(list) == 0 {
+		return nil, translate(err)
+	}
+	return &list[0], nil
+}
+
 // FindMessage implements chat.Store.
 func (db *DB) FindMessage(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Message, error) {
 	message, err := findMessage(ctx, db.pool, owner, id)

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"regexp"
@@ -51,7 +52,7 @@ type rule struct {
 var access = map[string]rule{
 	"GET /ping": {status: 200}, "GET /healthz": {status: 200}, "GET /readyz": {status: 200}, "GET /metrics": {status: 200},
 	"GET /config.json": {status: 200}, "GET /openapi.yaml": {status: 200}, "GET /docs/api": {status: 200}, "GET /docs/api.css": {status: 200},
-	"GET /*": {status: 200}, "HEAD /*": {status: 200},
+	"GET /*": {status: 200},
 
 	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
@@ -78,6 +79,7 @@ var access = map[string]rule{
 	"POST /v1/message/sync":               {may: everybody, status: 200, names: aThread, body: question},
 	"POST /v1/message/stream":             {may: everybody, status: 200, names: aThread, body: question},
 	"GET /v1/message/{message_id}/stream": {may: everybody, status: 200, names: aMessage},
+	"GET /v1/thread/{thread_id}/stream":   {may: everybody, status: 204, names: aThread}, // Nothing runs.
 	"POST /v1/message/{message_id}/stop":  {may: everybody, status: 204, names: aMessage},
 	"POST /v1/message_feedback": {may: everybody, status: 200, names: aMessage, body: func(id string) any {
 		return map[string]any{"message_id": id, "rating": "good"}
@@ -319,6 +321,45 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
 		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
 			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)
+		}
+	}
+}
+
+// TestHEADIsAnsweredLikeGET asks each route for what there is, where that needs no name, and for what there is not.
+func TestHEADIsAnsweredLikeGET(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	thread := f.thread(f.alice.Subject)
+	ask := f.ask(thread, "糸とは")
+	ask.path = "/v1/message/sync"
+	answer := get[api.Exchange](f, http.StatusOK, ask).Answer
+	paths := []string{
+		"/v1/thread/" + thread.ID.String(), "/v1/message/" + answer.ID.String() + "/stream", "/v1/thread/" + thread.ID.String() + "/stream",
+		"/v1/message?thread_id=" + thread.ID.String(), "/home", "/v1/nowhere",
+	}
+	for _, route := range routesOf(t, f.handler) {
+		if path, ok := strings.CutPrefix(route, "GET "); ok && path != "/*" {
+			paths = append(paths, regexp.MustCompile(`{\w+}`).ReplaceAllStringFunc(path, func(string) string { return newID() }))
+		}
+	}
+	for _, path := range paths {
+		var answers []response
+		for _, method := range []string{"GET", "HEAD"} {
+			resp, err := http.DefaultTransport.RoundTrip(f.request(call{method: method, path: path, token: f.alice.Subject}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+			if err != nil {
+				t.Errorf("%s %s: %v", method, path, err)
+			}
+			answers = append(answers, response{resp.StatusCode, resp.Header, body})
+		}
+		get, head := answers[0], answers[1]
+		if head.status != get.status || head.header.Get("Content-Type") != get.header.Get("Content-Type") || len(head.body) > 0 {
+			t.Errorf("%s: GET %d %s, HEAD %d %s with %d bytes", path, get.status, get.header.Get("Content-Type"), head.status,
+				head.header.Get("Content-Type"), len(head.body))
 		}
 	}
 }

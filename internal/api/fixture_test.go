@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -315,13 +314,12 @@ func (f *fixture) member(organizationID uuid.UUID, email string) identity.NewUse
 	return u
 }
 
+// document is openapi.yaml, which is only read.
+var document = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromFile("openapi.yaml") })
+
 func specification(t *testing.T) routers.Router {
 	t.Helper()
-	source, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(source)
+	doc, err := document()
 	if err != nil {
 		t.Fatal(err)
 	}

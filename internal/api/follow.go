@@ -50,6 +50,26 @@ func (s *Server) attachMessage(w http.ResponseWriter, r *http.Request, actor ide
 	if err != nil {
 		return err
 	}
+	return s.attach(w, r, actor, id)
+}
+
+func (s *Server) attachThread(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "thread_id")
+	if err != nil {
+		return err
+	}
+	answer, err := s.Chat.AttachableIn(r.Context(), owner(actor), id, r.Header.Get("Last-Event-ID"))
+	if err != nil {
+		return err
+	}
+	if answer == nil {
+		return writeNoContent(w)
+	}
+	return s.attach(w, r, actor, answer.ID)
+}
+
+// attach has a client watch an answer.
+func (s *Server) attach(w http.ResponseWriter, r *http.Request, actor identity.Actor, id uuid.UUID) error {
 	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
 		return err
@@ -95,6 +115,9 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		leave = found.Leave
 		if f.watching && !begun && found.Text != nil && found.Text.AtEnd(cursor) {
 			return writeNoContent(w)
+		}
+		if r.Method == http.MethodHead {
+			return s.Stream.Begin(w, r) // net/http leaves the body out.
 		}
 		if found.Text != nil && !reach(ctx, found.Text, cursor) {
 			continue

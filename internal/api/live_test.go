@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -195,11 +194,7 @@ func (c *socketClient) closed() websocket.CloseError {
 
 func liveSchema(t *testing.T) *openapi3.Schema {
 	t.Helper()
-	source, err := os.ReadFile("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(source)
+	doc, err := document()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
+
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -65,8 +68,25 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	return s.Chat.Send(ctx, owner(actor), question)
+	exchange, err := s.Chat.Send(ctx, owner(actor), question)
+	if errors.Is(err, chat.ErrThreadBusy) {
+		// What cannot be read, or has ended since, is left out.
+		if running, _ := s.Chat.AttachableIn(ctx, owner(actor), question.ThreadID, ""); running != nil {
+			err = &busy{error: err, messageID: running.ID}
+		}
+	}
+	return exchange, err
 }
+
+// busy is chat.ErrThreadBusy with the answer that is being written.
+type busy struct {
+	error
+
+	messageID uuid.UUID
+}
+
+// Unwrap returns the error without the answer.
+func (b *busy) Unwrap() error { return b.error }
 
 func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 	var c checks

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -73,11 +75,48 @@ func (e *events) next(t testing.TB) string {
 		if err := json.Unmarshal([]byte(data), &chunk); err != nil {
 			t.Fatal(err)
 		}
+		knownChunk(t, data)
 		e.text += chunk.Delta
 		e.types = append(e.types, chunk.Type)
 		return chunk.Type
 	}
 	return ""
+}
+
+// knownChunk fails the test if openapi.yaml does not know a chunk.
+func knownChunk(t testing.TB, data string) {
+	t.Helper()
+	doc, err := document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if err := json.Unmarshal([]byte(data), &value); err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Components.Schemas["StreamChunk"].Value.VisitJSON(value); err != nil {
+		t.Errorf("openapi.yaml does not know %s: %v", data, err)
+	}
+}
+
+// TestChunksAreThoseOfTheContract holds the golden streams, in which each type of chunk is, against openapi.yaml.
+func TestChunksAreThoseOfTheContract(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../stream/testdata/*.sse")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(raw)) {
+			if data, ok := strings.CutPrefix(line, "data: "); ok && data != "[DONE]\n" {
+				knownChunk(t, data)
+			}
+		}
+	}
 }
 
 func (e *events) all(t testing.TB) *events {
@@ -147,12 +186,15 @@ func TestAttachByID(t *testing.T) {
 	}
 	if busy := f.do(f.ask(thread, "次")).problem(t); busy.Code != "thread_busy" || busy.Status != http.StatusConflict {
 		t.Errorf("got %+v", busy)
+	} else if busy.MessageID != exchange.Answer.ID {
+		t.Errorf("%s is said to be written, not %s", busy.MessageID, exchange.Answer.ID)
 	}
 	if running := get[api.Thread](f, http.StatusOK, call{method: "GET", path: "/v1/thread/" + thread.ID.String(), token: f.alice.Subject}); !running.Running {
 		t.Error("the thread does not say that it is being answered")
 	}
 	attach := call{method: "GET", path: "/v1/message/" + exchange.Answer.ID.String() + "/stream", token: f.alice.Subject}
-	tabs := []*events{f.open(attach), f.open(attach)}
+	inThread := call{method: "GET", path: "/v1/thread/" + thread.ID.String() + "/stream", token: f.alice.Subject}
+	tabs := []*events{f.open(attach), f.open(attach), f.open(inThread)}
 	answer := model.Next(t)
 	answer.Emit("ふたつの画面")
 	answer.Finish()
@@ -160,6 +202,16 @@ func TestAttachByID(t *testing.T) {
 		if tab.all(t); tab.text != "ふたつの画面" || tab.id != "1-18" {
 			t.Errorf("got %q at %q", tab.text, tab.id)
 		}
+	}
+	for _, cursor := range []string{"", "7-9", "x"} { // Nothing is written, and these have no part of the last answer.
+		inThread.header = map[string]string{"Last-Event-ID": cursor}
+		if resp := f.do(inThread); resp.status != http.StatusNoContent {
+			t.Errorf("cursor %q in the thread: %d", cursor, resp.status)
+		}
+	}
+	inThread.header["Last-Event-ID"] = "1-9"
+	if tab := f.open(inThread).all(t); tab.text != "の画面" {
+		t.Errorf("got %q, %v", tab.text, tab.types)
 	}
 	attach.header = map[string]string{"Last-Event-ID": "1-18"}
 	if resp := f.do(attach); resp.status != http.StatusNoContent {

@@ -120,6 +120,9 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 	if refused, ok := errors.AsType[*limited](err); ok {
 		problem.Limit = string(refused.kind)
 	}
+	if busy, ok := errors.AsType[*busy](err); ok {
+		problem.MessageID = busy.messageID
+	}
 	if !known {
 		status, problem.Code, problem.Detail = http.StatusInternalServerError, string(fault.Internal), internalDetail
 	}

@@ -11,7 +11,7 @@ import (
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withBodyDeadline, withWriteDeadline)
+	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withHead, withBodyDeadline, withWriteDeadline)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
@@ -100,6 +100,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Use(stream.HalfClose, s.withActor)
 		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))
 		r.Get("/v1/message/{message_id}/stream", s.as(follows, s.attachMessage))
+		r.Get("/v1/thread/{thread_id}/stream", s.as(follows, s.attachThread))
 	})
 
 	// With a token, and as long as the file takes.
@@ -118,7 +119,6 @@ func (s *Server) routes() (http.Handler, error) {
 		return nil, err
 	}
 	r.Get("/*", s.handle(app.serve))
-	r.Head("/*", s.handle(app.serve))
 	r.MethodNotAllowed(s.handle(func(w http.ResponseWriter, req *http.Request) error { return noMethod(r, w, req) }))
 	return r, nil
 }

@@ -899,8 +899,11 @@ type Problem struct {
 	// Limit What there was too much of, with 429: `call`, `search`, `write`, `question`, `upload`, `mail`, `sign_in`, `guess`, `address_guess` and `connection` are counted over a minute, `stream` and `transfer` are held at once. More may come.
 	//
 	// Example: write
-	Limit     string `json:"limit,omitempty,omitzero"`
-	RequestID string `json:"request_id"`
+	Limit string `json:"limit,omitempty,omitzero"`
+
+	// MessageID With `thread_busy`: the answer that is being written, to attach to.
+	MessageID openapi_types.UUID `json:"message_id,omitempty,omitzero"`
+	RequestID string             `json:"request_id"`
 
 	// Status Example: 400
 	Status int `json:"status"`
@@ -1092,6 +1095,120 @@ type Step struct {
 
 // StepKind defines model for Step.Kind.
 type StepKind string
+
+// StreamAbort The answer was stopped. What was written is kept.
+type StreamAbort struct {
+	Reason string `json:"reason"`
+	Type   string `json:"type"`
+}
+
+// StreamChunk The data of an event of a stream, but for the last event, whose data is `[DONE]`: a chunk of the AI SDK's UI message
+// stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the cursor
+// `<run>-<offset>`; the others have none. A client passes over types that it does not know.
+type StreamChunk = any
+
+// StreamDelta A piece of the text, of at most 4 KiB in UTF-8, or of what the model reasons, which the cursor does not count.
+type StreamDelta struct {
+	Delta string `json:"delta"`
+	ID    string `json:"id"`
+	Type  string `json:"type"`
+}
+
+// StreamError The answer failed. What was written is kept.
+type StreamError struct {
+	// Code Stable machine-readable name.
+	Code string `json:"code"`
+
+	// ErrorText What a person reads.
+	ErrorText string `json:"errorText"`
+
+	// Retryable Asking again may help.
+	Retryable bool   `json:"retryable"`
+	Type      string `json:"type"`
+}
+
+// StreamFinish The answer is complete.
+type StreamFinish struct {
+	FinishReason    string `json:"finishReason"`
+	MessageMetadata struct {
+		Usage Usage `json:"usage"`
+	} `json:"messageMetadata,omitempty,omitzero"`
+	Type string `json:"type"`
+}
+
+// StreamPart The beginning or the end of the text, or of what the model reasons.
+type StreamPart struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+}
+
+// StreamReset The client forgets the text, steps and sources that it has: the whole follows.
+type StreamReset struct {
+	Data struct {
+		Run int64 `json:"run"`
+	} `json:"data"`
+	Transient bool   `json:"transient"`
+	Type      string `json:"type"`
+}
+
+// StreamSourceDocument A passage that the answer rests on and may cite as `[index]`.
+type StreamSourceDocument struct {
+	Filename  string `json:"filename"`
+	Index     int    `json:"index"`
+	MediaType string `json:"mediaType"`
+
+	// Page 0 where the file has no pages.
+	Page int `json:"page"`
+
+	// SourceID The chunk embedding's id.
+	SourceID string `json:"sourceId"`
+	Title    string `json:"title"`
+	Type     string `json:"type"`
+}
+
+// StreamSourceURL A page of the web that the answer rests on and may cite as `[index]`.
+type StreamSourceURL struct {
+	Index    int    `json:"index"`
+	SourceID string `json:"sourceId"`
+	Title    string `json:"title"`
+	Type     string `json:"type"`
+	URL      string `json:"url"`
+}
+
+// StreamStart The first chunk of each connection.
+type StreamStart struct {
+	// MessageID The answer's.
+	MessageID       openapi_types.UUID `json:"messageId"`
+	MessageMetadata struct {
+		// Run Of the attempt to write the answer, as in event ids.
+		Run      int64              `json:"run"`
+		ThreadID openapi_types.UUID `json:"thread_id"`
+
+		// UserMessageID The question's.
+		UserMessageID openapi_types.UUID `json:"user_message_id,omitempty,omitzero"`
+	} `json:"messageMetadata"`
+	Type string `json:"type"`
+}
+
+// StreamStep What the assistant does before it writes. A later one with the same id takes its place.
+type StreamStep struct {
+	Data      Step   `json:"data"`
+	ID        string `json:"id"`
+	Transient bool   `json:"transient"`
+	Type      string `json:"type"`
+}
+
+// StreamTitle The thread's new title, where it is there in time. Each change is told over `/v1/live`, too.
+type StreamTitle struct {
+	Data struct {
+		Title string `json:"title"`
+
+		// UpdatedAt The thread's, as over `/v1/live`.
+		UpdatedAt time.Time `json:"updated_at"`
+	} `json:"data"`
+	Transient bool   `json:"transient"`
+	Type      string `json:"type"`
+}
 
 // Thread defines model for Thread.
 type Thread struct {
@@ -1420,6 +1537,12 @@ type ListThreadsParams struct {
 type CreateThreadParams struct {
 	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// AttachThreadParams defines parameters for AttachThread.
+type AttachThreadParams struct {
+	// LastEventID The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning.
+	LastEventID LastEventID `json:"Last-Event-ID,omitempty,omitzero"`
 }
 
 // ListUsersParams defines parameters for ListUsers.

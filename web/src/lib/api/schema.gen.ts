@@ -776,7 +776,7 @@ export interface paths {
          *     connection: leaving stops nothing. The same call made again, with the same `request_id` and body, attaches to
          *     the same answer and goes on after `Last-Event-ID`; the model is not asked twice. The same `request_id` with
          *     another body answers 409 `request_id_conflict`; another one while an answer is being written in the thread
-         *     answers 409 `thread_busy`.
+         *     answers 409 `thread_busy`, with the answer's id as `message_id`.
          */
         post: operations["streamMessage"];
         delete?: never;
@@ -835,6 +835,29 @@ export interface paths {
          *     `POST /v1/message/stream`. Any number of clients may watch.
          */
         get: operations["attachMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/thread/{thread_id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Watch the answer that is being written in a thread
+         * @description The same as `GET /v1/message/{message_id}/stream`, for a client that knows the thread only. The answer's id stands in
+         *     `start`. With a cursor of the thread's last answer it goes on there, though that is complete.
+         */
+        get: operations["attachThread"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1077,6 +1100,11 @@ export interface components {
              * @example write
              */
             limit?: string;
+            /**
+             * Format: uuid
+             * @description With `thread_busy`: the answer that is being written, to attach to.
+             */
+            message_id?: string;
             errors?: components["schemas"]["FieldError"][];
         };
         FieldError: {
@@ -1663,6 +1691,135 @@ export interface components {
             /** @description The id token. */
             token: string;
         };
+        /**
+         * @description The data of an event of a stream, but for the last event, whose data is `[DONE]`: a chunk of the AI SDK's UI message
+         *     stream, version 1. `text-delta`, `data-reset`, `finish`, `abort` and `error` have an event id, the cursor
+         *     `<run>-<offset>`; the others have none. A client passes over types that it does not know.
+         */
+        StreamChunk: components["schemas"]["StreamStart"] | components["schemas"]["StreamReset"] | components["schemas"]["StreamStep"] | components["schemas"]["StreamSourceDocument"] | components["schemas"]["StreamSourceUrl"] | components["schemas"]["StreamPart"] | components["schemas"]["StreamDelta"] | components["schemas"]["StreamTitle"] | components["schemas"]["StreamFinish"] | components["schemas"]["StreamAbort"] | components["schemas"]["StreamError"];
+        /** @description The first chunk of each connection. */
+        StreamStart: {
+            /** @enum {string} */
+            type: "start";
+            /**
+             * Format: uuid
+             * @description The answer's.
+             */
+            messageId: string;
+            messageMetadata: {
+                /**
+                 * Format: int64
+                 * @description Of the attempt to write the answer, as in event ids.
+                 */
+                run: number;
+                /** Format: uuid */
+                thread_id: string;
+                /**
+                 * Format: uuid
+                 * @description The question's.
+                 */
+                user_message_id?: string;
+            };
+        };
+        /** @description The client forgets the text, steps and sources that it has: the whole follows. */
+        StreamReset: {
+            /** @enum {string} */
+            type: "data-reset";
+            data: {
+                /** Format: int64 */
+                run: number;
+            };
+            /** @enum {boolean} */
+            transient: true;
+        };
+        /** @description What the assistant does before it writes. A later one with the same id takes its place. */
+        StreamStep: {
+            /** @enum {string} */
+            type: "data-step";
+            id: string;
+            data: components["schemas"]["Step"];
+            /** @enum {boolean} */
+            transient: true;
+        };
+        /** @description A passage that the answer rests on and may cite as `[index]`. */
+        StreamSourceDocument: {
+            /** @enum {string} */
+            type: "source-document";
+            /** @description The chunk embedding's id. */
+            sourceId: string;
+            mediaType: string;
+            title: string;
+            filename: string;
+            index: number;
+            /** @description 0 where the file has no pages. */
+            page: number;
+        };
+        /** @description A page of the web that the answer rests on and may cite as `[index]`. */
+        StreamSourceUrl: {
+            /** @enum {string} */
+            type: "source-url";
+            sourceId: string;
+            /** Format: uri */
+            url: string;
+            title: string;
+            index: number;
+        };
+        /** @description The beginning or the end of the text, or of what the model reasons. */
+        StreamPart: {
+            /** @enum {string} */
+            type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end";
+            id: string;
+        };
+        /** @description A piece of the text, of at most 4 KiB in UTF-8, or of what the model reasons, which the cursor does not count. */
+        StreamDelta: {
+            /** @enum {string} */
+            type: "text-delta" | "reasoning-delta";
+            id: string;
+            delta: string;
+        };
+        /** @description The thread's new title, where it is there in time. Each change is told over `/v1/live`, too. */
+        StreamTitle: {
+            /** @enum {string} */
+            type: "data-title";
+            data: {
+                title: string;
+                /**
+                 * Format: date-time
+                 * @description The thread's, as over `/v1/live`.
+                 */
+                updated_at: string;
+            };
+            /** @enum {boolean} */
+            transient: true;
+        };
+        /** @description The answer is complete. */
+        StreamFinish: {
+            /** @enum {string} */
+            type: "finish";
+            /** @enum {string} */
+            finishReason: "stop" | "length";
+            messageMetadata?: {
+                usage: components["schemas"]["Usage"];
+            };
+        };
+        /** @description The answer was stopped. What was written is kept. */
+        StreamAbort: {
+            /** @enum {string} */
+            type: "abort";
+            /** @enum {string} */
+            reason: "stopped";
+        };
+        /** @description The answer failed. What was written is kept. */
+        StreamError: {
+            /** @enum {string} */
+            type: "error";
+            /** @description What a person reads. */
+            errorText: string;
+            /** @description Stable machine-readable name. */
+            code: string;
+            /** @description Asking again may help. */
+            retryable: boolean;
+        };
         /** @description What the server sends over the WebSocket. */
         LiveEvent: components["schemas"]["LiveReady"] | components["schemas"]["LiveThread"] | components["schemas"]["LiveThreadDeleted"] | components["schemas"]["LiveMessageChanged"] | components["schemas"]["LiveNotification"] | components["schemas"]["LiveNotificationsRead"] | components["schemas"]["LiveDataSource"] | components["schemas"]["LiveDataSourceDeleted"];
         /** @description From here on everything is told; what came before may have been missed. */
@@ -1779,7 +1936,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "text/event-stream": string;
+                "text/event-stream": components["schemas"]["StreamChunk"];
             };
         };
     };
@@ -2982,6 +3139,31 @@ export interface operations {
         responses: {
             200: components["responses"]["EventStream"];
             /** @description The answer is complete and the cursor is at its end */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    attachThread: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning. */
+                "Last-Event-ID"?: components["parameters"]["LastEventId"];
+            };
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["EventStream"];
+            /** @description Nothing is being written, or the answer is complete and the cursor is at its end */
             204: {
                 headers: {
                     [name: string]: unknown;
