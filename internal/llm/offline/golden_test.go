@@ -69,7 +69,7 @@ func TestAnswers(t *testing.T) {
 		"chat":                {system("chat"), user("東京の人口を教えてください")},
 		"translation":         {system("translation"), form("訳文の言語: 英語", "お世話になっております。")},
 		"web_search":          {system("web_search"), user("今年の最低賃金は？")},
-		"title":               {{Role: llm.RoleSystem, Content: "<task>title</task>\n見出しを付ける。"}, user("<question>\nお疲れ様です。出張旅費の精算方法を教えてください。\n</question>\n<answer>\n…\n</answer>")},
+		"title":               {{Role: llm.RoleSystem, Content: "<task>title</task>\n見出しを付ける。"}, user("<question>\nお疲れ様です。出張旅費の精算方法を教えてください。\n</question>")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,7 @@ import (
 //	<source index="1" filename="…" page="3">…</source>       in a system or user message
 //	<text>…</text>                                           in a user message, what is to be worked on
 //	<field>…</field>, LABEL: VALUE                           in a user message, the other entries of a form
-//	<question>…</question><answer>…</answer>                 in a user message, the conversation that needs a title
+//	<question>…</question>                                   in a user message, the one that needs a title
 type prompt struct {
 	task     string
 	sources  []source
