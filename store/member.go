@@ -63,12 +63,6 @@ func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.M
 	return members, total, nil
 }
 
-// FindMember implements org.Store.
-func (db *DB) FindMember(ctx context.Context, organizationID, userID uuid.UUID) (org.Member, error) {
-	m, err := findMember(ctx, db.pool, `WHERE u.id = $1 AND u.organization_id = $2`, userID, organizationID)
-	return m, translate(err)
-}
-
 // FindMemberByEmail implements org.Store.
 func (db *DB) FindMemberByEmail(ctx context.Context, email string) (org.Member, error) {
 	m, err := findMember(ctx, db.pool, `WHERE u.email = $1`, email)

@@ -72,7 +72,7 @@ const (
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
 	defer cancel()
-	changes, err := s.store.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
+	changes, err := s.changes.ClaimAccountChanges(ctx, &userID, accountClaim, 1)
 	if err != nil {
 		s.log.WarnContext(ctx, "telling the identity provider is put off", "user_id", userID, "err", err)
 		return
@@ -100,7 +100,7 @@ func (s *Service) sweep(ctx context.Context) {
 // sweepOnce tells a batch of changes, one after the other, so that no claim runs out meanwhile, and returns how many.
 func (s *Service) sweepOnce(ctx context.Context) (told int) {
 	for told < accountBatch {
-		changes, err := s.store.ClaimAccountChanges(ctx, nil, accountClaim, 1)
+		changes, err := s.changes.ClaimAccountChanges(ctx, nil, accountClaim, 1)
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "looking for what the identity provider has to be told failed", "err", err)
 		}
@@ -110,7 +110,7 @@ func (s *Service) sweepOnce(ctx context.Context) (told int) {
 		s.tell(ctx, changes[0])
 		told++
 	}
-	if err := s.store.ForgetInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
+	if err := s.invites.ForgetInvites(ctx, inviteRequestAge); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "forgetting old invitations failed", "err", err)
 	}
 	return told
@@ -141,9 +141,9 @@ func (s *Service) tell(ctx context.Context, c AccountChange) {
 		pause := min(accountPauseMin<<min(c.Attempts-1, 10), accountPauseMax)
 		s.log.WarnContext(ctx, "telling the identity provider failed, trying again later",
 			"user_id", c.UserID, "attempts", c.Attempts, "again_in", pause, "err", err)
-		err = s.store.PutOffAccountChange(noting, c.UserID, pause)
+		err = s.changes.PutOffAccountChange(noting, c.UserID, pause)
 	} else {
-		more, err = s.store.FinishAccountChange(noting, c)
+		more, err = s.changes.FinishAccountChange(noting, c)
 	}
 	if err != nil {
 		s.log.WarnContext(ctx, "noting what the identity provider was told failed", "user_id", c.UserID, "err", err)

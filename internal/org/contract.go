@@ -83,7 +83,7 @@ func (s *Service) Contract(ctx context.Context, actor identity.Actor) (ContractV
 	if err := administers(actor); err != nil {
 		return ContractView{}, err
 	}
-	return s.store.ContractView(ctx, actor.OrganizationID)
+	return s.reports.ContractView(ctx, actor.OrganizationID)
 }
 
 // UsageByMember returns a page of what members used in the last UsageDays days, most tokens first, and how many have used
@@ -92,5 +92,5 @@ func (s *Service) UsageByMember(ctx context.Context, actor identity.Actor, offse
 	if err := administers(actor); err != nil {
 		return nil, 0, err
 	}
-	return s.store.UsageByMember(ctx, actor.OrganizationID, offset, limit)
+	return s.reports.UsageByMember(ctx, actor.OrganizationID, offset, limit)
 }

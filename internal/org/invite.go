@@ -132,7 +132,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 		return err
 	}
 	stranded, by := false, DoerOf(actor)
-	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, by, func(r Roster) (MemberChange, error) {
+	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, by, func(r Roster) (MemberChange, error) {
 		stranded = r.stranded()
 		return r.resend(actor.ID)
 	})
@@ -151,12 +151,12 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	ctx, cancel = context.WithTimeout(ctx, storePatience)
 	defer cancel()
 	if err != nil {
-		if failed := s.store.FailResend(ctx, member, by); failed != nil {
+		if failed := s.invites.FailResend(ctx, member, by); failed != nil {
 			s.log.WarnContext(ctx, "logging that an invitation was not sent again failed", "user_id", userID, "err", failed)
 		}
 		return err
 	}
-	err = s.store.MarkInvited(ctx, member, by)
+	err = s.invites.MarkInvited(ctx, member, by)
 	if errors.Is(err, ErrNoMember) { // Removed meanwhile: the account goes as well.
 		s.settle(ctx, userID)
 	}
@@ -271,7 +271,7 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	// What was done counts even if this is not stored: asked again, the members are there.
 	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancelEnd()
-	if err := s.store.EndInvite(ctx, call.OrganizationID, call.RequestID, begun.Invitations); err != nil {
+	if err := s.invites.EndInvite(ctx, call.OrganizationID, call.RequestID, begun.Invitations); err != nil {
 		s.log.WarnContext(ctx, "storing what became of invitations failed", "request_id", call.RequestID, "err", err)
 	}
 	return begun.Invitations, nil
@@ -282,7 +282,7 @@ func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error)
 	ticker := time.NewTicker(inviteLook)
 	defer ticker.Stop()
 	for {
-		begun, err := s.store.BeginInvite(ctx, call)
+		begun, err := s.invites.BeginInvite(ctx, call)
 		if err != nil || !begun.Busy {
 			return begun, err
 		}
@@ -306,7 +306,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	defer cancel()
 	invited := err == nil
 	if invited {
-		err = s.store.FinishInvite(ctx, member.ID, subject)
+		err = s.invites.FinishInvite(ctx, member.ID, subject)
 	}
 	switch code := fault.CodeOf(err); {
 	case err == nil:
@@ -323,7 +323,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 		if code == fault.Conflict || code == fault.Invalid {
 			i.Result = InviteUnavailable // Trying again will not help.
 		}
-		if err := s.store.AbandonInvite(ctx, member, i.Result, by); err != nil {
+		if err := s.invites.AbandonInvite(ctx, member, i.Result, by); err != nil {
 			s.log.ErrorContext(ctx, "taking an invitation back failed, trying again later", "user_id", member.ID, "err", err)
 		}
 		return

@@ -65,7 +65,7 @@ func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQue
 	if err := administers(actor); err != nil {
 		return nil, 0, err
 	}
-	return s.store.ListMembers(ctx, actor.OrganizationID, q)
+	return s.members.ListMembers(ctx, actor.OrganizationID, q)
 }
 
 // EditMember changes a member of the actor's organization and returns what they are then. It holds from their next request
@@ -78,7 +78,7 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 	if err := edit.clean(); err != nil {
 		return Member{}, err
 	}
-	member, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
 		return r.edit(actor.ID, edit)
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
 		return r.remove(actor.ID)
 	})
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.store.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
 		return r.unlink(actor.ID)
 	})
 	return err
@@ -130,11 +130,11 @@ func (s *Service) EnableMember(ctx context.Context, operator Doer, email string)
 
 // operate changes a member on behalf of an operator.
 func (s *Service) operate(ctx context.Context, operator Doer, email string, decide func(Roster) (MemberChange, error)) (Member, error) {
-	found, err := s.store.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
+	found, err := s.members.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
 		return Member{}, err
 	}
-	member, err := s.store.ChangeMember(ctx, found.OrganizationID, found.ID, operator, decide)
+	member, err := s.members.ChangeMember(ctx, found.OrganizationID, found.ID, operator, decide)
 	if err != nil {
 		return Member{}, err
 	}

@@ -53,6 +53,15 @@ type Notification struct {
 
 // Store is what the Service needs of a database.
 type Store interface {
+	NoticeStore
+	MemberStore
+	InviteStore
+	AccountStore
+	ReportStore
+}
+
+// NoticeStore has the notices to members.
+type NoticeStore interface {
 	// ListNotifications returns the notices for the user of the organization that are published by now, newest first, then by
 	// id descending, with Read set for the user. Those for administrators are for the user if they are one.
 	ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error)
@@ -71,12 +80,12 @@ type Store interface {
 	// WatchNotifications tells the watcher of each notice that is added, by whomever, until the context ends. It calls the
 	// watcher from one goroutine.
 	WatchNotifications(ctx context.Context, watcher Watcher)
+}
 
+// MemberStore has the members, and changes them one by one.
+type MemberStore interface {
 	// ListMembers returns the organization's members that the query chooses, by name, and how many it chooses on all pages.
 	ListMembers(ctx context.Context, organizationID uuid.UUID, query MemberQuery) ([]Member, int, error)
-
-	// FindMember returns one of the organization's members, or ErrNoMember.
-	FindMember(ctx context.Context, organizationID, userID uuid.UUID) (Member, error)
 
 	// FindMemberByEmail returns the member with an address (lower case), of whatever organization, or ErrNoMember.
 	FindMemberByEmail(ctx context.Context, email string) (Member, error)
@@ -85,7 +94,10 @@ type Store interface {
 	// told. The organization is locked meanwhile. It returns the member as they are then, or were. Errors: ErrNoMember, and
 	// those of decide, which may be called several times.
 	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by Doer, decide func(Roster) (MemberChange, error)) (Member, error)
+}
 
+// InviteStore has the invitations, each with the call that it belongs to.
+type InviteStore interface {
 	// BeginInvite adds a member for each invitee who can be one, with their seat, and logs it. The organization is locked
 	// meanwhile. Errors: ErrNoOrganization for an organization that is not there, fault.RequestConflict, and those of Check.
 	BeginInvite(ctx context.Context, call Inviting) (Begun, error)
@@ -110,7 +122,10 @@ type Store interface {
 	// logs it if that is another one. For one who was removed meanwhile the error is ErrNoMember, and the account is left to
 	// be removed.
 	MarkInvited(ctx context.Context, member Member, by Doer) error
+}
 
+// AccountStore has what the identity provider has still to be told.
+type AccountStore interface {
 	// ClaimAccountChanges returns changes that are due, of one user or of all, and keeps others from them for a time.
 	ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]AccountChange, error)
 
@@ -120,7 +135,10 @@ type Store interface {
 
 	// PutOffAccountChange makes a change due later.
 	PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error
+}
 
+// ReportStore has what administrators look at: the contract, what was used of it, and the audit log.
+type ReportStore interface {
 	// ContractView returns an organization's contract with what is used of it, or ErrNoOrganization.
 	ContractView(ctx context.Context, organizationID uuid.UUID) (ContractView, error)
 

@@ -10,7 +10,11 @@ import (
 
 // Service gives members their notices, and administrators their members. It is safe for concurrent use.
 type Service struct {
-	store    Store
+	notices  NoticeStore
+	members  MemberStore
+	invites  InviteStore
+	changes  AccountStore
+	reports  ReportStore
 	accounts Accounts
 	events   Events
 	log      *slog.Logger
@@ -28,7 +32,10 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	if events == nil {
 		events = noEvents{}
 	}
-	return &Service{store: store, accounts: accounts, events: events, log: log}
+	return &Service{
+		notices: store, members: store, invites: store, changes: store, reports: store,
+		accounts: accounts, events: events, log: log,
+	}
 }
 
 // Start begins to tell of notices when they are published, and the identity provider of what it could not be told before.
@@ -36,7 +43,7 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	w := &watch{store: s.store, events: s.events, log: s.log, news: make(chan news)}
+	w := &watch{store: s.notices, events: s.events, log: s.log, news: make(chan news)}
 	s.watching.Go(func() { w.listen(ctx) })
 	s.watching.Go(func() { w.run(ctx) })
 	s.watching.Go(func() { s.sweep(ctx) })
@@ -50,12 +57,12 @@ func (s *Service) Stop() {
 
 // Notifications returns a page of the notices for a member, newest first.
 func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error) {
-	return s.store.ListNotifications(ctx, organizationID, userID, offset, limit)
+	return s.notices.ListNotifications(ctx, organizationID, userID, offset, limit)
 }
 
 // MarkRead marks notices as read by a member. Ids of notices that are not theirs are passed over.
 func (s *Service) MarkRead(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
-	if err := s.store.ReadNotifications(ctx, organizationID, userID, ids); err != nil {
+	if err := s.notices.ReadNotifications(ctx, organizationID, userID, ids); err != nil {
 		return err
 	}
 	s.events.NotificationsRead(userID, ids)

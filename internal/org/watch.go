@@ -17,7 +17,7 @@ const (
 
 // watch tells of notices when their time has come.
 type watch struct {
-	store  Store
+	store  NoticeStore
 	events Events
 	log    *slog.Logger
 	news   chan news
