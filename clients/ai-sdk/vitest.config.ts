@@ -1,13 +1,16 @@
 import { defineConfig } from 'vitest/config'
 
-/** The same tests against both versions of the AI SDK. */
+/** The tests of the transport run against both versions of the AI SDK. */
 export default defineConfig({
   test: {
     testTimeout: 60_000,
-    projects: ['ai', 'ai6'].map((ai) => ({
+    projects: [
+      ['ai', 'test/*.test.ts'],
+      ['ai6', 'test/transport.test.ts'],
+    ].map(([ai = '', include = '']) => ({
       extends: true as const,
       resolve: { alias: [{ find: /^ai$/, replacement: ai }] },
-      test: { name: ai, include: ['test/*.test.ts'], environment: 'node' },
+      test: { name: ai, include: [include], environment: 'node' },
     })),
   },
 })
