@@ -34,6 +34,15 @@ type Thread struct {
 	UpdatedAt     time.Time // When it was last written to.
 	TouchedAt     time.Time // Orders the list.
 	Running       bool      // An answer is being written.
+	Pinned        bool      // Stands at the top of the list.
+	Archived      bool      // Stands in a list of its own, until somebody asks in it again.
+}
+
+// ThreadEdit is what changes of a thread; nil for what stays.
+type ThreadEdit struct {
+	Archived *bool
+	Pinned   *bool
+	Title    *string
 }
 
 // Role says whose words a message is.

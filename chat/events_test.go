@@ -90,7 +90,7 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("feedback", `assistant success stop "回答" completed=true rated=true`)
-	if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, "新しい題"); err != nil {
+	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new("新しい題")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.server.TouchThread(t.Context(), f.owner, f.thread.ID); err != nil {

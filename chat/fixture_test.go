@@ -154,7 +154,7 @@ func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 // named gives the thread a title, so that none is made.
 func (f *fixture) named() {
 	f.t.Helper()
-	if _, err := f.server.RenameThread(f.t.Context(), f.owner, f.thread.ID, "題"); err != nil {
+	if _, err := f.server.EditThread(f.t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new("題")}); err != nil {
 		f.t.Fatal(err)
 	}
 }

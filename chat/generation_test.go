@@ -63,7 +63,7 @@ func TestTitleGivenBeforeTheFirstQuestion(t *testing.T) {
 		return llmtest.Say("答え")(ctx, req, emit)
 	}), f.db, chat.Config{})
 	f.thread = f.newThread(chatSkill)
-	if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, "議事録"); err != nil {
+	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new("議事録")}); err != nil {
 		t.Fatal(err)
 	}
 	f.wait(f.send(f.question("一つ目")))
@@ -187,7 +187,7 @@ func TestR32_OneRequestManyTimes(t *testing.T) {
 func TestR33_StopRacesTheLastToken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("一", "二", "三"))
-	if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, "題"); err != nil {
+	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new("題")}); err != nil {
 		t.Fatal(err)
 	}
 	const rounds, lanes = 1000, 4

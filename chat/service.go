@@ -187,9 +187,10 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, skillID uuid.UU
 	return thread, err
 }
 
-// ListThreads returns a page of the owner's threads, last touched first.
-func (s *Service) ListThreads(ctx context.Context, owner Owner, offset, limit int) ([]Thread, error) {
-	return s.threads.ListThreads(ctx, owner, offset, limit)
+// ListThreads returns a page of the owner's threads, those that are archived or the others: pinned ones first, then as they
+// were touched last.
+func (s *Service) ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error) {
+	return s.threads.ListThreads(ctx, owner, archived, offset, limit)
 }
 
 // FindThread returns one of the owner's threads.
@@ -197,16 +198,19 @@ func (s *Service) FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Th
 	return s.threads.FindThread(ctx, owner, id)
 }
 
-// RenameThread gives a thread a title. An empty one is refused.
-func (s *Service) RenameThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (Thread, error) {
-	title, err := cleanTitle(title)
-	if err != nil {
-		return Thread{}, err
+// EditThread changes a thread's title or its place. An empty title is refused.
+func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error) {
+	if edit.Title != nil {
+		title, err := cleanTitle(*edit.Title)
+		if err != nil {
+			return Thread{}, err
+		}
+		if title == "" {
+			return Thread{}, fault.InvalidField("title", "タイトルを入力してください。")
+		}
+		edit.Title = &title
 	}
-	if title == "" {
-		return Thread{}, fault.InvalidField("title", "タイトルを入力してください。")
-	}
-	return s.changed(owner)(s.threads.RenameThread(ctx, owner, id, title))
+	return s.changed(owner)(s.threads.EditThread(ctx, owner, id, edit))
 }
 
 // TouchThread moves a thread to the top of the list.

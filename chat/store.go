@@ -118,14 +118,15 @@ type ThreadStore interface {
 	// error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
-	// ListThreads returns the owner's threads, last touched first, then by id descending.
-	ListThreads(ctx context.Context, owner Owner, offset, limit int) ([]Thread, error)
+	// ListThreads returns the owner's threads, archived ones or the others: pinned ones first, then last touched first, then by
+	// id descending.
+	ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error)
 
 	// FindThread returns one thread.
 	FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
 
-	// RenameThread gives a thread a title. It stays where it is in the list.
-	RenameThread(ctx context.Context, owner Owner, id uuid.UUID, title string) (Thread, error)
+	// EditThread changes a thread without touching it.
+	EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
 
 	// TouchThread moves a thread to the top of the list.
 	TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)

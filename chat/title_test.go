@@ -267,7 +267,7 @@ func TestRenamedThreadKeepsItsName(t *testing.T) {
 		f.thread = f.newThread(chatSkill)
 		exchange := f.wait(f.send(f.question("糸とは何ですか。")))
 		call := model.next(t)
-		if _, err := f.server.RenameThread(t.Context(), f.owner, f.thread.ID, name); err != nil {
+		if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new(name)}); err != nil {
 			t.Fatal(err)
 		}
 		call.say <- "モデルの題"

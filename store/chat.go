@@ -40,18 +40,20 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	return threads[0], nil
 }
 
+// threadColumns are those of a chat.Thread, of the tables threads t and skills s. What is missing is whether an answer is being
+// written, as running.
+const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
+	t.updated_at, t.touched_at, t.pinned, t.archived`
+
+// isRunning is whether an answer is being written in the thread t.
+const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
+
 // ListThreads implements chat.Store.
-func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, offset, limit int) ([]chat.Thread, error) {
-	list, err := queryRows[chat.Thread](ctx, db.pool, `
-		SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
-		       t.touched_at,
-		       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running
-		FROM threads t
-		JOIN skills s ON s.id = t.skill_id
-		WHERE t.organization_id = $1 AND t.user_id = $2
-		ORDER BY t.touched_at DESC, t.id DESC
-		OFFSET $3 LIMIT $4`,
-		owner.OrganizationID, owner.UserID, offset, limit)
+func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, archived bool, offset, limit int) ([]chat.Thread, error) {
+	list, err := queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3
+		ORDER BY t.pinned DESC, t.touched_at DESC, t.id DESC
+		OFFSET $4 LIMIT $5`,
+		owner.OrganizationID, owner.UserID, archived, offset, limit)
 	return list, translate(err)
 }
 
@@ -61,11 +63,9 @@ func (db *DB) FindThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (c
 	return thread, translate(err)
 }
 
-// selectThread begins every query for single threads. Its first two parameters are the owner's organization and user.
+// selectThread begins every query for threads. Its first two parameters are the owner's organization and user.
 const selectThread = `
-	SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
-	       t.touched_at,
-	       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running
+	SELECT ` + threadColumns + `, ` + isRunning + `
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id
 	WHERE t.organization_id = $1 AND t.user_id = $2`
@@ -86,12 +86,14 @@ func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat
 	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
 
-// RenameThread implements chat.Store.
-func (db *DB) RenameThread(ctx context.Context, owner chat.Owner, id uuid.UUID, title string) (chat.Thread, error) {
+// EditThread implements chat.Store. A client takes the record that was updated last for the newer one.
+func (db *DB) EditThread(ctx context.Context, owner chat.Owner, id uuid.UUID, edit chat.ThreadEdit) (chat.Thread, error) {
 	return db.changeThread(ctx, owner, id, `
 		UPDATE threads
-		SET title = $4, title_provisional = false, updated_at = clock_timestamp()
-		WHERE id = $3 AND organization_id = $1 AND user_id = $2`, title)
+		SET title = coalesce($4, title), pinned = coalesce($5, pinned), archived = coalesce($6, archived),
+		    title_provisional = title_provisional AND $4::text IS NULL,
+		    updated_at = clock_timestamp()
+		WHERE id = $3 AND organization_id = $1 AND user_id = $2`, edit.Title, edit.Pinned, edit.Archived)
 }
 
 // TouchThread implements chat.Store.

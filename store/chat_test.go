@@ -98,7 +98,7 @@ func TestThreadsAreListedByTouch(t *testing.T) {
 	}
 	f.thread(t, f.bob)
 	list := func(offset, limit int) (list []uuid.UUID) {
-		got, err := f.ListThreads(t.Context(), f.ann, offset, limit)
+		got, err := f.ListThreads(t.Context(), f.ann, false, offset, limit)
 		must(t, err)
 		for _, thread := range got {
 			list = append(list, thread.ID)
@@ -123,6 +123,39 @@ func TestThreadsAreListedByTouch(t *testing.T) {
 	f.exec(t, `UPDATE threads SET touched_at = '2030-01-01'`)
 	if got := list(0, 100); !slices.Equal(got, ids) {
 		t.Errorf("all touched at once: %v, want by id, newest first, %v", got, ids)
+	}
+}
+
+func TestPinnedAndArchivedThreads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	old, pinned, archived, newest := f.thread(t, f.ann), f.thread(t, f.ann), f.thread(t, f.ann), f.thread(t, f.ann)
+	changed, err := f.EditThread(t.Context(), f.ann, pinned.ID, chat.ThreadEdit{Pinned: new(true)})
+	must(t, err)
+	if !changed.Pinned || changed.Archived || changed.Title != pinned.Title || !changed.TouchedAt.Equal(pinned.TouchedAt) {
+		t.Errorf("pinned: %+v", changed)
+	}
+	_, err = f.EditThread(t.Context(), f.ann, archived.ID, chat.ThreadEdit{Archived: new(true)})
+	must(t, err)
+	listed := func(archived bool) (ids []uuid.UUID) {
+		list, err := f.ListThreads(t.Context(), f.ann, archived, 0, 10)
+		must(t, err)
+		for _, thread := range list {
+			ids = append(ids, thread.ID)
+		}
+		return ids
+	}
+	if got := listed(false); !slices.Equal(got, []uuid.UUID{pinned.ID, newest.ID, old.ID}) {
+		t.Errorf("the list is %v", got)
+	}
+	if got := listed(true); !slices.Equal(got, []uuid.UUID{archived.ID}) {
+		t.Errorf("archived are %v", got)
+	}
+	// Who asks in it wants it back.
+	begun, err := f.BeginGeneration(t.Context(), question(f.ann, archived.ID, newID()))
+	must(t, err)
+	if begun.Thread.Archived || len(listed(true)) != 0 || listed(false)[1] != archived.ID {
+		t.Errorf("asked in: %+v", begun.Thread)
 	}
 }
 
@@ -180,7 +213,7 @@ func TestTitles(t *testing.T) {
 		t.Errorf("the second question: %+v, %v", begun, err)
 	}
 	given := named("人の題")
-	_, err = f.RenameThread(t.Context(), f.ann, given.ID, "人の題")
+	_, err = f.EditThread(t.Context(), f.ann, given.ID, chat.ThreadEdit{Title: new("人の題")})
 	must(t, err)
 	if _, replaced := made(given, "自動の題"); replaced || told(given).Text != "人の題" {
 		t.Errorf("a title that a person gave: %v, %+v", replaced, told(given))
@@ -190,19 +223,19 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-func TestRenameThread(t *testing.T) {
+func TestEditThread(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	a, b := f.thread(t, f.ann), f.thread(t, f.ann)
-	renamed, err := f.RenameThread(t.Context(), f.ann, a.ID, "人の題")
+	renamed, err := f.EditThread(t.Context(), f.ann, a.ID, chat.ThreadEdit{Title: new("人の題")})
 	if err != nil || renamed.Title != "人の題" || !renamed.UpdatedAt.After(renamed.CreatedAt) ||
 		!renamed.TouchedAt.Equal(a.TouchedAt) {
-		t.Errorf("RenameThread = %+v, %v", renamed, err)
+		t.Errorf("EditThread = %+v, %v", renamed, err)
 	}
-	if list, err := f.ListThreads(t.Context(), f.ann, 0, 10); err != nil || list[0].ID != b.ID {
+	if list, err := f.ListThreads(t.Context(), f.ann, false, 0, 10); err != nil || list[0].ID != b.ID {
 		t.Errorf("renaming moved the thread: %+v, %v", list, err)
 	}
-	_, err = f.RenameThread(t.Context(), f.ann, a.ID, "\x00")
+	_, err = f.EditThread(t.Context(), f.ann, a.ID, chat.ThreadEdit{Title: new("\x00")})
 	wantCode(t, err, fault.Invalid)
 }
 
@@ -226,8 +259,11 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	} {
 		ctx := t.Context()
 		calls := map[string]func() error{
-			"FindThread":   func() error { _, err := f.FindThread(ctx, tt.owner, tt.thread); return err },
-			"RenameThread": func() error { _, err := f.RenameThread(ctx, tt.owner, tt.thread, "x"); return err },
+			"FindThread": func() error { _, err := f.FindThread(ctx, tt.owner, tt.thread); return err },
+			"EditThread": func() error {
+				_, err := f.EditThread(ctx, tt.owner, tt.thread, chat.ThreadEdit{Title: new("x")})
+				return err
+			},
 			"TouchThread":  func() error { _, err := f.TouchThread(ctx, tt.owner, tt.thread); return err },
 			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
 			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, 0, 10); return err },
@@ -267,7 +303,7 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	if got, err := f.FindThread(t.Context(), f.ann, thread.ID); err != nil || got.Title != "" || !got.Running {
 		t.Errorf("the thread afterwards: %+v, %v", got, err)
 	}
-	if list, err := f.ListThreads(t.Context(), f.mallory, 0, 10); err != nil || len(list) != 0 {
+	if list, err := f.ListThreads(t.Context(), f.mallory, false, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("a stranger's list: %+v, %v", list, err)
 	}
 }

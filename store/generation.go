@@ -109,12 +109,11 @@ const beginSQL = `
 	    RETURNING message_id
 	)
 	UPDATE threads t
-	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(),
+	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(), archived = false,
 	    title = CASE WHEN untitled THEN $13 ELSE t.title END, title_provisional = t.title_provisional OR untitled
 	FROM allowed, generation, skills s
 	WHERE t.id = $3 AND t.organization_id = $1 AND s.id = t.skill_id
-	RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
-	          t.touched_at, true AS running, now() AS begun_at, untitled`
+	RETURNING ` + threadColumns + `, true AS running, now() AS begun_at, untitled`
 
 // beginRow is what beginSQL has written: nothing in it is the database's own but the times.
 type beginRow struct {
@@ -172,8 +171,7 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 			SET updated_at = clock_timestamp()
 			FROM skills s
 			WHERE t.id = (SELECT g.thread_id FROM generations g WHERE g.message_id = $1 AND `+goesOn+`) AND s.id = t.skill_id
-			RETURNING t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
-			          t.updated_at, t.touched_at, false AS running`,
+			RETURNING `+threadColumns+`, false AS running`,
 			o.MessageID, o.Run, o.ServerID).Query(collect(&threads))
 		queueOutcome(batch, message, o.ServerID, &written)
 	})

@@ -109,9 +109,7 @@ const candidatesSQL = `
 	    ORDER BY t.touched_at DESC, t.id DESC
 	    LIMIT $7
 	)
-	SELECT t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at, t.updated_at,
-	       t.touched_at,
-	       EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
+	SELECT ` + threadColumns + `, ` + isRunning + `,
 	       h.in_title, h.messages
 	FROM page t
 	JOIN skills s ON s.id = t.skill_id

@@ -98,7 +98,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 	}
 
 	// What changes is found as it is now; what is deleted is gone.
-	_, err := f.RenameThread(t.Context(), f.ann, budget, "稟議")
+	_, err := f.EditThread(t.Context(), f.ann, budget, chat.ThreadEdit{Title: new("稟議")})
 	must(t, err)
 	if found := f.search(t, f.ann, "来期"); len(found) != 0 {
 		t.Errorf("the old title is found: %+v", found)

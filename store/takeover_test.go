@@ -312,7 +312,7 @@ func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	}
 	over, end := context.WithTimeout(ctx, time.Millisecond)
 	defer end()
-	if _, err := f.ListThreads(over, f.ann, 0, 1); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), "混み合って") {
+	if _, err := f.ListThreads(over, f.ann, false, 0, 1); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), "混み合って") {
 		t.Errorf("a call that finds no connection: %v", err)
 	}
 }

@@ -136,6 +136,17 @@ func (c *checks) text(field string, values []string, most int) string {
 	return values[0]
 }
 
+// flag reads an optional true or false of the query. Without one it is false.
+func (c *checks) flag(field string, values []string) bool {
+	if len(values) == 0 {
+		return false
+	}
+	if len(values) > 1 || (values[0] != "true" && values[0] != "false") {
+		c.fail(field, "true または false を指定してください。")
+	}
+	return values[0] == "true"
+}
+
 // time reads an optional time of the query. Without one it is zero.
 func (c *checks) time(field string, values []string) time.Time {
 	if len(values) == 0 {

@@ -14,6 +14,7 @@ func (s *Server) listThreads(w http.ResponseWriter, r *http.Request, actor ident
 	var c checks
 	offset, limit := c.page(r)
 	query := c.text("q", r.URL.Query()["q"], chat.MaxQuery)
+	archived := c.flag("archived", r.URL.Query()["archived"])
 	if err := c.err(); err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func (s *Server) listThreads(w http.ResponseWriter, r *http.Request, actor ident
 		}
 		return writeJSON(w, http.StatusOK, ThreadList{Items: convert(found, toFound)})
 	}
-	threads, err := s.Chat.ListThreads(r.Context(), owner(actor), offset, limit)
+	threads, err := s.Chat.ListThreads(r.Context(), owner(actor), archived, offset, limit)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (s *Server) editThread(w http.ResponseWriter, r *http.Request, actor identi
 		if err := decode(w, r, &req); err != nil {
 			return chat.Thread{}, err
 		}
-		return s.Chat.RenameThread(r.Context(), o, id, req.Title)
+		return s.Chat.EditThread(r.Context(), o, id, chat.ThreadEdit(req))
 	})
 }
 
@@ -100,6 +101,7 @@ func toThread(t chat.Thread) Thread {
 	return Thread{
 		ID: t.ID, Skill: ThreadSkill{ID: t.SkillID, Name: t.SkillName, IconPath: t.SkillIconPath}, Title: t.Title,
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), TouchedAt: t.TouchedAt.UTC(), Running: t.Running,
+		Pinned: t.Pinned, Archived: t.Archived,
 		DataSources: []DataSource{},
 	}
 }

@@ -1212,12 +1212,17 @@ type StreamTitle struct {
 
 // Thread defines model for Thread.
 type Thread struct {
+	// Archived Whether it stands in the list of archived threads.
+	Archived    bool               `json:"archived"`
 	CreatedAt   time.Time          `json:"created_at"`
 	DataSources []DataSource       `json:"data_sources"`
 	ID          openapi_types.UUID `json:"id"`
 
 	// Match Where a search has found its words. Only in the list with `q`.
 	Match ThreadMatch `json:"match,omitempty,omitzero"`
+
+	// Pinned Whether it stands at the top of the list.
+	Pinned bool `json:"pinned"`
 
 	// Running Whether an answer is being written in it.
 	Running bool        `json:"running"`
@@ -1238,7 +1243,9 @@ type ThreadCreateRequest struct {
 
 // ThreadEditRequest defines model for ThreadEditRequest.
 type ThreadEditRequest struct {
-	Title string `json:"title,omitempty,omitzero"`
+	Archived *bool   `json:"archived,omitempty"`
+	Pinned   *bool   `json:"pinned,omitempty"`
+	Title    *string `json:"title,omitempty"`
 }
 
 // ThreadList defines model for ThreadList.
@@ -1523,8 +1530,11 @@ type ListSkillsParams struct {
 
 // ListThreadsParams defines parameters for ListThreads.
 type ListThreadsParams struct {
-	// Q Words of a title or of what was said.
+	// Q Words of a title or of what was said, in all threads.
 	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
+
+	// Archived Whether archived threads are listed or the others.
+	Archived bool `form:"archived,omitempty" json:"archived,omitempty,omitzero"`
 
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`

@@ -44,6 +44,81 @@ test.describe('the thread list', () => {
     await expect(list.getByText('一致するスレッドはありません。')).toBeVisible()
   })
 
+  test('is pinned, archived and deleted from the header of a thread, too', async ({
+    page,
+    account,
+    chat,
+  }) => {
+    await account.reset()
+    const thread = await account.newThread('汎用チャット', '契約書の確認')
+    await account.ask(thread.id, '契約書')
+    for (let i = 1; i <= 25; i++) await account.newThread('汎用チャット', `別件${i}`)
+    // A thread that the list has not read yet stands in it while it is open.
+    await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+    const list = page.getByRole('navigation', { name: 'スレッド' })
+    const opened = list.getByRole('region', { name: '開いているスレッド' })
+    await expect(opened.getByRole('link')).toHaveText('契約書の確認')
+
+    const head = page.getByRole('banner').or(page.locator('main header'))
+    const act = async (name: string) => {
+      await head.getByRole('button', { name: 'スレッドのメニュー' }).click()
+      await page.getByRole('menuitem', { name, exact: true }).click()
+    }
+    await act('名前を変更')
+    await page.getByRole('main').getByRole('textbox', { name: 'スレッドの名前' }).fill('契約書の最終確認')
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('契約書の最終確認')
+    await act('ピン留め')
+    const pinned = list.getByRole('region', { name: 'ピン留め' })
+    await expect(pinned.getByRole('link')).toContainText('契約書の最終確認')
+    await expect(opened).toHaveCount(0)
+    await page.reload()
+    await expect(pinned.getByRole('link')).toContainText('契約書の最終確認')
+    await act('ピン留めを外す')
+    await expect(pinned).toHaveCount(0)
+
+    await act('アーカイブ')
+    await page.getByRole('button', { name: '元に戻す' }).waitFor()
+    await list.page().getByRole('button', { name: 'スレッド一覧のメニュー' }).click()
+    await page.getByRole('menuitem', { name: 'アーカイブを表示' }).click()
+    await expect(list.getByRole('link')).toHaveText(['契約書の最終確認'])
+    // Who asks in it has it back.
+    await chat.ask('続きの質問です')
+    await chat.finished()
+    await list.getByRole('button', { name: 'スレッド一覧に戻る' }).click()
+    await expect(list.getByRole('link').first()).toContainText('契約書の最終確認')
+
+    await act('削除')
+    await expect(page).toHaveURL(new RegExp(`/home/skill/${thread.skill.id}$`))
+    await page.getByRole('button', { name: '元に戻す' }).last().click()
+    await expect(page).toHaveURL(new RegExp(thread.id))
+  })
+
+  test('lets several be chosen and deleted at once, with undo', async ({ page, account }) => {
+    await account.reset()
+    for (const title of ['朝礼', '昼礼', '夕礼']) await account.newThread('汎用チャット', title)
+    await page.goto('/home/skill')
+    const list = page.getByRole('navigation', { name: 'スレッド' })
+    await expect(list.getByRole('link')).toHaveCount(3)
+    await page.getByRole('button', { name: 'スレッド一覧のメニュー' }).click()
+    await page.getByRole('menuitem', { name: '複数を選択' }).click()
+    await list.getByRole('checkbox', { name: '朝礼' }).check()
+    await list.getByRole('checkbox', { name: '夕礼' }).check()
+    const bar = page.getByRole('group', { name: '2件を選択中' })
+    await bar.getByRole('button', { name: '削除' }).click()
+    await expect(list.getByRole('link')).toHaveText(['昼礼'])
+    await page.getByRole('button', { name: '元に戻す' }).click()
+    await expect(list.getByRole('link')).toHaveText(['夕礼', '昼礼', '朝礼'])
+
+    await page.getByRole('button', { name: 'スレッド一覧のメニュー' }).click()
+    await page.getByRole('menuitem', { name: '複数を選択' }).click()
+    await list.getByRole('checkbox', { name: '朝礼' }).check()
+    await list.getByRole('checkbox', { name: '昼礼' }).check()
+    await page.getByRole('group', { name: '2件を選択中' }).getByRole('button', { name: '削除' }).click()
+    await page.reload()
+    await expect.poll(async () => (await account.threads()).map((thread) => thread.title)).toEqual(['夕礼'])
+  })
+
   test('does the same in the sheet of a phone, whose menus and messages can be reached', async ({
     account,
     page,

@@ -5,12 +5,12 @@ import type { Thread } from './api'
 import type { Live, LiveEvents } from './live'
 import { store } from './store'
 import {
-  deleteThread,
+  changeThread,
+  deleteThreads,
   findThread,
   flushDeletions,
   followThreads,
   patchThread,
-  renameThread,
   threadList,
   titleThread,
   upsertThread,
@@ -26,6 +26,8 @@ const thread = (id: string, hour: number): Thread => ({
   updated_at: '2026-03-01T00:00:00Z',
   touched_at: `2026-03-01T${String(hour).padStart(2, '0')}:00:00Z`,
   running: false,
+  pinned: false,
+  archived: false,
   data_sources: [],
 })
 
@@ -65,7 +67,7 @@ describe('the thread list', () => {
 
   it('renames at once, and takes it back when the server refuses', async () => {
     server.mockResolvedValue(new Response('{"detail":"no","code":"invalid"}', { status: 400 }))
-    const renaming = renameThread('b', '別名')
+    const renaming = changeThread('b', { title: '別名' })
     expect(findThread('b')?.title).toBe('別名')
     await renaming
     expect(findThread('b')?.title).toBe('b')
@@ -85,7 +87,7 @@ describe('the thread list', () => {
 
   it('hides a deleted thread, and brings it back on undo without a call', async () => {
     const onRestore = vi.fn()
-    act(() => deleteThread('b', onRestore))
+    act(() => deleteThreads(['b'], onRestore))
     expect(shown()).toEqual(['c', 'a'])
     const { action } = store.get(toastsAtom).at(-1) ?? {}
     expect(action?.label).toBe('元に戻す')
@@ -98,7 +100,7 @@ describe('the thread list', () => {
 
   it('deletes on the server when the time to undo is over', async () => {
     server.mockResolvedValue(new Response(null, { status: 204 }))
-    act(() => deleteThread('b'))
+    act(() => deleteThreads(['b']))
     const offer = store.get(toastsAtom).at(-1)
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(calls()).toEqual(['DELETE'])
@@ -109,7 +111,7 @@ describe('the thread list', () => {
 
   it('deletes at once when the page goes away', async () => {
     server.mockResolvedValue(new Response(null, { status: 204 }))
-    act(() => deleteThread('a'))
+    act(() => deleteThreads(['a']))
     await act(async () => flushDeletions())
     await vi.waitFor(() => expect(calls()).toEqual(['DELETE']))
     await act(() => vi.advanceTimersByTimeAsync(10_000))
@@ -118,7 +120,7 @@ describe('the thread list', () => {
 
   it('shows a thread again that could not be deleted', async () => {
     server.mockResolvedValue(new Response('{}', { status: 500 }))
-    act(() => deleteThread('c'))
+    act(() => deleteThreads(['c']))
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(shown()).toEqual(['c', 'b', 'a'])
     expect(store.get(toastsAtom).at(-1)?.message).toBe('スレッドを削除できませんでした。')

@@ -12,17 +12,21 @@ export const THREAD_PAGE = 20
 
 const UNDO_MS = 6000
 
+/** How the lists begin in the query cache that searches and the archive have brought. */
+export const FOUND_THREADS = ['found-threads'] as const
+
 /** The user's threads, last touched first: one list for the side column, the palette and the chat. */
 export const threadList = new PagedList<Thread>(THREAD_PAGE, (page) => api.listThreads(page))
 
 // Threads whose deletion can still be undone: hidden here, and on the server as if nothing had happened.
 interface Deletion {
+  readonly ids: readonly string[]
   readonly timer: ReturnType<typeof setTimeout>
   /** The toast that offers to undo it. */
   readonly toast: number
 }
 
-const deletions = new Map<string, Deletion>()
+const deletions = new Set<Deletion>()
 const hiddenAtom = atom<ReadonlySet<string>>(new Set<string>())
 
 /** The thread list as it is to be shown, without what is being deleted. */
@@ -44,7 +48,7 @@ export function findThread(id: string): Thread | undefined {
 
 /** Whether a thread is as good as gone: its deletion can only be undone. */
 export function isBeingDeleted(id: string): boolean {
-  return deletions.has(id)
+  return [...deletions].some(({ ids }) => ids.includes(id))
 }
 
 const onScreen = new Set<string>()
@@ -60,9 +64,10 @@ export function isLookedAt(id: string): boolean {
   return onScreen.has(id)
 }
 
-/** Puts a thread into the list, or in place of what is there, in the order of the last touch. */
+/** Puts a thread into the list, or in place of what is there, in its order. An archived one leaves it. */
 export function upsertThread(thread: Thread): void {
-  threadList.update((items) => sorted([thread, ...items.filter((item) => item.id !== thread.id)]))
+  const others = (items: readonly Thread[]) => items.filter((item) => item.id !== thread.id)
+  threadList.update((items) => (thread.archived ? others(items) : sorted([thread, ...others(items)])))
 }
 
 /** Changes what is known of a thread, such as its title or whether an answer is being written. */
@@ -70,7 +75,7 @@ export function patchThread(id: string, change: Partial<Thread>): void {
   threadList.update((items) => {
     if (!items.some((item) => item.id === id)) return items
     const next = items.map((item) => (item.id === id ? { ...item, ...change } : item))
-    return 'touched_at' in change ? sorted(next) : next
+    return 'touched_at' in change || 'pinned' in change ? sorted(next) : next
   })
 }
 
@@ -94,7 +99,7 @@ export function followThreads(live: Pick<Live, 'on' | 'onMissed'>): () => void {
   const stops = [
     live.on('thread', ({ id, thread }) => {
       threadList.outdate()
-      void queryClient.invalidateQueries({ queryKey: ['thread-search'] })
+      void queryClient.invalidateQueries({ queryKey: FOUND_THREADS })
       if (thread === undefined) dropThread(id)
       else if (belongs(thread)) upsertThread(thread)
     }),
@@ -111,6 +116,7 @@ function belongs(thread: Thread): boolean {
   // Two servers may tell of one thread at the same time; the later record is the true one.
   if (known !== undefined) return Date.parse(thread.updated_at) >= Date.parse(known.updated_at)
   const last = items.at(-1)
+  if (thread.pinned || thread.archived) return loaded
   if (!loaded || !mightHaveMore || last === undefined) return loaded
   return Date.parse(thread.touched_at) >= Date.parse(last.touched_at)
 }
@@ -125,39 +131,60 @@ export function touchThread(id: string): void {
   api.touchThread(id).then(upsertThread, () => {})
 }
 
-/** Gives a thread another title, here at once; a failure puts the old one back and says so. */
-export async function renameThread(id: string, title: string): Promise<void> {
+/** Changes a thread's title or pins it, here at once; a failure takes that back and says so. */
+export async function changeThread(
+  id: string,
+  change: { title: string } | { pinned: boolean },
+): Promise<void> {
   const before = findThread(id)
-  patchThread(id, { title })
+  patchThread(id, change)
   try {
-    patchThread(id, await api.editThread(id, { title }))
+    patchThread(id, await api.editThread(id, change))
     threadList.outdate()
   } catch {
-    if (before) patchThread(id, { title: before.title })
-    toastFailure('スレッドの名前を変更できませんでした。', () => void renameThread(id, title))
+    if (before) patchThread(id, { title: before.title, pinned: before.pinned })
+    toastFailure(texts.changeFailed, () => void changeThread(id, change))
   }
 }
 
+/** Archives threads or takes them back, with a way to undo the first. */
+export async function archiveThreads(ids: readonly string[], archived = true): Promise<void> {
+  const results = await Promise.allSettled(ids.map((id) => api.editThread(id, { archived })))
+  const failed = ids.filter((_, index) => results[index]?.status === 'rejected')
+  for (const result of results) if (result.status === 'fulfilled') upsertThread(result.value)
+  threadList.outdate()
+  await queryClient.invalidateQueries({ queryKey: FOUND_THREADS })
+  if (failed.length > 0) toastFailure(texts.archiveFailed, () => void archiveThreads(failed, archived))
+  else if (archived)
+    toast(texts.archived(ids.length), {
+      action: { label: texts.undo, run: () => void archiveThreads(ids, false) },
+      duration: UNDO_MS,
+    })
+}
+
 /**
- * Deletes a thread after a pause in which it can be undone. `onRestore` is called if it comes back, so that the screen
- * that left it can return.
+ * Deletes threads after a pause in which it can be undone. `onRestore` is called if they come back, so that the screen
+ * that left one can return.
  */
-export function deleteThread(id: string, onRestore?: () => void): void {
-  if (deletions.has(id)) return
-  hide(id, true)
+export function deleteThreads(ids: readonly string[], onRestore?: () => void): void {
+  const wanted = ids.filter((id) => !isBeingDeleted(id))
+  if (wanted.length === 0) return
+  hide(wanted, true)
   const undo = () => {
-    clearTimeout(deletions.get(id)?.timer)
-    deletions.delete(id)
-    hide(id, false)
+    clearTimeout(deletion.timer)
+    deletions.delete(deletion)
+    hide(wanted, false)
     onRestore?.()
   }
-  deletions.set(id, {
-    timer: setTimeout(() => void commitDeletion(id, true), UNDO_MS),
-    toast: toast('スレッドを削除しました。', {
-      action: { label: '元に戻す', run: undo },
+  const deletion: Deletion = {
+    ids: wanted,
+    timer: setTimeout(() => void commitDeletion(deletion, true), UNDO_MS),
+    toast: toast(texts.deleted(wanted.length), {
+      action: { label: texts.undo, run: undo },
       duration: UNDO_MS,
     }),
-  })
+  }
+  deletions.add(deletion)
 }
 
 /** Takes a thread away that nothing was written in; that it stays if this fails is not worth a word. */
@@ -169,38 +196,58 @@ export async function discardThread(id: string): Promise<void> {
 
 /** Deletes at once what is waiting to be deleted: called when the page goes away. */
 export function flushDeletions(): void {
-  for (const id of [...deletions.keys()]) {
-    clearTimeout(deletions.get(id)?.timer)
-    void commitDeletion(id, false)
+  for (const deletion of deletions) {
+    clearTimeout(deletion.timer)
+    void commitDeletion(deletion, false)
   }
 }
 
-async function commitDeletion(id: string, report: boolean): Promise<void> {
+async function commitDeletion(deletion: Deletion, report: boolean): Promise<void> {
   // A toast under the pointer stays, but what it offers is over.
-  const offer = deletions.get(id)?.toast
-  if (offer !== undefined) dismissToast(offer)
-  deletions.delete(id)
+  dismissToast(deletion.toast)
+  deletions.delete(deletion)
+  const gone = await Promise.all(deletion.ids.map(isGone))
+  const failed = deletion.ids.filter((_, index) => !gone[index])
+  for (const id of deletion.ids) if (!failed.includes(id)) dropThread(id)
+  threadList.outdate()
+  void queryClient.invalidateQueries({ queryKey: FOUND_THREADS })
+  hide(deletion.ids, false)
+  if (failed.length > 0 && report) toastFailure(texts.deleteFailed, () => deleteThreads(failed))
+}
+
+/** Deletes a thread on the server and answers whether it is not there any more. */
+async function isGone(id: string): Promise<boolean> {
   try {
     await api.deleteThread(id)
+    return true
   } catch (cause) {
-    if (!(cause instanceof ApiError && cause.status === 404)) {
-      hide(id, false)
-      if (report) toastFailure('スレッドを削除できませんでした。', () => deleteThread(id))
-      return
-    }
+    return cause instanceof ApiError && cause.status === 404
   }
-  dropThread(id)
-  threadList.outdate()
-  hide(id, false)
 }
 
-function hide(id: string, hidden: boolean): void {
+function hide(ids: readonly string[], hidden: boolean): void {
   const next = new Set(store.get(hiddenAtom))
-  if (hidden) next.add(id)
-  else next.delete(id)
+  for (const id of ids) {
+    if (hidden) next.add(id)
+    else next.delete(id)
+  }
   store.set(hiddenAtom, next)
 }
 
+/** As the server lists them: pinned ones first, then last touched first. */
 function sorted(items: readonly Thread[]): readonly Thread[] {
-  return [...items].sort((a, b) => Date.parse(b.touched_at) - Date.parse(a.touched_at))
+  return [...items].sort(
+    (a, b) => Number(b.pinned) - Number(a.pinned) || Date.parse(b.touched_at) - Date.parse(a.touched_at),
+  )
 }
+
+const texts = {
+  changeFailed: 'スレッドを変更できませんでした。',
+  archived: (count: number) =>
+    count === 1 ? 'スレッドをアーカイブしました。' : `${count}件のスレッドをアーカイブしました。`,
+  archiveFailed: 'アーカイブを変更できませんでした。',
+  deleted: (count: number) =>
+    count === 1 ? 'スレッドを削除しました。' : `${count}件のスレッドを削除しました。`,
+  deleteFailed: 'スレッドを削除できませんでした。',
+  undo: '元に戻す',
+} as const

@@ -1,10 +1,15 @@
+import { useAtomValue } from 'jotai'
 import { Download, MoreHorizontal, Printer } from 'lucide-react'
-import { useEffect, useEffectEvent, useRef } from 'react'
-import { Link } from 'react-router'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { Link, useNavigate } from 'react-router'
 import { IconButton } from '@/components/IconButton'
-import { Menu, MenuItem } from '@/components/Menu'
+import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
+import { RenameField } from '@/components/RenameField'
 import { SkillIcon } from '@/components/SkillIcon'
-import type { Skill } from '@/lib/api'
+import { ThreadMenuItems } from '@/components/ThreadMenuItems'
+import type { Skill, Thread } from '@/lib/api'
+import { threadPath } from '@/lib/foundThreads'
+import { changeThread, deleteThreads, useThreads } from '@/lib/threads'
 import { toastFailure } from '@/lib/toast'
 import styles from './Chat.module.css'
 import type { Conversation } from './conversation'
@@ -21,6 +26,17 @@ export function ChatHead({
   conversation: Conversation
   title: string
 }) {
+  const thread = useThread(conversation)
+  const navigate = useNavigate()
+  const [renaming, setRenaming] = useState(false)
+  // The field that just opened needs the focus more than the menu's button.
+  const keepFocus = useRef(false)
+  const remove = () => {
+    if (thread === null) return
+    keepFocus.current = true
+    void navigate(`/home/skill/${skill.id}`)
+    deleteThreads([thread.id], () => void navigate(threadPath(thread)))
+  }
   const withAll = (run: () => void) => {
     conversation.loadAll().then(run, () => toastFailure(texts.menu.failed, () => withAll(run)))
   }
@@ -33,16 +49,43 @@ export function ChatHead({
         <SkillIcon path={skill.icon_path} size={20} />
         <span>{skill.name}</span>
       </Link>
-      <h1 className={styles.title} title={title}>
-        {title}
-      </h1>
+      {renaming ? (
+        <RenameField
+          title={thread?.title ?? ''}
+          onDone={(next) => {
+            setRenaming(false)
+            if (next !== null && thread) void changeThread(thread.id, { title: next })
+          }}
+        />
+      ) : (
+        <h1 className={styles.title} title={title}>
+          {title}
+        </h1>
+      )}
       <Menu
+        onCloseAutoFocus={(event) => {
+          if (keepFocus.current) event.preventDefault()
+          keepFocus.current = false
+        }}
         trigger={
           <IconButton label={texts.menu.label} data-print="hide">
             <MoreHorizontal size={18} />
           </IconButton>
         }
       >
+        {thread && (
+          <>
+            <ThreadMenuItems
+              thread={thread}
+              onRename={() => {
+                keepFocus.current = true
+                setRenaming(true)
+              }}
+              onDelete={remove}
+            />
+            <MenuSeparator />
+          </>
+        )}
         <MenuItem icon={<Download size={16} aria-hidden />} onSelect={() => withAll(save)}>
           {texts.menu.save}
         </MenuItem>
@@ -52,6 +95,13 @@ export function ChatHead({
       </Menu>
     </header>
   )
+}
+
+/** The thread as the list knows it, or as it was read for the page. */
+function useThread(conversation: Conversation): Thread | null {
+  const { thread } = useAtomValue(conversation.stateAtom)
+  const { items } = useThreads()
+  return items.find((item) => item.id === thread?.id) ?? thread
 }
 
 /** Prints the thread once all of it is there: one time, however often it is asked meanwhile, and not if its reader has left it. */

@@ -12,6 +12,8 @@ export const thread: Thread = {
   updated_at: '2026-03-04T05:06:07Z',
   touched_at: '2026-03-04T05:06:07Z',
   running: false,
+  pinned: false,
+  archived: false,
   data_sources: [],
 }
 

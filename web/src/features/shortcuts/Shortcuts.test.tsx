@@ -2,7 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { Provider } from 'jotai'
 import { MemoryRouter, useLocation } from 'react-router'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Me, Skill, Thread } from '@/lib/api'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/overlays'
 import { meQuery, queryClient, skillsQuery } from '@/lib/queries'
@@ -32,7 +32,10 @@ describe('the shortcuts', () => {
     ])
   })
 
-  afterEach(cleanup)
+  afterEach(() => {
+    cleanup()
+    vi.unstubAllGlobals()
+  })
 
   const show = (path: string) =>
     render(
@@ -49,14 +52,22 @@ describe('the shortcuts', () => {
     )
   const place = () => document.querySelector('output')?.textContent
 
-  it('find threads by Ctrl K, and open one by Enter', async () => {
+  it('find threads by Ctrl K, and open one where the words are by Enter', async () => {
+    const match = { message_id: 'm1', snippet: '四半期のレポートです', ranges: [[4, 8]] }
+    const found = { ...threadList.state.items[0], match }
+    const asked: string[] = []
+    vi.stubGlobal('fetch', async (request: Request) => {
+      asked.push(new URL(request.url).searchParams.get('q') ?? '')
+      return Response.json({ items: [found] })
+    })
     show('/home/skill')
     fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true })
     const field = await screen.findByRole('combobox')
     fireEvent.change(field, { target: { value: 'ﾚﾎﾟｰﾄ' } })
-    expect(screen.getAllByRole('option').map((item) => item.textContent)).toEqual([
-      expect.stringMatching(/^四半期レポート/),
-    ])
+    const option = await screen.findByRole('option')
+    expect(option.textContent).toMatch(/^四半期レポート四半期のレポートです/)
+    expect(option.querySelector('mark')?.textContent).toBe('レポート')
+    expect(asked).toEqual(['ﾚﾎﾟｰﾄ'])
     fireEvent.keyDown(field, { key: 'Enter', keyCode: 229 })
     expect(place()).toBe('/home/skill')
     fireEvent.keyDown(field, { key: 'Enter', keyCode: 13 })

@@ -16,6 +16,8 @@ const thread = (id: string, title: string): Thread => ({
   updated_at: '2026-03-01T00:00:00Z',
   touched_at: '2026-03-01T00:00:00Z',
   running: true,
+  pinned: false,
+  archived: false,
   data_sources: [],
 })
 

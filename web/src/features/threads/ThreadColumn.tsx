@@ -1,11 +1,14 @@
-import { LayoutGrid, Plus, X } from 'lucide-react'
+import { Archive, LayoutGrid, ListChecks, MoreHorizontal, Plus, X } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { Link, useMatch } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
+import { Menu, MenuItem } from '@/components/Menu'
 import { SearchField } from '@/components/SearchField'
 import { keys } from '@/lib/platform'
-import { SearchResults } from './SearchResults'
+import { ArchivedThreads, SearchResults } from './FoundThreads'
+import { SelectionBar } from './SelectionBar'
+import { SelectionContext } from './selection'
 import styles from './ThreadColumn.module.css'
 import { ThreadGroups } from './ThreadGroups'
 import { texts } from './texts'
@@ -13,8 +16,16 @@ import { texts } from './texts'
 /** The column with the threads: the way to the skills, a new thread with the skill at hand, the search, the list. */
 export function ThreadColumn({ onClose }: { onClose?: () => void }) {
   const [query, setQuery] = useState('')
+  const [archive, setArchive] = useState(false)
+  const [chosen, setChosen] = useState<ReadonlySet<string> | null>(null)
   const skillId = useMatch('/home/skill/:skillId/*')?.params.skillId
   const scroller = useRef<HTMLElement>(null)
+  const toggle = (id: string) => {
+    const next = new Set(chosen)
+    if (!next.delete(id)) next.add(id)
+    setChosen(next)
+  }
+  const searching = query.trim() !== ''
   return (
     <div className={styles.column}>
       <div className={styles.head}>
@@ -23,6 +34,20 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
             <LayoutGrid size={16} aria-hidden />
             {texts.skills}
           </Link>
+          <Menu
+            trigger={
+              <IconButton label={texts.listMenu}>
+                <MoreHorizontal size={18} />
+              </IconButton>
+            }
+          >
+            <MenuItem icon={<ListChecks size={16} aria-hidden />} onSelect={() => setChosen(new Set())}>
+              {texts.choose}
+            </MenuItem>
+            <MenuItem icon={<Archive size={16} aria-hidden />} onSelect={() => setArchive(!archive)}>
+              {archive ? texts.showList : texts.showArchive}
+            </MenuItem>
+          </Menu>
           {onClose && (
             <IconButton label={texts.close} onClick={onClose}>
               <X size={18} />
@@ -44,12 +69,13 @@ export function ThreadColumn({ onClose }: { onClose?: () => void }) {
         />
       </div>
       <nav className={styles.scroller} aria-label={texts.label} ref={scroller}>
-        {query.trim() === '' ? (
-          <ThreadGroups scroller={scroller} />
-        ) : (
-          <SearchResults query={query} scroller={scroller} />
-        )}
+        <SelectionContext value={chosen && { ids: chosen, toggle }}>
+          {searching && <SearchResults query={query} scroller={scroller} />}
+          {!searching && archive && <ArchivedThreads scroller={scroller} onClose={() => setArchive(false)} />}
+          {!searching && !archive && <ThreadGroups scroller={scroller} />}
+        </SelectionContext>
       </nav>
+      {chosen && <SelectionBar ids={chosen} archived={archive} onDone={() => setChosen(null)} />}
     </div>
   )
 }

@@ -1,10 +1,12 @@
+import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useId } from 'react'
+import { useMatch } from 'react-router'
 import { Button } from '@/components/Button'
 import { EmptyState } from '@/components/States'
-import type { Thread } from '@/lib/api'
-import { type DateGroup, dateGroup } from '@/lib/dates'
+import { api, type Thread } from '@/lib/api'
+import { dateGroup } from '@/lib/dates'
 import { useScrollTrigger } from '@/lib/scrollTrigger'
-import { threadList, useThreads } from '@/lib/threads'
+import { FOUND_THREADS, isBeingDeleted, threadList, useThreads } from '@/lib/threads'
 import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
 import { ThreadItem } from './ThreadItem'
@@ -13,6 +15,7 @@ import { texts } from './texts'
 /** The threads by date, with more of them when the end comes near. */
 export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
   const { items, loading, error, mightHaveMore, loaded } = useThreads()
+  const opened = useOpened()
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
     enabled: loaded && mightHaveMore && !error,
     onNear: () => void threadList.loadMore(),
@@ -22,6 +25,7 @@ export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | n
 
   return (
     <>
+      {opened && <Group name={texts.opened} threads={[opened]} />}
       {groups(items).map(([name, threads]) => (
         <Group key={name} name={name} threads={threads} />
       ))}
@@ -45,7 +49,20 @@ export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | n
   )
 }
 
-function Group({ name, threads }: { name: DateGroup; threads: readonly Thread[] }) {
+/** The thread on the page where the list does not show it: it is further down than was read, or archived. */
+function useOpened(): Thread | null {
+  const id = useMatch('/home/skill/:skillId/chat/:threadId')?.params.threadId
+  const { items, loaded } = useThreads()
+  const missing = id !== undefined && loaded && !items.some((item) => item.id === id)
+  const { data } = useQuery({
+    queryKey: [...FOUND_THREADS, 'opened', id],
+    queryFn: ({ signal }) => api.getThread(id ?? '', signal),
+    enabled: missing,
+  })
+  return missing && data !== undefined && !isBeingDeleted(id) ? data : null
+}
+
+function Group({ name, threads }: { name: string; threads: readonly Thread[] }) {
   const id = useId()
   return (
     <section aria-labelledby={id}>
@@ -61,11 +78,11 @@ function Group({ name, threads }: { name: DateGroup; threads: readonly Thread[] 
   )
 }
 
-function groups(threads: readonly Thread[]): Array<[DateGroup, Thread[]]> {
+function groups(threads: readonly Thread[]): Array<[string, Thread[]]> {
   const now = new Date()
-  const byName = new Map<DateGroup, Thread[]>()
+  const byName = new Map<string, Thread[]>()
   for (const thread of threads) {
-    const name = dateGroup(thread.touched_at, now)
+    const name = thread.pinned ? texts.pinned : dateGroup(thread.touched_at, now)
     byName.set(name, [...(byName.get(name) ?? []), thread])
   }
   return [...byName]

@@ -1,16 +1,18 @@
-import { MoreHorizontal, Pencil, Trash2 } from 'lucide-react'
+import { MoreHorizontal } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { Link, useMatch, useNavigate } from 'react-router'
 import { IconButton } from '@/components/IconButton'
-import { Menu, MenuItem } from '@/components/Menu'
+import { Menu } from '@/components/Menu'
+import { RenameField } from '@/components/RenameField'
 import { Snippet } from '@/components/Snippet'
 import { ThreadLine } from '@/components/ThreadLine'
+import { ThreadMenuItems } from '@/components/ThreadMenuItems'
 import type { Thread } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { formatFull } from '@/lib/dates'
-import { threadPath } from '@/lib/threadSearch'
-import { deleteThread, renameThread } from '@/lib/threads'
-import { RenameField } from './RenameField'
+import { threadPath } from '@/lib/foundThreads'
+import { changeThread, deleteThreads } from '@/lib/threads'
+import { useSelection } from './selection'
 import styles from './ThreadItem.module.css'
 import { texts } from './texts'
 
@@ -23,6 +25,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
   // The menu gives the focus back to its button when it closes; the field that just opened needs it more.
   const keepFocus = useRef(false)
   const item = useRef<HTMLLIElement>(null)
+  const selection = useSelection()
   const title = thread.title || texts.untitled
 
   const renamed = (next: string | null) => {
@@ -30,7 +33,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
     const stay = item.current?.contains(document.activeElement)
     setRenaming(false)
     if (stay) requestAnimationFrame(() => focusLink(item.current))
-    if (next !== null) void renameThread(thread.id, next)
+    if (next !== null) void changeThread(thread.id, { title: next })
   }
 
   const remove = () => {
@@ -39,9 +42,23 @@ export function ThreadItem({ thread }: { thread: Thread }) {
     // A page that is left gives the focus to the next one; a list that loses a line, to the line beside it.
     if (!current) requestAnimationFrame(() => focusLink(neighbour))
     if (current) void navigate(`/home/skill/${thread.skill.id}`)
-    deleteThread(thread.id, current ? () => void navigate(path) : undefined)
+    deleteThreads([thread.id], current ? () => void navigate(path) : undefined)
   }
 
+  if (selection !== null) {
+    return (
+      <li className={styles.item}>
+        <label className={styles.choice}>
+          <input
+            type="checkbox"
+            checked={selection.ids.has(thread.id)}
+            onChange={() => selection.toggle(thread.id)}
+          />
+          <Lines thread={thread} title={title} />
+        </label>
+      </li>
+    )
+  }
   if (renaming) {
     return (
       <li className={styles.item} data-current={current || undefined} ref={item}>
@@ -78,18 +95,14 @@ export function ThreadItem({ thread }: { thread: Thread }) {
             </IconButton>
           }
         >
-          <MenuItem
-            icon={<Pencil size={16} aria-hidden />}
-            onSelect={() => {
+          <ThreadMenuItems
+            thread={thread}
+            onRename={() => {
               keepFocus.current = true
               setRenaming(true)
             }}
-          >
-            {texts.rename}
-          </MenuItem>
-          <MenuItem icon={<Trash2 size={16} aria-hidden />} danger onSelect={remove}>
-            {texts.delete}
-          </MenuItem>
+            onDelete={remove}
+          />
         </Menu>
       </span>
     </li>

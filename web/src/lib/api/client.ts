@@ -14,6 +14,7 @@ import type {
   Notification,
   Skill,
   Thread,
+  ThreadEditRequest,
 } from './types'
 
 /** A page of a list: how many items to pass over and how many to answer at most. */
@@ -101,6 +102,12 @@ export async function searchThreads(query: string, page: Page, signal?: AbortSig
   return (await take(signed.GET('/v1/thread', { params, signal: signal ?? null }))).items
 }
 
+/** Archived threads, last touched first. */
+export async function listArchivedThreads(page: Page, signal?: AbortSignal): Promise<Thread[]> {
+  const params = { query: { ...page, archived: true } }
+  return (await take(signed.GET('/v1/thread', { params, signal: signal ?? null }))).items
+}
+
 /** Starts a thread; made again with the same request id it answers the same thread. */
 export async function createThread(request: {
   request_id: string
@@ -118,8 +125,8 @@ export async function getThread(threadId: string, signal?: AbortSignal): Promise
   return take(signed.GET('/v1/thread/{thread_id}', { params, signal: signal ?? null }))
 }
 
-/** Renames a thread. */
-export async function editThread(threadId: string, request: { title: string }): Promise<Thread> {
+/** Changes a thread's title or its place. */
+export async function editThread(threadId: string, request: ThreadEditRequest): Promise<Thread> {
   assertRequired('editThread', 'threadId', threadId)
   assertRequired('editThread', 'threadEditRequest', request)
   return take(

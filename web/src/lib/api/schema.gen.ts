@@ -605,7 +605,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The user's threads, last touched first
+         * The user's threads, pinned ones first, then last touched first
          * @description With `q`, the threads in whose title, or in one of whose messages, all its words occur, each with its `match`. Full and
          *     half width, upper and lower case, hiragana and katakana are alike.
          */
@@ -630,7 +630,10 @@ export interface paths {
         };
         /** One thread */
         get: operations["getThread"];
-        /** Rename a thread */
+        /**
+         * Change a thread's title or its place
+         * @description What is not given stays. Asking in an archived thread brings it back.
+         */
         put: operations["editThread"];
         post?: never;
         /**
@@ -1564,6 +1567,10 @@ export interface components {
             touched_at: string;
             /** @description Whether an answer is being written in it. */
             running: boolean;
+            /** @description Whether it stands at the top of the list. */
+            pinned: boolean;
+            /** @description Whether it stands in the list of archived threads. */
+            archived: boolean;
             data_sources: components["schemas"]["DataSource"][];
             match?: components["schemas"]["ThreadMatch"];
         };
@@ -1591,6 +1598,8 @@ export interface components {
         };
         ThreadEditRequest: {
             title?: string;
+            pinned?: boolean;
+            archived?: boolean;
         };
         /**
          * @description A question: `content`, or `form` for a skill with a form. Or `regenerate` alone, with the id of the thread's
@@ -2766,8 +2775,10 @@ export interface operations {
     listThreads: {
         parameters: {
             query?: {
-                /** @description Words of a title or of what was said. */
+                /** @description Words of a title or of what was said, in all threads. */
                 q?: string;
+                /** @description Whether archived threads are listed or the others. */
+                archived?: boolean;
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */

@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { ime, isEnter } from '@/lib/ime'
-import styles from './ThreadItem.module.css'
-import { texts } from './texts'
+import styles from './RenameField.module.css'
 
 /** A thread's name, changed in its place: Enter or leaving keeps it, Esc does not. Answers null if nothing changed. */
 export function RenameField({ title, onDone }: { title: string; onDone: (title: string | null) => void }) {
@@ -27,10 +26,10 @@ export function RenameField({ title, onDone }: { title: string; onDone: (title: 
   return (
     <input
       ref={field}
-      className={styles.rename}
-      aria-label={texts.renameLabel}
+      className={styles.field}
+      aria-label={'スレッドの名前'}
       defaultValue={title}
-      placeholder={texts.untitled}
+      placeholder={'新しいスレッド'}
       maxLength={100}
       onBlur={() => end(true)}
       onKeyDown={(event) => {

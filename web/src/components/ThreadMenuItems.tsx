@@ -1,0 +1,50 @@
+import { Archive, ArchiveRestore, Pencil, Pin, PinOff, Trash2 } from 'lucide-react'
+import type { Thread } from '@/lib/api'
+import { archiveThreads, changeThread } from '@/lib/threads'
+import { MenuItem } from './Menu'
+
+const texts = {
+  rename: '名前を変更',
+  pin: 'ピン留め',
+  unpin: 'ピン留めを外す',
+  archive: 'アーカイブ',
+  restore: 'アーカイブから戻す',
+  delete: '削除',
+} as const
+
+/** What can be done with a thread, wherever it is shown. */
+export function ThreadMenuItems({
+  thread,
+  onRename,
+  onDelete,
+}: {
+  thread: Thread
+  onRename: () => void
+  onDelete: () => void
+}) {
+  const { id, pinned, archived } = thread
+  return (
+    <>
+      <MenuItem icon={<Pencil size={16} aria-hidden />} onSelect={onRename}>
+        {texts.rename}
+      </MenuItem>
+      {!archived && (
+        <MenuItem
+          icon={pinned ? <PinOff size={16} aria-hidden /> : <Pin size={16} aria-hidden />}
+          onSelect={() => void changeThread(id, { pinned: !pinned })}
+        >
+          {pinned ? texts.unpin : texts.pin}
+        </MenuItem>
+      )}
+      <MenuItem
+        icon={archived ? <ArchiveRestore size={16} aria-hidden /> : <Archive size={16} aria-hidden />}
+        onSelect={() => void archiveThreads([id], !archived)}
+      >
+        {archived ? texts.restore : texts.archive}
+      </MenuItem>
+      <MenuItem icon={<Trash2 size={16} aria-hidden />} danger onSelect={onDelete}>
+        {texts.delete}
+      </MenuItem>
+    </>
+  )
+}

@@ -1,0 +1,91 @@
+import type { ReactNode, RefObject } from 'react'
+import { Button } from '@/components/Button'
+import { EmptyState } from '@/components/States'
+import { type FoundThreads, useArchivedThreads, useThreadSearch } from '@/lib/foundThreads'
+import { useScrollTrigger } from '@/lib/scrollTrigger'
+import { Skeletons } from './Skeletons'
+import styles from './ThreadColumn.module.css'
+import { ThreadItem } from './ThreadItem'
+import { texts } from './texts'
+
+type Scroller = RefObject<HTMLElement | null>
+
+/** The threads that a search finds, each with the place where its words are. */
+export function SearchResults({ query, scroller }: { query: string; scroller: Scroller }) {
+  const found = useThreadSearch(query)
+  return (
+    <>
+      <Found found={found} label={texts.results} failed={texts.searchFailed} scroller={scroller}>
+        <EmptyState title={texts.noMatch}>
+          <p>{texts.noMatchHint}</p>
+        </EmptyState>
+      </Found>
+      <p className="visually-hidden" role="status">
+        {!found.asking && texts.found(found.items.length, found.hasMore)}
+      </p>
+    </>
+  )
+}
+
+/** The threads that were put away. */
+export function ArchivedThreads({ scroller, onClose }: { scroller: Scroller; onClose: () => void }) {
+  return (
+    <>
+      <div className={styles.archive}>
+        <h2 className={styles.group}>{texts.archivedThreads}</h2>
+        <Button variant="link" onClick={onClose}>
+          {texts.showList}
+        </Button>
+      </div>
+      <Found
+        found={useArchivedThreads()}
+        label={texts.archivedThreads}
+        failed={texts.error}
+        scroller={scroller}
+      >
+        <EmptyState title={texts.nothingArchived} />
+      </Found>
+    </>
+  )
+}
+
+function Found({
+  found: { items, asking, error, hasMore, loadMore, retry },
+  label,
+  failed,
+  scroller,
+  children,
+}: {
+  found: FoundThreads
+  label: string
+  failed: string
+  scroller: Scroller
+  /** What is said where there is none. */
+  children: ReactNode
+}) {
+  const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
+    enabled: hasMore && !asking && error === null,
+    onNear: loadMore,
+    count: items.length,
+  })
+  return (
+    <>
+      <ul className={styles.list} aria-label={label} aria-busy={asking}>
+        {items.map((thread) => (
+          <ThreadItem key={thread.id} thread={thread} />
+        ))}
+      </ul>
+      {asking && items.length === 0 && <Skeletons />}
+      {error && (
+        <p className={styles.note} role="alert">
+          {failed}
+          <Button variant="link" onClick={retry}>
+            {texts.retry}
+          </Button>
+        </p>
+      )}
+      {!asking && !error && items.length === 0 && children}
+      <div ref={sentinel} />
+    </>
+  )
+}

@@ -1,0 +1,51 @@
+import { useMatch, useNavigate } from 'react-router'
+import { Button } from '@/components/Button'
+import { archiveThreads, deleteThreads } from '@/lib/threads'
+import styles from './ThreadColumn.module.css'
+import { texts } from './texts'
+
+/** What can be done with the chosen threads. */
+export function SelectionBar({
+  ids,
+  archived,
+  onDone,
+}: {
+  ids: ReadonlySet<string>
+  /** The threads of the archive are shown: they can be taken back. */
+  archived: boolean
+  onDone: () => void
+}) {
+  const navigate = useNavigate()
+  const shown = useMatch('/home/skill/:skillId/chat/:threadId')
+  const all = [...ids]
+  const none = all.length === 0
+  const remove = () => {
+    const { skillId, threadId = '' } = shown?.params ?? {}
+    if (ids.has(threadId)) {
+      void navigate(`/home/skill/${skillId}`)
+      deleteThreads(all, () => void navigate(`/home/skill/${skillId}/chat/${threadId}`))
+    } else deleteThreads(all)
+    onDone()
+  }
+  return (
+    <div className={styles.selection} role="group" aria-label={texts.chosen(all.length)}>
+      <p role="status">{texts.chosen(all.length)}</p>
+      <Button
+        size="sm"
+        disabled={none}
+        onClick={() => {
+          void archiveThreads(all, !archived)
+          onDone()
+        }}
+      >
+        {archived ? texts.restore : texts.archive}
+      </Button>
+      <Button size="sm" variant="danger" disabled={none} onClick={remove}>
+        {texts.delete}
+      </Button>
+      <Button size="sm" onClick={onDone}>
+        {texts.cancel}
+      </Button>
+    </div>
+  )
+}
