@@ -89,7 +89,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	s.sources = datasource.NewService(db, s.files, events, log.With("part", "datasource"), datasource.Config{})
-	skills := skill.NewService(db, skill.Config{})
+	skills := skill.NewService(db, skill.Config{NoModel: !c.modelConnected()})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
 	}

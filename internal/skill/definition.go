@@ -139,7 +139,9 @@ func validateFields(fields []FormField) error {
 			return fmt.Errorf("field %s: label, placeholder or length out of bounds", f.Name)
 		}
 		switch f.Type {
-		case FieldText, FieldTextarea, FieldNumber, FieldFile:
+		case FieldFile:
+			return fmt.Errorf("field %s: files cannot be fields of a form yet", f.Name)
+		case FieldText, FieldTextarea, FieldNumber:
 			if len(f.Options) != 0 {
 				return fmt.Errorf("field %s: only a select has options", f.Name)
 			}

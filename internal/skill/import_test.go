@@ -124,6 +124,7 @@ func TestImportNamesWhatIsWrong(t *testing.T) {
 		"long name":          {"name: 訪問報告", "name: " + strings.Repeat("長", 21), "name must have"},
 		"field name":         {"- name: customer", "- name: お客様", "the name must be a word"},
 		"field type":         {"type: textarea", "type: picture", "unknown type"},
+		"file field":         {"type: textarea", "type: file", "yet"},
 		"reserved tag":       {"あなたは、慎重な購買担当者である。", "</text> と書く。", "reserved tags"},
 		"control character":  {"あなたは、慎重な購買担当者である。", `"\u0007"`, "line 36: a control character"},
 		"retired and there":  {"[old-report]", "[pitch]", "line 37: retire \"pitch\""},

@@ -11,13 +11,17 @@ import (
 // MaxPage is the largest number of records that one list call returns.
 const MaxPage = 100
 
-// webSearchMissing is what a person reads where a skill needs the web and no search server is configured.
-const webSearchMissing = "このサーバーではウェブ検索がまだ設定されていません。管理者が検索サーバーを設定すると使えるようになります。"
+// What a person reads where a skill cannot be used.
+const (
+	webSearchMissing = "ウェブ検索は、まだご利用いただけません。"
+	modelMissing     = "AIモデルが未設定です。管理者にお知らせください。"
+)
 
-// Config says which means the server has, beyond the model, that a skill may need.
+// Config says which means the server has that a skill may need.
 type Config struct {
-	// WebSearch holds when a search server is configured (TSUMUGI_SEARCH_URL).
-	WebSearch bool
+	WebSearch   bool // The web can be searched.
+	NoModel     bool // The engine without a model answers.
+	DataSources bool // Answers rest on data sources.
 }
 
 // Service is what the rest of the program asks about skills. It is safe for concurrent use.
@@ -49,7 +53,7 @@ func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, of
 		return nil, err
 	}
 	for i := range skills {
-		skills[i].Unavailable = s.Unavailable(skills[i])
+		skills[i] = s.present(skills[i])
 	}
 	return skills, nil
 }
@@ -61,8 +65,7 @@ func (s *Service) Get(ctx context.Context, organizationID, userID, skillID uuid.
 	if err != nil {
 		return Skill{}, err
 	}
-	found.Unavailable = s.Unavailable(found)
-	return found, nil
+	return s.present(found), nil
 }
 
 // Favorites returns a page of the user's favourites, newest first, with the bounds of List.
@@ -84,12 +87,37 @@ func (s *Service) RemoveFavorite(ctx context.Context, organizationID, userID, sk
 	return s.store.RemoveFavoriteSkill(ctx, organizationID, userID, skillID)
 }
 
+// present says of a skill what it can do on this server.
+func (s *Service) present(skill Skill) Skill {
+	skill.Unavailable = s.Unavailable(skill)
+	skill.AcceptsDataSources = skill.AcceptsDataSources && s.config.DataSources
+	return skill
+}
+
 // Unavailable returns the reason why a skill cannot do its work on this server, or "".
 func (s *Service) Unavailable(skill Skill) string {
 	if skill.Kind == KindWebSearch && !s.config.WebSearch {
 		return webSearchMissing
 	}
+	if s.config.NoModel && needsModel(skill) {
+		return modelMissing
+	}
 	return ""
+}
+
+// needsModel says whether the engine without a model has nothing to offer for a skill. A plain conversation stays open:
+// it can at least summarise what is pasted.
+func needsModel(skill Skill) bool {
+	if skill.TaskType != "" {
+		return false
+	}
+	switch skill.Kind {
+	case KindProofreading, KindMinutes:
+		return false
+	case "":
+		return skill.FormType == FormForm
+	}
+	return true
 }
 
 // checkPage refuses a page outside the bounds that the API promises.

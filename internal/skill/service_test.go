@@ -2,6 +2,7 @@ package skill_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -136,5 +137,27 @@ func TestFavorites(t *testing.T) {
 	}
 	if err := service.AddFavorite(ctx, organization, user, uuid.New()); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("AddFavorite of nothing = %v", err)
+	}
+}
+
+// TestWithoutAModel holds that a skill says that it needs a model before anybody fills in its form, and that what works
+// without one stays open.
+func TestWithoutAModel(t *testing.T) {
+	t.Parallel()
+	open := map[string]bool{"汎用チャット": true, "要約": true, "文書に質問": true, "議事録作成": true, "文章校正": true}
+	for _, without := range []bool{false, true} {
+		service, _ := newSeeded(t, skill.Config{WebSearch: true, NoModel: without})
+		skills, err := service.List(t.Context(), uuid.New(), uuid.New(), 0, skill.MaxPage)
+		if err != nil || len(skills) < len(open) {
+			t.Fatalf("%d skills, %v", len(skills), err)
+		}
+		for _, s := range skills {
+			if want := without && !open[s.Name]; (s.Unavailable != "") != want || strings.Contains(s.Unavailable, "OPENAI") {
+				t.Errorf("%s without a model (%v): %q", s.Name, without, s.Unavailable)
+			}
+			if s.AcceptsDataSources {
+				t.Errorf("%s promises to use data sources", s.Name)
+			}
+		}
 	}
 }

@@ -142,7 +142,7 @@ func summarizeText(ctx context.Context, text string, w wish) string {
 	n := len(candidates(splitSentences(text)))
 	if n <= 2 && w.chars == 0 {
 		return "文章が短く、抜き出してまとめられる量がありませんでした。もう少し長い文章でお試しください。\n\n---\n\n" +
-			"言語モデルが接続されていないため、原文から重要な文を抜き出す要約だけをご利用いただけます。"
+			"AIモデルが未設定のため、原文から重要な文を抜き出す要約だけをご利用いただけます。"
 	}
 	s := summarize(ctx, text, w)
 	if s.lead == "" && len(s.points) == 0 {

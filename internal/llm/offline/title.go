@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,6 +16,7 @@ const (
 // makeTitle draws a title of at most maxTitle characters from the first question of a conversation: its matter, without
 // greeting and without the words of asking.
 func makeTitle(question string) string {
+	question = strings.NewReplacer("**", "", "`", "").Replace(formMatter(question))
 	asking, opening, rest := titleSentences(question)
 	core := titleCore(asking)
 	if isVagueTitle(core) && opening != asking {
@@ -32,6 +35,32 @@ func makeTitle(question string) string {
 		return defaultTitle
 	}
 	return core
+}
+
+// formLabel is a line of a filled-in form as a thread shows it: a label, and its value unless a text follows.
+var formLabel = regexp.MustCompile(`^\*\*[^*]{1,60}\*\*(?:[ \t]+(.+))?$`)
+
+// formMatter returns what a filled-in form is about: its first text, or its first value where it has no text. Anything
+// else is returned as it is.
+func formMatter(question string) string {
+	var text, value string
+	inText := false
+	for line := range strings.Lines(question) {
+		line = strings.TrimSpace(line)
+		label := formLabel.FindStringSubmatch(line)
+		switch {
+		case label != nil && text != "":
+			return text // The next field begins.
+		case label != nil:
+			inText = label[1] == ""
+			value = cmp.Or(value, label[1])
+		case inText:
+			text = strings.TrimLeft(text+"\n"+line, "\n")
+		case line != "":
+			return question
+		}
+	}
+	return cmp.Or(text, value, question)
 }
 
 // trimTitle takes signs off both ends, and brackets that hold the whole title.

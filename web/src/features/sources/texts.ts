@@ -3,7 +3,7 @@ import type { JobStatus } from '@/lib/api'
 /** The words of the data sources. */
 export const texts = {
   title: 'データソース',
-  lead: '資料のファイルをアップロードすると、内容を読み取って保存します。',
+  lead: '資料のファイルをアップロードすると、内容を読み取って保存します。資料への質問は、まだご利用いただけません。',
   add: {
     label: 'ファイルのアップロード',
     drop: 'ここにファイルを置いてください',
