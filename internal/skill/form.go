@@ -89,7 +89,7 @@ func (f FormField) check(value string) string {
 	switch f.Type {
 	case FieldSelect:
 		if !slices.Contains(f.Options, value) {
-			return fmt.Sprintf("%sを選択肢から選んでください。", f.Label)
+			return fmt.Sprintf("%sを選択肢から選択してください。", f.Label)
 		}
 		return ""
 	case FieldFile:
@@ -111,9 +111,9 @@ func (f FormField) check(value string) string {
 func (f FormField) missing() string {
 	switch f.Type {
 	case FieldSelect:
-		return fmt.Sprintf("%sを選んでください。", f.Label)
+		return fmt.Sprintf("%sを選択してください。", f.Label)
 	case FieldFile:
-		return fmt.Sprintf("%sのファイルを選んでください。", f.Label)
+		return fmt.Sprintf("%sのファイルを選択してください。", f.Label)
 	default:
 		return fmt.Sprintf("%sを入力してください。", f.Label)
 	}

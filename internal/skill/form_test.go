@@ -43,10 +43,10 @@ func TestCheckForm(t *testing.T) {
 		{"exactly the limit", map[string]string{"text": strings.Repeat("𠮷", 10)}, nil},
 		{"line ends count once", map[string]string{"text": "一二三四\r\n五六七八九"}, nil},
 		{"missing text", map[string]string{"text": " \u3000\n"}, []string{"form.text: 文章を入力してください。"}},
-		{"missing choice", map[string]string{"style": ""}, []string{"form.style: 文体を選んでください。"}},
+		{"missing choice", map[string]string{"style": ""}, []string{"form.style: 文体を選択してください。"}},
 		{"too long", map[string]string{"text": strings.Repeat("あ", 11)}, []string{"form.text: 文章は10文字以内で入力してください（現在11文字）。"}},
 		{"default limit", map[string]string{"note": strings.Repeat("あ", 20001)}, []string{"form.note: 補足は20000文字以内で入力してください（現在20001文字）。"}},
-		{"no such option", map[string]string{"style": "標準 "}, []string{"form.style: 文体を選択肢から選んでください。"}},
+		{"no such option", map[string]string{"style": "標準 "}, []string{"form.style: 文体を選択肢から選択してください。"}},
 		{"line break in a line", map[string]string{"title": "一\n二"}, []string{"form.title: 題名には改行を入れられません。"}},
 		{"full-width number", map[string]string{"count": "－１．５"}, nil},
 		{"word for a number", map[string]string{"count": "十"}, []string{"form.count: 数は数字で入力してください。"}},
@@ -58,7 +58,7 @@ func TestCheckForm(t *testing.T) {
 		{"NUL", map[string]string{"text": "a\x00b"}, []string{"form.text: 文章に使えない制御文字が含まれています。"}},
 		{"not UTF-8", map[string]string{"text": "a\xff"}, []string{"form.text: 文章に読み取れない文字が含まれています。"}},
 		{"unknown field", map[string]string{"b": "1", "a\n": "2"}, []string{"form.a?: この項目はスキルにありません。", "form.b: この項目はスキルにありません。"}},
-		{"several", map[string]string{"text": "", "style": "x"}, []string{"form.text: 文章を入力してください。", "form.style: 文体を選択肢から選んでください。"}},
+		{"several", map[string]string{"text": "", "style": "x"}, []string{"form.text: 文章を入力してください。", "form.style: 文体を選択肢から選択してください。"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

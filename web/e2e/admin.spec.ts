@@ -93,7 +93,7 @@ test.describe('the frame', () => {
     const failed = page.getByRole('alert').filter({ hasText: '読み込みに失敗しました' })
     await expect(failed).toBeVisible()
     await page.unroute('**/v1/audit?*')
-    await failed.getByRole('button', { name: '再読み込み' }).click()
+    await failed.getByRole('button', { name: '再試行' }).click()
     await expect(failed).toBeHidden()
   })
 })
@@ -217,7 +217,7 @@ test.describe('the members', () => {
     await page.getByLabel('開始日').fill('2020-01-01')
     await page.getByLabel('終了日').fill('2020-01-31')
     await expect(page.getByText('条件に合う記録はありません。')).toBeVisible()
-    await page.getByRole('button', { name: '条件を消す' }).click()
+    await page.getByRole('button', { name: '絞り込みを解除' }).click()
     await expect(events).toHaveCount(4)
   })
 
@@ -237,7 +237,7 @@ test.describe('the members', () => {
     await expect(page.getByText('条件に合うメンバーはいません。')).toBeVisible()
     await page.reload()
     await expect(page.getByText('条件に合うメンバーはいません。')).toBeVisible()
-    await page.getByRole('button', { name: '条件を消す' }).click()
+    await page.getByRole('button', { name: '絞り込みを解除' }).click()
     await expect(rows).toHaveCount(20)
     await page.getByLabel('役割').selectOption('特権管理者')
     await expect(rows).toHaveCount(1)
@@ -317,7 +317,7 @@ test.describe('the members', () => {
     await newMail(server, 'lost@demo.example', 0)
   })
 
-  test('come back with やり直す if they could not be removed', async ({ page, account }) => {
+  test('come back with 再試行 if they could not be removed', async ({ page, account }) => {
     await invite(account, ['stays'])
     await open(page, '/admin/organization/member?q=stays', 'メンバー')
     await page.route('**/v1/user/*', (route) => route.abort(), { times: 1 })
@@ -325,7 +325,7 @@ test.describe('the members', () => {
     await page.getByRole('button', { name: '削除する' }).click()
     await expect(page.getByText(/^staysさんを削除できませんでした。/)).toBeVisible()
     await expect(lineOf(page, 'stays@demo.example')).toBeVisible()
-    await page.getByRole('button', { name: 'やり直す' }).click()
+    await page.getByRole('button', { name: '再試行' }).click()
     await expect(lineOf(page, 'stays@demo.example')).toHaveCount(0)
   })
 })

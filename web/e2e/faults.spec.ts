@@ -34,7 +34,7 @@ test.describe('when something breaks', () => {
     await expect(chat.answer).toContainText('一度目の答えです。')
     const threadId = await chat.threadId()
     await server.kill()
-    await expect(chat.answer.getByText('接続が切れました。つなぎ直しています')).toBeVisible()
+    await expect(chat.answer.getByText('接続が切れました。再接続しています')).toBeVisible()
     await server.resume()
     middle.release()
 
@@ -66,7 +66,7 @@ test.describe('when something breaks', () => {
     const line = (text: string) => chat.answer.getByText(text)
     await chat.open()
     await chat.ask(question)
-    await expect(page.getByRole('status').filter({ hasText: '回答を書いています' })).toHaveCount(1)
+    await expect(page.getByRole('status').filter({ hasText: '回答を作成しています' })).toHaveCount(1)
     ready?.release()
     await first?.reached
     await expect(chat.answer).toContainText('一度目の答えです。')
@@ -76,7 +76,7 @@ test.describe('when something breaks', () => {
 
     await server.kill()
     await server.resume()
-    await expect(line('回答が途切れたため、最初から書き直しています')).toBeVisible()
+    await expect(line('回答が途切れたため、最初から作成し直しています')).toBeVisible()
     await expect(line('回答の続きを待っています')).toBeHidden()
     await expect(chat.answer).not.toContainText('一度目')
     first?.release()
@@ -159,7 +159,7 @@ test.describe('when something breaks', () => {
 
     await page.reload()
     await expect(chat.answer.getByText(stored?.error?.detail ?? '-')).toBeVisible()
-    await chat.answer.getByRole('button', { name: 'もう一度', exact: true }).click()
+    await chat.answer.getByRole('button', { name: '再試行', exact: true }).click()
     await expect(chat.answer).toContainText('もう一度たずねると届きます。')
     await chat.finished()
     await expect(chat.answers).toHaveCount(1)
@@ -179,7 +179,7 @@ test.describe('when something breaks', () => {
     await chat.open()
     await chat.ask(question)
     await chat.finished()
-    await chat.answer.getByRole('button', { name: '回答を作り直す' }).click()
+    await chat.answer.getByRole('button', { name: '回答を再生成' }).click()
     await expect(chat.answer).toContainText('作り直した答えです。')
     await chat.finished()
     await expect(chat.turns).toHaveCount(2)
@@ -204,7 +204,7 @@ test.describe('when something breaks', () => {
     await expect(alert).toBeVisible()
     await expect(chat.composer).toHaveValue(question)
     await context.setOffline(false)
-    await alert.getByRole('button', { name: 'やり直す' }).click()
+    await alert.getByRole('button', { name: '再試行' }).click()
     await chat.finished()
     await expect(chat.questions).toHaveCount(1)
   })

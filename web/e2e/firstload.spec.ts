@@ -274,8 +274,8 @@ test.describe('the first load', () => {
     await menu.focus()
     await page.keyboard.press('Enter')
     await expect(page.getByRole('menuitem').first()).toBeFocused()
-    await page.getByRole('menuitemradio', { name: '暗い' }).hover()
-    await expect(page.getByRole('menuitemradio', { name: '暗い' })).toBeFocused()
+    await page.getByRole('menuitemradio', { name: 'ダーク' }).hover()
+    await expect(page.getByRole('menuitemradio', { name: 'ダーク' })).toBeFocused()
     // The press that closes it does what it does.
     await favorites.click()
     await expect(page.getByRole('menu')).toHaveCount(0)

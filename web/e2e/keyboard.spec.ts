@@ -151,7 +151,7 @@ test.describe('the keyboard', () => {
     await chat.open()
     await chat.ask(question)
     await chat.finished()
-    await chat.answer.getByRole('button', { name: '回答を作り直す' }).press('Enter')
+    await chat.answer.getByRole('button', { name: '回答を再生成' }).press('Enter')
     await expect(chat.composer).toBeFocused()
     await chat.finished()
     await expect.poll(() => model.asked(question)).toBe(2)

@@ -107,11 +107,11 @@ test.describe('two devices', () => {
     await chat.open()
     await chat.ask(question)
     await middle.reached
-    await expect(entry(other, '夏の行事')).toContainText('回答を書いています')
+    await expect(entry(other, '夏の行事')).toContainText('回答を作成しています')
     middle.release()
     const toast = other.getByRole('status').filter({ hasText: '『夏の行事』の回答が完了しました。' })
     await expect(toast).toBeVisible()
-    await expect(threads(other).getByRole('link')).not.toContainText('回答を書いています')
+    await expect(threads(other).getByRole('link')).not.toContainText('回答を作成しています')
     // Who looks at the thread needs no telling.
     await chat.finished()
     await expect(chat.page.getByText('の回答が完了しました')).toHaveCount(0)
@@ -206,7 +206,7 @@ test.describe('two devices', () => {
       'true',
     )
     model.script(question, { text: '作り直した答えです。' })
-    await chat.answer.getByRole('button', { name: '回答を作り直す' }).click()
+    await chat.answer.getByRole('button', { name: '回答を再生成' }).click()
     await expect(other.answer).toContainText('作り直した答えです。')
     await expect(other.turns).toHaveCount(2)
   })
@@ -484,7 +484,7 @@ test.describe('a server that has too much to do', () => {
     await expect(chat.composer).toHaveValue(question)
     await expect(threads(page).getByText('スレッドはまだありません。')).toBeVisible()
     await expect.poll(() => account.threads()).toEqual([])
-    await alert.getByRole('button', { name: 'やり直す' }).click()
+    await alert.getByRole('button', { name: '再試行' }).click()
     await chat.finished()
     await expect(chat.questions).toHaveCount(1)
     await expect(chat.composer).toHaveValue('')

@@ -45,7 +45,7 @@ test.describe('what an answer looks like', () => {
   test('who has chosen the dark look still prints on white paper', async ({ page, chat }) => {
     await chat.open()
     await page.getByRole('button', { name: /さんのメニュー$/ }).click()
-    await page.getByRole('menuitemradio', { name: '暗い' }).click()
+    await page.getByRole('menuitemradio', { name: 'ダーク' }).click()
     await expect(page.locator('html')).toHaveCSS('color-scheme', 'dark')
     await page.emulateMedia({ media: 'print' })
     await expect(page.locator('html')).toHaveCSS('color-scheme', 'light')

@@ -15,7 +15,7 @@ test.describe('the skills', () => {
     await expect(page.getByRole('textbox', { name: 'スキルを検索' })).toHaveValue('翻訳')
     await page.getByRole('textbox', { name: 'スキルを検索' }).fill('存在しないスキル')
     await expect(page.getByText('一致するスキルはありません。')).toBeVisible()
-    await page.getByRole('button', { name: '条件を消す' }).click()
+    await page.getByRole('button', { name: '絞り込みを解除' }).click()
     const chips = page.getByRole('group', { name: '分類' }).getByRole('button')
     await chips.nth(1).click()
     await expect(page).toHaveURL(/\?category=/)
@@ -89,7 +89,7 @@ test.describe('the skills', () => {
     await chat.open('ビジネスメール作成')
     await page.getByRole('button', { name: '実行' }).click()
     for (const field of fields.filter(({ required }) => required)) {
-      const message = `${field.label}を${field.type === 'select' ? '選んで' : '入力して'}ください。`
+      const message = `${field.label}を${field.type === 'select' ? '選択して' : '入力して'}ください。`
       await expect(page.getByText(message)).toBeVisible()
     }
     await expect(page.getByLabel('宛先')).toBeFocused()

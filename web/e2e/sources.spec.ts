@@ -34,7 +34,7 @@ async function open(page: Page): Promise<void> {
 /** Chooses files by the button, by name and content. */
 async function choose(page: Page, files: Readonly<Record<string, string>>): Promise<void> {
   const chooser = page.waitForEvent('filechooser')
-  await page.getByRole('button', { name: 'ファイルを選ぶ' }).click()
+  await page.getByRole('button', { name: 'ファイルを選択' }).click()
   const payload = Object.entries(files).map(([name, content]) => ({
     name,
     mimeType: 'text/plain',
@@ -149,7 +149,7 @@ test.describe('a file', () => {
     await expect(uploads(page)).toHaveCount(2)
     await expect(uploads(page).first()).toContainText('この種類のファイルは読み取れません。')
     await expect(uploads(page).last()).toContainText('中身がありません。')
-    await expect(uploads(page).getByRole('button', { name: /やり直す/ })).toHaveCount(0)
+    await expect(uploads(page).getByRole('button', { name: /再試行/ })).toHaveCount(0)
     await page.getByRole('button', { name: '「図面.pdf」の表示を消す' }).focus()
     await page.keyboard.press('Enter')
     await expect(page.getByRole('button', { name: '「空.md」の表示を消す' })).toBeFocused()
@@ -247,7 +247,7 @@ test.describe('an upload', () => {
     await choose(page, { '手順書.md': '# 手順' })
     await expect(uploads(page)).toContainText(detail)
     await expect(said(page, `「手順書.md」をアップロードできませんでした。${detail}`)).toBeAttached()
-    await page.getByRole('button', { name: '「手順書.md」のアップロードをやり直す' }).click()
+    await page.getByRole('button', { name: '「手順書.md」のアップロードを再試行' }).click()
     await expect(row(page, '手順書.md')).toContainText('読み取り済み')
   })
 
@@ -345,7 +345,7 @@ test.describe('the list', () => {
     const alert = page.getByRole('alert').filter({ hasText: '読み込みに失敗しました' })
     await expect(alert).toBeVisible()
     await page.unroute('**/v1/data-source?*')
-    await alert.getByRole('button', { name: '再読み込み' }).click()
+    await alert.getByRole('button', { name: '再試行' }).click()
     await expect(row(page, '規程.txt')).toBeVisible()
   })
 

@@ -92,7 +92,7 @@ test.describe('an answer while it is written', () => {
     await page.getByRole('link', { name: 'Tsumugi スキル一覧' }).click()
     await expect(page.getByRole('heading', { level: 2, name: '最近使ったスキル' })).toBeVisible()
     const entry = page.getByRole('navigation', { name: 'スレッド' }).locator(`a[href$="${threadId}"]`)
-    await expect(entry).toContainText('回答を書いています')
+    await expect(entry).toContainText('回答を作成しています')
     await entry.click()
     await expect(chat.answer).toHaveAttribute('aria-busy', 'true')
     await expect.poll(() => chat.shown()).toBeGreaterThan(150)
@@ -100,7 +100,7 @@ test.describe('an answer while it is written', () => {
     later.release()
     await chat.finished()
     expect(await chat.copied()).toBe(await model.text(slow))
-    await expect(entry).not.toContainText('回答を書いています')
+    await expect(entry).not.toContainText('回答を作成しています')
     expect(model.asked(question)).toBe(1)
   })
 
@@ -165,7 +165,7 @@ test.describe('an answer while it is written', () => {
     await middle.reached
     await page.context().setOffline(true)
     line.cut()
-    await expect(chat.answer.getByText('接続が切れました。つなぎ直しています')).toBeVisible()
+    await expect(chat.answer.getByText('接続が切れました。再接続しています')).toBeVisible()
     await expect.poll(() => chat.shown()).toBeGreaterThan(150)
     middle.release()
     line.mend()

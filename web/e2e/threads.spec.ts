@@ -191,7 +191,7 @@ test.describe('the thread list', () => {
     await chat.open()
     await chat.ask(question)
     await middle.reached
-    await expect(list.getByRole('link')).toContainText('回答を書いています')
+    await expect(list.getByRole('link')).toContainText('回答を作成しています')
     middle.release()
     await expect(list.getByRole('link')).toHaveText('隣のタブの話')
     await expect(page).toHaveTitle(/隣のタブの話/)
@@ -214,7 +214,7 @@ test.describe('an answer', () => {
     const dialog = page.getByRole('dialog', { name: '良くなかった点を教えてください' })
     await dialog.getByRole('textbox', { name: 'コメント' }).fill('担当の部署が違います。')
     await dialog.getByRole('button', { name: '送信' }).click()
-    await expect(page.getByText('ご意見をお送りしました。')).toBeVisible()
+    await expect(page.getByText('フィードバックを送信しました。')).toBeVisible()
     await expect(chat.answer.getByRole('button', { name: '良くない回答' })).toHaveAttribute(
       'aria-pressed',
       'true',

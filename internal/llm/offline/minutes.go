@@ -134,7 +134,7 @@ func (m minutes) markdown(about []entry) string {
 		writeList(&b, section.items)
 		b.WriteString("\n")
 	}
-	b.WriteString("---\n\n言語モデルが接続されていないため、「決定」「までに」などの言葉を手がかりに、記録から文を抜き出して分けたものです。" +
+	b.WriteString("---\n\nAIモデルが未設定のため、「決定」「までに」などの言葉を手がかりに、記録から文を抜き出して分けたものです。" +
 		"抜けや取り違えがないか、元の記録とあわせてご確認ください。")
 	return b.String()
 }

@@ -135,7 +135,7 @@ func apply(text string, edits []edit) string {
 
 const maxProof = 300_000 // Bytes, five times what the form takes.
 
-const proofNote = "\n---\n\n言語モデルが接続されていないため、決まった規則に当てはまる箇所だけを確かめました。" +
+const proofNote = "\n---\n\nAIモデルが未設定のため、決まった規則に当てはまる箇所だけを確かめました。" +
 	"文脈による誤りや漢字の変換の誤りは、見つけられないことがあります。"
 
 // markdown answers with the corrected text and what was corrected.

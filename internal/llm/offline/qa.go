@@ -82,7 +82,7 @@ func answerFrom(question string, sources []source) string {
 			fmt.Fprintf(&b, "- %s [%s]\n", escape(p.text), sources[p.source].index)
 		}
 	}
-	b.WriteString("\n---\n\n言語モデルが接続されていないため、文書から関係の深い箇所をそのまま引用しています。前後の文脈は出典でご確認ください。")
+	b.WriteString("\n---\n\nAIモデルが未設定のため、文書から関係の深い箇所をそのまま引用しています。前後の文脈は出典でご確認ください。")
 	return b.String()
 }
 
@@ -143,7 +143,7 @@ func nothingFound(sources []source) string {
 		b.WriteString("\n\n")
 	}
 	b.WriteString("文書の中で使われている言葉に言い換えるか、対象の文書が選ばれているかをご確認のうえ、もう一度お試しください。\n\n" +
-		"言語モデルが接続されていないため、質問と同じ言葉を含む箇所だけを探しています。")
+		"AIモデルが未設定のため、質問と同じ言葉を含む箇所だけを探しています。")
 	return b.String()
 }
 

@@ -282,7 +282,7 @@ func (s summary) markdown(w wish) string {
 	return b.String()
 }
 
-const extractionNote = "言語モデルが接続されていないため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
+const extractionNote = "AIモデルが未設定のため、原文から重要な文を抜き出してまとめました。言い換えや補足はしていません。"
 
 func writeList(b *strings.Builder, items []string) {
 	for _, item := range items {

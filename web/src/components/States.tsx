@@ -46,7 +46,7 @@ export function ErrorState({
     <div className={styles.state} role="alert">
       <p className={styles.stateTitle}>{message}</p>
       <Button variant="link" onClick={onRetry}>
-        再読み込み
+        再試行
       </Button>
     </div>
   )

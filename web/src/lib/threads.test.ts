@@ -71,7 +71,7 @@ describe('the thread list', () => {
     expect(findThread('b')?.title).toBe('別名')
     await renaming
     expect(findThread('b')?.title).toBe('b')
-    expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('やり直す')
+    expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('再試行')
   })
 
   it('takes a title that a stream tells, unless it is known to be called otherwise since', () => {

@@ -39,7 +39,7 @@ export function dismissToast(id: number): void {
   )
 }
 
-/** Says that something failed, with やり直す to try it again. */
+/** Says that something failed, with 再試行 to try it again. */
 export function toastFailure(message: string, retry?: () => void): number {
-  return toast(message, { tone: 'danger', ...(retry && { action: { label: 'やり直す', run: retry } }) })
+  return toast(message, { tone: 'danger', ...(retry && { action: { label: '再試行', run: retry } }) })
 }

@@ -127,7 +127,7 @@ function Counter({ length }: { length: number }) {
   const left = maxLength - length
   return (
     <span className={cx(left < 0 && styles.tooLong)} role="status">
-      {left < 0 ? texts.composer.over(-left) : texts.composer.remaining(left)}
+      {left < 0 ? texts.composer.over(-left, maxLength) : texts.composer.remaining(left)}
     </span>
   )
 }

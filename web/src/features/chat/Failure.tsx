@@ -7,7 +7,7 @@ import type { SendFailure } from './conversation'
 import { describeFailure } from './failures'
 import { texts } from './texts'
 
-/** A question could not be sent: why, and やり直す. Its text is back in the composer. */
+/** A question could not be sent: why, and 再試行. Its text is back in the composer. */
 export function Failure({ failure, onDismiss }: { failure: SendFailure; onDismiss: () => void }) {
   return (
     <div className={styles.failure} role="alert">

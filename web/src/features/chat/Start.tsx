@@ -3,6 +3,7 @@ import { SkillIcon } from '@/components/SkillIcon'
 import { ThreadLine } from '@/components/ThreadLine'
 import type { Skill } from '@/lib/api'
 import { useLazyPart } from '@/lib/lazyPart'
+import { useSkillNote } from '@/lib/skillNote'
 import { store } from '@/lib/store'
 import type { Conversation, Question } from './conversation'
 import { draftAtom, draftKey } from './drafts'
@@ -21,6 +22,7 @@ export function Start({
   onAsk: (question: Question) => void
 }) {
   const blocked = Boolean(skill.unavailable_reason)
+  const note = useSkillNote(skill)
   const form = skill.form_type === 'form'
   const SkillForm = useLazyPart(formPart, form)
   return (
@@ -33,7 +35,7 @@ export function Start({
         </span>
         <p className={styles.description}>{skill.description}</p>
       </header>
-      {form && blocked && <p className={styles.blocked}>{skill.unavailable_reason}</p>}
+      {note && (form || !blocked) && <p className={styles.blocked}>{note}</p>}
       {SkillForm && <SkillForm skill={skill} conversation={conversation} disabled={blocked} onAsk={onAsk} />}
       {!form && !blocked && skill.suggestions.length > 0 && (
         <section aria-label={texts.suggestions}>

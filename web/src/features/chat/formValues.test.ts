@@ -11,7 +11,7 @@ const fields: FormField[] = [
 const skill = { form_fields: fields } as Skill
 
 it('names what is wrong with each field', () => {
-  expect(checkForm(skill, {})).toEqual({ to: '宛先を入力してください。', style: '文体を選んでください。' })
+  expect(checkForm(skill, {})).toEqual({ to: '宛先を入力してください。', style: '文体を選択してください。' })
   expect(checkForm(skill, { to: '  ', style: '標準' })).toEqual({ to: '宛先を入力してください。' })
   expect(checkForm(skill, { to: 'あいうえおか', style: '標準', count: '一つ' })).toEqual({
     to: '宛先は5文字以内で入力してください（現在6文字）。',

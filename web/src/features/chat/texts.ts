@@ -8,7 +8,7 @@ export const texts = {
   messages: 'やりとり',
   loadingOlder: '読み込み中...',
   olderFailed: '以前のやりとりを読み込めませんでした。',
-  reload: '再読み込み',
+  reload: '再試行',
   toEnd: '最新へ',
   unavailable: 'このスキルは現在ご利用いただけません。',
 
@@ -30,17 +30,18 @@ export const texts = {
     send: '送信',
     stop: '回答を停止',
     remaining: (count: number) => `残り${count.toLocaleString('ja-JP')}文字`,
-    over: (count: number) => `${count.toLocaleString('ja-JP')}文字超えています。短くしてください。`,
+    over: (count: number, limit: number) =>
+      `上限を${count.toLocaleString('ja-JP')}文字超えています。${limit.toLocaleString('ja-JP')}文字以内にしてください。`,
     note: '回答には誤りが含まれることがあります。',
   },
 
   form: {
     submit: '実行',
-    select: '選んでください',
+    select: '選択してください',
     counter: (count: number, limit: number) =>
       `${count.toLocaleString('ja-JP')} / ${limit.toLocaleString('ja-JP')}文字`,
     required: (label: string) => `${label}を入力してください。`,
-    requiredChoice: (label: string) => `${label}を選んでください。`,
+    requiredChoice: (label: string) => `${label}を選択してください。`,
     tooLong: (label: string, limit: number, count: number) =>
       `${label}は${limit}文字以内で入力してください（現在${count}文字）。`,
     number: (label: string) => `${label}は数字で入力してください。`,
@@ -49,21 +50,21 @@ export const texts = {
   status: {
     preparing: '回答を準備しています',
     queued: '送信を待っています',
-    writing: '回答を書いています',
-    rewriting: '回答を書き直しています',
+    writing: '回答を作成しています',
+    rewriting: '回答を作成し直しています',
     stopped: '停止しました',
-    length: '長さの上限に達したため、途中で終わりました。',
+    length: '文字数の上限に達したため、回答は途中までです。',
     failed: '回答を最後まで作成できませんでした。',
-    again: 'もう一度',
+    again: '再試行',
     finished: (text: string) => `回答です。${text}`,
     begun: (text: string) => `回答です。${text}（続きは本文にあります）`,
     failedNotice: (reason: string) => `回答を作成できませんでした。${reason}`,
   },
 
   delay: {
-    reconnecting: '接続が切れました。つなぎ直しています',
+    reconnecting: '接続が切れました。再接続しています',
     stalled: '回答の続きを待っています',
-    rewriting: '回答が途切れたため、最初から書き直しています',
+    rewriting: '回答が途切れたため、最初から作成し直しています',
   },
 
   steps: {
@@ -96,37 +97,37 @@ export const texts = {
     copyFailed: 'コピーできませんでした。',
     good: '良い回答',
     bad: '良くない回答',
-    regenerate: '回答を作り直す',
+    regenerate: '回答を再生成',
   },
 
   feedback: {
     title: '良くなかった点を教えてください',
     label: 'コメント',
-    hint: 'いただいた内容は、回答の改善に使います。',
+    hint: 'いただいた内容は、回答の改善に活用します。',
     placeholder: '例）質問の意図と違う答えだった',
     send: '送信',
     cancel: 'キャンセル',
-    thanks: 'ご意見をお送りしました。',
-    failed: '評価を送れませんでした。',
+    thanks: 'フィードバックを送信しました。',
+    failed: '評価を送信できませんでした。',
   },
 
   busy: {
-    waiting: (seconds: number) => `ただいま混み合っています。${seconds}秒後に自動で送り直します。`,
-    spoken: 'ただいま混み合っています。自動で送り直します。',
+    waiting: (seconds: number) => `ただいま混み合っています。${seconds}秒後に自動で再送します。`,
+    spoken: 'ただいま混み合っています。自動で再送します。',
   },
 
   gone: 'このスレッドは削除されました。',
 
   failure: {
     send: '送信できませんでした。',
-    regenerate: '回答を作り直せませんでした。',
+    regenerate: '回答を再生成できませんでした。',
     stop: '回答を停止できませんでした。',
-    retry: 'やり直す',
+    retry: '再試行',
     dismiss: '閉じる',
     network: 'サーバーに接続できませんでした。入力した内容は残っています。',
-    busy: 'このスレッドでは、ほかの回答を書いている途中です。終わってからもう一度お試しください。',
+    busy: 'このスレッドでは別の回答を作成しています。完了してから、もう一度お試しください。',
     limited: (seconds: number) =>
-      `ただいま混み合っています。${seconds > 90 ? `${Math.ceil(seconds / 60)}分` : `${seconds}秒`}ほど待ってから、やり直してください。`,
+      `ただいま混み合っています。${seconds > 90 ? `${Math.ceil(seconds / 60)}分` : `${seconds}秒`}ほど待ってから、再試行してください。`,
     unknown: '時間をおいてからもう一度お試しください。',
     lost: '回答を受け取れませんでした。',
   },

@@ -13,7 +13,7 @@ export const texts = {
     empty: 'お気に入り済みのスキルはありません。',
     hint: 'スキルの星を押すと、ここに追加されます。',
     error: '読み込みに失敗しました',
-    reload: '再読み込み',
+    reload: '再試行',
     loading: '読み込み中...',
   },
   notices: {
@@ -33,8 +33,8 @@ export const texts = {
     contact: 'お問い合わせ',
     terms: '利用規約',
     shortcuts: 'キーボードショートカット',
-    theme: '表示',
-    themes: { system: '端末に合わせる', light: '明るい', dark: '暗い' },
+    theme: '外観モード',
+    themes: { system: '端末の設定に合わせる', light: 'ライト', dark: 'ダーク' },
     signOut: 'ログアウト',
   },
 } as const

@@ -7,6 +7,7 @@ import { Skeleton } from '@/components/States'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/cx'
 import { setFavorite } from '@/lib/favorites'
+import { useSkillNote } from '@/lib/skillNote'
 import styles from './SkillCards.module.css'
 import { texts } from './texts'
 
@@ -37,6 +38,7 @@ export function SkillCards({
 
 function Card({ skill }: { skill: Skill }) {
   const id = useId()
+  const note = useSkillNote(skill)
   const favorite = skill.is_favorite
   return (
     <li className={styles.card} data-unavailable={skill.unavailable_reason ? true : undefined}>
@@ -49,7 +51,7 @@ function Card({ skill }: { skill: Skill }) {
       <p className={styles.description} id={id}>
         {skill.description}
       </p>
-      {skill.unavailable_reason && <p className={styles.unavailable}>{skill.unavailable_reason}</p>}
+      {note && <p className={styles.unavailable}>{note}</p>}
       <IconButton
         className={styles.star}
         label={favorite ? texts.unfavorite(skill.name) : texts.favorite(skill.name)}

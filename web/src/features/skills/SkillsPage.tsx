@@ -11,6 +11,7 @@ import { matches } from '@/lib/match'
 import { categoriesQuery, meQuery, skillsQuery } from '@/lib/queries'
 import { setValues, useQueryState } from '@/lib/queryState'
 import { useThreads } from '@/lib/threads'
+import { ModelBanner } from './ModelBanner'
 import { Notices } from './Notices'
 import { SkillCards, SkillSkeletons } from './SkillCards'
 import styles from './SkillsPage.module.css'
@@ -31,6 +32,7 @@ export function SkillsPage() {
   return (
     <div className={styles.page}>
       <PageTitle>{texts.title}</PageTitle>
+      <ModelBanner role={me.role} />
       <Notices />
       <div className={styles.head}>
         <h1 className={styles.greeting}>{texts.greeting(greeting(), me.name)}</h1>

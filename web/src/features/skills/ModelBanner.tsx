@@ -1,0 +1,24 @@
+import { useQuery } from '@tanstack/react-query'
+import { TriangleAlert } from 'lucide-react'
+import type { Role } from '@/lib/api'
+import { isAdmin } from '@/lib/guard'
+import { configQuery } from '@/lib/queries'
+import styles from './Notices.module.css'
+import { texts } from './texts'
+
+/** What an administrator has to set while no model is connected; nobody else can. */
+export function ModelBanner({ role }: { role: Role }) {
+  const connected = useQuery(configQuery).data?.model_connected ?? true
+  if (connected || !isAdmin(role)) return null
+  return (
+    <section className={styles.notices} aria-label={texts.model.title}>
+      <article className={styles.notice} data-level="warning">
+        <TriangleAlert size={18} aria-hidden />
+        <div>
+          <h2>{texts.model.title}</h2>
+          <p>{texts.model.body}</p>
+        </div>
+      </article>
+    </section>
+  )
+}
