@@ -247,7 +247,7 @@ func TestFirstLight(t *testing.T) {
 	token := first.signIn(t, "user@demo.example")
 	thread := first.thread(t, token)
 	var exchange struct{ Answer message }
-	if status := first.json(t, "POST", "/v1/message/sync", token, map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "こんにちは"}, &exchange); status != http.StatusOK || !strings.Contains(exchange.Answer.Content, "OPENAI_API_KEY") {
+	if status := first.json(t, "POST", "/v1/message/sync", token, map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "こんにちは"}, &exchange); status != http.StatusOK || !strings.Contains(exchange.Answer.Content, "AIモデルが未設定") {
 		t.Errorf("got %d %+v", status, exchange)
 	}
 	if err := first.end(t, os.Interrupt); err != nil {

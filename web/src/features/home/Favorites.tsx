@@ -60,7 +60,7 @@ function FavoriteGrid({ onChoose }: { onChoose: () => void }) {
           {items.map((skill) => (
             <li key={skill.id}>
               <Link className={styles.skill} to={`/home/skill/${skill.id}`} onClick={onChoose}>
-                <SkillIcon path={skill.icon_path} size={24} />
+                <SkillIcon path={skill.icon_path} size={32} />
                 <span>{skill.name}</span>
               </Link>
             </li>
