@@ -100,7 +100,7 @@ describe('Composer', () => {
     type('𠮷'.repeat(31_990))
     expect(screen.getByText('残り10文字')).toBeTruthy()
     type('𠮷'.repeat(32_001))
-    expect(screen.getByText(/1文字超えています/)).toBeTruthy()
+    expect(screen.getByText(/上限を1文字超えています。32,000文字以内にしてください。/)).toBeTruthy()
     expect(screen.getByRole<HTMLButtonElement>('button', { name: '送信' }).disabled).toBe(true)
   })
 
