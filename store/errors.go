@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // SQLSTATE codes, from appendix A of PostgreSQL's manual.
@@ -54,6 +55,9 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):
 		return fault.Wrap(err, fault.NotFound, "見つかりません。")
+	case hasCode(err, codeForeignKey) && strings.HasSuffix(constraintOf(err), "_organization_id_user_id_fkey"):
+		// They were removed since the call began.
+		return fault.Wrap(err, fault.Unauthenticated, "%s", identity.ErrNoUser.Detail)
 	case hasCode(err, codeBadText) || hasCode(err, codeBadJSONText):
 		return fault.Wrap(err, fault.Invalid, "保存できない文字が含まれています。")
 	}
@@ -96,6 +100,14 @@ func mayRepeat(err error) bool {
 func hasCode(err error, code string) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pg.Code == code
+}
+
+func constraintOf(err error) string {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return ""
+	}
+	return pg.ConstraintName
 }
 
 // violates reports whether an error is the violation of a constraint or unique index of that name.

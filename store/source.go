@@ -9,6 +9,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 var _ datasource.Store = (*DB)(nil)
@@ -33,9 +34,9 @@ func (db *DB) LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration)
 }
 
 // CreateSource implements datasource.Store.
-func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, source datasource.Source) (stored datasource.Source, created bool, _ error) {
+func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session uuid.UUID, source datasource.Source) (stored datasource.Source, created bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
-		if err := claimFile(ctx, tx, owner, source.ID); err != nil {
+		if err := claimFile(ctx, tx, owner, session, source.ID); err != nil {
 			return err
 		}
 		stored, err = queryRow[datasource.Source](ctx, tx, `
@@ -59,11 +60,27 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, source d
 	return stored, created, err
 }
 
-// claimFile makes a file somebody's. A person's uploads take turns from here on, so that nothing is stored
-// twice and the limit holds.
-func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID) error {
-	_, err := tx.Exec(ctx, `SELECT FROM users WHERE organization_id = $1 AND id = $2 FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID)
+// claimFile makes a file somebody's, who must still be a member, and signed in. A person's uploads take turns from here on, so
+// that nothing is stored twice and the limit holds; who they are and whether the session lives cannot change until the end.
+func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, id uuid.UUID) error {
+	var active bool
+	err := tx.QueryRow(ctx, `
+		SELECT state = $3
+		FROM users
+		WHERE organization_id = $1 AND id = $2
+		FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, identity.StateActive).Scan(&active)
+	if isNoRows(err) || err == nil && !active {
+		return identity.ErrNoUser
+	}
 	if err != nil {
+		return err
+	}
+	var ended bool
+	err = tx.QueryRow(ctx, `SELECT revoked_at IS NOT NULL FROM pool_grants WHERE id = $1 FOR SHARE`, session).Scan(&ended)
+	if ended {
+		return identity.ErrExpired
+	}
+	if err != nil && !isNoRows(err) { // AWS keeps its own.
 		return err
 	}
 	claimed, err := tx.Exec(ctx, `DELETE FROM loose_files WHERE id = $1 AND remove_at > now()`, id)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -9,8 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
 // source stores a data source whose file says something.
@@ -18,7 +21,7 @@ func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) data
 	t.Helper()
 	s := newSource(text)
 	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
-	stored, created, err := f.CreateSource(t.Context(), owner, s)
+	stored, created, err := f.CreateSource(t.Context(), owner, uuid.Nil, s)
 	must(t, err)
 	if !created {
 		t.Fatalf("%q is there already", text)
@@ -85,7 +88,7 @@ func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
 		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			var err error
-			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), s); err != nil {
+			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s); err != nil {
 				t.Error(err)
 			}
 		})
@@ -134,7 +137,7 @@ func TestUploadThatTookTooLongIsRefused(t *testing.T) {
 	f := newFixture(t)
 	s := newSource("本文")
 	must(t, f.LoosenFile(t.Context(), s.ID, 0))
-	_, _, err := f.CreateSource(t.Context(), datasource.Owner(f.ann), s)
+	_, _, err := f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s)
 	wantCode(t, err, fault.Conflict)
 }
 
@@ -156,12 +159,54 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 	}
 	s := newSource("もう一つ")
 	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
-	_, _, err = f.CreateSource(t.Context(), ann, s)
+	_, _, err = f.CreateSource(t.Context(), ann, uuid.Nil, s)
 	wantCode(t, err, fault.Conflict)
 	must(t, f.DeleteSource(t.Context(), ann, page[0].ID))
-	_, created, err := f.CreateSource(t.Context(), ann, s)
+	_, created, err := f.CreateSource(t.Context(), ann, uuid.Nil, s)
 	must(t, err)
 	if !created {
 		t.Error("not created, though there is room again")
 	}
+}
+
+// TestUploadEndsWithItsSession: whoever is no longer a member, or signed in, when the file is there gets nothing stored.
+func TestUploadEndsWithItsSession(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := datasource.Owner(f.ann)
+	session := newID()
+	f.exec(t, `
+		INSERT INTO pool_users (sub, email, name, status, created_at, updated_at)
+		VALUES ($1, 'ann@pool.example', 'Ann', 'CONFIRMED', now(), now())`, session)
+	f.exec(t, `
+		INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at)
+		VALUES ($1, sha256('x'), $1, 'client', $1, now(), now() + interval '1 hour')`, session)
+	create := func() error {
+		s := newSource("本文")
+		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		_, _, err := f.CreateSource(t.Context(), ann, session, s)
+		return err
+	}
+	must(t, create())
+	f.exec(t, `UPDATE pool_grants SET revoked_at = now()`)
+	if err := create(); !errors.Is(err, identity.ErrExpired) {
+		t.Errorf("after signing out: %v", err)
+	}
+	f.exec(t, `UPDATE users SET state = 'inactive' WHERE id = $1`, ann.UserID)
+	if err := create(); !errors.Is(err, identity.ErrNoUser) {
+		t.Errorf("when they were disabled: %v", err)
+	}
+	f.exec(t, `DELETE FROM users WHERE id = $1`, ann.UserID)
+	if err := create(); !errors.Is(err, identity.ErrNoUser) {
+		t.Errorf("when they were removed: %v", err)
+	}
+}
+
+// TestCallOfSomebodyWhoWasRemovedIsRefused: what a call adds after its maker was removed is 401, and no defect.
+func TestCallOfSomebodyWhoWasRemovedIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.exec(t, `DELETE FROM users WHERE id = $1`, f.ann.UserID)
+	_, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Title: "見出し"})
+	wantCode(t, err, fault.Unauthenticated)
 }

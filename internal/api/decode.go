@@ -1,12 +1,15 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +39,17 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return fault.Errorf(codeMediaType, "圧縮された本文には対応していません。")
 	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		return decodeError(err)
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{")) && json.Valid(body) {
+		return fault.Errorf(fault.Invalid, "本文には JSON のオブジェクトを指定してください。")
+	}
+	if err := refuseNUL(body); err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(v); err != nil {
 		return decodeError(err)
@@ -48,6 +61,45 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 		return decodeError(err)
 	}
 	return nil
+}
+
+// refuseNUL refuses a body with a text that has a NUL, which PostgreSQL does not store, with the field named.
+func refuseNUL(body []byte) error {
+	if !bytes.Contains(body, []byte(`\u0000`)) { // JSON has no other way to write it.
+		return nil
+	}
+	var v any
+	if json.Unmarshal(body, &v) != nil {
+		return nil // The decoder says what is wrong.
+	}
+	if field, found := findNUL(v, ""); found {
+		return fault.InvalidField(field, "使用できない文字（NUL）が含まれています。")
+	}
+	return nil
+}
+
+// findNUL returns the path of a text that has a NUL, or of the object that has it in a name.
+func findNUL(v any, path string) (field string, found bool) {
+	switch v := v.(type) {
+	case string:
+		return path, strings.Contains(v, "\x00")
+	case []any:
+		for i, item := range v {
+			if field, found := findNUL(item, path+"["+strconv.Itoa(i)+"]"); found {
+				return field, true
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if strings.Contains(name, "\x00") {
+				return path, path != "" // Unknown to the body itself: the decoder says so.
+			}
+			if field, found := findNUL(v[name], strings.TrimPrefix(path+"."+name, ".")); found {
+				return field, true
+			}
+		}
+	}
+	return "", false
 }
 
 // decodeError says what is wrong with a body, and where.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -84,6 +85,7 @@ type fixture struct {
 	events   *api.LiveEvents
 	live     *api.Live
 	sources  *datasource.Service
+	files    string // The folder of what is uploaded.
 	streams  *stream.Server
 	users    *userPool // Nil without settings.pool.
 	logs     *journal
@@ -193,12 +195,36 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 // bucket is a folder for files.
 func (f *fixture) bucket() *bucket.Bucket {
 	f.t.Helper()
-	files, err := bucket.Open(f.t.TempDir())
+	f.files = f.t.TempDir()
+	files, err := bucket.Open(f.files)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { _ = files.Close() })
 	return files
+}
+
+// keptFiles returns the names of the files that are kept, or being written.
+func (f *fixture) keptFiles() []string {
+	f.t.Helper()
+	names, err := filepath.Glob(filepath.Join(f.files, "data-source", "*"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return names
+}
+
+// scan reads a value that no call tells.
+func (f *fixture) scan(into any, sql string) {
+	f.t.Helper()
+	conn, err := pgx.Connect(f.t.Context(), f.dsn)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := conn.QueryRow(f.t.Context(), sql).Scan(into); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // services returns what a server has that is no domain.

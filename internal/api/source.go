@@ -52,7 +52,7 @@ func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor 
 	if err != nil {
 		return cutOff(err)
 	}
-	source, created, err := s.Sources.Upload(r.Context(), sourceOwner(actor), part.FileName(), content{part})
+	source, created, err := s.Sources.Upload(r.Context(), sourceOwner(actor), actor.Session, part.FileName(), content{part})
 	if err != nil {
 		return err
 	}

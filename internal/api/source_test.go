@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -150,5 +151,75 @@ func TestUploadsThatCannotBeTaken(t *testing.T) {
 	}
 	if list := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source", token: f.alice.Subject}); len(list.Items) != 0 {
 		t.Errorf("listed %+v", list)
+	}
+}
+
+// beginUpload sends the half of a file, and finish the rest.
+func (f *fixture) beginUpload(token string) (finish func() response) {
+	f.t.Helper()
+	whole := upload(token, "長い資料.txt", strings.Repeat("本文", 10_000))
+	content := whole.body.(string)
+	body, more := io.Pipe()
+	req := f.request(whole)
+	req.Body, req.ContentLength = body, int64(len(content))
+	answered := make(chan response, 1)
+	go func() {
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			f.t.Error(err)
+			answered <- response{}
+			return
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			f.t.Error(err)
+		}
+		answered <- response{resp.StatusCode, resp.Header, text}
+	}()
+	if _, err := io.WriteString(more, content[:len(content)/2]); err != nil {
+		f.t.Fatal(err)
+	}
+	return func() response {
+		if _, err := io.WriteString(more, content[len(content)/2:]); err != nil {
+			f.t.Error(err)
+		}
+		_ = more.Close()
+		return <-answered
+	}
+}
+
+// TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing, whatever ends their session while the file comes.
+func TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		end    func(f *fixture, token string)
+		detail string
+	}{
+		"disabled":   {func(f *fixture, _ string) { f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", f.alice.ID) }, "Not authenticated: no user found"},
+		"removed":    {func(f *fixture, _ string) { f.exec("DELETE FROM users WHERE id = $1", f.alice.ID) }, "Not authenticated: no user found"},
+		"signed out": {func(f *fixture, token string) { f.do(call{method: "POST", path: "/v1/signout", token: token}) }, "jwt expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true, reads: true})
+			f.account(&f.alice)
+			token := f.signIn(f.alice).IDToken
+			finish := f.beginUpload(token)
+			// Once the file is being written, the call has been let in.
+			f.eventually("nothing is written", func() bool { return len(f.keptFiles()) == 1 })
+			test.end(f, token)
+			resp := finish()
+			if p := resp.problem(t); resp.status != http.StatusUnauthorized || p.Detail != test.detail {
+				t.Errorf("%d %s", resp.status, resp.body)
+			}
+			f.exec("UPDATE users SET state = 'active'")
+			var stored int
+			f.scan(&stored, "SELECT count(*) FROM data_sources")
+			if stored != 0 {
+				t.Errorf("%d data sources are kept", stored)
+			}
+			f.eventually("the file is kept", func() bool { return len(f.keptFiles()) == 0 })
+		})
 	}
 }

@@ -84,7 +84,9 @@ type Store interface {
 	// CreateSource stores a data source whose file was written, and has it read. LoosenFile must have been called before. If the owner has one of the
 	// same content, the file is loose at once and the one that is there is returned, with created false; it is read again if
 	// it had failed. A person who has MaxSources is refused with fault.Conflict.
-	CreateSource(ctx context.Context, owner Owner, source Source) (_ Source, created bool, _ error)
+	// session is the owner's, uuid.Nil where nobody keeps it. If it was ended meanwhile, or the owner is no longer an active
+	// member, the error has the code fault.Unauthenticated.
+	CreateSource(ctx context.Context, owner Owner, session uuid.UUID, source Source) (_ Source, created bool, _ error)
 
 	ListSources(ctx context.Context, owner Owner, offset, limit int) ([]Source, error) // Newest first.
 	FindSource(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)

@@ -76,8 +76,9 @@ func (s *Service) Stop() {
 // Upload keeps a file of a person and has it read. created is false if they have one of the same content: that one is
 // returned, and read again if it had failed. A name that says nothing readable is refused with UnsupportedType, an empty file
 // with fault.Invalid, one above MaxSize with fault.TooLarge, and StorageFull says that there is no room. An error of content
-// is returned as it is.
-func (s *Service) Upload(ctx context.Context, owner Owner, filename string, content io.Reader) (_ Source, created bool, _ error) {
+// is returned as it is. A person who was removed, disabled or signed out of the session while the file came is refused with
+// fault.Unauthenticated, and nothing is kept.
+func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, filename string, content io.Reader) (_ Source, created bool, _ error) {
 	filename = cleanFilename(filename)
 	if filename == "" {
 		return Source{}, false, fault.InvalidField("file", "ファイル名がありません。名前を付けてから、もう一度アップロードしてください。")
@@ -91,7 +92,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, filename string, cont
 	if err := s.loosen(ctx, source.ID, uploadPatience); err != nil {
 		return Source{}, false, err
 	}
-	stored, created, err := s.keep(ctx, owner, source, content)
+	stored, created, err := s.keep(ctx, owner, session, source, content)
 	if err != nil {
 		s.discard(ctx, source.ID)
 		return Source{}, false, err
@@ -104,7 +105,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, filename string, cont
 }
 
 // keep writes the file of a source and stores the source.
-func (s *Service) keep(ctx context.Context, owner Owner, source Source, content io.Reader) (_ Source, created bool, err error) {
+func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, source Source, content io.Reader) (_ Source, created bool, err error) {
 	if source.Size, source.SHA256, err = s.write(ctx, source.ID, content); err != nil {
 		return Source{}, false, err
 	}
@@ -113,7 +114,7 @@ func (s *Service) keep(ctx context.Context, owner Owner, source Source, content 
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return s.store.CreateSource(ctx, owner, source)
+	return s.store.CreateSource(ctx, owner, session, source)
 }
 
 func (s *Service) loosen(ctx context.Context, id uuid.UUID, after time.Duration) error {

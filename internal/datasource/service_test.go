@@ -117,7 +117,7 @@ func (f *fixture) must(err error) {
 
 func (f *fixture) upload(owner datasource.Owner, name, content string) (datasource.Source, bool) {
 	f.t.Helper()
-	source, created, err := f.Upload(f.t.Context(), owner, name, strings.NewReader(content))
+	source, created, err := f.Upload(f.t.Context(), owner, uuid.Nil, name, strings.NewReader(content))
 	f.must(err)
 	return source, created
 }
@@ -358,7 +358,7 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		"no kind":   {"README", strings.NewReader("x"), hasCode(datasource.UnsupportedType)},
 		"no name":   {"\u202e/", strings.NewReader("x"), hasCode(fault.Invalid)},
 	} {
-		if _, _, err := f.Upload(t.Context(), f.ann, test.filename, test.content); !test.want(err) {
+		if _, _, err := f.Upload(t.Context(), f.ann, uuid.Nil, test.filename, test.content); !test.want(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
