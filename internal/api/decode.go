@@ -69,9 +69,7 @@ func refuseNUL(body []byte) error {
 		return nil
 	}
 	var v any
-	if json.Unmarshal(body, &v) != nil {
-		return nil // The decoder says what is wrong.
-	}
+	_ = json.Unmarshal(body, &v) // What is no JSON is refused by the decoder.
 	if field, found := findNUL(v, ""); found {
 		return fault.InvalidField(field, "使用できない文字（NUL）が含まれています。")
 	}

@@ -241,7 +241,7 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	for text, want := range map[string]api.Limits{
 		"default": defaults, "off": {}, "question=120": with("question", api.Allowance{Each: 120, Organization: 6000}),
-		"question=0:7": with("question", api.Allowance{Organization: 7}), " sign_in=5": with("sign_in", api.Allowance{Each: 5}),
+		"question=0:7": with("question", api.Allowance{Organization: 7}), "write=600:20000, sign_in=5": with("sign_in", api.Allowance{Each: 5}),
 		"": nil, "x=1": nil, "question": nil, "question=": nil, "question=-1": nil, "question=1:": nil, "question=1:2:3": nil,
 		"question=1000001": nil, "sign_in=1:2": nil, "question=1,": nil,
 	} {

@@ -16,7 +16,7 @@ func (s *Server) routes() (http.Handler, error) {
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
 	r.Get("/healthz", s.handle(s.ping))
-	r.With(withTimeLimit(callTimeout)).Get("/readyz", s.handle(s.readyz))
+	r.With(withTimeLimit).Get("/readyz", s.handle(s.readyz))
 	if s.Metrics != nil {
 		r.Method(http.MethodGet, "/metrics", s.Metrics)
 	}
@@ -31,7 +31,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// On the way to a token. Who comes proves themself by what they bring.
 	r.Group(func(r chi.Router) {
-		r.Use(withTimeLimit(callTimeout), s.limitAddress(KindSignIn), s.withOrigin)
+		r.Use(withTimeLimit, s.limitAddress(KindSignIn), s.withOrigin)
 		r.Post("/v1/auth-type", s.handle(s.authType))
 		r.Post("/v1/refresh_token", s.handle(s.refreshToken))
 		r.Get("/v1/oauth2/authorize", s.handle(s.authorize))
@@ -47,7 +47,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// With a token. Each call names the class that it is limited by.
 	r.Group(func(r chi.Router) {
-		r.Use(withTimeLimit(callTimeout), s.withActor)
+		r.Use(withTimeLimit, s.withActor)
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))
 		r.Get("/v1/me", s.as(reads, s.me))
 
@@ -112,7 +112,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// The user pool's own protocol, and the app with its client-side routes.
 	if s.Pool != nil {
-		r.With(withTimeLimit(callTimeout), s.limitPool, s.withOrigin).Mount("/pool", s.Pool)
+		r.With(withTimeLimit, s.limitPool, s.withOrigin).Mount("/pool", s.Pool)
 	}
 	app, err := newApp(s.App, s.cfg)
 	if err != nil {
