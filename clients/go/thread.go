@@ -82,7 +82,7 @@ func (c *Client) Messages(ctx context.Context, threadID string) ([]Message, erro
 	return list.Items, err
 }
 
-// Question is what is asked: Content or Form; Regenerate alone, for another answer; or Edit with either, for a changed question.
+// Question is what is asked: Content or Form; or Regenerate alone, for another answer.
 type Question struct {
 	RequestID     string            `json:"request_id"` // Made by Ask and Post if it is empty.
 	ThreadID      string            `json:"thread_id"`
@@ -90,7 +90,6 @@ type Question struct {
 	Form          map[string]string `json:"form,omitempty"`
 	DataSourceIDs []string          `json:"data_source_ids,omitempty"`
 	Regenerate    string            `json:"regenerate,omitempty"` // The id of an answer.
-	Edit          string            `json:"edit,omitempty"`       // The id of a question.
 }
 
 // Exchange is a question and its answer.

@@ -1,24 +1,11 @@
 import type { Locator, Page } from '@playwright/test'
-import { build, type Rolldown } from 'vite'
+import { bundle } from './support/bundle'
+import { Gateway } from './support/gateway'
 import { Line } from './support/line'
-import { aiSdk } from './support/paths'
 import { expect, test } from './support/test'
 
-/** The page of clients/ai-sdk/test, with the package as it is built, in one script. */
+/** The script of the page. */
 let script: Promise<string> | undefined
-
-async function buildPage(): Promise<string> {
-  const { output } = (await build({
-    root: aiSdk,
-    configFile: false,
-    logLevel: 'error',
-    resolve: { alias: { '../src/index.js': '@tsumugi/ai-sdk' } },
-    build: { write: false, rolldownOptions: { input: `${aiSdk}/test/page.tsx` } },
-  })) as Rolldown.RolldownOutput
-  const chunk = output.find((file) => file.type === 'chunk' && file.isEntry)
-  if (chunk?.type !== 'chunk') throw new Error('there is no script')
-  return chunk.code
-}
 
 /** The page in a browser, at the server's own address. */
 class ChatPage {
@@ -34,7 +21,7 @@ class ChatPage {
   }
 
   static async open(page: Page, threadId: string, idToken: string): Promise<ChatPage> {
-    script ??= buildPage()
+    script ??= bundle('page.tsx')
     const code = await script
     await page.route('**/ai-sdk.js', (route) => route.fulfill({ contentType: 'text/javascript', body: code }))
     await page.route('**/ai-sdk?*', (route) =>
@@ -136,4 +123,28 @@ test.describe('useChat with the transport of clients/ai-sdk', () => {
     expect(stored).toMatchObject({ status: 'success', finish_reason: 'stopped' })
     expect(shown).toBe(stored?.content)
   })
+})
+
+test('EventSource through a gateway ends with the stored text, wherever it is cut', async ({
+  page,
+  model,
+  server,
+  account,
+  question,
+}) => {
+  const directive = { chars: 900, seed: 7, tokens_per_second: 400 }
+  model.script(question, directive)
+  const thread = await account.newThread('汎用チャット')
+  const asked = { request_id: crypto.randomUUID(), thread_id: thread.id, content: question }
+  const { answer } = (await (await account.call('POST', '/v1/message/async', asked)).json()) as {
+    answer: { id: string }
+  }
+  const cuts = Array.from({ length: 3 }, () => 300 + Math.floor(Math.random() * 1500))
+  const gateway = await Gateway.start(server.url, account.idToken, await bundle('watch.ts'), cuts)
+  await page.goto(`${gateway.url}/?message=${answer.id}`)
+  await expect(page, `cut at ${cuts}`).toHaveTitle('done')
+  expect(await page.textContent('body'), `cut at ${cuts}`).toBe(await model.text(directive))
+  expect((await account.messages(thread.id)).at(-1)?.content).toBe(await model.text(directive))
+  expect(gateway.cursors.length, `cut at ${cuts}`).toBeGreaterThan(1)
+  await gateway.stop()
 })

@@ -59,7 +59,7 @@ describe.each(Object.entries(clients))('%s, with the lines of docs/streaming.md'
 })
 
 describe('docs/streaming.md', () => {
-  it.each(['answer', 'fetch-event-source', 'eventsource-parser'])(
+  it.each(['answer', 'fetch-event-source', 'eventsource-parser', 'event-source'])(
     'shows %s as it is tested',
     async (name) => {
       const docs = await readFile(new URL('../../../docs/streaming.md', import.meta.url), 'utf8')

@@ -14,6 +14,3 @@ export const fakeIdp = `${root}.cache/e2e/fakeidp`
 
 /** The streams that package stream's tests keep byte for byte. */
 export const goldenStreams = `${root}stream/testdata`
-
-/** The npm package for the AI SDK. */
-export const aiSdk = `${root}clients/ai-sdk`
