@@ -108,6 +108,29 @@ test.describe('useChat with the transport of clients/ai-sdk', () => {
     expect(model.asked(question)).toBe(2)
   })
 
+  test('a page that is loaded again shows the answer that runs, from its beginning', async ({
+    page,
+    model,
+    account,
+    question,
+  }) => {
+    const directive = { chars: 600, seed: 5, tokens_per_second: 400 }
+    model.script(question, directive)
+    const middle = model.pause(question, 60)
+    const thread = await account.newThread('汎用チャット')
+    const chat = await ChatPage.open(page, thread.id, account.idToken)
+    await chat.ask(question)
+    await middle.reached
+    await chat.load()
+    await expect(chat.answer).toHaveText(/.{40}/s)
+    middle.release()
+    expect(await chat.finished()).toBe(await model.text(directive))
+    await chat.load() // Now nothing runs.
+    await expect(chat.status).toHaveText('ready')
+    await expect(chat.answer).toHaveCount(0)
+    expect(model.asked(question)).toBe(1)
+  })
+
   test('stops the answer, and shows what is stored of it', async ({ page, model, account, question }) => {
     model.script(question, { chars: 2000, seed: 6, tokens_per_second: 300 })
     const middle = model.pause(question, 100)
