@@ -169,14 +169,14 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 		if history, err = s.questions.History(ctx, b.Owner, q.ThreadID, b.Question.ID, s.cfg.history()); err != nil {
 			return nil, err
 		}
-		b.Title = trimTitle(b.Question.Content)
+		b.Title = questionTitle(b.Question.Content)
 	} else {
 		rendered, err := render(looked.Skill, q)
 		if err != nil {
 			return nil, err
 		}
 		b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
-		b.Question.Content, b.Question.Prompt, b.Title = rendered.Display, rendered.Prompt, trimTitle(rendered.Subject)
+		b.Question.Content, b.Question.Prompt, b.Title = rendered.Display, rendered.Prompt, questionTitle(rendered.Subject)
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
 	b.Answer.QuestionID, b.Answer.Run = &b.Question.ID, 1

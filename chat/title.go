@@ -101,16 +101,27 @@ func titlePrompt(question string) []llm.Message {
 	}
 }
 
-// trimTitle makes a title of a text, such as what a model answered or a question: its first line, without quotes and full
-// stops, at most maxMadeTitle characters.
-func trimTitle(s string) string {
+// questionTitle returns what a thread is called by its first question until a title is made: the beginning of it.
+func questionTitle(question string) string {
+	line := titleLine(question)
+	if truncate(line, maxMadeTitle) == line {
+		return line
+	}
+	return strings.TrimSpace(truncate(line, maxMadeTitle-1)) + "…"
+}
+
+// trimTitle makes a title of what a model answered, at most maxMadeTitle characters.
+func trimTitle(s string) string { return strings.TrimSpace(truncate(titleLine(s), maxMadeTitle)) }
+
+// titleLine returns the first line of a text that says something, without quotes and full stops.
+func titleLine(s string) string {
 	for line := range strings.Lines(s) {
 		line = strings.TrimSpace(strings.Map(visible, line))
 		line = strings.TrimLeft(line, "#*-・>「『“\"'【 　")
 		line = strings.TrimRight(line, "。．.」』”\"'】* 　")
 		line = strings.TrimPrefix(strings.TrimPrefix(line, "見出し："), "タイトル：")
 		if line != "" {
-			return strings.TrimSpace(truncate(line, maxMadeTitle))
+			return line
 		}
 	}
 	return ""

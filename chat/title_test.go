@@ -216,6 +216,11 @@ func TestThreadIsCalledByItsQuestionAtOnce(t *testing.T) {
 	if raw := f.follow(f.server, exchange.Answer.ID, ""); strings.Contains(raw, "data-title") {
 		t.Errorf("what stands in for a title is told: %s", raw)
 	}
+	f.thread = f.newThread(chatSkill)
+	f.send(f.question("# 夏の出張の旅費は、いつまでに精算すればよいでしょうか。\n\n教えてください。"))
+	if got := f.title(); got != "夏の出張の旅費は、いつまでに精算すれば…" {
+		t.Errorf("by a long question the thread is called %q", got)
+	}
 	f.thread = f.newThread(formSkill)
 	q := f.question("")
 	q.Form = map[string]string{}

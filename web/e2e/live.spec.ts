@@ -143,8 +143,8 @@ test.describe('two devices', () => {
     await listening
     const pages = [chat.page, other]
     for (const page of pages) {
-      await expect(entry(page, question.slice(0, 20))).toBeVisible()
-      await expect(page.getByRole('heading', { level: 1, name: question.slice(0, 20) })).toBeVisible()
+      await expect(entry(page, question.slice(0, 19))).toBeVisible()
+      await expect(page.getByRole('heading', { level: 1, name: question.slice(0, 19) })).toBeVisible()
     }
     await chat.ask('次の質問です。')
     await chat.finished()
