@@ -29,6 +29,7 @@ const (
 type reader struct {
 	rule         rule
 	text, cursor string
+	reasoning    string
 	done         bool
 	torn         bool // It holds the id of an event that it never saw the end of: the cut that atLine cannot bear.
 }
@@ -77,8 +78,14 @@ func (c *reader) event(t *testing.T, id, data string) bool {
 		t.Fatal(err)
 	}
 	switch ch.Type {
+	case "start":
+		if c.cursor == "" { // It has asked for everything.
+			c.reasoning = ""
+		}
 	case "data-reset":
-		c.text = ""
+		c.text, c.reasoning = "", ""
+	case "reasoning-delta":
+		c.reasoning += ch.Delta
 	case "text-delta":
 		c.text += ch.Delta
 	}
@@ -92,14 +99,28 @@ func (c *reader) event(t *testing.T, id, data string) bool {
 // runs are what one answer said each time it was begun. They have the same beginning, and one is a prefix of another.
 var runs = []string{"紡ぐとは、🧵", "紡ぐ", "紡ぐとは、\n糸を引くこと。"}
 
+// thoughts are what the model thought before each of the runs.
+var thoughts = []string{"何を、聞かれたか。", "", "糸の、ことだ。"}
+
 // connection returns all that a client with a cursor is sent of one run: a part of the text is there, the other
 // follows. The last run comes to its end, an earlier one is abandoned.
 func connection(run int, last bool, cursor string) string {
 	text := newText(run)
 	pieces := strings.SplitAfter(runs[run-1], "、")
 	text.PutStep("retrieval", "running", "")
-	text.AppendText(pieces[0])
+	think := func() {
+		for piece := range strings.SplitAfterSeq(thoughts[run-1], "、") {
+			text.AppendReasoning(piece)
+		}
+		text.AppendText(pieces[0])
+	}
+	// A client that has some of the text comes back when the model has thought, another one while it thinks.
+	if at, _ := stream.ParseCursor(cursor); at.Run == run && at.Offset > 0 {
+		think()
+		think = func() {}
+	}
 	w := text.Watch(cursor)
+	think()
 	for _, piece := range pieces[1:] {
 		text.AppendText(piece)
 	}
@@ -130,8 +151,8 @@ func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 					for tries := 0; !c.done && tries < 3; tries++ {
 						c.read(t, connection(n+1, true, c.cursor))
 					}
-					if c.text != runs[n] || !c.done {
-						t.Errorf("%+v ends with %q, done %v", before, c.text, c.done)
+					if c.text != runs[n] || c.reasoning != thoughts[n] || !c.done {
+						t.Errorf("%+v ends with %q after %q, done %v", before, c.text, c.reasoning, c.done)
 					}
 				}
 				if len(states) < 5 {
@@ -155,6 +176,9 @@ func cutEverywhere(t *testing.T, states map[reader]bool, run int, last bool) map
 		}
 		raw := connection(run, last, c.cursor)
 		for cut := range len(raw) + 1 {
+			if cut > 0 && raw[cut-1] != '\n' {
+				continue // A reader takes whole lines: it is the same as at the last line's end.
+			}
 			next := c
 			next.read(t, raw[:cut])
 			torn := next.torn && !strings.HasSuffix(next.cursor, "-0")
@@ -174,6 +198,7 @@ func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 		texts := make([]*stream.Text, 2)
 		for i, said := range runs[:2] {
 			texts[i] = newText(i + 1)
+			texts[i].AppendReasoning(thoughts[i])
 			texts[i].AppendText(said)
 		}
 		texts[1].Finish(done)
@@ -202,8 +227,8 @@ func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 			c.read(t, string(raw))
 		}
 		// As much as is sent before the text rests.
-		length := len(connection(1, false, "")) - len(`data: {"type":"data-step"`)
-		for cut := range length / 2 {
+		length := len(drain(texts[0].Watch("")))
+		for cut := range length {
 			for _, rule := range []rule{atBlankLine, withData, atLineChecked} {
 				c := reader{rule: rule}
 				get(&c, "/1", int64(cut))
@@ -211,8 +236,8 @@ func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 				for tries := 0; !c.done && tries < 3; tries++ {
 					get(&c, "/2", 1<<20)
 				}
-				if c.text != runs[1] || !c.done {
-					t.Fatalf("cut at %d, %s: %q, done %v", cut, rule, c.text, c.done)
+				if c.text != runs[1] || c.reasoning != thoughts[1] || !c.done {
+					t.Fatalf("cut at %d, %s: %q after %q, done %v", cut, rule, c.text, c.reasoning, c.done)
 				}
 			}
 		}

@@ -57,11 +57,12 @@ func parseEvents(t testing.TB, raw []byte) (events []event, comments int) {
 
 // client is what a client makes of the streams that it reads one after the other.
 type client struct {
-	text     string // As of the end of the last read.
-	cursor   string // Last event id.
-	terminal []string
-	types    []string
-	done     bool
+	text      string // As of the end of the last read.
+	reasoning string
+	cursor    string // Last event id.
+	terminal  []string
+	types     []string
+	done      bool
 }
 
 // read takes an event stream in. It fails the test if a cursor is not the length of the text.
@@ -86,8 +87,14 @@ func (c *client) read(t testing.TB, raw []byte) {
 		switch ch.Type {
 		case "text-delta":
 			text = append(text, ch.Delta...)
+		case "start":
+			if c.cursor == "" {
+				c.reasoning = ""
+			}
+		case "reasoning-delta":
+			c.reasoning += ch.Delta
 		case "data-reset":
-			text = text[:0]
+			text, c.reasoning = text[:0], ""
 		case "finish", "abort", "error":
 			c.terminal = append(c.terminal, ch.Type)
 		}

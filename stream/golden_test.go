@@ -40,11 +40,12 @@ func TestGoldenStreams(t *testing.T) {
 		return drain(w)
 	}
 	for name, got := range map[string][]byte{
-		"finish.sse":  write("", done),
-		"abort.sse":   write("", stream.End{Outcome: stream.Aborted, Reason: "stopped"}),
-		"error.sse":   write("", stream.End{Outcome: stream.Failed, ErrorText: "モデルの応答が途中で途切れました。もう一度お試しください。", Code: "model_interrupted", Retryable: true}),
-		"resumed.sse": write("1-15", done),
-		"reset.sse":   write("2-15", done),
+		"finish.sse":    write("", done),
+		"abort.sse":     write("", stream.End{Outcome: stream.Aborted, Reason: "stopped"}),
+		"error.sse":     write("", stream.End{Outcome: stream.Failed, ErrorText: "モデルの応答が途中で途切れました。もう一度お試しください。", Code: "model_interrupted", Retryable: true}),
+		"resumed.sse":   write("1-15", done),
+		"reset.sse":     write("2-15", done),
+		"reasoning.sse": reasoned(),
 	} {
 		path := filepath.Join("testdata", name)
 		if *update {
@@ -60,4 +61,13 @@ func TestGoldenStreams(t *testing.T) {
 			t.Errorf("%s: got\n%s", name, got)
 		}
 	}
+}
+
+// reasoned is what the client of a stored answer is told that the model has thought about.
+func reasoned() []byte {
+	text := newText(1)
+	text.PutReasoning("「紡ぐ」の意味を\n尋ねている。", 12*time.Second)
+	text.AppendText("糸を引き出すことです。")
+	text.Finish(done)
+	return drain(text.Watch(""))
 }

@@ -36,12 +36,13 @@ type Text struct {
 	head      Head
 	log       log // Guarded by mu.
 
-	parts    []Part        // Guarded by mu. What a late watch is told beside the text.
-	first    []byte        // The head as an event: encoded once, since every watch is told of it.
-	followed chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
-	catching sync.Mutex    // Has one watch at a time make up what slow ones lack. Taken before mu.
+	parts     []Part        // Guarded by mu. What a late watch is told beside the text.
+	reasoning *reasoning    // Guarded by mu. What the model thinks before it answers; nil for nothing.
+	first     []byte        // The head as an event: encoded once, since every watch is told of it.
+	followed  chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
+	catching  sync.Mutex    // Has one watch at a time make up what slow ones lack. Taken before mu.
 
-	_ [40]byte // Texts begin where a line does: Go puts things of one size side by side.
+	_ [32]byte // Texts begin where a line does: Go puts things of one size side by side.
 }
 
 // waker is told of changes on behalf of watches for which no goroutine waits.
@@ -100,11 +101,13 @@ type Part struct {
 
 // Position is how much of a text somebody has been told, and can be compared. The zero value is nothing.
 type Position struct {
-	offset  int
-	partSeq int32
-	started bool // The head was told.
-	closed  bool
-	ended   bool
+	offset    int
+	partSeq   int32
+	reasoning int32 // Bytes of the reasoning.
+	started   bool  // The head was told.
+	reasoned  bool  // The reasoning is over.
+	closed    bool
+	ended     bool
 }
 
 // NewText returns an empty text, which a Hub makes known to others. To replay a stored answer, publish it whole to a
@@ -142,7 +145,7 @@ func (t *Text) AppendText(delta string) {
 func appendTo[T string | []byte](t *Text, piece T) {
 	b, from := t.log.room(), len(t.text)
 	if from == 0 {
-		b = append(b, textStartFrame...)
+		b = append(t.endReasoning(b, t.thought()), textStartFrame...)
 	}
 	t.text = append(t.text, piece...)
 	t.publish(appendText(b, t.head.Run, t.text, from))
@@ -211,6 +214,7 @@ func (t *Text) closeText() {
 	if t.closed {
 		return
 	}
+	t.closeReasoning(t.thought())
 	t.closed = true
 	if len(t.text) > 0 {
 		t.publish(textEndFrame)
@@ -252,9 +256,13 @@ func (t *Text) over() bool { return t.end != nil || t.abandoned }
 
 // position is that of somebody who has been told everything. It belongs to holders of mu.
 func (t *Text) position() Position {
-	return Position{
+	p := Position{
 		started: true, offset: len(t.text), partSeq: int32(t.partSeq), closed: t.closed, ended: t.end != nil, //nolint:gosec // A process has put fewer.
 	}
+	if r := t.reasoning; r != nil {
+		p.reasoning, p.reasoned = int32(len(r.text)), r.over //nolint:gosec // An answer's reasoning is bounded.
+	}
+	return p
 }
 
 // beyond returns a channel that is closed once there is more than position tells, or nil and true when there never will be.
@@ -276,7 +284,10 @@ func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 func (t *Text) held() (text, log int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return cap(t.text), t.log.held()
+	if t.reasoning != nil {
+		text = cap(t.reasoning.text)
+	}
+	return text + cap(t.text), t.log.held()
 }
 
 // publish appends the bytes that tell of a change to the log and wakes the watches. It belongs to holders of mu.

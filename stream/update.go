@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 	"unicode/utf8"
 )
 
@@ -16,8 +17,9 @@ const MaxEntry = 256 << 10
 
 // Of an entry, so much may be text and so much parts; the rest is room for the head and the end.
 const (
-	maxEntryText  = 128 << 10
-	maxEntryParts = 64 << 10
+	maxEntryText      = 128 << 10
+	maxEntryParts     = 64 << 10
+	maxEntryReasoning = 32 << 10
 )
 
 // Update is what has changed in a text since a position: what servers tell each other, where clients are told events.
@@ -28,8 +30,11 @@ type Update struct {
 	Offset int    // Of Text, in bytes.
 	Text   []byte // Whole characters.
 	Parts  []Part // By Seq.
-	Closed bool   // Nothing is added to the text after Text.
-	End    *End   // Nil while it goes on.
+
+	Reasoning *ReasoningUpdate // Nil where nothing of it has changed. Text is empty while some of it is to come.
+
+	Closed bool // Nothing is added to the text after Text.
+	End    *End // Nil while it goes on.
 }
 
 // Since returns what a text has beyond a position, and the position that this leads to. An update never encodes to more
@@ -43,12 +48,13 @@ func (t *Text) Since(p Position) (Update, Position) {
 	if !p.started {
 		u.Head = &t.head
 	}
-	to := len(n.text)
-	if to-p.offset > maxEntryText {
-		for to = p.offset + maxEntryText; !utf8.RuneStart(n.text[to]); to-- {
-			continue
-		}
+	thought, reasoned, whole := n.reasoningSince()
+	u.Reasoning = thought
+	if !whole {
+		p.started, p.reasoning = true, int32(reasoned) //nolint:gosec // An answer's reasoning is bounded.
+		return u, p
 	}
+	to := wholeRunes(n.text, p.offset+maxEntryText)
 	u.Text = n.text[p.offset:to]
 	slices.SortFunc(n.parts, func(a, b Part) int { return cmp.Compare(a.Seq, b.Seq) })
 	size, parts := 0, 0
@@ -58,7 +64,8 @@ func (t *Text) Since(p Position) (Update, Position) {
 	}
 	u.Parts = n.parts[:parts]
 	if to < len(n.text) || parts < len(n.parts) {
-		reached := Position{started: true, offset: to, partSeq: p.partSeq, closed: p.closed, ended: p.ended}
+		reached := next
+		reached.offset, reached.partSeq, reached.closed, reached.ended = to, p.partSeq, p.closed, p.ended
 		if parts > 0 {
 			reached.partSeq = int32(u.Parts[parts-1].Seq) //nolint:gosec // A process has put fewer.
 		}
@@ -88,6 +95,11 @@ func (t *Text) Apply(u Update) error {
 	if !bytes.Equal(t.text[u.Offset:u.Offset+known], u.Text[:known]) || (len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
 		return ErrHole
 	}
+	if u.Reasoning != nil {
+		if err := t.applyReasoning(u.Reasoning); err != nil {
+			return err
+		}
+	}
 	for _, p := range u.Parts {
 		t.putPart(p)
 	}
@@ -108,15 +120,22 @@ func (t *Text) Apply(u Update) error {
 const (
 	updateVersion = 1
 
-	flagHead   = 1 << 0
-	flagClosed = 1 << 1
-	flagEnd    = 1 << 2
-	allFlags   = flagHead | flagClosed | flagEnd
+	flagHead      = 1 << 0
+	flagClosed    = 1 << 1
+	flagEnd       = 1 << 2
+	flagReasoning = 1 << 3
+	allFlags      = flagHead | flagClosed | flagEnd | flagReasoning
 )
 
 type headJSON struct {
 	MessageID string          `json:"message_id"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
+}
+
+type reasoningJSON struct {
+	Offset int    `json:"offset"`
+	Began  int64  `json:"began"`          // Milliseconds since the epoch.
+	Took   *int64 `json:"took,omitempty"` // Milliseconds; set if it is over.
 }
 
 type endJSON struct {
@@ -141,6 +160,9 @@ func (u Update) Append(dst []byte) []byte {
 	if u.End != nil {
 		flags |= flagEnd
 	}
+	if u.Reasoning != nil {
+		flags |= flagReasoning
+	}
 	dst = append(dst, updateVersion, flags)
 	dst = binary.AppendUvarint(dst, uint64(u.Run))
 	if u.Head != nil {
@@ -153,6 +175,13 @@ func (u Update) Append(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, uint64(p.Seq))
 		dst = appendBytes(dst, []byte(p.Key))
 		dst = appendBytes(dst, p.Data)
+	}
+	if r := u.Reasoning; r != nil {
+		about := reasoningJSON{Offset: r.Offset, Began: r.Began.UnixMilli()}
+		if took := r.Took.Milliseconds(); r.Over {
+			about.Took = &took
+		}
+		dst = appendBytes(appendBytes(dst, appendJSON(nil, about)), r.Text)
 	}
 	if e := u.End; e != nil {
 		dst = appendBytes(dst, appendJSON(nil, endJSON{
@@ -189,6 +218,9 @@ func ParseUpdate(entry []byte) (Update, error) {
 			d.bad = true
 		}
 		u.Parts = append(u.Parts, p)
+	}
+	if flags&flagReasoning != 0 {
+		u.Reasoning = d.reasoning()
 	}
 	if flags&flagEnd != 0 {
 		var e endJSON
@@ -232,6 +264,19 @@ func (d *decoder) bytes() []byte {
 	b := d.rest[:n:n]
 	d.rest = d.rest[n:]
 	return b
+}
+
+func (d *decoder) reasoning() *ReasoningUpdate {
+	const longest = 1 << 40 // Milliseconds: 35 years.
+	var about reasoningJSON
+	d.json(&about)
+	r := &ReasoningUpdate{Offset: about.Offset, Text: d.bytes(), Began: time.UnixMilli(about.Began)}
+	if about.Took != nil {
+		r.Over, r.Took = true, time.Duration(*about.Took)*time.Millisecond
+		d.bad = d.bad || *about.Took < 0 || *about.Took > longest
+	}
+	d.bad = d.bad || about.Offset < 0 || about.Offset > math.MaxInt32-MaxEntry || !utf8.Valid(r.Text)
+	return r
 }
 
 // object returns metadata of which nothing has to be checked any more.

@@ -47,6 +47,12 @@ func TestUpdatesMakeTheSameText(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		for range rng.IntN(5) {
+			origin.AppendReasoning(strings.Repeat("考え🧵\n", rng.IntN(20)))
+			if rng.IntN(2) == 0 {
+				tell()
+			}
+		}
 		for range 30 {
 			switch rng.IntN(5) {
 			case 0:
@@ -69,6 +75,11 @@ func TestUpdatesMakeTheSameText(t *testing.T) {
 		var own, other client
 		own.read(t, drain(origin.Watch("")))
 		other.read(t, drain(mirror.Watch("")))
+		thought, took := origin.Reasoning()
+		mirrored, tookToo := mirror.Reasoning()
+		if thought != mirrored || tookToo != took.Truncate(time.Millisecond) || other.reasoning != thought {
+			t.Fatalf("reasoning %q, %v; want %q, %v", mirrored, tookToo, thought, took)
+		}
 		if own.text != other.text || !other.done || mirror.Text() != origin.Text() {
 			t.Fatalf("got %q, want %q", other.text, own.text)
 		}
@@ -83,6 +94,7 @@ func TestUpdatesAreBounded(t *testing.T) {
 		origin.PutSource(stream.Source{SourceID: strings.Repeat("s", 1000) + string(rune('a'+i%26)) + string(rune('a'+i/26)), Title: strings.Repeat("題", 300)})
 	}
 	origin.PutTitle(strings.Repeat("長", 100_000), time.Time{}) // Not published: no title is that long.
+	origin.PutReasoning(strings.Repeat("考x🧵", 50_000), time.Minute)
 	origin.AppendText(strings.Repeat("糸x🧵", 100_000))
 	origin.Finish(done)
 	entries := 0
@@ -157,6 +169,9 @@ func TestUpdatesWithOddMetadata(t *testing.T) {
 func FuzzR27_ParseUpdate(f *testing.F) {
 	text := newText(1)
 	text.PutStep("retrieval", "running", "1/2")
+	text.AppendReasoning("考え🧵")
+	thinking, _ := text.Since(stream.Position{})
+	f.Add(thinking.Append(nil))
 	text.AppendText("糸を紡ぐ🧵")
 	for _, finish := range []bool{false, true} {
 		if finish {

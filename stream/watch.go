@@ -14,7 +14,7 @@ type Watch struct {
 func (t *Text) Watch(lastEventID string) *Watch {
 	t.mu.Lock()
 	from := resolve(lastEventID, t.head.Run, t.text)
-	n := t.since(Position{offset: from.offset})
+	n := t.since(t.told(from))
 	w := &Watch{
 		text: t, at: t.log.tail, pos: int(t.log.tail.n.Load()),
 		resumed: lastEventID != "", reset: from.reset,
@@ -27,13 +27,24 @@ func (t *Text) Watch(lastEventID string) *Watch {
 	return w
 }
 
+// told returns the position of a client that is at an offset of the text. Who has some of it has all of the reasoning. It
+// belongs to holders of mu.
+func (t *Text) told(from start) Position {
+	p := Position{offset: from.offset}
+	if all := t.position(); from.offset > 0 {
+		p.reasoning, p.reasoned = all.reasoning, all.reasoned
+	}
+	return p
+}
+
 // news is what a text has beyond a position. What it refers to does not change.
 type news struct {
-	from   Position
-	text   []byte // From the start.
-	parts  []Part // Those that have changed.
-	closed bool
-	end    *End
+	from      Position
+	reasoning reasoning // From the start.
+	text      []byte    // From the start.
+	parts     []Part    // Those that have changed.
+	closed    bool
+	end       *End
 }
 
 // since belongs to holders of the text's mu.
@@ -44,6 +55,9 @@ func (t *Text) since(p Position) news {
 			n.parts = append(n.parts, part)
 		}
 	}
+	if t.reasoning != nil {
+		n.reasoning = *t.reasoning
+	}
 	if !p.ended {
 		n.end = t.end
 	}
@@ -52,7 +66,7 @@ func (t *Text) since(p Position) news {
 
 // size is room for the events: the text that is lacking, a little more for what has to be escaped, and what stands around it.
 func (n news) size() int {
-	lacking := len(n.text) - n.from.offset
+	lacking := len(n.text) - n.from.offset + len(n.reasoning.text) - int(n.from.reasoning)
 	return lacking + lacking/16 + 1<<10
 }
 
@@ -61,6 +75,7 @@ func (n news) appendEvents(b []byte, run int) []byte {
 	for _, p := range n.parts {
 		b = appendData(b, p.Data)
 	}
+	b = n.appendReasoning(b)
 	if len(n.text) > 0 {
 		// A stream that has been started was told of the text with the first piece of it.
 		if !n.from.started || n.from.offset == 0 {

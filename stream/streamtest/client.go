@@ -12,14 +12,15 @@ import (
 // Client is what a client makes of the streams that it reads one after the other. Its methods return an error where the
 // promise of the wire is broken: a cursor that does not say how long the text is or does not rise, an event after the end.
 type Client struct {
-	Text   string
-	Cursor string // The last event id.
-	End    string // The type of the terminal event, "" before.
-	Done   bool   // [DONE] was read.
-	Resets int
-	Titles []string
-	Steps  []string // "kind status".
-	Run    int
+	Text      string
+	Reasoning string
+	Cursor    string // The last event id.
+	End       string // The type of the terminal event, "" before.
+	Done      bool   // [DONE] was read.
+	Resets    int
+	Titles    []string
+	Steps     []string // "kind status".
+	Run       int
 }
 
 // Read takes whole events in.
@@ -77,10 +78,22 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 	switch ch.Type {
 	case "start":
 		c.Run = ch.Metadata.Run
+		if c.Cursor == "" {
+			c.Reasoning = "" // It has asked for everything.
+		}
+	case "reasoning-start":
+		if c.Reasoning != "" {
+			return text, fmt.Errorf("reasoning began twice, after %q", c.Reasoning)
+		}
+	case "reasoning-delta":
+		if len(text) > 0 {
+			return text, fmt.Errorf("reasoning %q after text", ch.Delta)
+		}
+		c.Reasoning += ch.Delta
 	case "text-delta":
 		text = append(text, ch.Delta...)
 	case "data-reset":
-		text = text[:0]
+		text, c.Reasoning = text[:0], ""
 		c.Resets++
 	case "data-title":
 		c.Titles = append(c.Titles, ch.Data.Title)

@@ -84,6 +84,7 @@ func Suite(t *testing.T, newWorld func(t *testing.T) World) {
 		"R20_TheNextRunTakesItsPlace":             testNextRun,
 		"R30_ALinkIsCutAndMended":                 testCut,
 		"PartsAndWhatFollowsTheText":              testParts,
+		"ReasoningBeforeTheText":                  testReasoning,
 		"WhoJoinsFirstIsTold":                     testJoinFirst,
 		"ManyWatchersOneMirror":                   testMany,
 		"ALongTextInOnePiece":                     testLong,
@@ -316,6 +317,44 @@ func testParts(t *testing.T, w World) {
 	equal(t, &c, "回答")
 	if len(c.Titles) != 1 || c.Titles[0] != "見出し" {
 		t.Errorf("titles %q", c.Titles)
+	}
+	w.Writer.Hub.Close(text)
+}
+
+func testReasoning(t *testing.T, w World) {
+	ctx := within(t)
+	h := head()
+	text := w.Writer.Hub.Open(h)
+	thought := strings.Repeat("考え🧵", 5000)
+	text.AppendReasoning("まず、")
+	var c, late Client
+	err := c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return c.Reasoning == "まず、" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text.AppendReasoning(thought)
+	thought = "まず、" + thought
+	// One that comes back while the model thinks, and has no cursor, and one that comes late.
+	for _, client := range []*Client{&c, &late} {
+		err = client.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return c.Reasoning == thought })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text.AppendText("回答")
+	text.AppendReasoning("もう遅い")
+	err = c.Follow(ctx, w.Reader.Hub, h.MessageID, func(c *Client) bool { return c.Text == "回答" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text.AppendText("です")
+	text.Finish(Finished)
+	for _, client := range []*Client{&c, &late, {}} {
+		follow(ctx, t, client, w.Reader.Hub, h.MessageID)
+		equal(t, client, "回答です")
+		if client.Reasoning != thought {
+			t.Errorf("%d bytes of reasoning, want %d", len(client.Reasoning), len(thought))
+		}
 	}
 	w.Writer.Hub.Close(text)
 }

@@ -1,0 +1,197 @@
+package stream
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// reasoning is what a model thinks before it answers. It stands beside the text and is not counted by cursors. It ends where
+// the text begins: a client that has some of the text has all of it, and every other one is told it from its start.
+type reasoning struct {
+	text  []byte // Only appended to: a slice of it stays valid.
+	began time.Time
+	took  time.Duration // Once it is over.
+	over  bool
+}
+
+// AppendReasoning publishes the next piece of what the model thinks. Once there is text, it is dropped. Bytes that are no
+// valid UTF-8 become U+FFFD.
+func (t *Text) AppendReasoning(delta string) {
+	if delta == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.unlock()
+	if len(t.text) > 0 || t.closed || t.over() || (t.reasoning != nil && t.reasoning.over) {
+		return
+	}
+	t.reason([]byte(strings.ToValidUTF8(delta, "\uFFFD")), time.Now())
+}
+
+// PutReasoning publishes what the model thought, whole, before an answer that is stored.
+func (t *Text) PutReasoning(text string, took time.Duration) {
+	t.AppendReasoning(text)
+	t.mu.Lock()
+	defer t.unlock()
+	t.closeReasoning(took)
+}
+
+// Reasoning returns what the model has thought, "" for nothing, and for how long.
+func (t *Text) Reasoning() (text string, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reasoning == nil {
+		return "", 0
+	}
+	return string(t.reasoning.text), t.reasoning.elapsed()
+}
+
+// elapsed returns for how long the model has thought.
+func (r *reasoning) elapsed() time.Duration {
+	if r.over {
+		return r.took
+	}
+	return max(0, time.Since(r.began))
+}
+
+// reason publishes a piece of valid text, which the first one says when it began. It belongs to holders of mu.
+func (t *Text) reason(piece []byte, began time.Time) {
+	b := t.log.room()
+	if t.reasoning == nil {
+		t.reasoning = &reasoning{began: began}
+		b = appendReasoningStart(b, t.reasoning.elapsed())
+	}
+	from := len(t.reasoning.text)
+	t.reasoning.text = append(t.reasoning.text, piece...)
+	t.publish(appendReasoning(b, t.reasoning.text, from))
+}
+
+// endReasoning ends the reasoning, if there is one that goes on, and appends the event that says so. It belongs to holders
+// of mu.
+func (t *Text) endReasoning(b []byte, took time.Duration) []byte {
+	r := t.reasoning
+	if r == nil || r.over {
+		return b
+	}
+	r.over, r.took = true, took
+	return appendReasoningEnd(b, took)
+}
+
+// closeReasoning publishes the end of the reasoning. It belongs to holders of mu.
+func (t *Text) closeReasoning(took time.Duration) {
+	if b := t.endReasoning(t.log.room(), took); len(b) > 0 {
+		t.publish(b)
+	}
+}
+
+// thought returns how long the reasoning that goes on has taken. It belongs to holders of mu.
+func (t *Text) thought() time.Duration {
+	if t.reasoning == nil {
+		return 0
+	}
+	return t.reasoning.elapsed()
+}
+
+// appendReasoning appends the events that tell the news of the reasoning.
+func (n news) appendReasoning(b []byte) []byte {
+	r := &n.reasoning
+	if len(r.text) == 0 {
+		return b
+	}
+	if n.from.reasoning == 0 {
+		b = appendReasoningStart(b, r.elapsed())
+	}
+	b = appendReasoning(b, r.text, int(n.from.reasoning))
+	if r.over && !n.from.reasoned {
+		b = appendReasoningEnd(b, r.took)
+	}
+	return b
+}
+
+// ReasoningUpdate is what has changed in a text's reasoning since a position.
+type ReasoningUpdate struct {
+	Offset int    // Of Text, in bytes.
+	Text   []byte // Whole characters.
+	Began  time.Time
+	Over   bool
+	Took   time.Duration // Set if it is over.
+}
+
+// reasoningSince returns what n has of reasoning beyond its position, nil for nothing, and how far that leads. whole says
+// whether nothing is left.
+func (n news) reasoningSince() (u *ReasoningUpdate, to int, whole bool) {
+	r, from := n.reasoning, int(n.from.reasoning)
+	if len(r.text) == from && r.over == n.from.reasoned {
+		return nil, from, true
+	}
+	to = wholeRunes(r.text, from+maxEntryReasoning)
+	u = &ReasoningUpdate{Offset: from, Text: r.text[from:to], Began: r.began}
+	if whole = to == len(r.text); whole {
+		u.Over, u.Took = r.over, r.took
+	}
+	return u, to, whole
+}
+
+// wholeRunes returns the end of the last whole character of the first bytes of a text.
+func wholeRunes(text []byte, size int) int {
+	if size >= len(text) {
+		return len(text)
+	}
+	for !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return size
+}
+
+// applyReasoning publishes an update of the reasoning, where it is new. It belongs to holders of mu.
+func (t *Text) applyReasoning(u *ReasoningUpdate) error {
+	var known []byte
+	if t.reasoning != nil {
+		known = t.reasoning.text
+	}
+	overlap := len(known) - u.Offset
+	if overlap < 0 {
+		return ErrHole
+	}
+	overlap = min(overlap, len(u.Text))
+	fresh := u.Text[overlap:]
+	if !bytes.Equal(known[u.Offset:u.Offset+overlap], u.Text[:overlap]) || (len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
+		return ErrHole
+	}
+	if len(fresh) > 0 && len(t.text) == 0 && !t.closed && (t.reasoning == nil || !t.reasoning.over) {
+		t.reason(fresh, u.Began)
+	}
+	if u.Over {
+		t.closeReasoning(u.Took)
+	}
+	return nil
+}
+
+// reasoningPartID is the id of the one reasoning part that an answer has.
+const reasoningPartID = "reasoning"
+
+// appendReasoningStart appends the event that begins the reasoning, which has gone on for some time. For a client that has
+// some of it, it begins anew.
+func appendReasoningStart(dst []byte, elapsed time.Duration) []byte {
+	dst = append(dst, `data: {"type":"reasoning-start","id":"`+reasoningPartID+`","providerMetadata":{"tsumugi":{"elapsed_ms":`...)
+	return append(strconv.AppendInt(dst, elapsed.Milliseconds(), 10), "}}}\n\n"...)
+}
+
+// appendReasoning appends the reasoning from an offset on as few reasoning-delta events. It splits no character.
+func appendReasoning(dst, text []byte, offset int) []byte {
+	for offset < len(text) {
+		end := wholeRunes(text, offset+maxDelta)
+		dst = append(dst, `data: {"type":"reasoning-delta","id":"`+reasoningPartID+`","delta":"`...)
+		dst = append(appendEscaped(dst, text[offset:end]), "\"}\n\n"...)
+		offset = end
+	}
+	return dst
+}
+
+func appendReasoningEnd(dst []byte, took time.Duration) []byte {
+	dst = append(dst, `data: {"type":"reasoning-end","id":"`+reasoningPartID+`","providerMetadata":{"tsumugi":{"duration_ms":`...)
+	return append(strconv.AppendInt(dst, took.Milliseconds(), 10), "}}}\n\n"...)
+}
