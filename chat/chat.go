@@ -130,6 +130,10 @@ type Message struct {
 	FinishReason FinishReason // "" while it is being written, and for questions.
 	Failure      *Failure     // Set if and only if the status is StatusFailed.
 	Model        string
+
+	Reasoning     string // What the model thought before its answer, "" for nothing. It is not told to the model again.
+	ReasoningTime time.Duration
+
 	InputTokens  int
 	OutputTokens int
 	Citations    []Citation

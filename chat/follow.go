@@ -162,6 +162,7 @@ func replay(m Message) *stream.Text {
 	if title := m.ThreadTitle; title.Text != "" {
 		text.PutTitle(title.Text, title.UpdatedAt)
 	}
+	text.PutReasoning(m.Reasoning, m.ReasoningTime)
 	text.AppendText(m.Content)
 	text.Finish(end(m))
 	return text

@@ -36,9 +36,10 @@ type generation struct {
 	cancel context.CancelCauseFunc
 
 	// These belong to the generation's goroutine.
-	length int   // Bytes of text.
-	cut    bool  // The text has reached its limit.
-	ended  Ended // Empty until its end is stored.
+	length  int   // Bytes of text.
+	thought int   // Bytes of reasoning.
+	cut     bool  // The text has reached its limit.
+	ended   Ended // Empty until its end is stored.
 }
 
 // The states of a generation.
@@ -185,7 +186,8 @@ func (s *Service) ask(ctx context.Context, g *generation) (llm.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g.span.AddEvent("asked")
-	result, err := s.model.Stream(ctx, llm.Request{Messages: g.prompt}, func(delta string) {
+	req := llm.Request{Messages: g.prompt, Reasoning: func(delta string) { s.think(g, delta) }}
+	result, err := s.model.Stream(ctx, req, func(delta string) {
 		s.publish(g, delta)
 		if g.cut {
 			cancel(errTooLong)
@@ -200,6 +202,22 @@ func (s *Service) ask(ctx context.Context, g *generation) (llm.Result, error) {
 	return result, err
 }
 
+// think adds what the model thinks before it answers to the reasoning, up to its limit. It belongs to the generation's
+// goroutine.
+func (s *Service) think(g *generation, delta string) {
+	if g.thought == s.cfg.MaxReasoning {
+		return
+	}
+	if left := s.cfg.MaxReasoning - g.thought; len(delta) > left {
+		delta = cutAtRune(delta, left) + "…"
+		g.thought = s.cfg.MaxReasoning
+	} else {
+		g.thought += len(delta)
+	}
+	s.confirm()
+	g.text.AppendReasoning(withoutNUL(delta))
+}
+
 // publish adds what the model says to the text, up to its limit. It belongs to the generation's goroutine.
 func (s *Service) publish(g *generation, delta string) {
 	if g.cut || delta == "" {
@@ -211,13 +229,15 @@ func (s *Service) publish(g *generation, delta string) {
 	first := g.length == 0
 	g.length += len(delta)
 	s.confirm()
-	// PostgreSQL stores every character but NUL; what is seen live must be what is stored.
-	g.text.AppendText(strings.ReplaceAll(delta, "\x00", "\uFFFD"))
+	g.text.AppendText(withoutNUL(delta))
 	if first {
 		s.metrics.FirstToken(time.Since(g.since))
 		g.span.AddEvent("first token")
 	}
 }
+
+// withoutNUL returns a text as PostgreSQL stores it: every character but NUL. What is seen live must be what is stored.
+func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
 
 // cutAtRune returns the characters of a text that fit into so many bytes.
 func cutAtRune(text string, size int) string {
@@ -234,6 +254,7 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
+	o.Reasoning, o.ReasoningTime = g.text.Reasoning()
 	switch {
 	case err == nil:
 	case errors.Is(context.Cause(ctx), errStopped):

@@ -29,6 +29,7 @@ type Config struct {
 	TitleTimeout time.Duration // What the model has to make a title. Nothing waits for it. Default 30 s.
 	MirrorGrace  time.Duration // How long after an answer was stored its mirrors wait for its end. Default 5 s.
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
+	MaxReasoning int           // Bytes of an answer's reasoning; what the model thinks past it is dropped. Default 128 KiB.
 	HistoryBytes int           // Bytes of earlier messages that the model is given. Default 48 KiB.
 
 	MaxGenerations     int   // At once; as many again wait for a place. Default 1000.
@@ -57,6 +58,9 @@ func (c Config) withDefaults() Config {
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 30*time.Second)
 	set(&c.MirrorGrace, 5*time.Second)
+	if c.MaxReasoning <= 0 {
+		c.MaxReasoning = 128 << 10
+	}
 	if c.MaxAnswer <= 0 {
 		c.MaxAnswer = 1 << 20
 	}

@@ -58,20 +58,22 @@ type Begun struct {
 
 // Outcome is how a generation ended.
 type Outcome struct {
-	Owner        Owner
-	ThreadID     uuid.UUID
-	MessageID    uuid.UUID
-	Run          int
-	ServerID     uuid.UUID
-	Content      string
-	Status       Status // StatusSuccess or StatusFailed.
-	FinishReason FinishReason
-	Failure      *Failure
-	Model        string
-	InputTokens  int
-	OutputTokens int
-	Citations    []Citation
-	Steps        []Step
+	Owner         Owner
+	ThreadID      uuid.UUID
+	MessageID     uuid.UUID
+	Run           int
+	ServerID      uuid.UUID
+	Content       string
+	Reasoning     string
+	ReasoningTime time.Duration
+	Status        Status // StatusSuccess or StatusFailed.
+	FinishReason  FinishReason
+	Failure       *Failure
+	Model         string
+	InputTokens   int
+	OutputTokens  int
+	Citations     []Citation
+	Steps         []Step
 }
 
 // Ended is what EndGeneration answers: the records as they are then.

@@ -18,6 +18,12 @@ import (
 // deltas returns the text of an event stream.
 func deltas(t testing.TB, raw string) string {
 	t.Helper()
+	return join(t, raw, "text-delta")
+}
+
+// join returns the deltas of an event stream that are of one type.
+func join(t testing.TB, raw, kind string) string {
+	t.Helper()
 	var text strings.Builder
 	for line := range strings.Lines(raw) {
 		data, found := strings.CutPrefix(strings.TrimSpace(line), "data: {")
@@ -28,7 +34,7 @@ func deltas(t testing.TB, raw string) string {
 		if err := json.Unmarshal([]byte("{"+data), &chunk); err != nil {
 			t.Fatal(err)
 		}
-		if chunk.Type == "text-delta" {
+		if chunk.Type == kind {
 			text.WriteString(chunk.Delta)
 		}
 	}

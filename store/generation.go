@@ -212,6 +212,7 @@ func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended
 func storedOutcome(o chat.Outcome) chat.Message {
 	m := chat.Message{
 		ID: o.MessageID, ThreadID: o.ThreadID, Role: chat.RoleAssistant, Content: storable(o.Content), Status: o.Status,
+		Reasoning: storable(o.Reasoning), ReasoningTime: o.ReasoningTime.Truncate(time.Millisecond),
 		FinishReason: o.FinishReason, Model: storable(o.Model), InputTokens: storableCount(o.InputTokens),
 		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps), Run: o.Run,
 	}
@@ -256,12 +257,14 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		)
 		UPDATE messages m
 		SET content = $4, status = $5, finish_reason = $6, error_code = $7, error_detail = $8, error_retryable = $9,
-		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14, completed_at = clock_timestamp()
+		    model = $10, input_tokens = $11, output_tokens = $12, citations = $13, steps = $14, reasoning = $15, reasoning_ms = $16,
+		    completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
 		RETURNING m.question_id, m.created_at, m.completed_at`,
 		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable, m.Model,
-		m.InputTokens, m.OutputTokens, m.Citations, m.Steps).Query(collect(written))
+		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
+		storableCount(int(m.ReasoningTime.Milliseconds()))).Query(collect(written))
 }
 
 // storableCount returns a count that the column takes: providers report what they like, and an answer that cannot be

@@ -133,10 +133,14 @@ func TestFailureIsKeptWithItsText(t *testing.T) {
 	end := outcome(f.ann, begun, server, "途中まで\x00\xff")
 	end.Status, end.FinishReason = chat.StatusFailed, chat.FinishError
 	end.Failure = &chat.Failure{Code: "unavailable", Detail: "モデルが\x00応答しません。", Retryable: true}
+	end.Reasoning, end.ReasoningTime = "考え\x00", 1500*time.Millisecond
 	must(t, f.end(t, end))
 	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 	want := chat.Failure{Code: "unavailable", Detail: "モデルが\x1a応答しません。", Retryable: true}
 	// NUL, which PostgreSQL does not know, becomes another character of one byte.
+	if got.Reasoning != "考え\x1a" || got.ReasoningTime != 1500*time.Millisecond {
+		t.Errorf("reasoning %q, %v", got.Reasoning, got.ReasoningTime)
+	}
 	if err != nil || got.Content != "途中まで\x1a\ufffd" || got.Status != chat.StatusFailed || got.Failure == nil || *got.Failure != want {
 		t.Errorf("stored: %+v, %v", got, err)
 	}

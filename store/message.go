@@ -28,6 +28,8 @@ type messageRow struct {
 	ErrorDetail     string
 	ErrorRetryable  bool
 	Model           string
+	Reasoning       string
+	ReasoningMs     int
 	InputTokens     int
 	OutputTokens    int
 	Citations       []chat.Citation
@@ -46,6 +48,7 @@ func (r messageRow) message() chat.Message {
 	m := chat.Message{
 		ID: r.ID, ThreadID: r.ThreadID, Role: r.Role, Content: r.Content, Prompt: r.Prompt, Status: r.Status,
 		FinishReason: r.FinishReason, Model: r.Model, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
+		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
 		Citations: r.Citations, Steps: r.Steps, QuestionID: r.QuestionID, Run: r.Run, CreatedAt: r.CreatedAt,
 		CompletedAt: r.CompletedAt,
 	}
@@ -64,8 +67,8 @@ func (r messageRow) message() chat.Message {
 // selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.role, m.content, m.prompt, m.status, coalesce(m.finish_reason, '') AS finish_reason,
-	       m.error_code, m.error_detail, m.error_retryable, m.model, m.input_tokens, m.output_tokens, m.citations, m.steps,
-	       m.question_id, coalesce(g.run, 0) AS run, CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
+	       m.error_code, m.error_detail, m.error_retryable, m.model, m.reasoning, m.reasoning_ms, m.input_tokens, m.output_tokens,
+	       m.citations, m.steps, m.question_id, coalesce(g.run, 0) AS run, CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, m.created_at, m.completed_at
 	FROM messages m

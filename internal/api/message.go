@@ -144,6 +144,7 @@ func toMessage(m chat.Message) Message {
 	out := Message{
 		ID: m.ID, ThreadID: m.ThreadID, Role: MessageRole(m.Role), Content: m.Content, Status: JobStatus(m.Status),
 		FinishReason: MessageFinishReason(m.FinishReason), Model: m.Model, CreatedAt: m.CreatedAt.UTC(),
+		Reasoning: m.Reasoning, ReasoningMs: int(m.ReasoningTime.Milliseconds()),
 		Usage: Usage{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens},
 		Citations: convert(m.Citations, func(c chat.Citation) Citation {
 			return Citation{

@@ -803,11 +803,17 @@ type Message struct {
 	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
 	ID           openapi_types.UUID  `json:"id"`
 	Model        string              `json:"model,omitempty,omitzero"`
-	Role         MessageRole         `json:"role"`
-	Status       JobStatus           `json:"status"`
-	Steps        []Step              `json:"steps"`
-	ThreadID     openapi_types.UUID  `json:"thread_id"`
-	Usage        Usage               `json:"usage,omitempty,omitzero"`
+
+	// Reasoning What the model thought before its answer, Markdown; not there where it told nothing. No part of the content: it is not copied, exported or searched with it, and no model is told of it again.
+	Reasoning string `json:"reasoning,omitempty,omitzero"`
+
+	// ReasoningMs For how long it thought.
+	ReasoningMs int                `json:"reasoning_ms,omitempty,omitzero"`
+	Role        MessageRole        `json:"role"`
+	Status      JobStatus          `json:"status"`
+	Steps       []Step             `json:"steps"`
+	ThreadID    openapi_types.UUID `json:"thread_id"`
+	Usage       Usage              `json:"usage,omitempty,omitzero"`
 }
 
 // MessageFinishReason defines model for Message.FinishReason.

@@ -1658,6 +1658,10 @@ export interface components {
             finish_reason?: "stop" | "length" | "stopped" | "error";
             error?: components["schemas"]["MessageError"];
             model?: string;
+            /** @description What the model thought before its answer, Markdown; not there where it told nothing. No part of the content: it is not copied, exported or searched with it, and no model is told of it again. */
+            reasoning?: string;
+            /** @description For how long it thought. */
+            reasoning_ms?: number;
             usage?: components["schemas"]["Usage"];
             citations: components["schemas"]["Citation"][];
             steps: components["schemas"]["Step"][];

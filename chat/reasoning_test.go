@@ -1,0 +1,133 @@
+package chat_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/llm"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+// reasoning returns what a stream tells of the model's reasoning.
+func reasoning(t *testing.T, raw string) string {
+	t.Helper()
+	return join(t, raw, "reasoning-delta")
+}
+
+// TestReasoningIsStoredAsItWasSeen streams an answer with reasoning, live and from the store, and asks again: the model is
+// told of its answer, and not of what it thought.
+func TestReasoningIsStoredAsItWasSeen(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	exchange := f.send(f.question("九・一一と九・九は？"))
+	call := model.Next(t)
+	call.Reason("小数を\x00")
+	w := f.watch(f.server, exchange.Answer.ID)
+	call.Reason("比べる。")
+	call.Emit("九・九です。")
+	call.Finish()
+	live := f.drain(w)
+	got := f.wait(exchange).Answer
+	const want = "小数を\uFFFD比べる。"
+	if got.Reasoning != want || got.Content != "九・九です。" || got.Status != chat.StatusSuccess || got.ReasoningTime < 0 {
+		t.Errorf("stored %+v", got)
+	}
+	late := f.follow(f.server, exchange.Answer.ID, "")
+	for name, raw := range map[string]string{"live": live, "replayed": late} {
+		if reasoning(t, raw) != want || deltas(t, raw) != "九・九です。" || strings.Count(raw, `"reasoning-end"`) != 1 {
+			t.Errorf("%s: %s", name, raw)
+		}
+	}
+	if raw := f.follow(f.server, exchange.Answer.ID, "1-3"); strings.Contains(raw, "reasoning") {
+		t.Errorf("a client with some of the text is told again: %s", raw)
+	}
+
+	f.send(f.question("なぜ？"))
+	call = model.Next(t)
+	for _, m := range call.Request.Messages {
+		if strings.Contains(m.Content, "小数") {
+			t.Errorf("the model is told what it thought: %q", m.Content)
+		}
+	}
+	call.Finish()
+}
+
+// TestReasoningAloneIsAFailure keeps what the model thought, and says that there is no answer.
+func TestReasoningAloneIsAFailure(t *testing.T) {
+	t.Parallel()
+	provider := llmtest.NewProvider(t).Add(llmtest.Reasoning("考えた", "だけ。"), llmtest.Finish("stop"), llmtest.Done())
+	client, err := llm.NewClient(llm.Config{BaseURL: provider.URL(), Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	f := newFixture(t, client)
+	exchange := f.send(f.question("何か"))
+	raw := f.follow(f.server, exchange.Answer.ID, "")
+	got := f.wait(exchange).Answer
+	if got.Status != chat.StatusFailed || got.Failure == nil || got.Failure.Code != string(llm.CodeBadResponse) || !got.Failure.Retryable ||
+		got.Content != "" || got.Reasoning != "考えただけ。" {
+		t.Errorf("stored %+v, %+v", got, got.Failure)
+	}
+	if reasoning(t, raw) != "考えただけ。" || !strings.Contains(raw, "回答を書かずに終わりました。") {
+		t.Errorf("told %s", raw)
+	}
+}
+
+// TestStopWhileItThinks keeps what the model has thought.
+func TestStopWhileItThinks(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, model)
+	exchange := f.send(f.question("長く考えて"))
+	call := model.Next(t)
+	call.Reason("まだ考えている")
+	if err := f.server.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.wait(exchange).Answer; got.FinishReason != chat.FinishStopped || got.Reasoning != "まだ考えている" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestReasoningOfADeadServerIsForgotten takes over an answer whose model was thinking: the next run thinks anew.
+func TestReasoningOfADeadServerIsForgotten(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, nil)
+	slow := f.start(model, f.db, mute())
+	exchange := f.sendTo(slow, f.question("途中で倒れる"))
+	call := model.Next(t)
+	call.Reason("前の回の考え")
+	again := llmtest.NewLive()
+	next := f.start(again, f.db, chat.Config{Alone: true})
+	call = again.Next(t)
+	call.Reason("次の回の考え")
+	call.Emit("答え")
+	call.Finish()
+	got := f.waitAt(next, exchange).Answer
+	if raw := f.follow(next, exchange.Answer.ID, "1-3"); got.Reasoning != "次の回の考え" || reasoning(t, raw) != "次の回の考え" {
+		t.Errorf("%+v, told %s", got, raw)
+	}
+}
+
+// TestReasoningPastItsLimitIsDropped keeps its beginning, and the whole answer.
+func TestReasoningPastItsLimitIsDropped(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewLive()
+	f := newFixture(t, nil)
+	f.server = f.start(model, f.db, chat.Config{MaxReasoning: 10})
+	exchange := f.send(f.question("長く考えて"))
+	call := model.Next(t)
+	for _, piece := range []string{"一二", "三四", "五"} {
+		call.Reason(piece)
+	}
+	call.Emit("答え")
+	call.Finish()
+	got := f.wait(exchange).Answer
+	if got.Reasoning != "一二三…" || got.Content != "答え" {
+		t.Errorf("%+v", got)
+	}
+}
