@@ -68,7 +68,8 @@ func (r messageRow) message() chat.Message {
 const selectMessage = `
 	SELECT m.id, m.thread_id, m.role, m.content, m.prompt, m.status, coalesce(m.finish_reason, '') AS finish_reason,
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.reasoning, m.reasoning_ms, m.input_tokens, m.output_tokens,
-	       m.citations, m.steps, m.question_id, coalesce(g.run, 0) AS run, CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
+	       m.citations, m.steps, m.question_id, coalesce(g.run, 0) AS run,
+	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, m.created_at, m.completed_at
 	FROM messages m

@@ -8,6 +8,10 @@ export interface Directive {
   readonly text?: string
   readonly chars?: number
   readonly seed?: number
+  readonly reasoning?: string
+  readonly reasoning_chars?: number
+  readonly reasoning_form?: 'reasoning_content' | 'reasoning' | 'think'
+  readonly no_answer?: boolean
   readonly tokens_per_second?: number
   readonly token_chars?: number
   readonly first_token_ms?: number

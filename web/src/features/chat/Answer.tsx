@@ -12,6 +12,7 @@ import styles from './Chat.module.css'
 import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { streams } from './conversations'
+import { Reasoning, storedThinking } from './Reasoning'
 import { Sources, sourceId } from './Sources'
 import { Steps } from './Steps'
 import { texts } from './texts'
@@ -62,6 +63,11 @@ export const Answer = memo(function Answer({ turn, conversation, last, settled }
       </div>
       <div className={styles.body}>
         <Steps steps={view?.steps ?? message.steps} writing={writing} />
+        <Reasoning
+          live={live}
+          thinking={view ? view.thinking : storedThinking(message)}
+          stored={message.reasoning ?? ''}
+        />
         <AnswerText live={live} stored={message.content} citations={citations} onCite={cite} />
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
         <Sources turnKey={turn.key} sources={sources} />

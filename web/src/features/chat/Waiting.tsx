@@ -45,7 +45,8 @@ export function Waiting({ view }: { view: AnswerView }) {
   if (view.busyUntil !== null && view.messageId === null) {
     return <p className={styles.quiet}>{texts.status.queued}</p>
   }
-  if (view.hasText || view.steps.some((step) => step.status === 'running')) return null
+  if (view.hasText || view.thinking !== null || view.steps.some((step) => step.status === 'running'))
+    return null
   return <p className={styles.quiet}>{texts.status.preparing}</p>
 }
 

@@ -388,7 +388,9 @@ export class Conversation {
       return
     }
     const message =
-      ending.kind === 'done' ? endedMessage(turn.message, view, text, this.deps.now()) : turn.message
+      ending.kind === 'done'
+        ? endedMessage(turn.message, view, text, this.deps.store.get(live.reasoningAtom), this.deps.now())
+        : turn.message
     if (ending.kind === 'done') {
       this.#patch(turn.key, { live: null, successor: null, message })
       void this.refresh(2)

@@ -20,6 +20,7 @@ it('writes a thread as a document', () => {
     id: 'm2',
     role: 'assistant',
     content: '**答え**[1]',
+    reasoning: '考えたこと',
     citations: [
       {
         index: 1,

@@ -37,6 +37,7 @@ const blankView: AnswerView = {
   hasText: false,
   rewriting: false,
   stalled: false,
+  thinking: null,
   steps: [],
   sources: [],
   title: null,
@@ -54,7 +55,7 @@ export function setup(messages: Message[] = []) {
   const make = (key: string, view: AnswerView): LiveAnswer => {
     const viewAtom = atom(view)
     views.set(key, viewAtom)
-    return { key, textAtom: atom(''), viewAtom }
+    return { key, textAtom: atom(''), reasoningAtom: atom(''), viewAtom }
   }
   const streams = {
     send: (requestId: string, body: unknown) => {

@@ -61,6 +61,14 @@ export const texts = {
     failedNotice: (reason: string) => `回答を作成できませんでした。${reason}`,
   },
 
+  reasoning: {
+    running: (time: string) => `考えています… ${time}`,
+    done: (time: string) => `思考の過程（${time}）`,
+    unknown: '思考の過程',
+    seconds: (count: number) => `${count}秒`,
+    minutes: (minutes: number, seconds: number) => `${minutes}分${seconds === 0 ? '' : `${seconds}秒`}`,
+  },
+
   delay: {
     reconnecting: '接続が切れました。再接続しています',
     stalled: '回答の続きを待っています',

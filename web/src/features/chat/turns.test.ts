@@ -24,6 +24,7 @@ const view: AnswerView = {
   hasText: true,
   rewriting: false,
   stalled: false,
+  thinking: null,
   steps: [],
   sources: [],
   title: null,
@@ -32,7 +33,7 @@ const view: AnswerView = {
   busyUntil: null,
   ending: { kind: 'done' },
 }
-const live: LiveAnswer = { key: 'r1', textAtom: atom(''), viewAtom: atom(view) }
+const live: LiveAnswer = { key: 'r1', textAtom: atom(''), reasoningAtom: atom(''), viewAtom: atom(view) }
 const ids = (turns: readonly { message: Message }[]) => turns.map((turn) => turn.message.id)
 
 describe('mergeNewest', () => {
@@ -81,8 +82,19 @@ it('puts an older page before, each message once', () => {
 
 describe('endedMessage', () => {
   const ahead = message('m4', { role: 'assistant', content: '', status: 'running' })
-  const end = (change: Partial<AnswerView>) =>
-    endedMessage(ahead, { ...view, ...change }, '本文', '2026-03-04T05:07:00Z')
+  const end = (change: Partial<AnswerView>, reasoning = '', before = ahead) =>
+    endedMessage(before, { ...view, ...change }, '本文', reasoning, '2026-03-04T05:07:00Z')
+
+  it('keeps what was thought before it, and not what was thought before an earlier answer', () => {
+    const thinking = { startedAt: 0, durationMs: 12_000 }
+    const before = { ...ahead, reasoning: '前の考え', reasoning_ms: 1 }
+    const outcome = { kind: 'stopped' } as const
+    expect(end({ thinking, outcome }, '考え', before)).toMatchObject({
+      reasoning: '考え',
+      reasoning_ms: 12_000,
+    })
+    expect(end({ outcome }, '', before).reasoning).toBeUndefined()
+  })
 
   it('says how it ended', () => {
     expect(

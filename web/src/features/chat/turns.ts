@@ -152,10 +152,18 @@ export function prependOlder(turns: readonly Turn[], page: readonly Message[]): 
 }
 
 /** The message as it is known when its stream has ended; the server's own record replaces it soon. */
-export function endedMessage(message: Message, view: AnswerView, text: string, now: string): Message {
+export function endedMessage(
+  message: Message,
+  view: AnswerView,
+  text: string,
+  reasoning: string,
+  now: string,
+): Message {
+  const { reasoning: _, reasoning_ms: __, ...before } = message
   const ended: Message = {
-    ...message,
+    ...before,
     content: text,
+    ...(reasoning && { reasoning, reasoning_ms: view.thinking?.durationMs ?? 0 }),
     completed_at: now,
     citations: view.sources.filter((source) => source.url === null).map(toCitation),
     steps: view.steps.flatMap(({ kind, status, detail }) =>

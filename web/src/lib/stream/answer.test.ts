@@ -63,6 +63,48 @@ describe('receive', () => {
     expect(unseen).toMatchObject({ text: '二', rewriting: false })
   })
 
+  it('keeps what the model thinks apart from the text, and out of the cursor', () => {
+    const thinking = [
+      event.start(1),
+      event.reasoningStart(0),
+      event.reasoning('まず、'),
+      event.reasoning('次に。'),
+    ]
+    const begun = feed(thinking).answer
+    expect(begun).toMatchObject({ reasoning: 'まず、次に。', text: '', thinking: { durationMs: null } })
+    expect(cursorOf(begun)).toBeNull()
+    const ended = feed([event.reasoningEnd(12_000), event.delta(1, 6, '答え')], begun).answer
+    expect(ended).toMatchObject({ reasoning: 'まず、次に。', text: '答え', thinking: { durationMs: 12_000 } })
+    expect(cursorOf(ended)).toBe('1-6')
+    // Whoever has some of the text is not told again.
+    const resumed = feed([event.start(1), event.delta(1, 9, 'だ')], ended).answer
+    expect(resumed).toMatchObject({
+      reasoning: 'まず、次に。',
+      text: '答えだ',
+      thinking: { durationMs: 12_000 },
+    })
+  })
+
+  it('takes what the model thinks from its start where it has no text, also of another run', () => {
+    const cut = feed([event.start(1), event.reasoningStart(0), event.reasoning('まず、')]).answer
+    const again = feed(
+      [event.start(1), event.reasoningStart(5000), event.reasoning('まず、次に。')],
+      cut,
+    ).answer
+    expect(again.reasoning).toBe('まず、次に。')
+    expect(Date.now() - (again.thinking?.startedAt ?? 0)).toBeGreaterThanOrEqual(5000)
+    const next = feed([event.start(2), event.delta(2, 6, '答え')], again).answer
+    expect(next).toMatchObject({ reasoning: '', thinking: null, text: '答え' })
+    const written = feed([
+      event.start(1),
+      event.reasoningStart(0),
+      event.reasoning('考え'),
+      event.delta(1, 3, '答'),
+    ])
+    const reset = feed([event.start(2), event.reset(2)], written.answer).answer
+    expect(reset).toMatchObject({ reasoning: '', thinking: null, text: '' })
+  })
+
   it('asks anew and keeps the text when a delta leaves a hole', () => {
     const { answer, verdict } = feed([event.start(1), event.delta(1, 3, 'あ'), event.delta(1, 9, 'う')])
     expect(verdict).toBe('resync')

@@ -21,6 +21,14 @@ export type Outcome =
       readonly retryable: boolean
     }
 
+/** That the model thinks before it answers, or has thought. */
+export interface Thinking {
+  /** When it began, in milliseconds since the epoch, by our clock. */
+  readonly startedAt: number
+  /** For how long it thought; null while it does. */
+  readonly durationMs: number | null
+}
+
 /** Everything a client knows of one answer. Plain data; changed by `receive` alone. */
 export interface Answer {
   readonly messageId: string | null
@@ -31,6 +39,9 @@ export interface Answer {
   readonly text: string
   /** UTF-8 bytes of `text`: our side of the cursor. */
   readonly bytes: number
+  readonly thinking: Thinking | null
+  /** What the model thinks, beside the text: no cursor counts it. */
+  readonly reasoning: string
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
   readonly title: ThreadTitle | null
@@ -58,6 +69,8 @@ export const emptyAnswer: Answer = {
   run: 0,
   text: '',
   bytes: 0,
+  thinking: null,
+  reasoning: '',
   steps: [],
   sources: [],
   title: null,
@@ -93,6 +106,10 @@ export function receive(answer: Answer, frame: Frame): Received {
       return keep({ ...answer, ...blank, run: part.run, rewriting: rewrites(answer, part.run) })
     case 'delta':
       return grown(answer, frame.id, part.delta)
+    case 'reasoning-start':
+    case 'reasoning-delta':
+    case 'reasoning-end':
+      return keep(thought(answer, part))
     case 'step':
       return keep({ ...answer, steps: upsert(answer.steps, part.step) })
     case 'source':
@@ -117,6 +134,8 @@ export function receiveExchange(answer: Answer, exchange: unknown): Answer | nul
 const blank = {
   text: '',
   bytes: 0,
+  thinking: null,
+  reasoning: '',
   steps: [],
   sources: [],
   outcome: null,
@@ -133,7 +152,9 @@ function resync(answer: Answer): Received {
 
 function started(answer: Answer, part: Extract<AnswerPart, { type: 'start' }>): Answer {
   const rewriting = rewrites(answer, part.run ?? 0)
-  const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : answer
+  // Who asks without a cursor is told the reasoning from its start; who has some of the text has all of it.
+  const unthought = answer.bytes === 0 ? { ...answer, thinking: null, reasoning: '' } : answer
+  const base = answer.restart ? { ...answer, ...blank, run: 0, rewriting } : unthought
   return {
     ...base,
     messageId: part.messageId,
@@ -160,6 +181,28 @@ function grown(answer: Answer, id: string, delta: string): Received {
     text: answer.text + delta,
     bytes: cursor.offset,
   })
+}
+
+type ReasoningPart = Extract<AnswerPart, { type: `reasoning-${string}` }>
+
+/** The reasoning comes before the text, and is told anew as a whole or not at all. */
+function thought(answer: Answer, part: ReasoningPart): Answer {
+  switch (part.type) {
+    case 'reasoning-start':
+      return {
+        ...answer,
+        thinking: { startedAt: Date.now() - part.elapsedMs, durationMs: null },
+        reasoning: '',
+      }
+    case 'reasoning-delta':
+      return { ...answer, reasoning: answer.reasoning + part.delta }
+    case 'reasoning-end': {
+      const { thinking } = answer
+      if (thinking === null) return answer
+      const durationMs = part.durationMs ?? Date.now() - thinking.startedAt
+      return { ...answer, thinking: { ...thinking, durationMs } }
+    }
+  }
 }
 
 /** Whether text that was shown gives way to that of a later run, now or before. */

@@ -53,6 +53,10 @@ export type AnswerPart =
   | { readonly type: 'step'; readonly step: AnswerStep }
   | { readonly type: 'source'; readonly source: AnswerSource }
   | { readonly type: 'delta'; readonly delta: string }
+  /** The model thinks; it has for so long. */
+  | { readonly type: 'reasoning-start'; readonly elapsedMs: number }
+  | { readonly type: 'reasoning-delta'; readonly delta: string }
+  | { readonly type: 'reasoning-end'; readonly durationMs: number | null }
   | { readonly type: 'title'; readonly title: ThreadTitle }
   | { readonly type: 'reset'; readonly run: number }
   | { readonly type: 'finish'; readonly reason: string; readonly usage: AnswerUsage | null }
@@ -97,6 +101,10 @@ const decoders: Readonly<Record<string, (fields: Fields) => AnswerPart>> = {
   'source-document': decodeSource,
   'source-url': decodeSource,
   'text-delta': (f) => (typeof f.delta === 'string' ? { type: 'delta', delta: f.delta } : broken),
+  'reasoning-start': (f) => ({ type: 'reasoning-start', elapsedMs: count(ours(f).elapsed_ms) ?? 0 }),
+  'reasoning-delta': (f) =>
+    typeof f.delta === 'string' ? { type: 'reasoning-delta', delta: f.delta } : ignored,
+  'reasoning-end': (f) => ({ type: 'reasoning-end', durationMs: count(ours(f).duration_ms) }),
   'data-title': (f) => {
     const { title, updated_at } = fields(f.data)
     if (text(title) === '' || Number.isNaN(Date.parse(text(updated_at)))) return ignored
@@ -143,6 +151,11 @@ function decodeStart(f: Fields): AnswerPart {
     threadId: text(metadata.thread_id) || null,
     run: count(metadata.run),
   }
+}
+
+/** What our server adds to a part of the AI SDK's. */
+function ours(f: Fields): Fields {
+  return fields(fields(f.providerMetadata).tsumugi)
 }
 
 function decodeStep(f: Fields): AnswerPart {

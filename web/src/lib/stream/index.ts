@@ -4,7 +4,7 @@
  * server, `registry` keeps the answers of this tab and puts them into atoms, `slots` shares the
  * browser's few connections with other tabs. Imports nothing of the app.
  */
-export type { Answer, Outcome } from './answer'
+export type { Answer, Outcome, Thinking } from './answer'
 export type { ConnectionDeps, ConnectionState, Ending } from './connection'
 export type { AnswerSource, AnswerStep, AnswerUsage, StepStatus, ThreadTitle } from './events'
 export { type FieldError, StreamFailure } from './failure'

@@ -1,5 +1,5 @@
 import { type Atom, atom, type createStore, type PrimitiveAtom } from 'jotai'
-import { type Answer, emptyAnswer, type Outcome } from './answer'
+import { type Answer, emptyAnswer, type Outcome, type Thinking } from './answer'
 import {
   Connection,
   type ConnectionDeps,
@@ -24,6 +24,7 @@ export interface AnswerView {
   readonly rewriting: boolean
   /** There is text, and for a while no more has come. */
   readonly stalled: boolean
+  readonly thinking: Thinking | null
   readonly steps: readonly AnswerStep[]
   readonly sources: readonly AnswerSource[]
   readonly title: ThreadTitle | null
@@ -35,11 +36,12 @@ export interface AnswerView {
   readonly ending: Ending | null
 }
 
-/** One answer while it is written: one atom for its text, one for the rest. */
+/** One answer while it is written: an atom for its text, one for what the model thinks before, one for the rest. */
 export interface LiveAnswer {
   /** The `request_id` of a question asked in this tab, else the message id. Never changes. */
   readonly key: string
   readonly textAtom: Atom<string>
+  readonly reasoningAtom: Atom<string>
   readonly viewAtom: Atom<AnswerView>
 }
 
@@ -74,6 +76,7 @@ const maxEnded = 32
 interface Entry {
   readonly live: LiveAnswer
   readonly text: PrimitiveAtom<string>
+  readonly reasoning: PrimitiveAtom<string>
   readonly view: PrimitiveAtom<AnswerView>
   readonly committer: FrameCommitter
   readonly send: Extract<StreamRequest, { kind: 'send' }> | null
@@ -187,10 +190,12 @@ export class AnswerStreams {
 
   #add(key: string, send: Entry['send'], answer: Answer): Entry {
     const text = atom('')
+    const reasoning = atom('')
     const view = atom(viewOf(answer))
     const entry: Entry = {
-      live: { key, textAtom: text, viewAtom: view },
+      live: { key, textAtom: text, reasoningAtom: reasoning, viewAtom: view },
       text,
+      reasoning,
       view,
       committer: new FrameCommitter(this.deps.frames, () => this.#commit(entry)),
       send,
@@ -324,11 +329,14 @@ export class AnswerStreams {
 
   #commit(entry: Entry): void {
     const { store } = this.deps
-    const { text, restart } = entry.answer
+    const { text, reasoning, restart } = entry.answer
     if (text !== store.get(entry.text)) this.#expect(entry)
     const view = viewOf(entry.answer, entry)
     // A text that has to start over stays on the screen until its successor is there.
-    if (!restart) store.set(entry.text, text)
+    if (!restart) {
+      store.set(entry.text, text)
+      store.set(entry.reasoning, reasoning)
+    }
     if (!sameView(view, store.get(entry.view))) store.set(entry.view, view)
   }
 
@@ -413,7 +421,8 @@ type Progress = Pick<Entry, 'line' | 'busyUntil' | 'ending' | 'stalled'>
 const beginning: Progress = { line: 'closed', busyUntil: null, ending: null, stalled: false }
 
 function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress = beginning): AnswerView {
-  const { messageId, userMessageId, threadId, run, steps, sources, title, outcome, rewriting } = answer
+  const { messageId, userMessageId, threadId, run, thinking, steps, sources, title, outcome, rewriting } =
+    answer
   const hasText = answer.bytes > 0
   return {
     messageId,
@@ -423,6 +432,7 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
     hasText,
     rewriting,
     stalled: stalled && hasText,
+    thinking,
     steps,
     sources,
     title,
@@ -435,7 +445,7 @@ function viewOf(answer: Answer, { line, busyUntil, ending, stalled }: Progress =
 
 /** Stands for an answer that has no stream yet. */
 export function awaitedAnswer(key: string): LiveAnswer {
-  return { key, textAtom: atom(''), viewAtom: atom(viewOf(emptyAnswer)) }
+  return { key, textAtom: atom(''), reasoningAtom: atom(''), viewAtom: atom(viewOf(emptyAnswer)) }
 }
 
 function sameView(a: AnswerView, b: AnswerView): boolean {

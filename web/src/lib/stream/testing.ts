@@ -72,6 +72,23 @@ export const event = {
       transient: true,
     }),
   }),
+  reasoningStart: (elapsedMs: number): Event => ({
+    data: JSON.stringify({
+      type: 'reasoning-start',
+      id: 'reasoning',
+      providerMetadata: { tsumugi: { elapsed_ms: elapsedMs } },
+    }),
+  }),
+  reasoning: (delta: string): Event => ({
+    data: JSON.stringify({ type: 'reasoning-delta', id: 'reasoning', delta }),
+  }),
+  reasoningEnd: (durationMs: number): Event => ({
+    data: JSON.stringify({
+      type: 'reasoning-end',
+      id: 'reasoning',
+      providerMetadata: { tsumugi: { duration_ms: durationMs } },
+    }),
+  }),
   source: (id: string, index: number): Event => ({
     data: JSON.stringify({
       type: 'source-document',
