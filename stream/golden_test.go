@@ -14,15 +14,17 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+var goldenHead = stream.Head{
+	MessageID: "0190f3c2-0000-7000-8000-000000000001", Run: 1,
+	Metadata: json.RawMessage(`{"thread_id":"0190f3c2-0000-7000-8000-000000000002","user_message_id":"0190f3c2-0000-7000-8000-000000000003"}`),
+}
+
 // TestGoldenStreams fixes the bytes on the wire. The app's tests read the same files with the AI SDK's own reader.
 func TestGoldenStreams(t *testing.T) {
 	t.Parallel()
 	const answer = "こんにちは。**「紡ぐ」**とは、繭から糸を引き出すことです。\n\n```go\nfmt.Println(\"糸\")\n```"
 	write := func(cursor string, end stream.End) []byte {
-		text := stream.NewText(stream.Head{
-			MessageID: "0190f3c2-0000-7000-8000-000000000001", Run: 1,
-			Metadata: json.RawMessage(`{"thread_id":"0190f3c2-0000-7000-8000-000000000002","user_message_id":"0190f3c2-0000-7000-8000-000000000003"}`),
-		})
+		text := stream.NewText(goldenHead)
 		w := text.Watch(cursor)
 		text.PutStep("retrieval", "running", "")
 		text.PutStep("retrieval", "success", "3件")
@@ -65,7 +67,7 @@ func TestGoldenStreams(t *testing.T) {
 
 // reasoned is what the client of a stored answer is told that the model has thought about.
 func reasoned() []byte {
-	text := newText(1)
+	text := stream.NewText(goldenHead)
 	text.PutReasoning("「紡ぐ」の意味を\n尋ねている。", 12*time.Second)
 	text.AppendText("糸を引き出すことです。")
 	text.Finish(done)

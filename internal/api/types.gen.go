@@ -1144,7 +1144,18 @@ type StreamFinish struct {
 
 // StreamPart The beginning or the end of the text, or of what the model reasons.
 type StreamPart struct {
-	ID   string `json:"id"`
+	ID string `json:"id"`
+
+	// ProviderMetadata Of reasoning alone.
+	ProviderMetadata struct {
+		Tsumugi struct {
+			// DurationMs At its end: for how long it did.
+			DurationMs int64 `json:"duration_ms,omitempty,omitzero"`
+
+			// ElapsedMs At its start: for how long the model has reasoned.
+			ElapsedMs int64 `json:"elapsed_ms,omitempty,omitzero"`
+		} `json:"tsumugi"`
+	} `json:"providerMetadata,omitempty,omitzero"`
 	Type string `json:"type"`
 }
 

@@ -1782,6 +1782,21 @@ export interface components {
             /** @enum {string} */
             type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end";
             id: string;
+            /** @description Of reasoning alone. */
+            providerMetadata?: {
+                tsumugi: {
+                    /**
+                     * Format: int64
+                     * @description At its start: for how long the model has reasoned.
+                     */
+                    elapsed_ms?: number;
+                    /**
+                     * Format: int64
+                     * @description At its end: for how long it did.
+                     */
+                    duration_ms?: number;
+                };
+            };
         };
         /** @description A piece of the text, of at most 4 KiB in UTF-8, or of what the model reasons, which the cursor does not count. */
         StreamDelta: {
