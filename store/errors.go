@@ -32,7 +32,7 @@ const (
 	codeBadJSONText      = "22P05" // NUL within JSON.
 )
 
-const unavailable = "データベースに接続できません。しばらくしてからもう一度お試しください。"
+const unavailable = "データベースに接続できません。少し時間をおいて、もう一度お試しください。"
 
 // translate gives an error of the driver its fault code. Faults pass unchanged; what is not to be expected stays without
 // a code, which makes it internal.
@@ -50,7 +50,7 @@ func translate(err error) error {
 		return fault.Wrap(err, fault.Unavailable, "サーバーの保存容量に空きがないため、保存できません。管理者にお知らせください。")
 	case errors.Is(err, context.DeadlineExceeded) && !connecting(err):
 		// It waited for a connection of the pool, or for other calls' locks.
-		return fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。しばらくしてからもう一度お試しください。")
+		return fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	case isUnavailable(err):
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):

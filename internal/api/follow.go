@@ -152,7 +152,7 @@ func (s *Server) admit(ctx context.Context, actor identity.Actor) (*stream.Admis
 	admission, err := s.Stream.Admit(actor.ID.String())
 	switch {
 	case errors.Is(err, stream.ErrDraining):
-		return nil, fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+		return nil, fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
 	case errors.Is(err, stream.ErrFull):
 		return nil, fault.Wrap(err, fault.Unavailable, busyDetail)
 	case err != nil:

@@ -136,7 +136,7 @@ func (p *places) leave(actor identity.Actor) {
 const (
 	tooManyCalls      = "操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
 	tooManyCallsOfAll = "組織全体での操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
-	tooManyHeldByAll  = "組織全体で同時に利用できる数の上限に達しています。少し待ってから、もう一度お試しください。"
+	tooManyHeldByAll  = "組織全体で同時に利用できる数の上限に達しています。少し時間をおいて、もう一度お試しください。"
 )
 
 var tooManyHeld = map[Kind]string{

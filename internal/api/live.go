@@ -223,7 +223,7 @@ func (l *Live) enter(s *socket) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.draining {
-		return fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+		return fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
 	}
 	if len(l.sockets) >= l.cfg.Sockets {
 		return fault.Errorf(fault.Unavailable, busyDetail)

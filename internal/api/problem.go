@@ -61,7 +61,7 @@ const (
 // What a person learns of a defect, and of a server that has too much to do.
 const (
 	internalDetail = "サーバーで問題が発生しました。時間をおいて、もう一度お試しください。"
-	busyDetail     = "ただいま混み合っています。少し待ってから、もう一度お試しください。"
+	busyDetail     = "ただいま混み合っています。少し時間をおいて、もう一度お試しください。"
 )
 
 // Those who are told to come back are told different times between these, so that they don't come all at once.
@@ -105,7 +105,7 @@ func (s *Server) problem(r *http.Request, err error) Problem {
 	gone := errors.Is(err, context.Canceled) && r.Context().Err() != nil
 	if gone {
 		// Nobody is there to read it, or this server stops and another one will have the answer.
-		err = fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+		err = fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
 	}
 	code := fault.CodeOf(err)
 	if code == fault.Internal && errors.Is(err, context.DeadlineExceeded) {

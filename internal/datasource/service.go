@@ -86,7 +86,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 	format, ok := extract.FormatOf(filename)
 	if !ok {
 		return Source{}, false, fault.Errorf(UnsupportedType,
-			"この形式のファイルには対応していません。テキスト（.txt）、Markdown（.md）、CSV、TSV、HTML のファイルをアップロードしてください。")
+			"対応していない形式です。テキスト（.txt）、Markdown（.md）、CSV、TSV、HTMLのいずれかに変換してください。")
 	}
 	source := Source{ID: uuid.Must(uuid.NewV7()), Filename: filename, MediaType: format.MediaType}
 	if err := s.loosen(ctx, source.ID, uploadPatience); err != nil {

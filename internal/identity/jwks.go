@@ -79,7 +79,7 @@ func (k *RemoteKeys) find(token *jwt.Token) (key any, fresh bool, err error) {
 		key, err = keys(token)
 	}
 	if err != nil && (keys == nil || failed) { // It may well be the issuer's.
-		err = fault.Wrap(err, fault.Unavailable, "ログインの確認に必要な情報を取得できません。しばらくしてから、もう一度お試しください。")
+		err = fault.Wrap(err, fault.Unavailable, "ログインの確認に必要な情報を取得できません。少し時間をおいて、もう一度お試しください。")
 	}
 	return key, fresh, err
 }

@@ -108,7 +108,7 @@ func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) er
 	if nobody {
 		return fault.Wrap(err, fault.Unavailable, "メールサーバーが宛先のメールアドレスを受け付けませんでした。アドレスをご確認ください。")
 	}
-	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。しばらくしてからもう一度お試しください。")
+	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。少し時間をおいて、もう一度お試しください。")
 }
 
 // transmit connects, sends and closes. The connection is ours and not the library's: the library extends its deadline with

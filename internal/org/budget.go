@@ -121,10 +121,10 @@ func (b *Budget) Check(ctx context.Context, organizationID uuid.UUID) error {
 	b.mu.Unlock()
 	select {
 	case <-b.root.Done():
-		return fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し待ってから、もう一度お試しください。")
+		return fault.Errorf(fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
 	case <-look:
 	case <-ctx.Done():
-		return fault.Wrap(ctx.Err(), fault.Unavailable, "ただいま混み合っています。少し待ってから、もう一度お試しください。")
+		return fault.Wrap(ctx.Err(), fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,7 +219,7 @@ func limitNotice(organizationID uuid.UUID, percent int, b Balance) Notification 
 	}
 	if percent >= atLimit {
 		n.Title = "今月のトークン数が上限に達しました"
-		n.Body = fmt.Sprintf("上限（%s トークン）に達したため、翌月までメンバーは新しいメッセージを送信できません。上限の変更は、ご契約の窓口にお問い合わせください。",
+		n.Body = fmt.Sprintf("上限（%s トークン）に達したため、翌月までメンバーは新しいメッセージを送信できません。上限の変更は、ご契約窓口にお問い合わせください。",
 			grouped(b.Limit))
 	}
 	return n

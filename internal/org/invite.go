@@ -290,7 +290,7 @@ func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error)
 		case <-ticker.C:
 		case <-ctx.Done():
 			return Begun{}, &fault.Error{
-				Code: fault.Unavailable, Detail: "この招待は処理中です。少し待ってから、もう一度お試しください。", RetryAfter: 5 * time.Second,
+				Code: fault.Unavailable, Detail: "この招待は処理中です。少し時間をおいて、もう一度お試しください。", RetryAfter: 5 * time.Second,
 			}
 		}
 	}

@@ -40,12 +40,12 @@ func translate(err error) error {
 	case api.ErrorCode() == "InvalidParameterException":
 		return fault.Wrap(err, fault.Invalid, "メールアドレスまたは名前を登録できません。内容を確認してください。")
 	case api.ErrorCode() == "CodeDeliveryFailureException":
-		return unavailable(err, "招待メールを送信できませんでした。しばらくしてからもう一度お試しください。")
+		return unavailable(err, "招待メールを送信できませんでした。少し時間をおいて、もう一度お試しください。")
 	case slices.Contains(limits, api.ErrorCode()):
-		return unavailable(err, "ただいま混み合っています。しばらくしてからもう一度お試しください。")
+		return unavailable(err, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	}
 	if isDown(err) {
-		return unavailable(err, "認証サービスに接続できません。しばらくしてからもう一度お試しください。")
+		return unavailable(err, "認証サービスに接続できません。少し時間をおいて、もう一度お試しください。")
 	}
 	return fmt.Errorf("directory: %w", err)
 }

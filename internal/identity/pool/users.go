@@ -128,7 +128,7 @@ func (p *Pool) newPassword(ctx context.Context, password string, permanent bool,
 	}
 	hash, err := p.hasher.hash(ctx, password)
 	if errors.Is(err, errBusy) {
-		return Password{}, fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。しばらくしてからもう一度お試しください。")
+		return Password{}, fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	}
 	if err != nil {
 		return Password{}, err
