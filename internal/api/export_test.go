@@ -2,7 +2,6 @@ package api
 
 // Unexported parts that the tests look into.
 var (
-	FindAddress      = findAddress
-	ParseLiveAuth    = parseLiveAuth
-	ParseTraceparent = parseTraceparent
+	FindAddress   = findAddress
+	ParseLiveAuth = parseLiveAuth
 )

@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"net/http"
-	"strings"
 
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -19,11 +19,11 @@ func withTrace(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		parent, ok := parseTraceparent(r.Header.Get("Traceparent"))
-		if !ok {
-			parent = newTrace()
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+		if !trace.SpanContextFromContext(ctx).IsValid() {
+			ctx = trace.ContextWithRemoteSpanContext(ctx, newTrace())
 		}
-		next.ServeHTTP(w, r.WithContext(trace.ContextWithRemoteSpanContext(ctx, parent)))
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
@@ -34,34 +34,6 @@ func traceID(ctx context.Context) string {
 	}
 	return ""
 }
-
-// parseTraceparent reads the header of W3C Trace Context: version, trace id, parent id and flags. Versions to come may
-// add fields. See https://www.w3.org/TR/trace-context/#traceparent-header
-func parseTraceparent(header string) (trace.SpanContext, bool) {
-	const length = 2 + 1 + 32 + 1 + 16 + 1 + 2
-	if len(header) < length || len(header) > 2*length {
-		return trace.SpanContext{}, false
-	}
-	fields := strings.SplitN(header, "-", 5)
-	if len(fields) < 4 || len(fields[0]) != 2 || strings.Trim(fields[0], hexDigits) != "" || fields[0] == "ff" ||
-		(fields[0] == "00" && len(header) != length) || len(fields[3]) != 2 || strings.Trim(fields[3], hexDigits) != "" {
-		return trace.SpanContext{}, false
-	}
-	traceID, err := trace.TraceIDFromHex(fields[1])
-	if err != nil {
-		return trace.SpanContext{}, false
-	}
-	spanID, err := trace.SpanIDFromHex(fields[2])
-	if err != nil {
-		return trace.SpanContext{}, false
-	}
-	sampled := strings.ContainsAny(fields[3][1:], "13579bdf")
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: traceID, SpanID: spanID, TraceFlags: trace.TraceFlags(0).WithSampled(sampled), Remote: true,
-	}), true
-}
-
-const hexDigits = "0123456789abcdef"
 
 // newTrace begins a trace. Whether it is recorded is for a tracer to say.
 func newTrace() trace.SpanContext {

@@ -140,15 +140,3 @@ func TestRetryAfterIsRandomUnlessItIsKnown(t *testing.T) {
 		}
 	}
 }
-
-func FuzzTraceparent(f *testing.F) {
-	f.Add("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-	f.Add("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x")
-	f.Add("")
-	f.Fuzz(func(t *testing.T, header string) {
-		span, ok := api.ParseTraceparent(header)
-		if ok && (!span.IsValid() || !strings.Contains(header, span.TraceID().String()) || !strings.Contains(header, span.SpanID().String())) {
-			t.Fatalf("%q: %v", header, span)
-		}
-	})
-}
