@@ -14,14 +14,16 @@ import (
 var _ identity.Store = (*DB)(nil)
 
 // UserBySubject implements identity.Store. It looks through all organizations: it is what tells the organization.
-func (db *DB) UserBySubject(ctx context.Context, subject string, session uuid.UUID) (identity.Standing, error) {
+func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {
 	found, err := queryRow[identity.Standing](ctx, db.pool, `
 		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
-		    o.auth_type AS organization_auth_type, g.revoked_at IS NOT NULL AS session_revoked
+		    o.auth_type AS organization_auth_type, s.used_at AS session_used_at,
+		    coalesce(`+sessionOver("$3::timestamptz", "$4::text")+`, false) AS session_over
 		FROM users u
 		JOIN organizations o ON o.id = u.organization_id
 		LEFT JOIN pool_grants g ON g.id = $2
-		WHERE u.subject = $1`, subject, session)
+		LEFT JOIN sessions s ON s.id = $2 AND s.user_id = u.id
+		WHERE u.subject = $1`, claims.Subject, claims.Session, claims.AuthTime, claims.AuthType)
 	if isNoRows(err) {
 		return identity.Standing{}, fault.Wrap(err, fault.NotFound, "ユーザーが見つかりません。")
 	}
@@ -36,7 +38,9 @@ func (db *DB) Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Dur
 		LEFT JOIN users u ON u.id = p.id
 		LEFT JOIN organizations o ON o.id = u.organization_id
 		WHERE u.state IS DISTINCT FROM 'active' OR greatest(u.changed_at, o.changed_at) > now() - $2::interval OR u.subject IN (
-		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)`, userIDs, within)
+		    SELECT g.sub::text FROM pool_grants g WHERE g.revoked_at > now() - $2::interval)
+		    OR EXISTS (SELECT FROM sessions s WHERE s.organization_id = u.organization_id AND s.user_id = u.id
+		               AND s.ended_at > now() - $2::interval)`, userIDs, within)
 	if err != nil {
 		return nil, translate(err)
 	}

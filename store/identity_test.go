@@ -14,6 +14,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
+// claims are those of a session by password that begins now.
+func claims(subject string, session uuid.UUID) identity.Claims {
+	return identity.Claims{Subject: subject, Session: session, AuthType: identity.AuthCognito, AuthTime: time.Now()}
+}
+
 // session signs a member in who is a user of the pool too, and returns what proves it.
 func (f *fixture) session(t *testing.T, name string) pool.Grant {
 	t.Helper()
@@ -38,12 +43,12 @@ func TestR45_RevokedSessionIsKnownAtOnce(t *testing.T) {
 	grant := f.session(t, "ann")
 	revoked := func(session uuid.UUID) bool {
 		t.Helper()
-		found, err := f.UserBySubject(t.Context(), grant.Sub.String(), session)
+		found, err := f.UserBySubject(t.Context(), claims(grant.Sub.String(), session))
 		must(t, err)
 		if found.ID != f.ann.UserID {
 			t.Errorf("found %+v", found)
 		}
-		return found.SessionRevoked
+		return found.SessionOver
 	}
 	if revoked(grant.ID) {
 		t.Error("it is revoked from the start")

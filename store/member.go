@@ -97,6 +97,8 @@ func (db *DB) ChangeMember(
 			err = removeMember(ctx, tx, organizationID, userID)
 		case change.Unlink:
 			err = unlinkMember(ctx, tx, member)
+		case change.EndSessions:
+			err = endMemberSessions(ctx, tx, member)
 		default:
 			_, err = tx.Exec(ctx, `UPDATE users SET name = $2, role = $3, state = $4 WHERE id = $1`,
 				userID, change.Name, change.Role, change.State)
@@ -124,7 +126,7 @@ func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 		DELETE FROM federated_identities WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID); err != nil {
 		return err
 	}
-	return endEarlierSessions(ctx, tx, m.Subject, time.Now())
+	return endMemberSessions(ctx, tx, m)
 }
 
 // removeMember removes a member with their threads, which are locked first: a question locks its thread, and then looks for

@@ -108,7 +108,7 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	})
 	must(t, err)
 	must(t, f.FinishInvite(t.Context(), begun.Invitations[0].Member.ID, left.Sub.String()))
-	if standing, err := f.UserBySubject(t.Context(), left.Sub.String(), grant.ID); err != nil || !standing.SessionRevoked {
+	if standing, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil || !standing.SessionOver {
 		t.Errorf("the session goes on as %+v, %v", standing, err)
 	}
 }

@@ -96,7 +96,7 @@ func equal(got []string, want ...string) bool {
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	got, err := f.UserBySubject(t.Context(), "sub-ann", newID())
+	got, err := f.UserBySubject(t.Context(), claims("sub-ann", newID()))
 	want := identity.Standing{OrganizationAuthType: identity.AuthCognito, User: identity.User{
 		ID: f.ann.UserID, OrganizationID: f.a, OrganizationName: "紡株式会社", Subject: "sub-ann", Email: "ann@example.com",
 		Name: "ann", Role: identity.RoleGeneralUser, State: identity.StateActive, AuthType: identity.AuthCognito,
@@ -104,7 +104,7 @@ func TestUsers(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("UserBySubject = %+v, %v", got, err)
 	}
-	_, err = f.UserBySubject(t.Context(), "nobody", uuid.Nil)
+	_, err = f.UserBySubject(t.Context(), claims("nobody", uuid.Nil))
 	wantCode(t, err, fault.NotFound)
 
 	user := identity.NewUser{

@@ -322,8 +322,9 @@ func keepSAMLCode(ctx context.Context, tx pgx.Tx, c saml.Code, userID uuid.UUID,
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO saml_codes (hash, browser_hash, organization_id, user_id, next, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		c.Hash, c.BrowserHash, c.OrganizationID, userID, c.Next, c.ExpiresAt)
+		INSERT INTO saml_codes (hash, browser_hash, organization_id, user_id, next, session_until, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		c.Hash, c.BrowserHash, c.OrganizationID, userID, c.Next, c.SessionUntil, c.ExpiresAt)
 	return err
 }
 
@@ -336,7 +337,7 @@ func (db *DB) TakeSAMLCode(
 		WHERE c.hash = $1 AND c.browser_hash = $2 AND c.organization_id = $3 AND c.expires_at > $4
 		  AND u.organization_id = c.organization_id AND u.id = c.user_id AND u.state = $5
 		  AND o.id = c.organization_id AND o.auth_type = $6
-		RETURNING u.subject, u.email, u.name, c.next`,
+		RETURNING u.subject, u.email, u.name, c.next, c.session_until`,
 		hash, browserHash, organizationID, at, identity.StateActive, identity.AuthFederated)
 	return grantee, translate(err)
 }

@@ -18,9 +18,11 @@ func holdAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, userID uui
 		return err
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO saml_links (hash, browser_hash, organization_id, user_id, entity_id, name_id, email, next, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		a.Code.Hash, a.Code.BrowserHash, a.OrganizationID, userID, a.EntityID, a.NameID, a.Email, a.Code.Next, at, a.HeldUntil)
+		INSERT INTO saml_links (hash, browser_hash, organization_id, user_id, entity_id, name_id, email, next, session_until,
+			created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		a.Code.Hash, a.Code.BrowserHash, a.OrganizationID, userID, a.EntityID, a.NameID, a.Email, a.Code.Next,
+		a.Code.SessionUntil, at, a.HeldUntil)
 	return err
 }
 
@@ -29,7 +31,7 @@ func (db *DB) HeldAssertion(
 	ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time,
 ) (saml.Held, error) {
 	held, err := queryRow[saml.Held](ctx, db.pool, `
-		SELECT l.organization_id, l.user_id, u.email AS member_email, l.entity_id, l.name_id, l.email, l.next, l.created_at
+		SELECT l.organization_id, l.user_id, u.email AS member_email, l.entity_id, l.name_id, l.email, l.next, l.session_until, l.created_at
 		FROM saml_links l
 		JOIN users u ON u.organization_id = l.organization_id AND u.id = l.user_id
 		WHERE l.hash = $1 AND l.browser_hash = $2 AND l.organization_id = $3 AND l.expires_at > $4`,

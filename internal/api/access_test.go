@@ -62,6 +62,13 @@ var access = map[string]rule{
 	"GET /v1/live": {status: 426}, // Who it is comes later.
 
 	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
+	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409}, // Test tokens name none.
+	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
+	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
+	"GET /v1/session-limits":            {may: admins, status: 200}, "PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
+		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
+		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
+	})},
 	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
 	"GET /v1/skill/{skill_id}":   {may: everybody, status: 200, names: aSkill},
 	"GET /v1/favorite_skill":     {may: everybody, status: 200},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
@@ -27,10 +28,13 @@ func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	if s.Sessions != nil && actor.Session != uuid.Nil {
+	if s.Sessions != nil && actor.Session != uuid.Nil { // First: it tells the audit log.
 		if err := s.Sessions.RevokeSession(r.Context(), actor.Session); err != nil {
 			return err
 		}
+	}
+	if err := s.Identity.EndSession(r.Context(), actor, actor.Session); err != nil && fault.CodeOf(err) != fault.NotFound {
+		return err
 	}
 	return writeJSON(w, http.StatusOK, SignOut{SignOutURL: afterSignOut})
 }

@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
@@ -25,7 +23,7 @@ import (
 // stalled is a database that does not answer any more.
 type stalled struct{ identity.Store }
 
-func (stalled) UserBySubject(ctx context.Context, _ string, _ uuid.UUID) (identity.Standing, error) {
+func (stalled) UserBySubject(ctx context.Context, _ identity.Claims) (identity.Standing, error) {
 	<-ctx.Done()
 	return identity.Standing{}, fault.Wrap(ctx.Err(), fault.Unavailable, "データベースに接続できません。")
 }

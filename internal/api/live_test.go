@@ -27,15 +27,15 @@ import (
 // members is a store in which everybody is a member, but "nobody", and which does not answer for "stalled".
 type members struct{ identity.Store }
 
-func (members) UserBySubject(ctx context.Context, subject string, session uuid.UUID) (identity.Standing, error) {
-	switch subject {
+func (members) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {
+	switch subject := claims.Subject; subject {
 	case "nobody":
 		return identity.Standing{}, fault.Errorf(fault.NotFound, "ユーザーが見つかりません。")
 	case "stalled":
-		return stalled{}.UserBySubject(ctx, subject, session)
+		return stalled{}.UserBySubject(ctx, claims)
 	}
 	return identity.Standing{User: identity.User{
-		ID: uuid.NewSHA1(uuid.Nil, []byte(subject)), OrganizationID: uuid.NewSHA1(uuid.Nil, []byte("org")),
+		ID: uuid.NewSHA1(uuid.Nil, []byte(claims.Subject)), OrganizationID: uuid.NewSHA1(uuid.Nil, []byte("org")),
 		State: identity.StateActive,
 	}}, nil
 }

@@ -236,6 +236,7 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 			return err
 		}
 		actor.Address, actor.RequestID = clientAddress(r.Context()), requestID(r.Context())
+		s.noteUse(r, actor)
 		next.ServeHTTP(w, r.WithContext(identity.WithActor(r.Context(), actor)))
 		return nil
 	})
@@ -248,4 +249,11 @@ func bearer(r *http.Request) (string, error) {
 		return "", fault.Errorf(fault.Unauthenticated, "Not authenticated")
 	}
 	return strings.TrimSpace(token), nil
+}
+
+// noteUse notes that the request is made in the actor's session, for as long as a call may wait.
+func (s *Server) noteUse(r *http.Request, actor identity.Actor) {
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	s.Identity.NoteUse(ctx, actor, r.UserAgent())
 }

@@ -20,7 +20,7 @@ import (
 // oneUser is a database that knows one active user, by whatever name.
 type oneUser struct{ identity.Store }
 
-func (oneUser) UserBySubject(context.Context, string, uuid.UUID) (identity.Standing, error) {
+func (oneUser) UserBySubject(context.Context, identity.Claims) (identity.Standing, error) {
 	return identity.Standing{User: identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}}, nil
 }
 

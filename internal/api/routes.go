@@ -51,6 +51,10 @@ func (s *Server) routes() (http.Handler, error) {
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))
 		r.Get("/v1/me", s.as(reads, s.me))
 
+		r.Get("/v1/session", s.as(reads, s.listSessions))
+		r.Delete("/v1/session", s.as(writes, s.endOtherSessions))
+		r.Delete("/v1/session/{session_id}", s.as(writes, s.endSession))
+
 		r.Get("/v1/category", s.as(reads, s.listCategories))
 		r.Get("/v1/skill", s.as(reads, s.listSkills))
 		r.Get("/v1/skill/{skill_id}", s.as(reads, s.getSkill))
@@ -76,6 +80,9 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/user/{user_id}", s.as(writes, s.editUser))
 		r.Delete("/v1/user/{user_id}", s.as(writes, s.removeUser))
 		r.Delete("/v1/user/{user_id}/sso-link", s.as(writes, s.unlinkUser))
+		r.Delete("/v1/user/{user_id}/session", s.as(writes, s.endMemberSessions))
+		r.Get("/v1/session-limits", s.as(reads, s.getSessionLimits))
+		r.Put("/v1/session-limits", s.as(writes, s.putSessionLimits))
 		r.Get("/v1/audit", s.as(reads, s.listAuditEvents))
 
 		r.Get("/v1/thread", s.as(reads, s.listThreads))

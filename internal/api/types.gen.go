@@ -1052,6 +1052,49 @@ type Seats struct {
 	Used int `json:"used"`
 }
 
+// Session defines model for Session.
+type Session struct {
+	// Address Where the last call came from.
+	Address  string    `json:"address,omitempty,omitzero"`
+	AuthType AuthKind  `json:"auth_type"`
+	BeganAt  time.Time `json:"began_at"`
+
+	// Current It is the session of this call.
+	Current bool `json:"current"`
+
+	// Device The program and the system, where they are known.
+	//
+	// Example: Chrome（Windows）
+	Device string `json:"device,omitempty,omitzero"`
+
+	// ExpiresAt At the latest.
+	ExpiresAt time.Time          `json:"expires_at"`
+	ID        openapi_types.UUID `json:"id"`
+
+	// LastUsedAt Within a minute.
+	LastUsedAt time.Time `json:"last_used_at"`
+}
+
+// SessionLimit defines model for SessionLimit.
+type SessionLimit struct {
+	// IdleMinutes Without a call. Not more than max_minutes.
+	IdleMinutes int `json:"idle_minutes"`
+
+	// MaxMinutes From signing in.
+	MaxMinutes int `json:"max_minutes"`
+}
+
+// SessionLimits defines model for SessionLimits.
+type SessionLimits struct {
+	Password     SessionLimit `json:"password"`
+	SingleSignOn SessionLimit `json:"single_sign_on"`
+}
+
+// SessionList defines model for SessionList.
+type SessionList struct {
+	Items []Session `json:"items"`
+}
+
 // SignOut defines model for SignOut.
 type SignOut struct {
 	SignOutURL string `json:"sign_out_url"`
@@ -1630,6 +1673,9 @@ type PutSAMLConfigJSONRequestBody = SAMLConfigPutRequest
 
 // SamlAssertionConsumerFormdataRequestBody defines body for SamlAssertionConsumer for application/x-www-form-urlencoded ContentType.
 type SamlAssertionConsumerFormdataRequestBody = SAMLResponseForm
+
+// PutSessionLimitsJSONRequestBody defines body for PutSessionLimits for application/json ContentType.
+type PutSessionLimitsJSONRequestBody = SessionLimits
 
 // CreateThreadJSONRequestBody defines body for CreateThread for application/json ContentType.
 type CreateThreadJSONRequestBody = ThreadCreateRequest

@@ -75,16 +75,16 @@ type Provider struct {
 // Standing is what counts of a user, besides the token, when a request comes.
 type Standing struct {
 	User
-	OrganizationAuthType AuthType // How the organization wants its members to sign in.
-	SessionRevoked       bool     // The session was ended before its time.
+	OrganizationAuthType AuthType   // How the organization wants its members to sign in.
+	SessionOver          bool       // The session was ended, or has run out.
+	SessionUsedAt        *time.Time // Within a minute. Nil for a session that is not known yet.
 }
 
 // Store is what the Service needs of a database.
 type Store interface {
-	// UserBySubject returns the user whom the identity provider calls subject, whatever the state, and whether the session
-	// was revoked. A session that the store does not know, because another provider keeps it, was not. If there is no such
-	// user, the error has the code fault.NotFound.
-	UserBySubject(ctx context.Context, subject string, session uuid.UUID) (Standing, error)
+	// UserBySubject returns the user whom the claims name, whatever the state, and whether the session is over. If there is no
+	// such user, the error has the code fault.NotFound.
+	UserBySubject(ctx context.Context, claims Claims) (Standing, error)
 
 	// Outdated returns those of some users who are no longer there or active, or whose role, state, sessions or way to sign
 	// in have changed within a time: what they have open may be more than they may see.
@@ -105,6 +105,8 @@ type Store interface {
 	// domain, else with a password, by the oldest organization with passwords or, if all use single sign-on, the oldest of
 	// all. If there is no organization at all, the error has the code fault.NotFound.
 	ProviderByMailDomain(ctx context.Context, domain string) (Provider, error)
+
+	SessionStore
 }
 
 // Watcher is told of users as they change.
@@ -162,7 +164,8 @@ type Actor struct {
 	Address   netip.Addr // Zero where it is unknown.
 	RequestID string
 
-	changes uint64 // How many changes the Service knew of when it looked the actor up.
+	usedAt  time.Time // When the session was used last, zero for the first time.
+	changes uint64    // How many changes the Service knew of when it looked the actor up.
 }
 
 type actorKey struct{}

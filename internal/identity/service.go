@@ -20,7 +20,7 @@ type Service struct {
 
 	changes  atomic.Uint64      // Grows with each change that the store tells of.
 	stop     context.CancelFunc // Set by Start.
-	watching sync.WaitGroup     // The goroutine of Start.
+	watching sync.WaitGroup     // The goroutines of Start.
 }
 
 // NewService returns a Service. Nothing runs before Start.
@@ -28,12 +28,13 @@ func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
 	return &Service{store: store, verifier: verifier, log: log}
 }
 
-// Start begins to tell of users who change. It is called once, at most; then Stop must be called.
+// Start begins to tell of users who change, and to end sessions that have run out. It is called once, at most; then Stop must be called.
 func (s *Service) Start(events Events) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	w := &watch{store: s.store, events: events, changes: &s.changes, log: s.log}
 	s.watching.Go(func() { w.run(ctx) })
+	s.watching.Go(func() { s.endStale(ctx) })
 }
 
 // Stop ends what Start began, and waits for it.
@@ -43,7 +44,7 @@ func (s *Service) Stop() {
 }
 
 // Authenticate returns the actor that an id token proves. The token proves only who it is: role, state and session are
-// read from the store with each call. Errors: ErrExpired, also for a session that was revoked; ErrNoUser for a person who
+// read from the store with each call. Errors: ErrExpired, also for a session that is over; ErrNoUser for a person who
 // is no member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
 func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
@@ -88,7 +89,7 @@ func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 // lookUp returns the actor that verified claims name. anyWay lets a session by password in where single sign-on is wanted.
 func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor, error) {
 	changes := s.changes.Load() // Before the store is asked.
-	found, err := s.store.UserBySubject(ctx, claims.Subject, claims.Session)
+	found, err := s.store.UserBySubject(ctx, claims)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
 		return Actor{}, ErrNoUser
@@ -96,16 +97,20 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor
 		return Actor{}, err
 	case found.State != StateActive:
 		return Actor{}, ErrNoUser
-	case found.SessionRevoked:
-		return Actor{}, ErrExpired
 	case !anyWay && found.OrganizationAuthType == AuthFederated && claims.AuthType == AuthCognito &&
 		found.Role != RoleOrganizationSuperAdmin:
 		return Actor{}, ErrSSORequired
+	case found.SessionOver:
+		return Actor{}, ErrExpired
 	}
-	return Actor{
+	actor := Actor{
 		User: found.User, AuthType: claims.AuthType, AuthTime: claims.AuthTime, Session: claims.Session,
 		ExpiresAt: claims.ExpiresAt, changes: changes,
-	}, nil
+	}
+	if found.SessionUsedAt != nil {
+		actor.usedAt = *found.SessionUsedAt
+	}
+	return actor, nil
 }
 
 // SignedIn notes that the actor has begun to use the app. A failure is logged only: it must keep nobody out.

@@ -33,7 +33,9 @@ type members struct {
 	failing  int           // So many times Outdated fails.
 }
 
-func (m *members) UserBySubject(context.Context, string, uuid.UUID) (identity.Standing, error) {
+func (m *members) EndStaleSessions(context.Context) error { return nil }
+
+func (m *members) UserBySubject(context.Context, identity.Claims) (identity.Standing, error) {
 	m.asked++
 	return m.found, m.err
 }
@@ -90,13 +92,13 @@ func TestAuthenticate(t *testing.T) {
 		how   identity.AuthType
 		want  error
 	}{
-		"active":          {store: members{found: active}},
-		"inactive":        {store: with(func(s *identity.Standing) { s.State = identity.StateInactive }), want: identity.ErrNoUser},
-		"unknown":         {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
-		"database":        {store: members{err: down}, want: down},
-		"revoked session": {store: with(func(s *identity.Standing) { s.SessionRevoked = true }), want: identity.ErrExpired},
-		"inactive with a revoked session": {
-			store: with(func(s *identity.Standing) { s.State, s.SessionRevoked = identity.StateInactive, true }), want: identity.ErrNoUser,
+		"active":                 {store: members{found: active}},
+		"inactive":               {store: with(func(s *identity.Standing) { s.State = identity.StateInactive }), want: identity.ErrNoUser},
+		"unknown":                {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
+		"database":               {store: members{err: down}, want: down},
+		"a session that is over": {store: with(func(s *identity.Standing) { s.SessionOver = true }), want: identity.ErrExpired},
+		"inactive with a session that is over": {
+			store: with(func(s *identity.Standing) { s.State, s.SessionOver = identity.StateInactive, true }), want: identity.ErrNoUser,
 		},
 		"password where single sign-on is wanted":          {store: with(sso), want: identity.ErrSSORequired},
 		"single sign-on where it is wanted":                {store: with(sso), how: identity.AuthFederated},
@@ -227,7 +229,7 @@ func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
 			t.Errorf("the role is %s", actor.Role)
 		}
 		recheck("their session has ended", func() {
-			store.found.SessionRevoked = true
+			store.found.SessionOver = true
 			store.told <- user.ID
 		}, 1, identity.ErrExpired)
 	})

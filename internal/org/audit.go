@@ -22,6 +22,8 @@ const (
 	ActionProvision        Action = "member.provision" // By a first single sign-on.
 	ActionLink             Action = "member.link"      // A first single sign-on met a member with the same address.
 	ActionUnlink           Action = "member.unlink"
+	ActionSessionEnd       Action = "session.revoke" // By its owner elsewhere, or an administrator.
+	ActionSessionLimits    Action = "session_limits.edit"
 	ActionSAMLEdit         Action = "saml.edit"
 	ActionSAMLOn           Action = "saml.on"
 	ActionSAMLOff          Action = "saml.off"
@@ -61,8 +63,8 @@ const (
 // Actions returns all of them.
 func Actions() []Action {
 	return []Action{
-		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink, ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff,
-		ActionSAMLTest, ActionOrganization, ActionOrganizationEdit, ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
+		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink, ActionSessionEnd, ActionSessionLimits,
+		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit, ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
 		ActionSkillImport, ActionKeysRotate, ActionSignIn, ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
 		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged, ActionPasswordFailed,
 	}

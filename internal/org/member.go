@@ -117,6 +117,17 @@ func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID
 	return err
 }
 
+// EndMemberSessions signs a member of the actor's organization out everywhere. Errors: fault.Forbidden, fault.NotFound.
+func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
+	if err := administers(actor); err != nil {
+		return err
+	}
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
+		return r.endSessions(actor.ID)
+	})
+	return err
+}
+
 // DisableMember makes a member inactive on behalf of an operator, who may do so to anybody, and returns what they are
 // then. If there is nobody with the address, the error has the code fault.NotFound.
 func (s *Service) DisableMember(ctx context.Context, operator Doer, email string) (Member, error) {

@@ -58,6 +58,7 @@ type Store interface {
 	InviteStore
 	AccountStore
 	ReportStore
+	SessionStore
 }
 
 // NoticeStore has the notices to members.

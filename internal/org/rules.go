@@ -43,6 +43,8 @@ type MemberChange struct {
 	Remove bool // The rest does not matter then.
 	Unlink bool // From whom the identity provider knows. Sessions end.
 
+	EndSessions bool
+
 	Action  Action
 	Details []Change // None: nothing is changed, and nothing logged.
 }
@@ -147,6 +149,18 @@ func (r Roster) unlink(actorID uuid.UUID) (MemberChange, error) {
 		change.Details = append(change.Details, Change{Field: "name_id", Before: nameID})
 	}
 	return change, nil
+}
+
+// endSessions decides on ending all sessions of the member.
+func (r Roster) endSessions(actorID uuid.UUID) (MemberChange, error) {
+	m := r.Member
+	if err := r.touch(actorID); err != nil {
+		return MemberChange{}, err
+	}
+	return MemberChange{
+		Name: m.Name, Role: m.Role, State: m.State, EndSessions: true, Action: ActionSessionEnd,
+		Details: []Change{{Field: "sessions", After: "all"}},
+	}, nil
 }
 
 // resend decides whether an administrator may send another invitation. It is logged before it is sent: none goes out without

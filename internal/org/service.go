@@ -15,6 +15,7 @@ type Service struct {
 	invites  InviteStore
 	changes  AccountStore
 	reports  ReportStore
+	sessions SessionStore
 	accounts Accounts
 	events   Events
 	log      *slog.Logger
@@ -33,7 +34,7 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 		events = noEvents{}
 	}
 	return &Service{
-		notices: store, members: store, invites: store, changes: store, reports: store,
+		notices: store, members: store, invites: store, changes: store, reports: store, sessions: store,
 		accounts: accounts, events: events, log: log,
 	}
 }

@@ -104,7 +104,7 @@ func TestAdminCreateUserInItsWays(t *testing.T) {
 	// Somebody of another identity provider keeps the sub, and their sessions end.
 	sub, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
 	must(t, err)
-	tokens, err := f.SignInExternal(ctx, sub)
+	tokens, err := f.SignInExternal(ctx, sub, nil)
 	must(t, err)
 	out, err = f.admin.AdminCreateUser(ctx, invitation(outsider, "外部"))
 	must(t, err)

@@ -104,7 +104,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	}
 	switch user.Status {
 	case StatusConfirmed:
-		result, err := p.signIn(ctx, user, p.cfg.ClientID)
+		result, err := p.signIn(ctx, user, p.cfg.ClientID, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +239,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	result, err := p.signIn(ctx, user, p.cfg.ClientID)
+	result, err := p.signIn(ctx, user, p.cfg.ClientID, nil)
 	if err != nil {
 		return nil, err
 	}

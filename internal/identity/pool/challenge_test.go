@@ -172,7 +172,7 @@ func TestTemporaryPasswordRunsOutForExternalUsersToo(t *testing.T) {
 	ctx := t.Context()
 	sub := f.create(t, pool.NewUser{Email: newcomer, Name: "新人", TemporaryPassword: temporary})
 	change := func() error {
-		tokens, err := f.SignInExternal(ctx, sub)
+		tokens, err := f.SignInExternal(ctx, sub, nil)
 		must(t, err)
 		_, err = f.sdk.ChangePassword(ctx, &cognito.ChangePasswordInput{
 			AccessToken: &tokens.AccessToken, PreviousPassword: aws.String(temporary), ProposedPassword: aws.String(fresh),

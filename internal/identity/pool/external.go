@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -58,8 +59,9 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 }
 
 // SignInExternal begins a session for a user whom another identity provider has just proved, with a password of their own
-// or not. A user who does not exist has the code fault.NotFound, one who is disabled fault.Forbidden.
-func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID) (Tokens, error) {
+// or not. It ends at a time, refreshed or not, if the provider names one. A user who does not exist has the code
+// fault.NotFound, one who is disabled fault.Forbidden; a session that would be over has the code fault.Unauthenticated.
+func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Time) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" {
 		return Tokens{}, errNoFederation
 	}
@@ -70,7 +72,10 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID) (Tokens, error
 	if !user.Enabled {
 		return Tokens{}, fault.Errorf(fault.Forbidden, "このアカウントは無効になっています。")
 	}
-	result, err := p.signIn(ctx, user, p.cfg.FederatedClientID)
+	if until != nil && !until.After(p.now()) {
+		return Tokens{}, external(notAuthorized("the identity provider's session is over"))
+	}
+	result, err := p.signIn(ctx, user, p.cfg.FederatedClientID, until)
 	return result.tokens(), external(err)
 }
 

@@ -80,7 +80,7 @@ func TestExternalSessions(t *testing.T) {
 	ctx := t.Context()
 	sub, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
 	must(t, err)
-	tokens, err := f.SignInExternal(ctx, sub)
+	tokens, err := f.SignInExternal(ctx, sub, nil)
 	must(t, err)
 	if tokens.ExpiresIn != 3600 || tokens.TokenType != "Bearer" || tokens.RefreshToken == "" {
 		t.Errorf("tokens %+v", tokens)
@@ -128,7 +128,7 @@ func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	external, err := f.SignInExternal(ctx, f.sub) // A user with a password, whose organization has its own provider.
+	external, err := f.SignInExternal(ctx, f.sub, nil) // A user with a password, whose organization has its own provider.
 	must(t, err)
 	own := f.mustSignIn(t)
 
@@ -167,7 +167,7 @@ func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
 	wantFault(t, err, fault.Unauthenticated)
 
 	// Signing out everywhere ends those of both clients, from either.
-	external, err = f.SignInExternal(ctx, f.sub)
+	external, err = f.SignInExternal(ctx, f.sub, nil)
 	must(t, err)
 	_, err = f.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: aws.String(external.AccessToken)})
 	must(t, err)
@@ -181,17 +181,17 @@ func TestR45_DisablingEndsExternalSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	tokens, err := f.SignInExternal(ctx, f.sub)
+	tokens, err := f.SignInExternal(ctx, f.sub, nil)
 	must(t, err)
 	must(t, f.DisableUser(ctx, f.sub))
 	_, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
-	_, err = f.SignInExternal(ctx, f.sub)
+	_, err = f.SignInExternal(ctx, f.sub, nil)
 	wantFault(t, err, fault.Forbidden)
-	_, err = f.SignInExternal(ctx, uuid.New())
+	_, err = f.SignInExternal(ctx, uuid.New(), nil)
 	wantFault(t, err, fault.NotFound)
 	must(t, f.EnableUser(ctx, f.sub))
-	tokens, err = f.SignInExternal(ctx, f.sub)
+	tokens, err = f.SignInExternal(ctx, f.sub, nil)
 	must(t, err)
 	f.clock.Advance(30 * 24 * time.Hour)
 	_, err = f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
@@ -210,12 +210,12 @@ func TestPoolWithoutAPasswordClient(t *testing.T) {
 	if r.status != 400 || r.fields["__type"] != "ResourceNotFoundException" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	_, err := p.SignInExternal(t.Context(), f.sub)
+	_, err := p.SignInExternal(t.Context(), f.sub, nil)
 	must(t, err)
 	cfg = config(f.clock)
 	cfg.FederatedClientID = ""
 	p = newPool(t, cfg, f.db)
-	if _, err := p.SignInExternal(t.Context(), f.sub); err == nil {
+	if _, err := p.SignInExternal(t.Context(), f.sub, nil); err == nil {
 		t.Error("a session of no client")
 	}
 	_, err = p.RefreshExternal(t.Context(), "", "x")

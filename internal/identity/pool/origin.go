@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/netip"
-	"strings"
 
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
@@ -62,29 +62,4 @@ func (o Origin) DeviceKey() []byte {
 }
 
 // Agent returns what a person calls the program, as in "Chrome（Windows）", or "".
-func (o Origin) Agent() string {
-	find := func(names [][2]string) string {
-		for _, name := range names {
-			if strings.Contains(o.UserAgent, name[0]) {
-				return name[1]
-			}
-		}
-		return ""
-	}
-	// In this order: most call themselves what others are called, too.
-	program := find([][2]string{
-		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
-		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
-	})
-	system := find([][2]string{
-		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "Mac"}, {"CrOS", "ChromeOS"},
-		{"Linux", "Linux"},
-	})
-	switch {
-	case program == "":
-		return system
-	case system == "":
-		return program
-	}
-	return program + "（" + system + "）"
-}
+func (o Origin) Agent() string { return identity.Agent(o.UserAgent) }

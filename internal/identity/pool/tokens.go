@@ -28,13 +28,17 @@ type authenticationResult struct {
 	TokenType    string
 }
 
-// signIn begins a grant of a client for a user who has just proved themself, and issues its tokens.
-func (p *Pool) signIn(ctx context.Context, user User, clientID string) (authenticationResult, error) {
+// signIn begins a grant of a client for a user who has just proved themself, and issues its tokens. It ends at a time, if one
+// is given, or after the lifetime of refresh tokens.
+func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *time.Time) (authenticationResult, error) {
 	now := p.now()
 	refresh, hash := opaque.New()
 	grant := Grant{
 		ID: uuid.New(), TokenHash: hash, Sub: user.Sub, ClientID: clientID, EventID: uuid.New(),
 		AuthTime: now, ExpiresAt: now.Add(p.cfg.RefreshLifetime),
+	}
+	if until != nil && until.Before(grant.ExpiresAt) {
+		grant.ExpiresAt = *until
 	}
 	event := p.event(ctx, ActionSignIn, user.Sub)
 	event.Method = byPassword
@@ -60,7 +64,7 @@ func (p *Pool) signIn(ctx context.Context, user User, clientID string) (authenti
 // https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-id-token.html
 func (p *Pool) issue(ctx context.Context, user User, grant Grant, now time.Time) (authenticationResult, error) {
 	issuedAt := now.Unix()
-	expiresAt := issuedAt + int64(p.cfg.TokenLifetime/time.Second)
+	expiresAt := min(issuedAt+int64(p.cfg.TokenLifetime/time.Second), grant.ExpiresAt.Unix())
 	common := func(use string) jwt.MapClaims {
 		claims := jwt.MapClaims{
 			"sub": user.Sub.String(), "iss": p.cfg.Issuer, "token_use": use, "event_id": grant.EventID.String(),

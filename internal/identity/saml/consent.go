@@ -51,7 +51,7 @@ func (s *Service) Link(
 		Consented: opaque.Hash(link),
 		Code: Code{
 			Hash: hash, BrowserHash: opaque.Hash(browser), OrganizationID: organizationID, Next: held.Next,
-			ExpiresAt: now.Add(codeLifetime),
+			SessionUntil: held.SessionUntil, ExpiresAt: now.Add(codeLifetime),
 		},
 	}, now, func(found Candidates) (Decision, error) {
 		decision, err := decide(organizationID, person{email: held.Email}, uuid.Nil, found)

@@ -66,6 +66,7 @@ type Code struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	Next           string
+	SessionUntil   *time.Time // What the identity provider lets the session last. Nil: it does not say.
 	ExpiresAt      time.Time
 }
 
@@ -128,6 +129,7 @@ type Held struct {
 	NameID         string
 	Email          string // As asserted.
 	Next           string
+	SessionUntil   *time.Time
 	CreatedAt      time.Time
 }
 
@@ -152,6 +154,8 @@ type Grantee struct {
 	Email   string
 	Name    string
 	Next    string
+
+	SessionUntil *time.Time
 }
 
 // Test is what came of trying the settings.
@@ -258,8 +262,8 @@ type Sessions interface {
 	// who is there with that subject stays as they are.
 	CreateExternalUser(ctx context.Context, subject uuid.UUID, email, name string) (uuid.UUID, error)
 
-	// SignInExternal begins a session.
-	SignInExternal(ctx context.Context, subject uuid.UUID) (pool.Tokens, error)
+	// SignInExternal begins a session, which ends at a time unless that is nil.
+	SignInExternal(ctx context.Context, subject uuid.UUID, until *time.Time) (pool.Tokens, error)
 
 	// RefreshExternal issues new tokens of a session.
 	RefreshExternal(ctx context.Context, clientID, refreshToken string) (pool.Tokens, error)

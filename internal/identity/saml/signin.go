@@ -156,7 +156,7 @@ func (s *Service) admit(
 		Origin: posted.Origin, HeldUntil: now.Add(StateLifetime),
 		Code: Code{
 			Hash: hash, BrowserHash: state.BrowserHash, OrganizationID: settings.OrganizationID, Next: state.Next,
-			ExpiresAt: now.Add(codeLifetime),
+			SessionUntil: a.sessionUntil, ExpiresAt: now.Add(codeLifetime),
 		},
 	}
 	subject := uuid.Nil
@@ -217,7 +217,7 @@ func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, 
 	if _, err := s.sessions.CreateExternalUser(ctx, subject, grantee.Email, grantee.Name); err != nil {
 		return Session{}, err
 	}
-	tokens, err := s.sessions.SignInExternal(ctx, subject)
+	tokens, err := s.sessions.SignInExternal(ctx, subject, grantee.SessionUntil)
 	if err != nil {
 		return Session{}, err
 	}

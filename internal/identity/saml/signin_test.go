@@ -556,3 +556,42 @@ func FuzzR51_SignedResponses(f *testing.F) {
 		}
 	})
 }
+
+// TestSessionsEndWhenTheProviderSaysSo, refreshed or not.
+func TestSessionsEndWhenTheProviderSaysSo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sign := func(ends ...time.Duration) (saml.Session, error) {
+		b := f.begin("")
+		r := f.forge(b.request.ID, "n1", "new@corp.example", "名前")
+		first := r.assertion.AuthnStatements[0]
+		r.assertion.AuthnStatements = nil
+		for _, end := range ends {
+			statement := first
+			statement.SessionNotOnOrAfter = new(f.clock.now().Add(end))
+			r.assertion.AuthnStatements = append(r.assertion.AuthnStatements, statement)
+		}
+		outcome, err := f.post(b, r.bytes(t))
+		if err != nil {
+			return saml.Session{}, err
+		}
+		return f.saml.Exchange(t.Context(), f.org, outcome.Code, b.Browser)
+	}
+	session, err := sign(2*time.Hour, 30*time.Minute)
+	must(t, err)
+	if session.ExpiresIn > 1800 || session.ExpiresIn < 1780 {
+		t.Errorf("the tokens hold for %d s", session.ExpiresIn)
+	}
+	if left := value[int](f, `SELECT round(extract(epoch FROM max(expires_at) - now()))::int FROM pool_grants`); left > 1800 || left < 1780 {
+		t.Errorf("the session lasts for %d s", left)
+	}
+	_, err = f.saml.Refresh(t.Context(), clientID, session.RefreshToken)
+	must(t, err)
+	f.exec(`UPDATE pool_grants SET auth_time = auth_time - interval '1 hour', expires_at = expires_at - interval '31 minutes'`)
+	if _, err := f.saml.Refresh(t.Context(), clientID, session.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
+		t.Errorf("refreshed after its end: %v", err)
+	}
+	if _, err := sign(-time.Minute); fault.CodeOf(err) != saml.CodeResponse {
+		t.Errorf("a session that is over: %v", err)
+	}
+}

@@ -31,6 +31,7 @@ type assertion struct {
 	nameID       string
 	nameIDFormat string
 	notOnOrAfter time.Time
+	sessionUntil *time.Time // Nil: the identity provider does not say.
 	attributes   []Attribute
 }
 
@@ -84,7 +85,11 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	if err != nil {
 		return assertion{}, err
 	}
-	return read(signed)
+	a, err := read(signed)
+	if err == nil && a.sessionUntil != nil && !want.now.Before(*a.sessionUntil) {
+		err = errTime // Within the skew: there is nothing left of the session.
+	}
+	return a, err
 }
 
 // saysDenied reports whether a response says that the identity provider has signed nobody in.
@@ -346,7 +351,13 @@ func read(signed *etree.Element) (assertion, error) {
 	a := assertion{
 		id: signed.SelectAttrValue("ID", ""), nameID: text(nameID), nameIDFormat: nameID.SelectAttrValue("Format", ""),
 	}
-	a.notOnOrAfter, _ = instant(conditions, "NotOnOrAfter") // It was checked.
+	a.notOnOrAfter, _ = instant(conditions, "NotOnOrAfter") // It was checked, as are the following.
+	for _, statement := range children(signed, nsAssertion, "AuthnStatement") {
+		end, ok := instant(statement, "SessionNotOnOrAfter")
+		if ok && (a.sessionUntil == nil || end.Before(*a.sessionUntil)) {
+			a.sessionUntil = &end
+		}
+	}
 	for _, statement := range children(signed, nsAssertion, "AttributeStatement") {
 		for _, attribute := range children(statement, nsAssertion, "Attribute") {
 			read := Attribute{Name: attribute.SelectAttrValue("Name", "")}

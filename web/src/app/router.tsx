@@ -153,6 +153,13 @@ export const router = createBrowserRouter([
                 (await import('@/features/settings/ChangePasswordPage')).ChangePasswordPage,
             },
           },
+          {
+            path: 'session',
+            lazy: {
+              loader: async () => signedIn(),
+              Component: async () => (await import('@/features/settings/SessionsPage')).SessionsPage,
+            },
+          },
           { path: '*', Component: NotFoundPage },
         ],
       }),

@@ -41,6 +41,13 @@ export const samlQuery = queryOptions({
   throwOnError,
 })
 
+/** How long sessions of the organization last. */
+export const sessionLimitsQuery = queryOptions({
+  queryKey: ['admin', 'session-limits'],
+  queryFn: ({ signal }) => admin.getSessionLimits(signal),
+  throwOnError,
+})
+
 /** What came of a trial of single sign-on; asked again until it has ended. */
 export function samlTestQuery(id: string) {
   return queryOptions({

@@ -8,6 +8,7 @@ import {
   LogOut,
   Mail,
   Monitor,
+  MonitorSmartphone,
   Moon,
   Newspaper,
   Settings,
@@ -64,7 +65,12 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           {menu.settings}
         </MenuItem>
       ) : (
-        <FederatedLinks links={links} />
+        <>
+          <FederatedLinks links={links} />
+          <MenuItem icon={<MonitorSmartphone {...icon} />} onSelect={() => void navigate('/setting/session')}>
+            {menu.sessions}
+          </MenuItem>
+        </>
       )}
       {narrow && <HeaderLinks links={links} />}
       {!narrow && (

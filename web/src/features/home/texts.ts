@@ -29,6 +29,7 @@ export const texts = {
     label: (name: string) => `${name}さんのメニュー`,
     admin: '管理者画面',
     settings: '設定',
+    sessions: 'ログイン中の端末',
     faq: 'よくある質問',
     contact: 'お問い合わせ',
     terms: '利用規約',

@@ -12,6 +12,7 @@ import { meQuery } from '@/lib/queries'
 import { freshToken } from '@/lib/session'
 import { toast } from '@/lib/toast'
 import styles from './ChangePasswordPage.module.css'
+import { SettingNav } from './SettingNav'
 import { texts } from './texts'
 
 /** Changing the password, for those who sign in with one. */
@@ -19,6 +20,7 @@ export function ChangePasswordPage() {
   const { data: me } = useSuspenseQuery(meQuery)
   return (
     <Column title={texts.title} home="/home/skill" homeLabel={texts.home}>
+      <SettingNav />
       <Form email={me.email} />
     </Column>
   )

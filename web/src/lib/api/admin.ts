@@ -13,6 +13,7 @@ import type {
   SamlConfig,
   SamlConfigPutRequest,
   SamlTest,
+  SessionLimits,
   UserEditRequest,
 } from './types'
 
@@ -74,6 +75,23 @@ export async function editMember(userId: string, request: UserEditRequest): Prom
 export async function removeMember(userId: string): Promise<void> {
   assertRequired('removeMember', 'userId', userId)
   await take(signed.DELETE('/v1/user/{user_id}', { params: { path: { user_id: userId } } }))
+}
+
+/** Signs a member out everywhere. */
+export async function endMemberSessions(userId: string): Promise<void> {
+  assertRequired('endMemberSessions', 'userId', userId)
+  await take(signed.DELETE('/v1/user/{user_id}/session', { params: { path: { user_id: userId } } }))
+}
+
+/** How long sessions of the organization last. */
+export async function getSessionLimits(signal?: AbortSignal): Promise<SessionLimits> {
+  return take(signed.GET('/v1/session-limits', { signal: signal ?? null }))
+}
+
+/** Sets how long sessions of the organization last. */
+export async function putSessionLimits(limits: SessionLimits): Promise<SessionLimits> {
+  assertRequired('putSessionLimits', 'sessionLimits', limits)
+  return take(signed.PUT('/v1/session-limits', { body: limits }))
 }
 
 /** Forgets who a member is at the identity provider, and ends their sessions. */

@@ -200,6 +200,49 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One's own sessions
+         * @description Where one is signed in, the last used first. A session is known once it has made a call.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        /** End all of one's sessions but this one */
+        delete: operations["endOtherSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End one of one's sessions
+         * @description Its next call and its refreshes are refused, and what is open in it ends.
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/category": {
         parameters: {
             query?: never;
@@ -443,6 +486,54 @@ export interface paths {
          * @description For the organization's administrators; only a super-admin removes administrators.
          */
         delete: operations["removeUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/user/{user_id}/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Sign a member out everywhere
+         * @description For the organization's administrators, as with editing. Calls and refreshes are refused from the next one on, and open
+         *     streams end.
+         */
+        delete: operations["endMemberSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session-limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How long sessions of the organization last
+         * @description For the organization's administrators.
+         */
+        get: operations["getSessionLimits"];
+        /**
+         * Set how long sessions of the organization last
+         * @description For super-admins. The limits hold for sessions that have begun, too. An identity provider's `SessionNotOnOrAfter` ends
+         *     a session before them.
+         */
+        put: operations["putSessionLimits"];
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1280,6 +1371,45 @@ export interface components {
              * @description Absent for somebody who has never signed in.
              */
             last_signed_in_at?: string;
+        };
+        SessionList: {
+            items: components["schemas"]["Session"][];
+        };
+        Session: {
+            /** Format: uuid */
+            id: string;
+            /** @description It is the session of this call. */
+            current: boolean;
+            auth_type: components["schemas"]["AuthKind"];
+            /**
+             * @description The program and the system, where they are known.
+             * @example Chrome（Windows）
+             */
+            device?: string;
+            /** @description Where the last call came from. */
+            address?: string;
+            /** Format: date-time */
+            began_at: string;
+            /**
+             * Format: date-time
+             * @description Within a minute.
+             */
+            last_used_at: string;
+            /**
+             * Format: date-time
+             * @description At the latest.
+             */
+            expires_at: string;
+        };
+        SessionLimits: {
+            single_sign_on: components["schemas"]["SessionLimit"];
+            password: components["schemas"]["SessionLimit"];
+        };
+        SessionLimit: {
+            /** @description Without a call. Not more than max_minutes. */
+            idle_minutes: number;
+            /** @description From signing in. */
+            max_minutes: number;
         };
         SSOLink: {
             /** @description The account's address. */
@@ -2231,6 +2361,67 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    listSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are over */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listCategories: {
         parameters: {
             query?: {
@@ -2599,6 +2790,73 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endMemberSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All their sessions are over */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSessionLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionLimits"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putSessionLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionLimits"];
+            };
+        };
+        responses: {
+            /** @description The limits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionLimits"];
+                };
             };
             default: components["responses"]["Problem"];
         };

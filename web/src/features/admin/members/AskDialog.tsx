@@ -1,7 +1,7 @@
 import type { Member } from '@/lib/api'
 import { ConfirmDialog } from '../parts/ConfirmDialog'
 import { texts } from '../texts'
-import { remove, resend, unlink } from './changes'
+import { remove, resend, signOut, unlink } from './changes'
 import styles from './Dialogs.module.css'
 
 const questions = {
@@ -13,6 +13,8 @@ const questions = {
     danger: false,
     act: (member: Member) => resend(member, 'password'),
   },
+  /** Before all sessions of a member end. */
+  'sign-out': { words: texts.signingOut, danger: false, act: signOut },
   /** Before the identity provider's name for a member is forgotten. */
   unlink: { words: texts.unlinking, danger: true, act: unlink },
 } as const

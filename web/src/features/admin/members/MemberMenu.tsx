@@ -1,4 +1,4 @@
-import { KeyRound, Mail, MoreHorizontal, Pencil, Trash2, Unlink } from 'lucide-react'
+import { KeyRound, LogOut, Mail, MoreHorizontal, Pencil, Trash2, Unlink } from 'lucide-react'
 import { useRef } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
@@ -15,6 +15,7 @@ export interface MemberActions {
   onRemove: (member: Member) => void
   onResend: (member: Member) => void
   onGivePassword: (member: Member) => void
+  onSignOut: (member: Member) => void
   onUnlink: (member: Member) => void
 }
 
@@ -27,7 +28,7 @@ interface MemberMenuProps extends MemberActions {
 
 /** The menu of a member. What the reader may not do is grey. */
 export function MemberMenu({ member, singleSignOn, refused, ...actions }: MemberMenuProps) {
-  const { onEdit, onRemove, onResend, onGivePassword, onUnlink } = actions
+  const { onEdit, onRemove, onResend, onGivePassword, onSignOut, onUnlink } = actions
   const invitation = invitationFor(member, singleSignOn)
   // A dialog opens once the menu has given the focus back to its button: that is where the dialog will leave it.
   const next = useRef<((member: Member) => void) | null>(null)
@@ -61,6 +62,9 @@ export function MemberMenu({ member, singleSignOn, refused, ...actions }: Member
           {words.givePassword}
         </MenuItem>
       )}
+      <MenuItem icon={<LogOut {...icon} />} disabled={refused} onSelect={later(onSignOut)}>
+        {words.signOut}
+      </MenuItem>
       {member.sso_linked && (
         <MenuItem icon={<Unlink {...icon} />} disabled={refused} onSelect={later(onUnlink)}>
           {words.unlink}

@@ -26,7 +26,10 @@ import { ROLES } from './may'
 
 const words = texts.members
 
-type Open = { kind: 'invite' } | { kind: 'edit' | 'remove' | 'password' | 'unlink'; member: Member } | null
+type Open =
+  | { kind: 'invite' }
+  | { kind: 'edit' | 'remove' | 'password' | 'sign-out' | 'unlink'; member: Member }
+  | null
 
 /** The members: who they are, what they may do, and the ways to invite, change and remove them. */
 export function MembersPage() {
@@ -55,6 +58,7 @@ export function MembersPage() {
           onEdit={(member) => setOpen({ kind: 'edit', member })}
           onRemove={(member) => setOpen({ kind: 'remove', member })}
           onGivePassword={(member) => setOpen({ kind: 'password', member })}
+          onSignOut={(member) => setOpen({ kind: 'sign-out', member })}
           onUnlink={(member) => setOpen({ kind: 'unlink', member })}
         />
       </div>
@@ -62,7 +66,7 @@ export function MembersPage() {
         <InviteDialog me={me} seatsLeft={seats && seats.limit - seats.used} onClose={close} />
       )}
       {open?.kind === 'edit' && <EditDialog me={me} member={open.member} onClose={close} />}
-      {(open?.kind === 'remove' || open?.kind === 'password' || open?.kind === 'unlink') && (
+      {open && open.kind !== 'invite' && open.kind !== 'edit' && (
         <AskDialog question={open.kind} member={open.member} onClose={close} />
       )}
     </Page>
@@ -128,6 +132,7 @@ interface ListProps {
   onEdit: (member: Member) => void
   onRemove: (member: Member) => void
   onGivePassword: (member: Member) => void
+  onSignOut: (member: Member) => void
   onUnlink: (member: Member) => void
 }
 

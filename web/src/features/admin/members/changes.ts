@@ -25,6 +25,16 @@ export async function resend(member: Member, kind: 'again' | 'password' = 'again
   }
 }
 
+/** Ends all sessions of a member. */
+export async function signOut(member: Member): Promise<void> {
+  try {
+    await admin.endMemberSessions(member.id)
+    toast(words.signedOut(member.name), { tone: 'success' })
+  } catch (cause) {
+    toastFailure(words.notSignedOut(member.name, reason(cause)), () => void signOut(member))
+  }
+}
+
 /** Forgets who a member is at the identity provider. */
 export async function unlink(member: Member): Promise<void> {
   try {

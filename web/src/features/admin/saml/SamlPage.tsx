@@ -14,6 +14,7 @@ import { lastDay, validityOf } from './certificates'
 import styles from './Saml.module.css'
 import { Attributes, IdentityProvider, ServiceProvider } from './SamlFacts'
 import { SamlStatus } from './SamlStatus'
+import { SessionLimitsSection } from './SessionLimits'
 import { TestResult } from './TestResult'
 
 const words = texts.saml
@@ -42,6 +43,7 @@ export function SamlPage() {
       {config === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
       {config === undefined && !isError && <BoxesLoading heights={[96, 220, 180]} />}
       {config && <Config config={config} mayEdit={mayEdit} />}
+      <SessionLimitsSection mayEdit={mayEdit} />
     </Page>
   )
 }

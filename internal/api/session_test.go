@@ -1,0 +1,97 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/api"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+)
+
+const firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+// TestR45_PeopleEndTheirSessions: one by one, all others, and by an administrator. What is open there ends.
+func TestR45_PeopleEndTheirSessions(t *testing.T) {
+	t.Parallel()
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
+	f.account(&f.alice)
+	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
+	here, there, elsewhere := f.signIn(f.alice), f.signIn(f.alice), f.signIn(f.alice)
+	me := func(s session) response {
+		return f.do(call{method: "GET", path: "/v1/me", token: s.IDToken, header: map[string]string{"User-Agent": firefox}})
+	}
+	for _, s := range []session{elsewhere, there, here} {
+		if resp := me(s); resp.status != http.StatusOK {
+			t.Fatalf("%d %s", resp.status, resp.body)
+		}
+	}
+	list := func() []api.Session {
+		return get[api.SessionList](f, http.StatusOK, call{method: "GET", path: "/v1/session", token: here.IDToken}).Items
+	}
+	sessions := list()
+	if len(sessions) != 3 || !sessions[0].Current || sessions[1].Current || sessions[0].Device != "Firefox（Linux）" ||
+		sessions[0].Address != "127.0.0.1" || sessions[0].AuthType != api.Cognito || !sessions[0].ExpiresAt.After(sessions[0].BeganAt) {
+		t.Fatalf("got %+v", sessions)
+	}
+	socket := f.join(there.IDToken)
+	end := func(path, token string, want int) {
+		t.Helper()
+		if resp := f.do(call{method: "DELETE", path: path, token: token}); resp.status != want {
+			t.Errorf("DELETE %s: %d %s", path, resp.status, resp.body)
+		}
+	}
+	ended := func(what string, s session) {
+		t.Helper()
+		if resp := me(s); resp.status != http.StatusUnauthorized || resp.problem(t).Detail != "jwt expired" {
+			t.Errorf("%s: %d %s", what, resp.status, resp.body)
+		}
+		if f.refresh(s).status == http.StatusOK {
+			t.Errorf("%s: refreshed", what)
+		}
+	}
+	end("/v1/session/"+sessions[1].ID.String(), f.bob.Subject, http.StatusNotFound) // Somebody else's.
+	end("/v1/session/"+sessions[1].ID.String(), here.IDToken, http.StatusNoContent)
+	ended("the one that was ended", there)
+	if end := socket.closed(); end.Code != 4401 {
+		t.Errorf("the socket: %+v", end)
+	}
+	end("/v1/session/"+sessions[1].ID.String(), here.IDToken, http.StatusNotFound)
+	end("/v1/session", here.IDToken, http.StatusNoContent)
+	ended("all others", elsewhere)
+	if left := list(); len(left) != 1 || !left[0].Current {
+		t.Errorf("left %+v", left)
+	}
+	end("/v1/user/"+f.alice.ID.String()+"/session", f.alice.Subject, http.StatusForbidden)
+	end("/v1/user/"+f.bob.ID.String()+"/session", f.bob.Subject, http.StatusForbidden) // Nobody does it to themself here.
+	end("/v1/user/"+f.alice.ID.String()+"/session", f.bob.Subject, http.StatusNoContent)
+	ended("by an administrator", here)
+	if resp := me(f.signIn(f.alice)); resp.status != http.StatusOK {
+		t.Errorf("signed in again: %d %s", resp.status, resp.body)
+	}
+}
+
+func TestSessionLimitsAreSuperAdmins(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
+	limits := func(idle, most int) map[string]any {
+		return map[string]any{
+			"single_sign_on": map[string]any{"idle_minutes": idle, "max_minutes": most},
+			"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
+		}
+	}
+	for _, c := range []struct {
+		idle, most int
+		field      string
+	}{{4, 60, "single_sign_on.idle_minutes"}, {61, 60, "single_sign_on.idle_minutes"}, {30, 59, "single_sign_on.max_minutes"}, {30, 43201, "single_sign_on.max_minutes"}} {
+		resp := f.do(call{method: "PUT", path: "/v1/session-limits", token: f.alice.Subject, body: limits(c.idle, c.most)})
+		if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != c.field {
+			t.Errorf("%d/%d: %d %s", c.idle, c.most, resp.status, resp.body)
+		}
+	}
+	get[api.SessionLimits](f, http.StatusOK, call{method: "PUT", path: "/v1/session-limits", token: f.alice.Subject, body: limits(15, 60)})
+	got := get[api.SessionLimits](f, http.StatusOK, call{method: "GET", path: "/v1/session-limits", token: f.alice.Subject})
+	if got.SingleSignOn != (api.SessionLimit{IdleMinutes: 15, MaxMinutes: 60}) || got.Password.MaxMinutes != 43200 {
+		t.Errorf("got %+v", got)
+	}
+}

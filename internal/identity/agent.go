@@ -1,0 +1,37 @@
+package identity
+
+import "strings"
+
+// The names of programs and systems in user agents. In this order: most call themselves what others are called, too.
+var (
+	programs = [][2]string{
+		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser", "Samsung Internet"}, {"Firefox/", "Firefox"},
+		{"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+	}
+	systems = [][2]string{
+		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "Mac"},
+		{"CrOS", "ChromeOS"}, {"Linux", "Linux"},
+	}
+)
+
+// Agent returns what a person calls the program and the system of a user agent, as in "Chrome（Windows）", or "".
+func Agent(userAgent string) string {
+	program, system := nameIn(userAgent, programs), nameIn(userAgent, systems)
+	switch {
+	case program == "":
+		return system
+	case system == "":
+		return program
+	}
+	return program + "（" + system + "）"
+}
+
+// nameIn returns the first name whose sign a text has, or "".
+func nameIn(text string, names [][2]string) string {
+	for _, name := range names {
+		if strings.Contains(text, name[0]) {
+			return name[1]
+		}
+	}
+	return ""
+}

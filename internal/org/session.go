@@ -1,0 +1,96 @@
+package org
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// Bounds of what an organization sets for its sessions, in minutes. What the user pool keeps lasts 30 days at most.
+const (
+	minSessionIdle = 5
+	minSessionMax  = 60
+	maxSession     = 30 * 24 * 60
+)
+
+// SessionLimit is how long sessions last, in minutes.
+type SessionLimit struct {
+	Idle int // Without being used.
+	Max  int // At most, from signing in. Not less than Idle.
+}
+
+// SessionLimits are an organization's, by the way its members sign in.
+type SessionLimits struct {
+	SingleSignOn SessionLimit
+	Password     SessionLimit
+}
+
+// SessionStore is what the Service needs of a database for the limits of sessions.
+type SessionStore interface {
+	// SessionLimits returns an organization's limits, or ErrNoOrganization.
+	SessionLimits(ctx context.Context, organizationID uuid.UUID) (SessionLimits, error)
+
+	// SetSessionLimits sets an organization's limits, which hold for sessions that have begun, too, and logs it. check is asked
+	// whether the actor may, as they are then; its error is returned as it is.
+	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits, check func(actor *Member) error) error
+}
+
+// SessionLimits returns how long sessions of the actor's organization last. For administrators.
+func (s *Service) SessionLimits(ctx context.Context, actor identity.Actor) (SessionLimits, error) {
+	if err := administers(actor); err != nil {
+		return SessionLimits{}, err
+	}
+	return s.sessions.SessionLimits(ctx, actor.OrganizationID)
+}
+
+// SetSessionLimits sets how long sessions of the actor's organization last. For super-admins.
+func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits) error {
+	if actor.Role != identity.RoleOrganizationSuperAdmin {
+		return ErrForbidden
+	}
+	for name, limit := range map[string]SessionLimit{"single_sign_on": limits.SingleSignOn, "password": limits.Password} {
+		if err := limit.check(name); err != nil {
+			return err
+		}
+	}
+	return s.sessions.SetSessionLimits(ctx, actor, limits, func(actor *Member) error {
+		if actor == nil || actor.Role != identity.RoleOrganizationSuperAdmin || actor.State != identity.StateActive {
+			return ErrForbidden
+		}
+		return nil
+	})
+}
+
+func (l SessionLimit) check(name string) error {
+	switch {
+	case l.Max < minSessionMax || l.Max > maxSession:
+		return fault.InvalidField(name+".max_minutes", "%d以上%d以下で指定してください。", minSessionMax, maxSession)
+	case l.Idle < minSessionIdle || l.Idle > l.Max:
+		return fault.InvalidField(name+".idle_minutes", "%d以上、max_minutes以下で指定してください。", minSessionIdle)
+	}
+	return nil
+}
+
+// Changes returns what differs from other limits.
+func (l SessionLimits) Changes(before SessionLimits) (changes []Change) {
+	for _, field := range []struct {
+		name          string
+		before, after int
+	}{
+		{"sso_idle_minutes", before.SingleSignOn.Idle, l.SingleSignOn.Idle},
+		{"sso_max_minutes", before.SingleSignOn.Max, l.SingleSignOn.Max},
+		{"password_idle_minutes", before.Password.Idle, l.Password.Idle},
+		{"password_max_minutes", before.Password.Max, l.Password.Max},
+	} {
+		if field.before != field.after {
+			changes = append(changes, Change{
+				Field: field.name, Before: strconv.Itoa(field.before), After: strconv.Itoa(field.after),
+			})
+		}
+	}
+	return changes
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+var _ identity.SessionStore = (*DB)(nil)
+
+// sessionKept is how long ended sessions are kept: no session lasts longer, so that none comes back as a new one.
+const sessionKept = 31 * 24 * time.Hour
+
+// sessionOver holds for a session of user u of organization o that is over, by what the user pool (g) and this server (s)
+// know of it. began and how are columns or parameters. A session by password is over, too, once single sign-on was switched
+// on or off since, but for super-admins. Tokens tell seconds.
+func sessionOver(began, how string) string {
+	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
+	    OR ` + began + ` < date_trunc('second', u.sessions_since)
+	    OR ` + how + ` = 'cognito' AND u.role <> 'organization-super-admin' AND ` + began + ` < date_trunc('second', o.changed_at)
+	    OR ` + began + ` <= now() - make_interval(mins =>
+	        CASE ` + how + ` WHEN 'cognito' THEN o.password_max_minutes ELSE o.sso_max_minutes END)
+	    OR s.used_at <= now() - make_interval(mins =>
+	        CASE ` + how + ` WHEN 'cognito' THEN o.password_idle_minutes ELSE o.sso_idle_minutes END))`
+}
+
+// NoteSession implements identity.SessionStore.
+func (db *DB) NoteSession(ctx context.Context, use identity.SessionUse) error {
+	a := use.Actor
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO sessions AS s (id, organization_id, user_id, auth_type, began_at, used_at, user_agent, address)
+		VALUES ($1, $2, $3, $4, $5, now(), $6, $7)
+		ON CONFLICT (id) DO UPDATE SET used_at = now(), user_agent = excluded.user_agent, address = excluded.address
+		WHERE s.ended_at IS NULL AND s.user_id = excluded.user_id`,
+		a.Session, a.OrganizationID, a.ID, a.AuthType, a.AuthTime, storable(use.UserAgent), storableAddress(a.Address))
+	return translate(err)
+}
+
+// ListSessions implements identity.SessionStore.
+func (db *DB) ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]identity.Session, error) {
+	list, err := queryRows[identity.Session](ctx, db.pool, `
+		SELECT s.id, s.auth_type, s.began_at, s.used_at, s.user_agent, s.address,
+		       least(g.expires_at, s.began_at + make_interval(mins =>
+		           CASE s.auth_type WHEN 'cognito' THEN o.password_max_minutes ELSE o.sso_max_minutes END)) AS expires_at
+		FROM sessions s
+		JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
+		JOIN organizations o ON o.id = u.organization_id
+		LEFT JOIN pool_grants g ON g.id = s.id
+		WHERE s.organization_id = $1 AND s.user_id = $2 AND NOT coalesce(`+sessionOver("s.began_at", "s.auth_type")+`, false)
+		ORDER BY s.used_at DESC, s.id`, organizationID, userID)
+	return list, translate(err)
+}
+
+// EndSession implements identity.SessionStore.
+func (db *DB) EndSession(ctx context.Context, actor identity.Actor, session uuid.UUID) error {
+	return db.endSessions(ctx, actor, `id = $3`, session, session != actor.Session)
+}
+
+// EndOtherSessions implements identity.SessionStore.
+func (db *DB) EndOtherSessions(ctx context.Context, actor identity.Actor) error {
+	err := db.endSessions(ctx, actor, `id <> $3`, actor.Session, true)
+	if fault.CodeOf(err) == fault.NotFound { // There are none.
+		return nil
+	}
+	return err
+}
+
+// endSessions ends sessions of the actor, of which there must be one. The pool keeps some that nobody has used yet.
+func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which string, session uuid.UUID, logged bool) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		ended, err := tx.Exec(ctx, `
+			UPDATE sessions SET ended_at = now()
+			WHERE organization_id = $1 AND user_id = $2 AND ended_at IS NULL AND `+which, actor.OrganizationID, actor.ID, session)
+		if err != nil {
+			return err
+		}
+		revoked, err := tx.Exec(ctx, `
+			UPDATE pool_grants SET revoked_at = now()
+			WHERE sub::text = (SELECT subject FROM users WHERE organization_id = $1 AND id = $2) AND revoked_at IS NULL AND `+which,
+			actor.OrganizationID, actor.ID, session)
+		if err != nil {
+			return err
+		}
+		if ended.RowsAffected()+revoked.RowsAffected() == 0 {
+			return fault.Errorf(fault.NotFound, "セッションが見つかりません。")
+		}
+		if !logged {
+			return nil
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSessionEnd, TargetKind: org.TargetUser,
+			TargetID: actor.ID.String(), TargetLabel: actor.Email,
+		})
+	})
+}
+
+// EndStaleSessions implements identity.SessionStore. Servers may do it at the same time.
+func (db *DB) EndStaleSessions(ctx context.Context) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `
+			WITH stale AS (
+			    SELECT s.id
+			    FROM sessions s
+			    JOIN users u ON u.organization_id = s.organization_id AND u.id = s.user_id
+			    JOIN organizations o ON o.id = u.organization_id
+			    LEFT JOIN pool_grants g ON g.id = s.id
+			    WHERE s.ended_at IS NULL AND `+sessionOver("s.began_at", "s.auth_type")+`
+			    ORDER BY s.id
+			    FOR UPDATE OF s SKIP LOCKED
+			), ended AS (
+			    UPDATE sessions s SET ended_at = now() FROM stale WHERE s.id = stale.id RETURNING s.id
+			)
+			UPDATE pool_grants g SET revoked_at = now() FROM ended WHERE g.id = ended.id AND g.revoked_at IS NULL`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE ended_at IS NOT NULL AND began_at < now() - $1::interval`, sessionKept)
+		return err
+	})
+}
+
+// endMemberSessions ends all sessions of a member, those included that only another provider knows.
+func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
+	if _, err := tx.Exec(ctx, `
+		UPDATE users SET sessions_since = clock_timestamp() WHERE organization_id = $1 AND id = $2`, m.OrganizationID, m.ID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `
+		UPDATE sessions SET ended_at = now() WHERE organization_id = $1 AND user_id = $2 AND ended_at IS NULL`,
+		m.OrganizationID, m.ID); err != nil {
+		return err
+	}
+	return endEarlierSessions(ctx, tx, m.Subject, time.Now())
+}
+
+// SessionLimits implements org.SessionStore.
+func (db *DB) SessionLimits(ctx context.Context, organizationID uuid.UUID) (org.SessionLimits, error) {
+	limits, err := sessionLimits(ctx, db.pool, organizationID)
+	return limits, translate(err)
+}
+
+func sessionLimits(ctx context.Context, q querier, organizationID uuid.UUID) (org.SessionLimits, error) {
+	row, err := queryRow[struct{ SSOIdle, SSOMax, PasswordIdle, PasswordMax int }](ctx, q, `
+		SELECT sso_idle_minutes AS ssoidle, sso_max_minutes AS ssomax, password_idle_minutes AS password_idle,
+		       password_max_minutes AS password_max
+		FROM organizations WHERE id = $1`, organizationID)
+	if isNoRows(err) {
+		err = org.ErrNoOrganization
+	}
+	return org.SessionLimits{
+		SingleSignOn: org.SessionLimit{Idle: row.SSOIdle, Max: row.SSOMax},
+		Password:     org.SessionLimit{Idle: row.PasswordIdle, Max: row.PasswordMax},
+	}, err
+}
+
+// SetSessionLimits implements org.SessionStore.
+func (db *DB) SetSessionLimits(
+	ctx context.Context, actor identity.Actor, limits org.SessionLimits, check func(*org.Member) error,
+) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
+			return err
+		}
+		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
+		if err != nil {
+			return err
+		}
+		if err := check(member); err != nil {
+			return err
+		}
+		before, err := sessionLimits(ctx, tx, actor.OrganizationID)
+		if err != nil {
+			return err
+		}
+		changes := limits.Changes(before)
+		if len(changes) == 0 {
+			return nil
+		}
+		if _, err := tx.Exec(ctx, `
+			UPDATE organizations
+			SET sso_idle_minutes = $2, sso_max_minutes = $3, password_idle_minutes = $4, password_max_minutes = $5
+			WHERE id = $1`, actor.OrganizationID, limits.SingleSignOn.Idle, limits.SingleSignOn.Max, limits.Password.Idle,
+			limits.Password.Max); err != nil {
+			return err
+		}
+		return audit(ctx, tx, org.Event{
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSessionLimits,
+			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(), TargetLabel: actor.OrganizationName,
+			Details: changes,
+		})
+	})
+}

@@ -1,0 +1,102 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '@/components/Button'
+import { Select } from '@/components/Field'
+import { ErrorState } from '@/components/States'
+import type { SessionLimits } from '@/lib/api'
+import * as admin from '@/lib/api/admin'
+import { queryClient } from '@/lib/queries'
+import { toast, toastFailure } from '@/lib/toast'
+import { reason } from '../members/changes'
+import { LinesLoading } from '../parts/Loading'
+import { Fact, Facts, Section } from '../parts/Page'
+import { sessionLimitsQuery } from '../queries'
+import { texts } from '../texts'
+import styles from './SessionLimits.module.css'
+
+const words = texts.sessionLimits
+const KINDS = ['single_sign_on', 'password'] as const
+/** What can be chosen, in minutes. */
+const IDLE = [15, 30, 60, 240, 480, 1440, 10080, 43200]
+const MAX = [60, 480, 720, 1440, 10080, 20160, 43200]
+
+/** How long sessions last: to read for administrators, to set for super-admins. */
+export function SessionLimitsSection({ mayEdit }: { mayEdit: boolean }) {
+  const { data, isError, refetch } = useQuery(sessionLimitsQuery)
+  return (
+    <Section title={words.title} lead={words.lead}>
+      {data === undefined && (isError ? <ErrorState onRetry={() => void refetch()} /> : <LinesLoading />)}
+      {data && (mayEdit ? <Form saved={data} /> : <Shown limits={data} />)}
+    </Section>
+  )
+}
+
+function Shown({ limits }: { limits: SessionLimits }) {
+  return (
+    <Facts>
+      {KINDS.map((kind) => (
+        <Fact key={kind} name={words.kinds[kind]}>
+          {words.both(words.minutes(limits[kind].idle_minutes), words.minutes(limits[kind].max_minutes))}
+        </Fact>
+      ))}
+    </Facts>
+  )
+}
+
+function Form({ saved }: { saved: SessionLimits }) {
+  const [limits, setLimits] = useState(saved)
+  const [busy, setBusy] = useState(false)
+  const changed = JSON.stringify(limits) !== JSON.stringify(saved)
+  const set = (kind: (typeof KINDS)[number], change: Partial<SessionLimits['password']>) => {
+    const next = { ...limits[kind], ...change }
+    // Nothing can be unused for longer than it lasts.
+    setLimits({ ...limits, [kind]: { ...next, idle_minutes: Math.min(next.idle_minutes, next.max_minutes) } })
+  }
+  const save = async () => {
+    setBusy(true)
+    try {
+      queryClient.setQueryData(sessionLimitsQuery.queryKey, await admin.putSessionLimits(limits))
+      toast(words.saved, { tone: 'success' })
+    } catch (cause) {
+      toastFailure(words.notSaved(reason(cause)), () => void save())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <div className={styles.form}>
+      {KINDS.map((kind) => (
+        <fieldset className={styles.kind} key={kind}>
+          <legend>{words.kinds[kind]}</legend>
+          <Select
+            label={words.idle}
+            value={String(limits[kind].idle_minutes)}
+            onChange={(event) => set(kind, { idle_minutes: Number(event.target.value) })}
+          >
+            {choices(IDLE, limits[kind].idle_minutes, limits[kind].max_minutes)}
+          </Select>
+          <Select
+            label={words.max}
+            value={String(limits[kind].max_minutes)}
+            onChange={(event) => set(kind, { max_minutes: Number(event.target.value) })}
+          >
+            {choices(MAX, limits[kind].max_minutes, Number.POSITIVE_INFINITY)}
+          </Select>
+        </fieldset>
+      ))}
+      <Button variant="primary" disabled={!changed} loading={busy} onClick={() => void save()}>
+        {words.save}
+      </Button>
+    </div>
+  )
+}
+
+// What is set may be none of the usual ones: the API takes any.
+function choices(usual: number[], current: number, most: number) {
+  const all = [...new Set([...usual, current])].filter((minutes) => minutes <= most).sort((a, b) => a - b)
+  return all.map((minutes) => (
+    <option key={minutes} value={minutes}>
+      {words.minutes(minutes)}
+    </option>
+  ))
+}

@@ -1,0 +1,106 @@
+import { useQuery } from '@tanstack/react-query'
+import { Monitor, Smartphone } from 'lucide-react'
+import { useState } from 'react'
+import { Button, ButtonLink } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { ErrorState } from '@/components/States'
+import { ApiError, type UserSession } from '@/lib/api'
+import { endOtherSessions, endSession, listSessions } from '@/lib/api/sessions'
+import { formatDate } from '@/lib/dates'
+import { toast, toastFailure } from '@/lib/toast'
+import { readToken } from '@/lib/token'
+import styles from './SessionsPage.module.css'
+import { SettingNav } from './SettingNav'
+import { texts } from './texts'
+
+const words = texts.sessions
+
+/** Where the user is signed in, and the ways to end it. */
+export function SessionsPage() {
+  const { data, isError, refetch } = useQuery({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => listSessions(signal),
+    staleTime: 0,
+  })
+  const others = data?.some((session) => !session.current) ?? false
+  return (
+    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
+      <SettingNav />
+      <p className={styles.lead}>
+        {readToken()?.authType === 'federated_idp' ? words.leadFederated : words.lead}
+      </p>
+      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
+      {data === undefined && !isError && <p role="status">{words.loading}</p>}
+      {data && (
+        <ul className={styles.list} aria-label={words.title}>
+          {data.map((session) => (
+            <Line key={session.id} session={session} onEnded={() => void refetch()} />
+          ))}
+        </ul>
+      )}
+      <div className={styles.actions}>
+        {others && (
+          <EndButton label={words.endOthers} end={endOtherSessions} onEnded={() => void refetch()} />
+        )}
+        <ButtonLink to="/home/skill" variant="quiet">
+          {texts.back}
+        </ButtonLink>
+      </div>
+    </Column>
+  )
+}
+
+function Line({ session, onEnded }: { session: UserSession; onEnded: () => void }) {
+  const { current, device, address, auth_type, began_at, last_used_at } = session
+  const name = device || words.unknown
+  const Icon = /iPhone|iPad|Android/.test(name) ? Smartphone : Monitor
+  return (
+    <li className={styles.line}>
+      <Icon size={20} aria-hidden />
+      <div className={styles.what}>
+        <p className={styles.name}>
+          {name}
+          {current && <span className={styles.current}>{words.current}</span>}
+        </p>
+        <p>{words.used(formatDate(last_used_at), address)}</p>
+        <p>{words.began(formatDate(began_at), words.ways[auth_type])}</p>
+      </div>
+      {!current && (
+        <EndButton label={words.end} of={name} end={() => endSession(session.id)} onEnded={onEnded} />
+      )}
+    </li>
+  )
+}
+
+interface EndButtonProps {
+  label: string
+  /** What the button is of, for screen readers: several have the same label. */
+  of?: string
+  end: () => Promise<void>
+  onEnded: () => void
+}
+
+function EndButton({ label, of, end, onEnded }: EndButtonProps) {
+  const [busy, setBusy] = useState(false)
+  const act = async () => {
+    setBusy(true)
+    try {
+      await end().catch((cause: unknown) => {
+        // It has ended by itself: what was wanted is so.
+        if (!(cause instanceof ApiError && cause.status === 404)) throw cause
+      })
+      toast(words.ended, { tone: 'success' })
+      onEnded()
+    } catch (cause) {
+      toastFailure(words.notEnded(cause instanceof ApiError ? cause.detail : ''), () => void act())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Button size="sm" loading={busy} onClick={() => void act()}>
+      {of && <span className="visually-hidden">{words.of(of)}</span>}
+      {label}
+    </Button>
+  )
+}

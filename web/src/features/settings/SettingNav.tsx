@@ -1,0 +1,15 @@
+import { NavLink } from 'react-router'
+import { readToken } from '@/lib/token'
+import styles from './SettingNav.module.css'
+import { texts } from './texts'
+
+/** The pages of the settings. Whoever comes from their organization's sign-in has no password here, and needs no list. */
+export function SettingNav() {
+  if (readToken()?.authType === 'federated_idp') return null
+  return (
+    <nav className={styles.nav} aria-label={texts.nav}>
+      <NavLink to="/setting/change-password">{texts.title}</NavLink>
+      <NavLink to="/setting/session">{texts.sessions.title}</NavLink>
+    </nav>
+  )
+}
