@@ -463,7 +463,7 @@ export const texts = {
       'member.provision': 'シングルサインオンによる追加',
       'member.link': 'シングルサインオンとの連携',
       'member.unlink': 'シングルサインオンとの連携の解除',
-      'session.end': 'ログアウト（端末の指定）',
+      'session.revoke': 'ほかの端末のログアウト',
       'session_limits.edit': 'ログインの有効期間の変更',
       'saml.edit': 'シングルサインオンの設定変更',
       'saml.on': 'シングルサインオンをオンに変更',

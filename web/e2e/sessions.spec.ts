@@ -1,0 +1,79 @@
+import { Account, emails } from './support/account'
+import { readToken } from './support/people'
+import { test as base, expect } from './support/test'
+import { Tsumugi } from './support/tsumugi'
+
+const test = base.extend<object, object>({
+  server: [
+    // Sessions are ended here: nobody shares the server.
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the dependencies off this pattern.
+    async ({}, use) => {
+      const server = await Tsumugi.start(null)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+})
+
+test.describe('the sessions of a person', () => {
+  test.use({ who: 'user' })
+
+  test('R45: are shown, and end one by one and together', async ({ page, server, browser }) => {
+    await page.goto('/home/skill')
+    await page.getByRole('button', { name: /さんのメニュー/ }).click()
+    await page.getByRole('menuitem', { name: '設定' }).click()
+    await page.getByRole('link', { name: 'ログイン中の端末' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'ログイン中の端末' })).toBeVisible()
+    const lines = page.getByRole('list', { name: 'ログイン中の端末' }).getByRole('listitem')
+    await expect(lines.filter({ hasText: 'この端末' })).toHaveCount(1)
+
+    const theirs = await Account.signIn(server.url, 'user')
+    const context = await browser.newContext({ baseURL: server.url, locale: 'ja-JP' })
+    const other = await context.newPage()
+    await other.addInitScript((record) => {
+      if (sessionStorage.getItem('given') === null) localStorage.setItem('tsumugiToken', record)
+      sessionStorage.setItem('given', 'yes')
+    }, theirs.storage.tsumugiToken ?? '')
+    await other.goto('/home/skill')
+    await expect(other.getByRole('heading', { level: 1 })).toBeVisible()
+
+    await page.reload()
+    await expect(lines).toHaveCount(2)
+    await lines.filter({ hasNotText: 'この端末' }).getByRole('button').click()
+    await expect(lines).toHaveCount(1)
+    // Its live connection ends, and with it the session in that browser.
+    await other.waitForURL('**/login')
+    expect(await readToken(other)).toBeNull()
+    await context.close()
+  })
+
+  test('R45: end by an administrator', async ({ page, server }) => {
+    await page.goto('/home/skill')
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    const admin = await Account.signIn(server.url, 'admin')
+    const { items } = (await (await admin.call('GET', '/v1/user')).json()) as {
+      items: { id: string; email: string }[]
+    }
+    const user = items.find(({ email }) => email === emails.user)
+    await admin.call('DELETE', `/v1/user/${user?.id}/session`)
+    await page.waitForURL('**/login')
+    await expect(page.getByText('ログインの有効期間が終了しました。')).toBeVisible()
+  })
+})
+
+test.describe('how long sessions last', () => {
+  test.use({ who: 'admin' })
+
+  test('is set by a super-admin', async ({ page }) => {
+    await page.goto('/admin/saml')
+    const kind = page.getByRole('group', { name: 'シングルサインオン' })
+    await kind.getByLabel('ログインからの時間').selectOption({ label: '1日' })
+    await kind.getByLabel('操作しない時間').selectOption({ label: '1時間' })
+    await page.getByRole('button', { name: '保存する' }).click()
+    await expect(page.getByText('ログインの有効期間を変更しました。')).toBeVisible()
+    await page.reload()
+    await expect(kind.getByLabel('操作しない時間')).toHaveValue('60')
+    await expect(kind.getByLabel('ログインからの時間')).toHaveValue('1440')
+  })
+})
