@@ -141,7 +141,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	told := f.watchUsers(t)
 	wantTold(t, told, uuid.Nil)
 	bob := own[0]
-	bob.User.ID = f.bob.UserID
+	bob.ID = f.bob.UserID
 	wantCode(t, f.EndSession(t.Context(), bob, own[1].Session), fault.NotFound)
 	must(t, f.EndSession(t.Context(), own[0], own[1].Session))
 	wantTold(t, told, f.ann.UserID)
@@ -161,7 +161,7 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	if n := value[int](t, f, `SELECT count(*) FROM audit_events WHERE action = 'session.revoke' AND actor_id = $1`, f.ann.UserID); n != 2 {
 		t.Errorf("the audit log tells of %d", n)
 	}
-	_, err = f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(r org.Roster) (org.MemberChange, error) {
+	_, err = f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
 		return org.MemberChange{EndSessions: true, Action: org.ActionSessionEnd, Details: []org.Change{{Field: "sessions"}}}, nil
 	})
 	must(t, err)
