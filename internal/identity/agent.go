@@ -5,12 +5,23 @@ import "strings"
 // The names of programs and systems in user agents. In this order: most call themselves what others are called, too.
 var (
 	programs = [][2]string{
-		{"Edg", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser", "Samsung Internet"}, {"Firefox/", "Firefox"},
-		{"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+		{"Edg", "Edge"},
+		{"OPR/", "Opera"},
+		{"SamsungBrowser", "Samsung Internet"},
+		{"Firefox/", "Firefox"},
+		{"FxiOS/", "Firefox"},
+		{"CriOS/", "Chrome"},
+		{"Chrome/", "Chrome"},
+		{"Safari/", "Safari"},
 	}
 	systems = [][2]string{
-		{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"Mac OS X", "Mac"},
-		{"CrOS", "ChromeOS"}, {"Linux", "Linux"},
+		{"iPhone", "iPhone"},
+		{"iPad", "iPad"},
+		{"Android", "Android"},
+		{"Windows", "Windows"},
+		{"Mac OS X", "Mac"},
+		{"CrOS", "ChromeOS"},
+		{"Linux", "Linux"},
 	}
 )
 
