@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/crewjam/saml"
 )
 
 const (
@@ -103,20 +101,4 @@ func anyValid(certificates []*x509.Certificate, at time.Time) bool {
 	return slices.ContainsFunc(certificates, func(c *x509.Certificate) bool {
 		return !at.Before(c.NotBefore) && !at.After(c.NotAfter)
 	})
-}
-
-// crewjamMetadata returns the settings in the form that crewjam takes them.
-func crewjamMetadata(settings Settings) *saml.EntityDescriptor {
-	var keys []saml.KeyDescriptor
-	for _, der := range settings.Certificates {
-		keys = append(keys, saml.KeyDescriptor{Use: "signing", KeyInfo: saml.KeyInfo{X509Data: saml.X509Data{
-			X509Certificates: []saml.X509Certificate{{Data: base64.StdEncoding.EncodeToString(der)}},
-		}}})
-	}
-	return &saml.EntityDescriptor{
-		EntityID: settings.EntityID,
-		IDPSSODescriptors: []saml.IDPSSODescriptor{{
-			SSODescriptor: saml.SSODescriptor{RoleDescriptor: saml.RoleDescriptor{KeyDescriptors: keys}},
-		}},
-	}
 }

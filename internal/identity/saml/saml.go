@@ -2,8 +2,8 @@
 // SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
 //
 // It owns what an organization sets for it, the sign-ins that are under way, and the rules by which an assertion becomes a
-// member. Who an assertion names is proved by crewjam/saml and goxmldsig; what they let through is refused here before and
-// after. The sessions themselves are the user pool's. It imports fault, identity and identity/pool.
+// member. Who an assertion names is read from what was signed and from nothing else; its shape is
+// held narrow before. The sessions themselves are the user pool's. It imports fault, identity and identity/pool.
 package saml
 
 import (

@@ -1,20 +1,19 @@
 package saml
 
 import (
-	"crypto/x509"
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/beevik/etree"
-	"github.com/crewjam/saml"
-	dsig "github.com/russellhaering/goxmldsig"
 )
 
-// maxSkew is how far the clocks of the identity provider and this server may be apart. Crewjam's is the same; a response
-// must moreover be used within 90 s of being made.
-const maxSkew = 3 * time.Minute
+// maxSkew is how far the clocks of the identity provider and this server may be apart, in either direction. By them a response
+// must be used within maxAge of being made.
+const (
+	maxSkew = 3 * time.Minute
+	maxAge  = 90 * time.Second
+)
 
 const (
 	maxAssertionID = 256 // Bytes.
@@ -81,7 +80,7 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	if err := want.checkAssertion(asserted); err != nil {
 		return assertion{}, err
 	}
-	signed, err := want.checkSignatures(raw)
+	signed, err := want.checkSignatures(response, asserted)
 	if err != nil {
 		return assertion{}, err
 	}
@@ -149,7 +148,7 @@ func (e *expectation) checkIssueInstant(el *etree.Element) error {
 	if !ok {
 		return reject("there is no time of issue", adviceForm)
 	}
-	if at.Add(saml.MaxIssueDelay).Before(e.now) || at.After(e.now.Add(maxSkew)) {
+	if at.Add(maxAge+maxSkew).Before(e.now) || at.After(e.now.Add(maxSkew)) {
 		return errTime
 	}
 	return nil
@@ -157,8 +156,7 @@ func (e *expectation) checkIssueInstant(el *etree.Element) error {
 
 var errTime = reject("it does not hold at this time", "応答の有効期間外です。IDプロバイダーとサーバーの時刻を確認してください。")
 
-// checkAssertion checks whom an assertion is for, and when. It is what the profile asks for (profiles, section 4.1.4.3),
-// crewjam's gaps included: without an audience, a confirmation or a condition crewjam is content, or panics.
+// checkAssertion checks whom an assertion is for, and when. It is what the profile asks for (profiles, section 4.1.4.3).
 func (e *expectation) checkAssertion(a *etree.Element) error {
 	id := a.SelectAttrValue("ID", "")
 	if id == "" || len(id) > maxAssertionID || a.SelectAttrValue("Version", "") != "2.0" {
@@ -208,20 +206,31 @@ func (e *expectation) checkSubject(a *etree.Element) error {
 	if len(confirmations) == 0 {
 		return reject("there is no confirmation", adviceForm)
 	}
-	for _, confirmation := range confirmations { // All of them: crewjam looks at all, too.
-		data, err := only(confirmation, nsAssertion, "SubjectConfirmationData")
-		if err != nil || confirmation.SelectAttrValue("Method", "") != confirmed {
-			return reject("another confirmation", adviceForm)
+	for _, confirmation := range confirmations { // One that holds is enough (profiles, section 4.1.4.3).
+		if err = e.checkConfirmation(confirmation); err == nil {
+			return nil
 		}
-		if data.SelectAttrValue("Recipient", "") != e.acs {
-			return reject("another recipient", "応答の受信者（Recipient）が ACS URL と一致しません。")
-		}
-		if data.SelectAttrValue("InResponseTo", "") != e.requestID {
-			return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
-		}
-		if end, ok := instant(data, "NotOnOrAfter"); !ok || !e.now.Before(end.Add(maxSkew)) {
-			return errTime
-		}
+	}
+	return err
+}
+
+func (e *expectation) checkConfirmation(confirmation *etree.Element) error {
+	data, err := only(confirmation, nsAssertion, "SubjectConfirmationData")
+	if err != nil || confirmation.SelectAttrValue("Method", "") != confirmed {
+		return reject("another confirmation", adviceForm)
+	}
+	if data.SelectAttrValue("Recipient", "") != e.acs {
+		return reject("another recipient", "応答の受信者（Recipient）が ACS URL と一致しません。")
+	}
+	if data.SelectAttrValue("InResponseTo", "") != e.requestID {
+		return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
+	}
+	// The profile forbids NotBefore here; a time that has come is no harm.
+	if begin, ok := instant(data, "NotBefore"); data.SelectAttr("NotBefore") != nil && (!ok || begin.After(e.now.Add(maxSkew))) {
+		return errTime
+	}
+	if end, ok := instant(data, "NotOnOrAfter"); !ok || !e.now.Before(end.Add(maxSkew)) {
+		return errTime
 	}
 	return nil
 }
@@ -254,85 +263,6 @@ func (e *expectation) checkConditions(a *etree.Element) error {
 }
 
 var errAudience = reject("another audience", "対象（Audience）がサービスプロバイダーのエンティティ ID と一致しません。")
-
-// checkSignatures has crewjam check everything once more, with the signatures, and returns the assertion as it was signed.
-func (e *expectation) checkSignatures(raw []byte) (*etree.Element, error) {
-	acs, err := url.Parse(e.acs)
-	if err != nil {
-		return nil, err
-	}
-	checker := &signatureChecker{settings: e.settings, now: e.now}
-	provider := saml.ServiceProvider{
-		EntityID: e.audience, AcsURL: *acs, SignatureVerifier: checker,
-		IDPMetadata: crewjamMetadata(e.settings),
-		// Checked before, and better: crewjam sees one audience of each restriction.
-		ValidateAudienceRestriction: func(*saml.Assertion) error { return nil },
-	}
-	// Its error's text is empty of what the response says; the response that the error holds must not be logged.
-	if _, err := provider.ParseXMLResponse(raw, []string{e.requestID}, *acs); err != nil {
-		if checker.expired {
-			return nil, reject("the certificate is not valid at this time", "IDプロバイダーの証明書の有効期限が切れています。新しい証明書を登録してください。")
-		}
-		return nil, errSignature
-	}
-	if checker.signed == nil { // Cannot be: crewjam wants a signature.
-		return nil, errSignature
-	}
-	if is(checker.signed, nsAssertion, "Assertion") {
-		return checker.signed, nil
-	}
-	signed, err := only(checker.signed, nsAssertion, "Assertion")
-	if err != nil {
-		return nil, errSignature
-	}
-	return signed, nil
-}
-
-var errSignature = reject("the signature does not hold", "署名を確認できません。登録した証明書が IDプロバイダーの署名証明書と一致しているか確認してください。")
-
-// signatureChecker is crewjam's check of a signature, with two differences: the certificates are those of the settings and
-// never the one that the signature brings along, and what was signed is kept.
-type signatureChecker struct {
-	settings Settings
-	now      time.Time
-	signed   *etree.Element // What a signature that holds is about, as it was canonicalized.
-	expired  bool           // A certificate was not tried for its dates.
-}
-
-// VerifySignature implements saml.SignatureVerifier.
-func (c *signatureChecker) VerifySignature(_ *dsig.ValidationContext, el *etree.Element) error {
-	el = el.Copy()
-	for _, signature := range el.ChildElements() {
-		if signature.Tag != "Signature" {
-			continue
-		}
-		for _, info := range signature.ChildElements() {
-			if info.Tag == "KeyInfo" { // Not signed itself. Without it the one root is used.
-				signature.RemoveChild(info)
-			}
-		}
-	}
-	certificates, err := parseCertificates(c.settings.Certificates)
-	if err != nil {
-		return err
-	}
-	err = errSignature
-	for _, certificate := range certificates {
-		if c.now.Before(certificate.NotBefore) || c.now.After(certificate.NotAfter) {
-			c.expired = true
-			continue
-		}
-		context := dsig.NewDefaultValidationContext(&dsig.MemoryX509CertificateStore{Roots: []*x509.Certificate{certificate}})
-		context.IdAttribute = "ID"
-		signed, failed := context.Validate(el)
-		if failed == nil {
-			c.signed, c.expired = signed, false
-			return nil
-		}
-		err = failed
-	}
-	return err
-}
 
 // read returns what a verified assertion says.
 func read(signed *etree.Element) (assertion, error) {

@@ -31,6 +31,20 @@ func TestResponsesThatHold(t *testing.T) {
 			at := time.Now().UTC().Add(2 * time.Minute)
 			r.response.IssueInstant, r.assertion.IssueInstant, r.assertion.Conditions.NotBefore = at, at, at
 		},
+		"clock nearly three minutes behind": func(r *forged) { // It was made a minute ago, for a minute and a half.
+			made, end := time.Now().UTC().Add(-230*time.Second), time.Now().UTC().Add(-140*time.Second)
+			r.response.IssueInstant, r.assertion.IssueInstant, r.assertion.Conditions.NotBefore = made, made, made
+			r.assertion.Conditions.NotOnOrAfter = end
+			r.assertion.Subject.SubjectConfirmations[0].SubjectConfirmationData.NotOnOrAfter = end
+		},
+		"other confirmations before and after": func(r *forged) {
+			good := r.assertion.Subject.SubjectConfirmations[0]
+			holder, elsewhere, data := good, good, *good.SubjectConfirmationData
+			holder.Method = "urn:oasis:names:tc:SAML:2.0:cm:holder-of-key"
+			data.Recipient = "https://other.example/acs"
+			elsewhere.SubjectConfirmationData = &data
+			r.assertion.Subject.SubjectConfirmations = []crewjam.SubjectConfirmation{holder, elsewhere, good, holder}
+		},
 	} {
 		r := f.forge(requestID, "n1", "alice@corp.example", "アリス")
 		change(r)
@@ -85,6 +99,19 @@ func TestR52_ResponsesThatDoNotHold(t *testing.T) {
 		"no confirmation data":       func(r *forged) { r.assertion.Subject.SubjectConfirmations[0].SubjectConfirmationData = nil },
 		"another confirmation method": func(r *forged) {
 			r.assertion.Subject.SubjectConfirmations[0].Method = "urn:oasis:names:tc:SAML:2.0:cm:sender-vouches"
+		},
+		"two confirmations, each lacking something": func(r *forged) {
+			good := r.assertion.Subject.SubjectConfirmations[0]
+			holder, elsewhere, data := good, good, *good.SubjectConfirmationData
+			holder.Method = "urn:oasis:names:tc:SAML:2.0:cm:holder-of-key"
+			data.Recipient = "https://other.example/acs"
+			elsewhere.SubjectConfirmationData = &data
+			r.assertion.Subject.SubjectConfirmations = []crewjam.SubjectConfirmation{holder, elsewhere}
+		},
+		"confirmation in the future": func(r *forged) { confirmation(r).NotBefore = future },
+		"made too long ago for any clock": func(r *forged) {
+			at := time.Now().UTC().Add(-275 * time.Second)
+			r.response.IssueInstant, r.assertion.IssueInstant = at, at
 		},
 		"no statement":   func(r *forged) { r.assertion.AuthnStatements = nil },
 		"wrong audience": func(r *forged) { r.assertion.Conditions.AudienceRestrictions[0].Audience.Value += "x" },

@@ -1,0 +1,268 @@
+package saml
+
+import (
+	"bytes"
+	"cmp"
+	"crypto"
+	_ "crypto/sha256" // The digests.
+	_ "crypto/sha512"
+	"crypto/x509"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/beevik/etree"
+	dsig "github.com/russellhaering/goxmldsig"
+	"github.com/russellhaering/goxmldsig/etreeutils"
+)
+
+// signatureMethods are those that still hold: nothing with SHA-1. ECDSA is not among them: crypto/x509 reads its signatures in
+// another form than XML signatures have.
+func signatureMethods() map[string]x509.SignatureAlgorithm {
+	const more = "http://www.w3.org/2001/04/xmldsig-more#"
+	return map[string]x509.SignatureAlgorithm{
+		more + "rsa-sha256": x509.SHA256WithRSA, more + "rsa-sha384": x509.SHA384WithRSA, more + "rsa-sha512": x509.SHA512WithRSA,
+	}
+}
+
+func digestMethods() map[string]crypto.Hash {
+	return map[string]crypto.Hash{
+		"http://www.w3.org/2001/04/xmlenc#sha256": crypto.SHA256, "http://www.w3.org/2001/04/xmldsig-more#sha384": crypto.SHA384,
+		"http://www.w3.org/2001/04/xmlenc#sha512": crypto.SHA512,
+	}
+}
+
+// checkSignatures checks the signatures of a response and its assertion, which have the shape that parseResponse tells of, with
+// the certificates of the settings and never one that a signature brings along. One of the two must be signed; where both
+// are, both must hold. It returns the assertion as it was signed.
+func (e *expectation) checkSignatures(response, asserted *etree.Element) (*etree.Element, error) {
+	all, err := parseCertificates(e.settings.Certificates)
+	if err != nil {
+		return nil, err
+	}
+	valid := slices.DeleteFunc(slices.Clone(all), func(c *x509.Certificate) bool { return !holds(c, e.now) })
+	var signed *etree.Element
+	for _, el := range []*etree.Element{response, asserted} {
+		if len(children(el, nsSignature, "Signature")) == 0 {
+			continue
+		}
+		if signed = verifySignature(el, valid); signed != nil {
+			continue
+		}
+		if verifySignature(el, all) != nil {
+			return nil, reject("the certificate is not valid at this time", "IDプロバイダーの証明書の有効期限が切れています。新しい証明書を登録してください。")
+		}
+		return nil, errSignature
+	}
+	if signed == nil {
+		return nil, errSignature
+	}
+	if is(signed, nsAssertion, "Assertion") {
+		return signed, nil
+	}
+	if signed, err = only(signed, nsAssertion, "Assertion"); err != nil {
+		return nil, errSignature
+	}
+	return signed, nil
+}
+
+var errSignature = reject("the signature does not hold", "署名を確認できません。登録した証明書が IDプロバイダーの署名証明書と一致しているか確認してください。")
+
+func holds(c *x509.Certificate, now time.Time) bool {
+	return !now.Before(c.NotBefore) && !now.After(c.NotAfter)
+}
+
+// verifySignature returns an element as one of the certificates has signed it, read again from what the digest is of, or nil. The
+// element's signature has the form that checkSignature tells of (XML Signature Syntax and Processing, section 3.2).
+func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree.Element {
+	signature, err := only(el, nsSignature, "Signature")
+	if err != nil {
+		return nil
+	}
+	info, err := only(signature, nsSignature, "SignedInfo")
+	if err != nil {
+		return nil
+	}
+	value, err := only(signature, nsSignature, "SignatureValue")
+	if err != nil {
+		return nil
+	}
+	proof, err := decodeBase64(value)
+	if err != nil {
+		return nil
+	}
+	method, known := signatureMethods()[algorithm(info, "SignatureMethod")]
+	if !known {
+		return nil
+	}
+	signedInfo := canonicalize(info, nil, prefixList(info.SelectElement("CanonicalizationMethod")))
+	byThis := func(c *x509.Certificate) bool { return c.CheckSignature(method, signedInfo, proof) == nil }
+	if !slices.ContainsFunc(certificates, byThis) {
+		return nil
+	}
+	// Read from what was signed, and from nothing else.
+	document := etree.NewDocument()
+	if document.ReadFromBytes(signedInfo) != nil || document.Root() == nil {
+		return nil
+	}
+	return checkDigest(el, signature, document.Root())
+}
+
+// checkDigest returns an element without its signature, read again from what the digest of a signed reference is of, or nil.
+func checkDigest(el, signature, info *etree.Element) *etree.Element {
+	reference, err := only(info, nsSignature, "Reference")
+	if err != nil || checkTransforms(reference) != nil {
+		return nil
+	}
+	want, err := only(reference, nsSignature, "DigestValue")
+	if err != nil {
+		return nil
+	}
+	digest, err := decodeBase64(want)
+	hash, known := digestMethods()[algorithm(reference, "DigestMethod")]
+	if err != nil || !known {
+		return nil
+	}
+	content, err := referenced(el, signature, reference)
+	if err != nil {
+		return nil
+	}
+	h := hash.New()
+	h.Write(content)
+	if !bytes.Equal(h.Sum(nil), digest) {
+		return nil
+	}
+	document := etree.NewDocument()
+	if document.ReadFromBytes(content) != nil {
+		return nil
+	}
+	return document.Root()
+}
+
+// referenced returns an element without its signature as a reference's transforms make it. Without one that canonicalizes it
+// is Canonical XML 1.0 (section 4.4.3.2).
+func referenced(el, signature, reference *etree.Element) ([]byte, error) {
+	if transforms := reference.SelectElement("Transforms").ChildElements(); len(transforms) == 2 {
+		return canonicalize(el, signature, prefixList(transforms[1])), nil
+	}
+	scope, err := etreeutils.NSBuildParentContext(el)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := etreeutils.NSDetatch(scope, el) // A copy.
+	if err != nil {
+		return nil, err
+	}
+	plain.RemoveChildAt(signature.Index())
+	return dsig.MakeC14N10RecCanonicalizer().Canonicalize(plain)
+}
+
+func algorithm(parent *etree.Element, tag string) string {
+	el, err := only(parent, nsSignature, tag)
+	if err != nil {
+		return ""
+	}
+	return el.SelectAttrValue("Algorithm", "")
+}
+
+func decodeBase64(el *etree.Element) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text(el)), ""))
+}
+
+// prefixList returns the prefixes that an algorithm of exclusive canonicalization treats inclusively, "" for #default.
+func prefixList(method *etree.Element) []string {
+	inclusive, err := only(method, algC14N, "InclusiveNamespaces")
+	if err != nil {
+		return nil
+	}
+	prefixes := strings.Fields(inclusive.SelectAttrValue("PrefixList", ""))
+	for i, prefix := range prefixes {
+		if prefix == "#default" {
+			prefixes[i] = ""
+		}
+	}
+	return prefixes
+}
+
+// canonicalize returns an element in the form of Exclusive XML Canonicalization 1.0 without comments, and without one of its
+// children. See https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
+func canonicalize(el, without *etree.Element, inclusive []string) []byte {
+	var b bytes.Buffer
+	c := canonicalizer{out: &b, without: without, inclusive: inclusive}
+	c.write(el, map[string]string{"": ""})
+	return b.Bytes()
+}
+
+type canonicalizer struct {
+	out       *bytes.Buffer
+	without   *etree.Element
+	inclusive []string
+}
+
+// write writes an element below those that have declared the given namespaces, by their prefixes.
+func (c *canonicalizer) write(el *etree.Element, declared map[string]string) {
+	attributes := slices.DeleteFunc(slices.Clone(el.Attr), isDeclaration)
+	used := append([]string{el.Space}, c.inclusive...)
+	for _, a := range attributes {
+		if a.Space != "" { // An attribute without a prefix is of no namespace.
+			used = append(used, a.Space)
+		}
+	}
+	slices.Sort(used)
+	here := make(map[string]string, len(declared))
+	for prefix, uri := range declared {
+		here[prefix] = uri
+	}
+	c.out.WriteString("<" + el.FullTag())
+	for _, prefix := range slices.Compact(used) {
+		uri, inScope := lookup(el, prefix)
+		if before, there := here[prefix]; prefix == "xml" || !inScope || there && before == uri {
+			continue
+		}
+		here[prefix] = uri
+		name := "xmlns"
+		if prefix != "" {
+			name += ":" + prefix
+		}
+		c.attribute(name, uri)
+	}
+	slices.SortFunc(attributes, func(a, b etree.Attr) int {
+		return cmp.Or(cmp.Compare(a.NamespaceURI(), b.NamespaceURI()), cmp.Compare(a.Key, b.Key))
+	})
+	for _, a := range attributes {
+		c.attribute(a.FullKey(), a.Value)
+	}
+	c.out.WriteString(">")
+	for _, child := range el.Child {
+		switch child := child.(type) {
+		case *etree.Element:
+			if child != c.without {
+				c.write(child, here)
+			}
+		case *etree.CharData:
+			c.out.WriteString(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#xD;").Replace(child.Data))
+		}
+	}
+	c.out.WriteString("</" + el.FullTag() + ">")
+}
+
+func (c *canonicalizer) attribute(name, value string) {
+	escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(value)
+	c.out.WriteString(" " + name + `="` + escaped + `"`)
+}
+
+// isDeclaration reports whether an attribute declares a namespace.
+func isDeclaration(a etree.Attr) bool { return a.Space == "xmlns" || a.Space == "" && a.Key == "xmlns" }
+
+// lookup returns the namespace that a prefix stands for at an element. The empty prefix always stands for one.
+func lookup(el *etree.Element, prefix string) (uri string, inScope bool) {
+	for ; el != nil; el = el.Parent() {
+		for _, a := range el.Attr {
+			if isDeclaration(a) && (a.Space == "xmlns" && a.Key == prefix || a.Space == "" && prefix == "") {
+				return a.Value, true
+			}
+		}
+	}
+	return "", prefix == ""
+}

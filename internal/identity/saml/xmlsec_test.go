@@ -1,0 +1,55 @@
+package saml_test
+
+import (
+	"bytes"
+	"encoding/pem"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
+)
+
+// TestResponsesThatXmlsec1Signed reads what another implementation has signed, with lists of namespaces that exclusive
+// canonicalization treats inclusively: declared further out, on the way, nowhere, and the default one. testdata/xmlsec1/make.sh
+// has made them.
+func TestResponsesThatXmlsec1Signed(t *testing.T) {
+	t.Parallel()
+	certificate, err := os.ReadFile("testdata/xmlsec1/certificate.pem")
+	must(t, err)
+	block, _ := pem.Decode(certificate)
+	settings := saml.Settings{
+		OrganizationID: uuid.MustParse("00000000-0000-7000-8000-000000000001"), EntityID: "https://idp.example", Certificates: [][]byte{block.Bytes},
+	}
+	at := func() time.Time { return time.Date(2027, 4, 1, 9, 1, 0, 0, time.UTC) }
+
+	service := saml.New(saml.Config{PublicURL: publicURL, Clock: at}, nil, nil)
+	files, err := filepath.Glob("testdata/xmlsec1/*.xml")
+	must(t, err)
+	if len(files) != 10 {
+		t.Fatalf("%d responses", len(files))
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		must(t, err)
+		nameID, attributes, err := service.Verify(settings, requestID, raw)
+		if err != nil || nameID != "n1" || len(attributes) != 1 || attributes[0].Values[0] != "アリス & ボブ <x>" {
+			t.Errorf("%s: %q, %q, %v", file, nameID, attributes, err)
+		}
+		for _, part := range []string{">n1<", "nameid-format:persistent", "xs:string", "urn:late", "a &quot;b"} { // Changed after signing.
+			if !bytes.Contains(raw, []byte(part)) {
+				t.Errorf("%s has no %s", file, part)
+			}
+			if part == "urn:late" && !bytes.Contains(raw, []byte("late absent")) {
+				continue // Nothing uses it: it is not signed.
+			}
+			changed := bytes.Replace(raw, []byte(part), []byte(part[:1]+"x"+part[1:]), 1)
+			if nameID, _, err := service.Verify(settings, requestID, changed); err == nil {
+				t.Errorf("%s: %s was changed unseen: %q", file, part, nameID)
+			}
+		}
+	}
+}
