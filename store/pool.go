@@ -141,6 +141,12 @@ func (db *DB) ChangePoolPassword(
 	})
 }
 
+// RehashPoolPassword implements pool.Store.
+func (db *DB) RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error {
+	_, err := db.pool.Exec(ctx, `UPDATE pool_users SET password_hash = $3 WHERE sub = $1 AND password_hash = $2`, sub, old, hash)
+	return translate(err)
+}
+
 // SetPoolUserEnabled implements pool.Store.
 func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
@@ -229,12 +235,13 @@ func updatePoolAttempts(
 	if err != nil {
 		return err
 	}
-	for i, next := range after {
+	for i, key := range keys {
+		next := after[i]
 		if next.Failures == 0 {
-			_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, keys[i])
+			_, err = tx.Exec(ctx, `DELETE FROM pool_attempts WHERE key = $1`, key)
 		} else {
 			_, err = tx.Exec(ctx, `UPDATE pool_attempts SET failures = $2, locked_until = $3, forgotten_at = $4 WHERE key = $1`,
-				keys[i], next.Failures, next.LockedUntil, next.ForgottenAt)
+				key, next.Failures, next.LockedUntil, next.ForgottenAt)
 		}
 		if err != nil {
 			return err

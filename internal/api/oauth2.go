@@ -247,7 +247,7 @@ func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
 // ssoCookie returns the cookie. The identity provider's page posts to this server from another site: over TLS the cookie says
 // that it comes along; without, browsers let it come along for two minutes.
 func (s *Server) ssoCookie(browser string) *http.Cookie {
-	cookie := s.cookie(ssoCookie, ssoCookieAge)
+	cookie := s.cookie(ssoCookie, ssoCookieAge) //nolint:gosec // Secure wherever there is TLS.
 	cookie.Value = browser
 	if cookie.Secure {
 		cookie.SameSite = http.SameSiteNoneMode

@@ -25,7 +25,7 @@ func (s *Server) withOrigin(next http.Handler) http.Handler {
 			// Browsers say so themselves (Fetch Metadata), and scripts of a page cannot.
 			Browser: r.Header.Get("Sec-Fetch-Site") != "",
 		}
-		cookie := s.cookie(deviceCookie, deviceCookieAge)
+		cookie := s.cookie(deviceCookie, deviceCookieAge) //nolint:gosec // Secure wherever there is TLS.
 		if given, err := r.Cookie(cookie.Name); err == nil && deviceForm.MatchString(given.Value) {
 			origin.Device = given.Value
 		}

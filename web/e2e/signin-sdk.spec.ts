@@ -12,6 +12,7 @@ import {
   ConfirmForgotPasswordCommand,
   ExpiredCodeException,
   ForgotPasswordCommand,
+  GetTokensFromRefreshTokenCommand,
   GetUserCommand,
   GlobalSignOutCommand,
   InitiateAuthCommand,
@@ -123,7 +124,13 @@ test.describe("R34: AWS's own client for JavaScript", () => {
       ['AccessToken', 'ExpiresIn', 'IdToken', 'TokenType'].sort(),
     )
     expect(again.AuthenticationResult?.IdToken).not.toBe(tokens?.IdToken)
+    const once = new GetTokensFromRefreshTokenCommand({ ClientId, RefreshToken: tokens?.RefreshToken ?? '' })
+    const { AuthenticationResult: more } = await sdk.send(once)
+    expect(await sdk.send(new GetUserCommand({ AccessToken: more?.AccessToken }))).toMatchObject({
+      Username: user.Username,
+    })
     await sdk.send(new RevokeTokenCommand({ ClientId, Token: tokens?.RefreshToken }))
+    expect(await refusal(sdk.send(once))).toBeInstanceOf(NotAuthorizedException)
     expect(await refusal(refresh(sdk, tokens?.RefreshToken))).toBeInstanceOf(NotAuthorizedException)
     expect(await refusal(sdk.send(new GetUserCommand({ AccessToken: tokens?.AccessToken })))).toBeInstanceOf(
       NotAuthorizedException,

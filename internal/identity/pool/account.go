@@ -76,10 +76,10 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lacks := checkPolicy(proposed); lacks != "" {
-		return nil, invalidPassword(lacks)
-	}
 	user := held.User
+	if err := p.checkNew(ctx, proposed, User{Email: user.Email, Name: user.Name}); err != nil {
+		return nil, err
+	}
 	err = p.checkPassword(ctx, &user, "", previous, ActionPasswordFailed)
 	if errors.Is(err, errLocked) {
 		return nil, attemptLimit()
@@ -89,6 +89,9 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	}
 	if err := user.checkTemporary(p.now()); err != nil {
 		return nil, err
+	}
+	if normalizePassword(proposed) == normalizePassword(previous) {
+		return nil, invalidPassword(notNew)
 	}
 	encoded, err := p.hasher.hash(ctx, proposed)
 	if err != nil {

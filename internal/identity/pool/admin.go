@@ -242,7 +242,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 		return User{}, nil, userExists()
 	}
 	now := p.now()
-	password, err := p.newPassword(ctx, temporary, false, now)
+	password, err := p.newPassword(ctx, User{}, temporary, false, now)
 	if err != nil {
 		return User{}, nil, err
 	}

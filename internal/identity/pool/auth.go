@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,6 +177,26 @@ func (p *Pool) refreshFlow(ctx context.Context, params map[string]string) (any, 
 	return signedIn(result), nil
 }
 
+// getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: what REFRESH_TOKEN_AUTH is, in a call of its own.
+func (p *Pool) getTokensFromRefreshToken(ctx context.Context, in *input) (any, error) {
+	token := in.text("RefreshToken", tokenRule())
+	clientID := in.text("ClientId", clientIDRule())
+	secret := in.text("ClientSecret", rule{min: 1, max: 64, secret: true})
+	in.text("DeviceKey", rule{min: 1, max: 55})
+	in.texts("ClientMetadata")
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
+		return nil, err
+	}
+	result, err := p.refresh(ctx, token, clientID)
+	if err != nil {
+		return nil, err
+	}
+	return struct{ AuthenticationResult authenticationResult }{result}, nil
+}
+
 // respondToAuthChallenge is the operation RespondToAuthChallenge, for NEW_PASSWORD_REQUIRED.
 func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, error) {
 	name := in.text("ChallengeName", rule{required: true, values: []string{
@@ -224,8 +245,10 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	if err != nil {
 		return nil, err
 	}
-	if lacks := checkPolicy(password); lacks != "" {
-		return nil, invalidPassword(lacks)
+	chosen := *holder
+	chosen.Name = cmp.Or(name, holder.Name)
+	if err := p.checkNew(ctx, password, chosen); err != nil {
+		return nil, err
 	}
 	encoded, err := p.hasher.hash(ctx, password)
 	if err != nil {

@@ -1,6 +1,9 @@
 package pool
 
-import "context"
+import (
+	"context"
+	"testing"
+)
 
 // CheckPolicy is checkPolicy.
 func CheckPolicy(password string) string { return checkPolicy(password) }
@@ -27,7 +30,8 @@ func (h Hasher) Hash(ctx context.Context, password string) (string, error) {
 
 // Verify is verify.
 func (h Hasher) Verify(ctx context.Context, encoded, password string) (bool, error) {
-	return h.h.verify(ctx, encoded, password)
+	right, _, err := h.h.verify(ctx, encoded, password)
+	return right, err
 }
 
 // Occupy takes a place in a pool that checks one password at a time, until release is called.
@@ -41,3 +45,23 @@ func (h Hasher) Occupy() (release func()) {
 
 // ValidEmail is validEmail.
 func ValidEmail(email string) bool { return validEmail(email) }
+
+// CheckNewPassword is checkNewPassword.
+func CheckNewPassword(password string, user User) (string, error) {
+	return checkNewPassword(password, user)
+}
+
+// CommonPasswords is commonPasswords.
+func CommonPasswords() ([]string, error) { return commonPasswords() }
+
+// HashAsTyped returns a hash as they were before passwords were normalized.
+func HashAsTyped(t *testing.T, password string) string {
+	t.Helper()
+	h := newHasher(HashConfig{MemoryKiB: 64, Passes: 1}.withDefaults())
+	p := phc{memory: h.cfg.MemoryKiB, passes: h.cfg.Passes, lanes: 1, salt: make([]byte, saltSize)}
+	var err error
+	if p.tag, err = h.derive(t.Context(), p, password, tagSize); err != nil {
+		t.Fatal(err)
+	}
+	return p.String()
+}

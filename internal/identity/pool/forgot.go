@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
@@ -169,8 +167,9 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
 		return nil, err
 	}
-	if lacks := checkPolicy(password); lacks != "" { // Uses no try up: the user has another go.
-		return nil, invalidPassword(lacks)
+	// What needs no knowledge of the account uses no try up: the user has another go.
+	if err := p.checkNew(ctx, password, User{Email: NormalizeEmail(name)}); err != nil {
+		return nil, err
 	}
 	user, err := p.findUser(ctx, name)
 	if err != nil {
@@ -182,6 +181,12 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 		p.refused(ctx, ActionPasswordFailed, user, "code")
 	}
 	if err != nil {
+		return nil, err
+	}
+	if user == nil { // Deleted, and added again, between the two.
+		return nil, expiredCode()
+	}
+	if err := p.checkNew(ctx, password, *user); err != nil {
 		return nil, err
 	}
 	encoded, err := p.hasher.hash(ctx, password)
@@ -201,9 +206,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err := p.store.UpdatePoolAttempts(ctx, keys, p.now(), lift); err != nil {
 		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err) // The code has been used.
 	}
-	if user != nil { // Always: the code was theirs.
-		p.notify(ctx, *user, Mailer.SendPasswordChanged)
-	}
+	p.notify(ctx, *user, Mailer.SendPasswordChanged)
 	return empty{}, nil
 }
 
@@ -217,7 +220,7 @@ func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, erro
 	}
 	var right bool
 	if err == nil {
-		right, err = p.hasher.verify(ctx, kept.Hash, norm.NFKC.String(code)) // A Japanese keyboard types full-width digits.
+		right, _, err = p.hasher.verify(ctx, kept.Hash, code) // Normalized: a Japanese keyboard types full-width digits.
 	}
 	if err == nil {
 		kept, err = p.store.TryPoolCode(ctx, kept, p.now())

@@ -31,19 +31,23 @@ const (
 )
 
 // Handler returns the pool's HTTP side, to be mounted anywhere: a POST is a call of the user pool protocol, and a GET of
-// a path that ends with /<pool id>/.well-known/jwks.json answers the public keys.
+// a path that ends with /<pool id>/.well-known/jwks.json answers the public keys, one that ends with openid-configuration
+// there where they are.
 //
 // It allows no other origins, and bodies of up to 64 KiB. Limits by address are for the one who mounts it.
 func (p *Pool) Handler() http.Handler { return http.HandlerFunc(p.serve) }
 
 func (p *Pool) serve(w http.ResponseWriter, r *http.Request) {
-	jwks := strings.HasSuffix(r.URL.Path, "/"+p.cfg.PoolID+"/.well-known/jwks.json")
+	_, document, known := strings.Cut(r.URL.Path, "/"+p.cfg.PoolID+"/.well-known/")
+	known = known && (document == "jwks.json" || document == "openid-configuration")
 	switch {
-	case jwks && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		p.serveKeys(w, r)
-	case jwks:
+	case known && r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		p.respond(w, r, nil, unknownOperation(http.StatusMethodNotAllowed))
+	case known && document == "jwks.json":
+		p.serveDocument(w, r, p.keySet(r.Context()))
+	case known:
+		p.serveDocument(w, r, p.configuration())
 	case r.Method == http.MethodPost:
 		answer, err := p.call(w, r)
 		p.respond(w, r, answer, err)
@@ -141,15 +145,41 @@ func (p *Pool) translate(ctx context.Context, err error, requestID string) *refu
 
 func isHeaderText(r rune) bool { return ' ' <= r && r < 0x7f }
 
-// serveKeys answers the public keys as a JWK set (RFC 7517).
-func (p *Pool) serveKeys(w http.ResponseWriter, r *http.Request) {
+// keySet returns the public keys as a JWK set (RFC 7517).
+func (p *Pool) keySet(ctx context.Context) any {
 	set := struct {
 		Keys []jwk `json:"keys"`
 	}{Keys: []jwk{}}
-	for _, s := range p.keys.all(r.Context()) {
+	for _, s := range p.keys.all(ctx) {
 		set.Keys = append(set.Keys, newJWK(s.id, &s.key.PublicKey))
 	}
-	body, err := json.Marshal(set)
+	return set
+}
+
+// configuration returns what says how the pool's tokens are checked (OpenID Connect Discovery 1.0, section 3). It names no
+// endpoints: people sign in by the user pool's own protocol, and by no flow of OAuth.
+func (p *Pool) configuration() any {
+	return struct {
+		Issuer            string   `json:"issuer"`
+		JWKSURI           string   `json:"jwks_uri"`
+		ResponseTypes     []string `json:"response_types_supported"`
+		GrantTypes        []string `json:"grant_types_supported"`
+		SubjectTypes      []string `json:"subject_types_supported"`
+		SigningAlgorithms []string `json:"id_token_signing_alg_values_supported"`
+		Claims            []string `json:"claims_supported"`
+	}{
+		p.cfg.Issuer, p.cfg.Issuer + "/.well-known/jwks.json",
+		[]string{},
+		[]string{},
+		[]string{"public"},
+		[]string{"RS256"},
+		[]string{"sub", "iss", "aud", "exp", "iat", "auth_time", "email", "email_verified", "name", "cognito:groups", "cognito:username"},
+	}
+}
+
+// serveDocument answers one of the public documents.
+func (p *Pool) serveDocument(w http.ResponseWriter, r *http.Request, document any) {
+	body, err := json.Marshal(document)
 	if err != nil { // Cannot be.
 		p.respond(w, r, nil, err)
 		return

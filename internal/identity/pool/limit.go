@@ -63,6 +63,10 @@ func (l limited) ChangePoolPassword(
 	})
 }
 
+func (l limited) RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error {
+	return tell(ctx, func(ctx context.Context) error { return l.store.RehashPoolPassword(ctx, sub, old, hash) })
+}
+
 func (l limited) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error {
 	return tell(ctx, func(ctx context.Context) error { return l.store.SetPoolUserEnabled(ctx, sub, enabled, at) })
 }

@@ -107,7 +107,7 @@ func (p *Pool) checkPassword(ctx context.Context, user *User, name, password str
 	if user != nil {
 		encoded = user.PasswordHash
 	}
-	right, err := p.hasher.verify(ctx, encoded, password)
+	right, asTyped, err := p.hasher.verify(ctx, encoded, password)
 	if err != nil {
 		return err
 	}
@@ -116,6 +116,9 @@ func (p *Pool) checkPassword(ctx context.Context, user *User, name, password str
 		return err
 	}
 	if right {
+		if asTyped {
+			p.rehash(ctx, user, password)
+		}
 		return nil
 	}
 	p.refused(ctx, wrong, user, "password")
@@ -123,6 +126,17 @@ func (p *Pool) checkPassword(ctx context.Context, user *User, name, password str
 		p.refused(ctx, ActionLocked, user, "")
 	}
 	return incorrectPassword()
+}
+
+// rehash replaces an old hash by one of the normalized password. That it could not is logged only: the old one is as good.
+func (p *Pool) rehash(ctx context.Context, user *User, password string) {
+	encoded, err := p.hasher.hash(ctx, password)
+	if err == nil {
+		err = p.store.RehashPoolPassword(ctx, user.Sub, user.PasswordHash, encoded)
+	}
+	if err != nil {
+		p.cfg.Logger.WarnContext(ctx, "pool: an old password hash remains", "sub", user.Sub, "error", err)
+	}
 }
 
 // knowsDevice reports whether a user has signed in on this device before. The store is asked for nobody's name as well.

@@ -18,14 +18,15 @@ type nothing struct{}
 // table returns the protocol's calls by the name in X-Amz-Target.
 func (p *Pool) table() map[string]operation {
 	return map[string]operation{
-		"ChangePassword":         {run: p.changePassword},
-		"ConfirmForgotPassword":  {run: p.confirmForgotPassword},
-		"ForgotPassword":         {run: p.forgotPassword},
-		"GetUser":                {run: p.getUser},
-		"GlobalSignOut":          {run: p.globalSignOut},
-		"InitiateAuth":           {run: p.initiateAuth},
-		"RespondToAuthChallenge": {run: p.respondToAuthChallenge},
-		"RevokeToken":            {run: p.revokeToken},
+		"ChangePassword":            {run: p.changePassword},
+		"ConfirmForgotPassword":     {run: p.confirmForgotPassword},
+		"ForgotPassword":            {run: p.forgotPassword},
+		"GetTokensFromRefreshToken": {run: p.getTokensFromRefreshToken},
+		"GetUser":                   {run: p.getUser},
+		"GlobalSignOut":             {run: p.globalSignOut},
+		"InitiateAuth":              {run: p.initiateAuth},
+		"RespondToAuthChallenge":    {run: p.respondToAuthChallenge},
+		"RevokeToken":               {run: p.revokeToken},
 
 		// Nobody adds themself. These answer as a pool does that only its administrator adds people to.
 		"ConfirmSignUp":          {run: p.confirmSignUp},

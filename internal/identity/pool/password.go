@@ -75,11 +75,11 @@ func newHasher(cfg HashConfig) *hasher {
 	return &hasher{cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), queue: make(chan struct{}, cfg.Waiting), decoy: decoy}
 }
 
-// hash returns the password's hash with a new salt, in the PHC string format.
+// hash returns the hash of a password in its normalized form, with a new salt, in the PHC string format.
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	p := phc{memory: h.cfg.MemoryKiB, passes: h.cfg.Passes, lanes: 1, salt: make([]byte, saltSize)}
 	rand.Read(p.salt)
-	tag, err := h.derive(ctx, p, password, tagSize)
+	tag, err := h.derive(ctx, p, normalizePassword(password), tagSize)
 	if err != nil {
 		return "", err
 	}
@@ -88,20 +88,28 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 }
 
 // verify reports whether the password is the one that was hashed. An empty encoded hash is nobody's: no password
-// matches, in the same time.
-func (h *hasher) verify(ctx context.Context, encoded, password string) (bool, error) {
+// matches, in the same time. asTyped says that the hash is an old one, of the password as it was typed.
+func (h *hasher) verify(ctx context.Context, encoded, password string) (right, asTyped bool, err error) {
 	want := h.decoy
 	if encoded != "" {
-		var err error
 		if want, err = parsePHC(encoded); err != nil {
-			return false, err
+			return false, false, err
 		}
 	}
-	got, err := h.derive(ctx, want, password, len(want.tag))
-	if err != nil {
-		return false, err
+	forms := []string{normalizePassword(password)}
+	if forms[0] != password {
+		forms = append(forms, password)
 	}
-	return subtle.ConstantTimeCompare(got, want.tag) == 1 && encoded != "", nil
+	for i, form := range forms { // All of them: how long it takes says nothing.
+		got, err := h.derive(ctx, want, form, len(want.tag))
+		if err != nil {
+			return false, false, err
+		}
+		if subtle.ConstantTimeCompare(got, want.tag) == 1 && encoded != "" {
+			right, asTyped = true, i > 0
+		}
+	}
+	return right, asTyped, nil
 }
 
 // derive computes the tag of a password once there is room for it. The error is errBusy or the context's.

@@ -3,8 +3,11 @@ package pool
 import (
 	"crypto/rand"
 	"math/big"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Bounds of a password's length, in characters. 256 is the most that the protocol takes.
@@ -25,7 +28,53 @@ const (
 	generatedSymbol = "!#%+-=?@_"
 )
 
-// checkPolicy returns what the password lacks by Cognito's default policy, in Cognito's words, or "".
+// What a password lacks, in the words of Cognito where it has any. The app tells them apart by these words.
+const (
+	tooCommon   = "Password must not be a commonly used one"
+	tooPersonal = "Password must not contain your email address or name"
+	notNew      = "Password must not be the previous one"
+)
+
+// Parts of an address or a name are looked for in passwords from this length on, in characters.
+const minPersonal = 4
+
+// normalizePassword returns the one form in which a password is hashed: keyboards type the same letters as different
+// characters (NFKC). What is too long for a password stays as it is: normalizing takes its time.
+func normalizePassword(password string) string {
+	if len(password) > maxPassword*utf8.UTFMax {
+		return password
+	}
+	return norm.NFKC.String(password)
+}
+
+// checkNewPassword returns what a new password of a user lacks, or "". Of the user the address and the name count.
+func checkNewPassword(password string, user User) (string, error) {
+	password = normalizePassword(password)
+	if lacks := checkPolicy(password); lacks != "" {
+		return lacks, nil
+	}
+	if common, err := isCommon(password); err != nil || common {
+		return tooCommon, err
+	}
+	if user.appearsIn(password) {
+		return tooPersonal, nil
+	}
+	return "", nil
+}
+
+// appearsIn reports whether a password contains a user's address or name, or a part of them that is long enough.
+func (u User) appearsIn(password string) bool {
+	fold := func(text string) string { return strings.ToLower(norm.NFKC.String(text)) }
+	local, _, _ := strings.Cut(u.Email, "@")
+	name := fold(u.Name)
+	parts := append(strings.Fields(name), local, u.Email, strings.Join(strings.Fields(name), ""))
+	password = fold(password)
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return utf8.RuneCountInString(part) >= minPersonal && strings.Contains(password, part)
+	})
+}
+
+// checkPolicy returns what a normalized password lacks by Cognito's default policy, in Cognito's words, or "".
 func checkPolicy(password string) string {
 	switch length := utf8.RuneCountInString(password); {
 	case length < minPassword:

@@ -137,6 +137,9 @@ type Store interface {
 		ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, event Event,
 	) error
 
+	// RehashPoolPassword replaces a user's hash by another one of the same password. One that has changed since is left alone.
+	RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error
+
 	// SetPoolUserEnabled lets a user sign in, or not; disabling ends challenges and grants. If there is no such user, the
 	// error has the code fault.NotFound.
 	SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error

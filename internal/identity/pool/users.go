@@ -75,7 +75,8 @@ func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) 
 		return uuid.Nil, fault.InvalidField("password", "仮パスワードまたはパスワードのどちらか一方を指定してください。")
 	}
 	now := p.now()
-	password, err := p.newPassword(ctx, user.TemporaryPassword+user.PermanentPassword, user.PermanentPassword != "", now)
+	whose := User{Email: email, Name: name}
+	password, err := p.newPassword(ctx, whose, user.TemporaryPassword+user.PermanentPassword, user.PermanentPassword != "", now)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -112,17 +113,49 @@ func (p *Pool) UserByEmail(ctx context.Context, email string) (User, error) {
 // SetPassword gives a user a new password, permanent or temporary, and signs them out everywhere. A password that the
 // policy refuses has the code fault.Invalid, an unknown user fault.NotFound.
 func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, permanent bool) error {
+	user, err := p.store.PoolUserBySub(ctx, sub)
+	if err != nil {
+		return err
+	}
 	now := p.now()
-	set, err := p.newPassword(ctx, password, permanent, now)
+	set, err := p.newPassword(ctx, User{Email: user.Email, Name: user.Name}, password, permanent, now)
 	if err != nil {
 		return err
 	}
 	return p.store.SetPoolPassword(ctx, sub, set, now)
 }
 
-// newPassword checks a password against the policy and hashes it.
-func (p *Pool) newPassword(ctx context.Context, password string, permanent bool, now time.Time) (Password, error) {
-	if checkPolicy(password) != "" {
+// checkNew refuses a new password of a user that the rules do not allow. One who has a password must choose another one.
+func (p *Pool) checkNew(ctx context.Context, password string, user User) error {
+	lacks, err := checkNewPassword(password, user)
+	if err == nil && lacks == "" && user.PasswordHash != "" {
+		var same bool
+		if same, _, err = p.hasher.verify(ctx, user.PasswordHash, password); same {
+			lacks = notNew
+		}
+	}
+	if err == nil && lacks != "" {
+		err = invalidPassword(lacks)
+	}
+	return err
+}
+
+// newPassword checks a password that an operator sets and hashes it. A temporary one may be anything that the policy allows.
+func (p *Pool) newPassword(ctx context.Context, user User, password string, permanent bool, now time.Time) (Password, error) {
+	lacks := checkPolicy(normalizePassword(password))
+	if permanent {
+		var err error
+		if lacks, err = checkNewPassword(password, user); err != nil {
+			return Password{}, err
+		}
+	}
+	switch lacks {
+	case "":
+	case tooCommon:
+		return Password{}, fault.InvalidField("password", "よく使われるパスワードは設定できません。別のパスワードを指定してください。")
+	case tooPersonal:
+		return Password{}, fault.InvalidField("password", "メールアドレスや名前を含むパスワードは設定できません。別のパスワードを指定してください。")
+	default:
 		return Password{}, fault.InvalidField("password",
 			"パスワードは%d文字以上で、英大文字・英小文字・数字・記号をそれぞれ1文字以上含めてください。", minPassword)
 	}

@@ -1,23 +1,26 @@
 import { Check } from 'lucide-react'
 import { cx } from '@/lib/cx'
-import { passwordRules } from '@/lib/password'
+import { type PasswordOwner, passwordRules } from '@/lib/password'
 import styles from './PasswordRules.module.css'
 
 /** The rules for a new password, each ticked as it is met. */
-export function PasswordRules({ password }: { password: string }) {
+export function PasswordRules({ password, ...owner }: { password: string } & PasswordOwner) {
   return (
-    <ul className={styles.rules} aria-label="パスワードの条件">
-      {passwordRules(password).map((rule) => (
-        <li key={rule.label} className={cx(rule.met && styles.met)}>
-          <span className={styles.tick} aria-hidden>
-            {rule.met && <Check size={12} strokeWidth={2} />}
-          </span>
-          {rule.label}
-          <span className="visually-hidden">
-            {rule.met ? '（満たしています）' : '（まだ満たしていません）'}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className={styles.rules} aria-label="パスワードの条件">
+        {passwordRules(password, owner).map((rule) => (
+          <li key={rule.label} className={cx(rule.met && styles.met)}>
+            <span className={styles.tick} aria-hidden>
+              {rule.met && <Check size={12} strokeWidth={2} />}
+            </span>
+            {rule.label}
+            <span className="visually-hidden">
+              {rule.met ? '（満たしています）' : '（まだ満たしていません）'}
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p className={styles.note}>よく使われるパスワードは設定できません。</p>
+    </>
   )
 }

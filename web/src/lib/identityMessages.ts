@@ -77,6 +77,21 @@ const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: str
     /invalid session|session is expired/i,
     '時間が経ったため、はじめからやり直してください。',
   ],
+  [
+    'InvalidPasswordException',
+    /commonly used/i,
+    'よく使われる、推測されやすいパスワードです。別のパスワードを入力してください。',
+  ],
+  [
+    'InvalidPasswordException',
+    /email address or name/i,
+    'メールアドレスや名前を含むパスワードは使えません。別のパスワードを入力してください。',
+  ],
+  [
+    'InvalidPasswordException',
+    /previous one/i,
+    'これまでと同じパスワードです。別のパスワードを入力してください。',
+  ],
   ['InvalidPasswordException', /leading or trailing/i, 'パスワードの先頭と末尾には、空白を使えません。'],
   ['InvalidPasswordException', /too long/i, 'パスワードは256文字以内で入力してください。'],
   ['InvalidPasswordException', /control characters/i, 'パスワードに使えない文字が含まれています。'],

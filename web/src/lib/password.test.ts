@@ -13,4 +13,29 @@ describe('the password rules', () => {
   ])('%j keeps %i of them', (password, kept) => {
     expect(passwordRules(password).filter((rule) => rule.met)).toHaveLength(kept)
   })
+
+  it('take full-width letters for letters', () => {
+    expect(passwordRules('Ａｂｃｄｅｆ１！').every((rule) => rule.met)).toBe(true)
+  })
+
+  it.each([
+    ['Hanako.Yamada-1', false],
+    ['x-ＹＡＭＡＤＡ-2026', false],
+    ['山田花子-Aa1', false],
+    ['Sakura-2026', true],
+    ['Taro-2026-xx', true],
+    ['', false],
+  ])('look for the address and the name in %j', (password, met) => {
+    const owner = { email: 'hanako.yamada@example.co.jp', name: '山田花子 Yamada' }
+    const rule = passwordRules(password, owner).find(({ label }) => label === 'アドレスや名前を含まない')
+    expect(rule?.met).toBe(met)
+  })
+
+  it('want another one than the present one', () => {
+    const differs = (password: string) =>
+      passwordRules(password, { previous: 'Sakura-2026' }).find(({ label }) => label === '現在と異なる')?.met
+    expect(differs('Sakura-2026')).toBe(false)
+    expect(differs('Ｓakura-2026')).toBe(false)
+    expect(differs('Momiji-2026')).toBe(true)
+  })
 })

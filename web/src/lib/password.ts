@@ -4,13 +4,47 @@ export interface PasswordRule {
   met: boolean
 }
 
-/** The identity provider's default policy, each rule with whether this password keeps it. */
-export function passwordRules(password: string): PasswordRule[] {
-  return [
+/** Whose password it is to be, as far as is known. */
+export interface PasswordOwner {
+  email?: string
+  name?: string
+  /** The password that is to be replaced. */
+  previous?: string
+}
+
+/** Parts of an address or a name are looked for from this length on, as the server does. */
+const PERSONAL = 4
+
+/**
+ * The identity provider's rules, each with whether this password keeps it. They look at the normalized form: full-width letters
+ * are letters. Which passwords are too common only the server knows.
+ */
+export function passwordRules(typed: string, owner: PasswordOwner = {}): PasswordRule[] {
+  const password = typed.normalize('NFKC')
+  const rules = [
     { label: '8文字以上', met: [...password].length >= 8 },
     { label: '英大文字を含む', met: /[A-Z]/.test(password) },
     { label: '英小文字を含む', met: /[a-z]/.test(password) },
     { label: '数字を含む', met: /[0-9]/.test(password) },
     { label: '記号を含む', met: /[\^$*.[\]{}()?\-"!@#%&/\\,><':;|_~`+=]|\S \S/.test(password) },
   ]
+  if (owner.email || owner.name)
+    rules.push({ label: 'アドレスや名前を含まない', met: password !== '' && !isPersonal(password, owner) })
+  if (owner.previous !== undefined)
+    rules.push({
+      label: '現在と異なる',
+      met: password !== '' && password !== owner.previous.normalize('NFKC'),
+    })
+  return rules
+}
+
+function isPersonal(password: string, { email = '', name = '' }: PasswordOwner): boolean {
+  const folded = fold(password)
+  const words = fold(name).split(/\s+/)
+  const parts = [...words, words.join(''), fold(email), fold(email).split('@')[0] ?? '']
+  return parts.some((part) => [...part].length >= PERSONAL && folded.includes(part))
+}
+
+function fold(text: string): string {
+  return text.trim().normalize('NFKC').toLowerCase()
 }

@@ -557,6 +557,8 @@ export const texts = {
         sso_address_invalid: '利用できないメールアドレス',
         account_not_linked: '関連付けられていないアカウント',
         account_inactive: '停止中のアカウント',
+        account_linked: '別のアカウントと連携済み',
+        account_without_password: '連携の確認に使うパスワードがない',
         no_seat: '空きシートがない',
       },
     } as Record<string, Record<string, string>>,

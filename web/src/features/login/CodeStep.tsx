@@ -41,7 +41,8 @@ export function CodeStep({
     if (entered.trim() === '') return form.fail('code', texts.reset.codeRequired)
     const valid = readCode(entered)
     if (valid === '') return form.fail('code', texts.reset.codeInvalid)
-    if (!passwordRules(password).every((rule) => rule.met)) return form.fail('password', texts.rulesUnmet)
+    if (!passwordRules(password, { email }).every((rule) => rule.met))
+      return form.fail('password', texts.rulesUnmet)
     const work = async () => {
       await confirmForgotPassword(await findProvider(email), email, valid, password)
       onDone()
@@ -71,7 +72,7 @@ export function CodeStep({
       <PasswordField
         {...form.field('password')}
         label={texts.reset.newPassword}
-        hint={<PasswordRules password={password} />}
+        hint={<PasswordRules password={password} email={email} />}
         name="new-password"
         autoComplete="new-password"
         autoFocus={code !== ''}

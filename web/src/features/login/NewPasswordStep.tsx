@@ -31,6 +31,7 @@ export function NewPasswordStep({
   const form = useForm<'password'>()
   const [password, setPassword] = useState('')
   const session = useRef(challenge.session)
+  const owner = { email: challenge.email }
 
   const choose = async () => {
     const { provider, email, temporary } = challenge
@@ -49,7 +50,8 @@ export function NewPasswordStep({
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!passwordRules(password).every((rule) => rule.met)) return form.fail('password', texts.rulesUnmet)
+    if (!passwordRules(password, owner).every((rule) => rule.met))
+      return form.fail('password', texts.rulesUnmet)
     void form.run(choose, (cause) => ['password', identityMessage(cause, 'new-password')])
   }
 
@@ -60,7 +62,7 @@ export function NewPasswordStep({
       <PasswordField
         {...form.field('password')}
         label={texts.newPassword.label}
-        hint={<PasswordRules password={password} />}
+        hint={<PasswordRules password={password} {...owner} />}
         name="new-password"
         autoComplete="new-password"
         autoFocus

@@ -33,8 +33,10 @@ interface Errors {
 
 function Form({ email }: { email: string }) {
   const navigate = useNavigate()
+  const { name } = useSuspenseQuery(meQuery).data
   const current = useRef<HTMLInputElement>(null)
   const field = useRef<HTMLInputElement>(null)
+  const [previous, setPrevious] = useState('')
   const [proposed, setProposed] = useState('')
   const [errors, setErrors] = useState<Errors>({})
   const [busy, setBusy] = useState(false)
@@ -47,10 +49,11 @@ function Form({ email }: { email: string }) {
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     if (busy) return
-    const previous = current.current?.value ?? ''
     if (previous === '') return fail({ current: texts.currentRequired })
-    if (!passwordRules(proposed).every((rule) => rule.met)) return fail({ proposed: texts.rulesUnmet })
-    if (previous === proposed) return fail({ proposed: texts.same })
+    if (!passwordRules(proposed, { email, name }).every((rule) => rule.met))
+      return fail({ proposed: texts.rulesUnmet })
+    if (!passwordRules(proposed, { previous }).every((rule) => rule.met))
+      return fail({ proposed: texts.same })
     setBusy(true)
     try {
       await changePassword(await freshToken(), previous, proposed)
@@ -72,12 +75,16 @@ function Form({ email }: { email: string }) {
         name="current-password"
         autoComplete="current-password"
         error={errors.current}
-        onChange={() => setErrors({})}
+        value={previous}
+        onChange={(event) => {
+          setPrevious(event.target.value)
+          setErrors({})
+        }}
       />
       <PasswordField
         ref={field}
         label={texts.proposed}
-        hint={<PasswordRules password={proposed} />}
+        hint={<PasswordRules password={proposed} email={email} name={name} previous={previous} />}
         name="new-password"
         autoComplete="new-password"
         value={proposed}
