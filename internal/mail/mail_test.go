@@ -228,13 +228,13 @@ func TestRefusals(t *testing.T) {
 		says   string
 	}{
 		"refused recipient":   {serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 <" + invited.Email + "> is nobody"}}, "smtp://HOST?tls=none", "宛先"},
-		"recipient for now":   {serverConfig{refused: map[string]string{invited.Email: "451 4.7.1 later"}}, "smtp://HOST?tls=none", "しばらく"},
-		"wrong password":      {serverConfig{startTLS: true, credentials: "user\x00right"}, "smtp://user:hidden-word@HOST", "しばらく"},
-		"no starttls":         {serverConfig{credentials: "user\x00hidden-word"}, "smtp://user:hidden-word@HOST", "しばらく"},
-		"away":                {serverConfig{}, "smtp://" + away.Addr().String(), "しばらく"},
-		"other certificate":   {serverConfig{startTLS: true}, "smtp://localhost:PORT", "しばらく"},
-		"tls where none is":   {serverConfig{}, "smtps://HOST", "しばらく"},
-		"in the clear to tls": {serverConfig{implicitTLS: true}, "smtp://HOST?tls=none", "しばらく"},
+		"recipient for now":   {serverConfig{refused: map[string]string{invited.Email: "451 4.7.1 later"}}, "smtp://HOST?tls=none", "少し時間をおいて"},
+		"wrong password":      {serverConfig{startTLS: true, credentials: "user\x00right"}, "smtp://user:hidden-word@HOST", "少し時間をおいて"},
+		"no starttls":         {serverConfig{credentials: "user\x00hidden-word"}, "smtp://user:hidden-word@HOST", "少し時間をおいて"},
+		"away":                {serverConfig{}, "smtp://" + away.Addr().String(), "少し時間をおいて"},
+		"other certificate":   {serverConfig{startTLS: true}, "smtp://localhost:PORT", "少し時間をおいて"},
+		"tls where none is":   {serverConfig{}, "smtps://HOST", "少し時間をおいて"},
+		"in the clear to tls": {serverConfig{implicitTLS: true}, "smtp://HOST?tls=none", "少し時間をおいて"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
