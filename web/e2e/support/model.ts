@@ -217,7 +217,7 @@ async function relay(from: IncomingMessage, to: ServerResponse, gates: readonly 
 }
 
 /** An event of a provider that is heard, but whose answer does not go on. */
-const thinking = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { reasoning_content: '…' } }] })}\n\n`
+const thinking = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { reasoning_content: ' ' } }] })}\n\n`
 
 /** Waits for the gate. A server that hears nothing for half a minute gives an answer up, and on a slow machine tests take longer. */
 async function held(gate: Gate, to: ServerResponse): Promise<void> {
