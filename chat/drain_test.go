@@ -61,7 +61,7 @@ func TestAnswerWhoseServersDieIsGivenUp(t *testing.T) {
 	exchange := f.send(f.question("毒"))
 	f.server.kill()
 	for range 9 {
-		if jobs, err := f.db.TakeOver(t.Context(), newID(), nil, time.Second, 10); err != nil || len(jobs) != 1 {
+		if jobs, err := f.db.TakeOver(t.Context(), newID(), nil, time.Second, 10, 0); err != nil || len(jobs) != 1 {
 			t.Fatalf("taken over: %+v, %v", jobs, err)
 		}
 	}

@@ -116,6 +116,9 @@ func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 		}
 		n.Feed = feed
 	}
+	if cfg.Epoch == nil {
+		cfg.Epoch = func() int { return 1 } // Runs are counted.
+	}
 	if n.Store == nil {
 		n.Store = f.db
 	}

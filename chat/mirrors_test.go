@@ -108,7 +108,7 @@ func TestR20_AMirrorOfAnEarlierRunIsNotShown(t *testing.T) {
 	w, leave := f.attachMirror(reader, exchange.Answer.ID)
 	defer leave()
 	told := f.drainUntil(w, "半分")
-	if jobs, err := f.db.TakeOver(t.Context(), uuid.New(), nil, 0, 1); len(jobs) != 1 || err != nil {
+	if jobs, err := f.db.TakeOver(t.Context(), uuid.New(), nil, 0, 1, 0); len(jobs) != 1 || err != nil {
 		t.Fatal(jobs, err)
 	}
 	held, err := reader.Attach(t.Context(), f.owner, exchange.Answer.ID)

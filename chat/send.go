@@ -179,7 +179,7 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 		b.Question.Content, b.Question.Prompt, b.Title = rendered.Display, rendered.Prompt, questionTitle(rendered.Subject)
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
-	b.Answer.QuestionID, b.Answer.Run = &b.Question.ID, 1
+	b.Answer.QuestionID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
 	return newPrompt(looked.Skill, history, b.Question), nil
 }
 

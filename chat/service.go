@@ -37,9 +37,17 @@ type Config struct {
 	MaxPerOrganization int   // That the people of an organization have running or waiting. Default any number.
 	MaxLiveText        int64 // Bytes of texts that are being written or followed; past it nothing new begins. Default 512 MiB.
 
+	// Epoch returns what the number of a run is at least that begins now. A run that is taken over has a higher number
+	// than before in any case; the epoch has it differ from runs that a restored database has forgotten, but clients
+	// have not. Default: the seconds since the beginning of 2025.
+	Epoch func() int
+
 	// Alone says that no other server shares the database: whatever was running when this one starts is dead.
 	Alone bool
 }
+
+// firstEpoch is where epochs count from, so that a run has eight digits, and nine until 2056.
+var firstEpoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 func (c Config) withDefaults() Config {
 	set := func(d *time.Duration, value time.Duration) {
@@ -66,6 +74,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.HistoryBytes <= 0 {
 		c.HistoryBytes = 48 << 10
+	}
+	if c.Epoch == nil {
+		c.Epoch = func() int { return int(time.Since(firstEpoch) / time.Second) }
 	}
 	if c.MaxGenerations <= 0 {
 		c.MaxGenerations = 1000

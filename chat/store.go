@@ -54,6 +54,7 @@ type Begun struct {
 	Untitled bool   // Its thread had no title, or is called by its first question until one is made.
 	Existing bool   // The request was known: nothing was written, and the exchange is the one of then, as it is now.
 	Stopped  bool   // It was taken over, and the owner has asked for its end before.
+	Attempts int    // How often it was begun, if it was taken over.
 }
 
 // Outcome is how a generation ended.
@@ -204,9 +205,10 @@ type ServerStore interface {
 	RemoveServer(ctx context.Context, serverID uuid.UUID) error
 
 	// TakeOver makes generations of dead servers this server's own, each as the next run, and returns them: those whose
-	// server's last heartbeat is older than lease or has no row, and this server's own that began more than lease ago and
-	// are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by one with
-	// SKIP LOCKED, so that several servers share the work. A server whose generations are taken cannot renew meanwhile.
-	// Servers that are long dead are removed.
-	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]Begun, error)
+	// server's last heartbeat is older than lease or has no row, and this server's own that began more than lease ago
+	// and are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by one
+	// with SKIP LOCKED, so that several servers share the work. A server whose generations are taken cannot renew
+	// meanwhile. Servers that are long dead are removed. The number of a run is one higher than that of the one before,
+	// and not less than epoch.
+	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]Begun, error)
 }

@@ -12,8 +12,8 @@ const (
 	// server.
 	takeOverBatch = 50
 
-	// maxRuns is how often an answer is begun. One whose servers die so often may be what they die of.
-	maxRuns = 10
+	// maxAttempts is how often an answer is begun. One whose servers die so often may be what they die of.
+	maxAttempts = 10
 )
 
 // Start makes this server known and begins to take over what dead servers left. It returns when the server is known.
@@ -124,7 +124,7 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	defer cancel()
 	began := time.Now()
-	taken, err := s.servers.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch))
+	taken, err := s.servers.TakeOver(ctx, s.serverID, held, lease, min(free, takeOverBatch), s.cfg.Epoch())
 	if err != nil {
 		s.log.ErrorContext(ctx, "looking for abandoned generations failed", "err", err)
 		return 0
@@ -147,7 +147,7 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 // resume runs a generation that was taken over, from the start and as the next run.
 func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run", b.Answer.Run)
-	if b.Answer.Run > maxRuns {
+	if b.Attempts > maxAttempts {
 		return s.condemn(ctx, b)
 	}
 	sk, err := s.skills.Get(ctx, b.Owner.OrganizationID, b.Owner.UserID, b.Thread.SkillID)

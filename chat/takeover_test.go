@@ -281,10 +281,10 @@ type overtaken struct {
 	ended chan struct{} // Closed when its generation has left the server.
 }
 
-func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Begun, error) {
+func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]chat.Begun, error) {
 	select {
 	case <-o.begin:
-		return o.Store.TakeOver(ctx, id, held, lease, limit)
+		return o.Store.TakeOver(ctx, id, held, lease, limit, epoch)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -24,7 +24,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
-			b.Title).Query(collect(&written))
+			b.Title, b.Answer.Run).Query(collect(&written))
 	})
 	switch {
 	case violates(err, "generations_user_id_request_id_key"):
@@ -66,7 +66,7 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 // beginSQL adds the question, or none if an answer is asked again, the pending answer and its generation, and touches the
 // thread, unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
 // organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, the answer
-// to be asked again or NULL, the answer's status, and what an untitled thread is called from now on. Each part
+// to be asked again or NULL, the answer's status, what an untitled thread is called from now on, and the run. Each part
 // takes its rows from the one before, so that they are written in this order.
 const beginSQL = `
 	WITH allowed AS (
@@ -103,8 +103,8 @@ const beginSQL = `
 	    FROM answer
 	    WHERE m.id = $11 AND m.organization_id = $1 AND m.thread_id = $3
 	), generation AS (
-	    INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id)
-	    SELECT answer.id, $1, $2, $3, $4, $5, $6
+	    INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id, run)
+	    SELECT answer.id, $1, $2, $3, $4, $5, $6, $14
 	    FROM answer
 	    RETURNING message_id
 	)

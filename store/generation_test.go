@@ -270,8 +270,8 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`, b.Answer.ID, f.ann.OrganizationID, thread.ID, b.Question.ID)
 	must(t, err)
 	_, err = other.Exec(t.Context(), `
-		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id, run)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 1)`,
 		b.Answer.ID, f.ann.OrganizationID, f.ann.UserID, thread.ID, b.RequestID, b.RequestHash[:], b.ServerID)
 	must(t, err)
 	must(t, other.Commit(t.Context()))

@@ -202,14 +202,14 @@ func TestR21_MethodsFailAsUnavailableWhileTheDatabaseIsGone(t *testing.T) {
 	defer cancel()
 	wantCode(t, renew(ctx), fault.Unavailable)
 	wantCode(t, db.Ping(ctx), fault.Unavailable)
-	_, err = db.TakeOver(ctx, server, nil, time.Second, 1)
+	_, err = db.TakeOver(ctx, server, nil, time.Second, 1, 0)
 	wantCode(t, err, fault.Unavailable)
 
 	srv, err = postgres.Start(t.Context(), cfg)
 	must(t, err)
 	t.Cleanup(func() { _ = srv.Stop(context.Background()) })
 	must(t, renew(ctx)) // The pool recovers by itself.
-	_, err = db.TakeOver(ctx, server, nil, time.Second, 1)
+	_, err = db.TakeOver(ctx, server, nil, time.Second, 1, 0)
 	must(t, err)
 }
 

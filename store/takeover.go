@@ -87,7 +87,7 @@ const longDead = time.Hour
 // The dead servers are named first and the generations then chosen by these names alone. With a join between both, a
 // generation that another server takes over at the same moment could be chosen again: after waiting for a row, PostgreSQL
 // checks the new version of it against the old version of what it was joined with.
-func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit int) ([]chat.Begun, error) {
+func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]chat.Begun, error) {
 	var begun []chat.Begun
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		dead, err := lockDead(ctx, tx, serverID, lease)
@@ -106,13 +106,13 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 			    FOR UPDATE SKIP LOCKED
 			)
 			UPDATE generations g
-			SET run = g.run + 1, server_id = $1, started_at = now()
+			SET run = greatest(g.run + 1, $6), attempts = g.attempts + 1, server_id = $1, started_at = now()
 			FROM picked
 			WHERE g.message_id = picked.message_id
-			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id,
+			RETURNING g.message_id, g.organization_id, g.user_id, g.thread_id, g.attempts,
 			          g.stop_requested_at IS NOT NULL AS stopped,
 			          (SELECT t.title_provisional FROM threads t WHERE t.id = g.thread_id) AS untitled`,
-			serverID, dead, orEmpty(held), lease, limit)
+			serverID, dead, orEmpty(held), lease, limit, epoch)
 		if err != nil {
 			return err
 		}
@@ -164,6 +164,7 @@ type takenRow struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	ThreadID       uuid.UUID
+	Attempts       int
 	Stopped        bool
 	Untitled       bool
 }
@@ -182,7 +183,7 @@ func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, e
 			return nil, err
 		}
 		taken = append(taken, chat.Begun{
-			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
+			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped, Attempts: r.Attempts,
 		})
 	}
 	return taken, nil

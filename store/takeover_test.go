@@ -42,7 +42,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete: nobody's work any more.
 
 	take := func() []chat.Begun {
-		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10)
+		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10, 0)
 		must(t, err)
 		return jobs
 	}
@@ -96,7 +96,7 @@ func TestServersWithoutARowAreDead(t *testing.T) {
 	must(t, err)
 	must(t, f.RemoveServer(t.Context(), gone))
 	must(t, f.RemoveServer(t.Context(), gone))
-	jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10)
+	jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10, 0)
 	if err != nil || len(jobs) != 1 || !jobs[0].Stopped {
 		t.Errorf("TakeOver = %+v, %v", jobs, err)
 	}
@@ -112,7 +112,7 @@ func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
 	lost, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, server))
 	must(t, err)
 	take := func() []chat.Begun {
-		jobs, err := f.TakeOver(t.Context(), server, []uuid.UUID{held.Answer.ID}, lease, 10)
+		jobs, err := f.TakeOver(t.Context(), server, []uuid.UUID{held.Answer.ID}, lease, 10, 0)
 		must(t, err)
 		return jobs
 	}
@@ -137,7 +137,7 @@ func TestStartAlone(t *testing.T) {
 	_, err := f.BeginGeneration(t.Context(), question(f.ann, f.thread(t, f.ann).ID, before))
 	must(t, err)
 	f.renew(t, now)
-	if jobs, err := f.TakeOver(t.Context(), now, nil, 0, 10); err != nil || len(jobs) != 1 {
+	if jobs, err := f.TakeOver(t.Context(), now, nil, 0, 10, 0); err != nil || len(jobs) != 1 {
 		t.Errorf("TakeOver = %+v, %v", jobs, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestSeveralServersShareTheWork(t *testing.T) {
 		wg.Go(func() {
 			var held []uuid.UUID
 			for range 20 {
-				jobs, err := f.TakeOver(t.Context(), server, held, lease, 3)
+				jobs, err := f.TakeOver(t.Context(), server, held, lease, 3, 0)
 				if err != nil {
 					t.Errorf("TakeOver: %v", err)
 					return
@@ -202,7 +202,7 @@ func TestLongDeadServersAreRemoved(t *testing.T) {
 	f.silence(t, old, 2*time.Hour)
 	f.silence(t, recent, time.Minute)
 	f.silence(t, self, 2*time.Hour) // It was asleep; it will say so itself.
-	_, err := f.TakeOver(t.Context(), self, nil, lease, 10)
+	_, err := f.TakeOver(t.Context(), self, nil, lease, 10, 0)
 	must(t, err)
 	if n := value[int](t, f, `SELECT count(*) FROM servers WHERE id = ANY ($1)`, []uuid.UUID{recent, self}); n != 2 {
 		t.Errorf("%d of two servers are left", n)
@@ -224,7 +224,7 @@ func TestEndRacesTakeOver(t *testing.T) {
 		var endErr, takeErr error
 		var jobs []chat.Begun
 		wg.Go(func() { endErr = f.end(t, outcome(f.ann, begun, slow, "遅い")) })
-		wg.Go(func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100) })
+		wg.Go(func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100, 0) })
 		wg.Wait()
 		must(t, takeErr)
 		if endErr != nil && !errors.Is(endErr, chat.ErrStaleRun) {
@@ -335,7 +335,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 		var jobs []chat.Begun
 		var renewErr, takeErr error
 		renew := func() { renewal, renewErr = f.Renew(t.Context(), slow, []chat.Held{held}) }
-		take := func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100) }
+		take := func() { jobs, takeErr = f.TakeOver(t.Context(), other, nil, lease, 100, 0) }
 		if i%4 < 2 {
 			renew, take = take, renew
 		}

@@ -142,7 +142,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	f.feed, f.events = feed, api.NewLiveEvents(feed)
 	answers := chat.NewService(chat.Needs{
 		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: f.events,
-	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond})
+	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 			f.onEvent = func(e event) {
 				if e.Type == "text-delta" {
 					started()
-					if f == there && resumed.Load() && f.run == 1 {
+					if f == there && resumed.Load() && !f.anew() {
 						t.Errorf("message %s: the old run says %q", f.messageID, e.Delta)
 					}
 				}
@@ -42,7 +42,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 		next, onEvent := sync.OnceFunc(taken.Done), elsewhere.onEvent
 		elsewhere.onEvent = func(e event) {
 			onEvent(e)
-			if e.Type == "text-delta" && elsewhere.run > 1 {
+			if e.Type == "text-delta" && elsewhere.anew() {
 				next()
 			}
 		}
@@ -61,7 +61,7 @@ func TestR20_PausedServerIsFenced(t *testing.T) {
 	join(ctx, t, &stale.wait)
 	join(ctx, t, &loyal.wait)
 	for _, f := range append(stale.all, loyal.all...) {
-		if f.run < 2 || f.resets == 0 {
+		if !f.anew() || f.resets == 0 {
 			t.Errorf("message %s: run %d after %d resets", f.messageID, f.run, f.resets)
 		}
 	}

@@ -31,7 +31,7 @@ type follower struct {
 
 	messageID   string
 	lastID      string // The cursor.
-	run         int
+	run, first  int    // The run, and the one that it met first.
 	text        []byte
 	needsReset  bool   // The connection's cursor was not taken: only a reset may follow.
 	ended       string // The terminal event.
@@ -251,8 +251,14 @@ func (f *follower) start(e *event) error {
 	f.needsReset = len(f.text) > 0 && e.Metadata.Run != f.run
 	// A terminal event that came without [DONE] comes again.
 	f.messageID, f.run, f.ended = e.MessageID, e.Metadata.Run, ""
+	if f.first == 0 {
+		f.first = f.run
+	}
 	return nil
 }
+
+// anew reports whether the answer was begun anew since the client met it.
+func (f *follower) anew() bool { return f.run > f.first }
 
 func cursor(run, offset int) string { return strconv.Itoa(run) + "-" + strconv.Itoa(offset) }
 

@@ -113,13 +113,13 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	for _, a := range r.askMany(t, r.at(0)(), 20, answer{chars: 200, more: `,"stall_after":40,"times":1,"key":"KEY"`}) {
 		f := r.watcher(a, r.anywhere)
 		begun.Add(1)
-		started, run := sync.OnceFunc(begun.Done), 1
+		started, run := sync.OnceFunc(begun.Done), 0
 		f.onEvent = func(e event) {
 			switch e.Type {
 			case "text-delta":
 				started()
 			case "start":
-				if f.run > run {
+				if f.anew() && f.run > run {
 					run = f.run
 					mu.Lock()
 					defer mu.Unlock()

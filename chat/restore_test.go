@@ -1,0 +1,118 @@
+package chat_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// backup is the rows of a database by table, as PostgreSQL copies them out and in.
+type backup map[string]*bytes.Buffer
+
+func takeBackup(t *testing.T, conn *pgx.Conn) backup {
+	t.Helper()
+	rows, _ := conn.Query(t.Context(), `SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public'`)
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make(backup)
+	for _, table := range tables {
+		b[table] = &bytes.Buffer{}
+		if _, err := conn.PgConn().CopyTo(t.Context(), b[table], "COPY "+table+" TO STDOUT"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+// restore takes a database back to a backup, whatever has become of it.
+func (b backup) restore(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	exec := func(sql string) {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(sql, err)
+		}
+	}
+	exec("BEGIN")
+	exec("SET LOCAL session_replication_role = replica") // As pg_restore --disable-triggers does.
+	for table := range b {
+		exec("TRUNCATE " + table + " CASCADE")
+	}
+	for table, rows := range b {
+		if _, err := conn.PgConn().CopyFrom(t.Context(), bytes.NewReader(rows.Bytes()), "COPY "+table+" FROM STDIN"); err != nil {
+			t.Fatal(table, err)
+		}
+	}
+	exec("COMMIT")
+}
+
+// TestCursorsOfALostFutureDoNotHold restores a backup while clients hold cursors of runs that were begun after it: the next run of
+// an answer that the backup knows, and the first run of one that it does not.
+func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.DSN(t)
+	db, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	epoch := 100
+	drawn := func(cfg chat.Config) chat.Config {
+		number := epoch
+		cfg.Epoch = func() int { return number }
+		return cfg
+	}
+	model := llmtest.NewLive()
+	f := newFixtureOn(t, db, nil)
+	f.server.kill()
+	f.server = f.start(model, db, drawn(mute()))
+	known := f.send(f.question("前の質問"))
+	model.Next(t).Emit("最初の回")
+	if known.Answer.Run != epoch {
+		t.Fatalf("the first run is %d", known.Answer.Run)
+	}
+	saved := takeBackup(t, conn)
+	f.server.kill()
+
+	epoch = 200 // The future that is lost.
+	elsewhere := f.newThread(chatSkill)
+	later := f.question("後の質問")
+	later.ThreadID = elsewhere.ID
+	lost := f.start(model, db, drawn(chat.Config{Alone: true}))
+	model.Next(t).Emit("失われる二回目の回")
+	forgotten := f.sendTo(lost, later)
+	model.Next(t).Emit("失われる回答")
+	for _, exchange := range []chat.Exchange{known, forgotten} {
+		if run := f.attach(lost, exchange.Answer.ID).Run(); run != epoch {
+			t.Errorf("run %d of the future", run)
+		}
+	}
+	cursor := stream.Cursor{Run: epoch, Offset: len("失われ")}.String()
+	lost.kill()
+	saved.restore(t, conn)
+
+	epoch = 300
+	next := f.start(llmtest.Say("復元後の回答"), db, drawn(chat.Config{Alone: true}))
+	later.ThreadID = f.thread.ID // Its own is lost with it.
+	f.waitAt(next, known)
+	for _, exchange := range []chat.Exchange{known, f.sendTo(next, later)} {
+		raw := f.follow(next, exchange.Answer.ID, cursor)
+		if deltas(t, raw) != "復元後の回答" || !strings.Contains(raw, `{"type":"data-reset","data":{"run":300}`) {
+			t.Errorf("got %s", raw)
+		}
+	}
+}
