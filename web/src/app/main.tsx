@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client'
 import { ime } from '@/lib/ime'
 import { configQuery, queryClient } from '@/lib/queries'
 import { forgetReload } from '@/lib/reload'
+import { followSendKey } from '@/lib/sendKey'
 import { session } from '@/lib/session'
 import { startTagManager } from '@/lib/tagManager'
 import { followTheme } from '@/lib/theme'
@@ -18,6 +19,7 @@ const BOOTING_AFTER_MS = 300
 ime.watch(document)
 session.follow(window)
 followTheme(window)
+followSendKey(window)
 forgetReload(window)
 window.addEventListener('pagehide', flushDeletions)
 

@@ -1,5 +1,6 @@
 import { api } from './api'
 import { revoke } from './identity'
+import { forgetKept } from './kept'
 import { session } from './session'
 import { readToken } from './token'
 
@@ -8,7 +9,7 @@ const PATIENCE_MS = 10_000
 
 /**
  * Signs out: the server and the identity provider first, then here, then on to where the server says. Whichever of them
- * cannot be reached keeps nobody signed in on a shared computer: the tokens here go in any case.
+ * cannot be reached keeps nobody signed in on a shared computer: the tokens here go in any case, and with them every draft.
  */
 export async function signOutEverywhere(): Promise<void> {
   const record = readToken()
@@ -16,6 +17,7 @@ export async function signOutEverywhere(): Promise<void> {
     // One after the other: the API refuses a token that is revoked already.
     const next = await api.signOut(AbortSignal.timeout(PATIENCE_MS)).catch(() => '/logout/success')
     if (record?.authType === 'cognito') await revoke(record).catch(() => {})
+    forgetKept()
     return next
   })
 }

@@ -1,7 +1,9 @@
-import { cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { Provider } from 'jotai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Skill } from '@/lib/api'
+import { readKept } from '@/lib/kept'
+import { followSendKey, setSendKey } from '@/lib/sendKey'
 import { store } from '@/lib/store'
 import { Composer } from './Composer'
 import type { Conversation } from './conversation'
@@ -29,10 +31,15 @@ function show(options: { writing?: boolean; skill?: Skill } = {}) {
 }
 
 beforeEach(() => {
-  sessionStorage.clear()
+  localStorage.clear()
+  setSendKey('enter')
   store.set(draftAtom(draftKey('s', undefined)), '')
 })
-afterEach(cleanup)
+afterEach(() => {
+  cleanup()
+  vi.restoreAllMocks()
+})
+followSendKey(window)
 
 describe('Composer', () => {
   it('sends on Enter, without the space around, and is empty then', () => {
@@ -110,9 +117,41 @@ describe('Composer', () => {
     expect(screen.getByText('検索が設定されていません。')).toBeTruthy()
   })
 
-  it('keeps what is typed for a reload', () => {
-    show().type('下書き')
-    expect(sessionStorage.getItem('tsumugiDraft:skill:s')).toBe('下書き')
+  it('keeps what is typed for the next visit, and forgets what is sent', () => {
+    const { field, type } = show()
+    type('下書き')
+    expect(readKept('draft:skill:s')).toBe('下書き')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(readKept('draft:skill:s')).toBe('')
+  })
+
+  it('sends on Ctrl+Enter only, where that is chosen, and says so', () => {
+    act(() => setSendKey('mod-enter'))
+    const { field, onAsk, type } = show()
+    expect(field.placeholder).toContain('Ctrl + Enter で送信、Enter で改行')
+    expect(field.getAttribute('enterkeyhint')).toBe('enter')
+    type('質問です')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    fireEvent.keyDown(field, { key: 'Enter', ctrlKey: true, isComposing: true })
+    expect(onAsk).not.toHaveBeenCalled()
+    fireEvent.keyDown(field, { key: 'Enter', ctrlKey: true })
+    expect(onAsk).toHaveBeenCalledOnce()
+  })
+
+  it('breaks the line on Enter on a touch screen, unless chosen otherwise', () => {
+    localStorage.clear()
+    window.dispatchEvent(new StorageEvent('storage', { key: null }))
+    vi.spyOn(window, 'matchMedia').mockImplementation(
+      (query) =>
+        ({ matches: query.includes('coarse'), addEventListener() {}, removeEventListener() {} }) as never,
+    )
+    const { field, onAsk, type } = show()
+    type('質問です')
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(onAsk).not.toHaveBeenCalled()
+    act(() => setSendKey('enter'))
+    fireEvent.keyDown(field, { key: 'Enter' })
+    expect(onAsk).toHaveBeenCalledOnce()
   })
 })
 
@@ -127,5 +166,22 @@ describe('drafts', () => {
     expect(store.get(draft)).toBe('送れなかった質問')
     takeBack('thread:t', '送れなかった質問')
     expect(store.get(draft)).toBe('')
+  })
+
+  it('follow another tab, but not while somebody is typing in this one', () => {
+    const { field, type } = show()
+    const elsewhere = (value: string) =>
+      act(() => {
+        const newValue = JSON.stringify({ at: 1, value })
+        window.dispatchEvent(new StorageEvent('storage', { key: 'tsumugiKept::draft:skill:s', newValue }))
+      })
+    vi.spyOn(document, 'hasFocus').mockReturnValue(true)
+    type('ここで入力中')
+    field.focus()
+    elsewhere('別のタブから')
+    expect(field.value).toBe('ここで入力中')
+    field.blur()
+    elsewhere('別のタブから')
+    expect(field.value).toBe('別のタブから')
   })
 })

@@ -4,8 +4,8 @@ import { type FormEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, 
 import { IconButton } from '@/components/IconButton'
 import type { Skill } from '@/lib/api'
 import { cx } from '@/lib/cx'
-import { ime, isEnter } from '@/lib/ime'
 import { useMedia } from '@/lib/media'
+import { isSend, sendKeys, useSendKey } from '@/lib/sendKey'
 import styles from './Composer.module.css'
 import type { Conversation, Question } from './conversation'
 import { draftAtom, draftKey } from './drafts'
@@ -23,10 +23,12 @@ interface ComposerProps {
   readonly onAsk: (question: Question) => void
 }
 
-/** Where a question is typed. Enter sends, Shift+Enter breaks the line, the Enter of a conversion does neither. */
+/** Where a question is typed. What sends it and what breaks the line is for the user to choose. */
 export function Composer({ skill, conversation, writing, stopping, onAsk }: ComposerProps) {
   const { thread, turns } = conversation.state
-  const [text, setText] = useAtom(draftAtom(draftKey(skill.id, thread?.id)))
+  const key = draftKey(skill.id, thread?.id)
+  const [text, setText] = useAtom(draftAtom(key))
+  const sendKey = useSendKey()
   const field = useRef<HTMLTextAreaElement>(null)
   const noteId = useId()
   const length = text.length > countFrom ? [...text].length : text.length
@@ -51,14 +53,14 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
     send()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (ime.isComposing(event) || !isEnter(event)) return
+    if (!isSend(event, sendKey)) return
     event.preventDefault()
     send()
   }
 
   const touch = useMedia('(pointer: coarse), (max-width: 720px)')
   const words = turns.length > 0 ? texts.composer.next : firstWords(skill)
-  const hint = touch ? words : texts.composer.withKeys(words)
+  const hint = touch ? words : texts.composer.withKeys(words, sendKeys(sendKey))
   return (
     <form className={styles.form} onSubmit={onSubmit}>
       {blocked && (
@@ -71,13 +73,13 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
           ref={field}
           className={styles.field}
           rows={1}
-          data-composer
+          data-composer={key}
           aria-label={texts.composer.label}
           aria-describedby={noteId}
           aria-invalid={length > maxLength || undefined}
           aria-keyshortcuts="/"
           placeholder={blocked ? texts.composer.blocked : hint}
-          enterKeyHint="send"
+          enterKeyHint={sendKey === 'enter' ? 'send' : 'enter'}
           value={text}
           disabled={blocked}
           onChange={(event) => setText(event.target.value)}
@@ -99,7 +101,7 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
             className={styles.send}
             type="submit"
             label={texts.composer.send}
-            shortcut="Enter"
+            shortcut={sendKeys(sendKey).send}
             side="top"
             disabled={!ready}
           >

@@ -1,28 +1,29 @@
 import { atom, type WritableAtom } from 'jotai'
+import { followKept, readKept, writeKept } from '@/lib/kept'
 import { store } from '@/lib/store'
 
 type Draft = WritableAtom<string, [string], void>
 
-const drafts = new Map<string, Draft>()
+const drafts = new Map<string, { readonly draft: Draft; readonly hear: (value: string) => void }>()
 
 /** Where the text of a thread's composer is kept; before there is a thread, of its skill's. */
 export function draftKey(skillId: string, threadId: string | undefined): string {
   return threadId === undefined ? `skill:${skillId}` : `thread:${threadId}`
 }
 
-/** What is typed and not sent yet, kept for this tab over reloads and other pages. */
+/** What is typed and not sent yet: it outlives the tab, and all tabs have the same. */
 export function draftAtom(key: string): Draft {
   const known = drafts.get(key)
-  if (known !== undefined) return known
-  const text = atom(read(key))
+  if (known !== undefined) return known.draft
+  const text = atom(readKept(prefix + key))
   const draft: Draft = atom(
     (get) => get(text),
     (_, set, value: string) => {
       set(text, value)
-      write(key, value)
+      writeKept(prefix + key, value)
     },
   )
-  drafts.set(key, draft)
+  drafts.set(key, { draft, hear: (value) => store.set(text, value) })
   return draft
 }
 
@@ -45,20 +46,12 @@ export function moveDraft(skillId: string, threadId: string | undefined): void {
   store.set(draft, '')
 }
 
-const prefix = 'tsumugiDraft:'
+const prefix = 'draft:'
 
-function read(key: string): string {
-  try {
-    return sessionStorage.getItem(prefix + key) ?? ''
-  } catch {
-    return ''
-  }
-}
-
-// A full or forbidden storage costs the draft on a reload, no more.
-function write(key: string, value: string): void {
-  try {
-    if (value === '') sessionStorage.removeItem(prefix + key)
-    else sessionStorage.setItem(prefix + key, value)
-  } catch {}
-}
+// The last writer wins, except over a composer in which somebody is typing.
+followKept((name, value) => {
+  if (!name.startsWith(prefix)) return
+  const key = name.slice(prefix.length)
+  const typing = document.hasFocus() && document.activeElement?.getAttribute('data-composer') === key
+  if (!typing) drafts.get(key)?.hear(value)
+})

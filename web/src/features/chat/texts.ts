@@ -26,7 +26,8 @@ export const texts = {
     } as Readonly<Record<string, string>>,
     next: '続きの質問や依頼を入力',
     blocked: '現在は入力できません',
-    withKeys: (words: string) => `${words}（Enter で送信、Shift + Enter で改行）`,
+    withKeys: (words: string, keys: { send: string; break: string }) =>
+      `${words}（${keys.send} で送信、${keys.break} で改行）`,
     send: '送信',
     stop: '回答を停止',
     remaining: (count: number) => `残り${count.toLocaleString('ja-JP')}文字`,

@@ -11,6 +11,7 @@ import {
   MonitorSmartphone,
   Moon,
   Newspaper,
+  SendHorizontal,
   Settings,
   Sun,
 } from 'lucide-react'
@@ -20,6 +21,7 @@ import { Menu, MenuChoice, MenuItem, MenuLink, MenuSeparator } from '@/component
 import type { AppConfig, Me } from '@/lib/api'
 import { isAdmin } from '@/lib/guard'
 import { shortcutsOpenAtom } from '@/lib/overlays'
+import { sendKeys, setSendKey, useSendKey } from '@/lib/sendKey'
 import { signOutEverywhere } from '@/lib/signOut'
 import { setTheme, themeAtom } from '@/lib/theme'
 import { readToken } from '@/lib/token'
@@ -39,6 +41,7 @@ interface UserMenuProps {
 export function UserMenu({ me, links, narrow }: UserMenuProps) {
   const navigate = useNavigate()
   const theme = useAtomValue(themeAtom)
+  const sendKey = useSendKey()
   const openShortcuts = useSetAtom(shortcutsOpenAtom)
   const { menu } = texts
   return (
@@ -88,6 +91,17 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           { value: 'light', label: menu.themes.light, icon: <Sun {...icon} /> },
           { value: 'dark', label: menu.themes.dark, icon: <Moon {...icon} /> },
         ]}
+      />
+      <MenuSeparator />
+      <MenuChoice
+        label={menu.sendKey}
+        value={sendKey}
+        onChange={setSendKey}
+        options={(['enter', 'mod-enter'] as const).map((value) => ({
+          value,
+          label: sendKeys(value).send,
+          icon: <SendHorizontal {...icon} />,
+        }))}
       />
       <MenuSeparator />
       <MenuItem icon={<LogOut {...icon} />} onSelect={() => void signOutEverywhere()}>

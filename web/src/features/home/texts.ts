@@ -36,6 +36,7 @@ export const texts = {
     shortcuts: 'キーボードショートカット',
     theme: '外観モード',
     themes: { system: '端末の設定に合わせる', light: 'ライト', dark: 'ダーク' },
+    sendKey: '質問を送信するキー',
     signOut: 'ログアウト',
   },
 } as const

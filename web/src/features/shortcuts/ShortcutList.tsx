@@ -1,17 +1,19 @@
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
 import { keys } from '@/lib/platform'
+import { sendKeys, useSendKey } from '@/lib/sendKey'
 import styles from './ShortcutList.module.css'
 import { texts } from './texts'
 
 /** What can be done with the keyboard. */
 export function ShortcutList({ onClose }: { onClose: () => void }) {
+  const composer = sendKeys(useSendKey())
   const rows = [
     [texts.list.palette, keys('mod', 'K')],
     [texts.list.newThread, keys('mod', 'shift', 'O')],
     [texts.list.composer, '/'],
-    [texts.list.send, 'Enter'],
-    [texts.list.break, keys('shift', 'Enter')],
+    [texts.list.send, composer.send],
+    [texts.list.break, composer.break],
     [texts.list.escape, 'Esc'],
     [texts.list.help, '?'],
   ] as const

@@ -1,0 +1,60 @@
+import { expect, test } from './support/test'
+
+test.describe('what sends', () => {
+  test('can be chosen, and the words around the composer follow', async ({ chat, page, model }) => {
+    model.script('一行目', { text: '承知しました。' })
+    await chat.open()
+    await expect(chat.composer).toHaveAttribute('placeholder', /Enter で送信、Shift \+ Enter で改行/)
+    await page.getByRole('button', { name: /さんのメニュー$/ }).click()
+    await page.getByRole('menuitemradio', { name: 'Ctrl + Enter' }).click()
+    await page.keyboard.press('Escape')
+    await page.reload()
+    await expect(chat.composer).toHaveAttribute('placeholder', /Ctrl \+ Enter で送信、Enter で改行/)
+    await chat.composer.fill('一行目')
+    await page.keyboard.press('Enter')
+    await page.keyboard.type('二行目')
+    await expect(chat.composer).toHaveValue('一行目\n二行目')
+    await page.keyboard.press('Control+Enter')
+    await expect(chat.composer).toHaveValue('')
+    await chat.finished()
+    await chat.composer.blur()
+    await page.keyboard.press('?')
+    await expect(page.getByRole('dialog').getByText('Ctrl + Enter')).toBeVisible()
+  })
+
+  test.describe('on a touch screen', () => {
+    test.use({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } })
+
+    test('is the button: Enter breaks the line', async ({ chat, page, model }) => {
+      model.script('一行目', { text: '承知しました。' })
+      await chat.open()
+      await chat.composer.tap()
+      await chat.composer.fill('一行目')
+      await page.keyboard.press('Enter')
+      await page.keyboard.type('二行目')
+      await expect(chat.composer).toHaveValue('一行目\n二行目')
+      await chat.send.tap()
+      await expect(chat.questions.last()).toContainText('二行目')
+      await chat.finished()
+    })
+  })
+})
+
+test.describe('drafts', () => {
+  test('outlive the tab, and are the same in every tab', async ({ chat, page, context }) => {
+    await chat.open()
+    await chat.composer.fill('あとで送る質問')
+    const second = await context.newPage()
+    await second.goto(page.url())
+    await page.close()
+    const again = chat.in(second)
+    await expect(again.composer).toHaveValue('あとで送る質問')
+    const third = await context.newPage()
+    await third.goto(second.url())
+    const other = chat.in(third)
+    await expect(other.composer).toHaveValue('あとで送る質問')
+    await again.composer.blur()
+    await other.composer.fill('書き直した質問')
+    await expect(again.composer).toHaveValue('書き直した質問')
+  })
+})
