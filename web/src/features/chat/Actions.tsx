@@ -1,13 +1,17 @@
 import { Copy, RotateCcw, ThumbsDown, ThumbsUp } from 'lucide-react'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
+import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import type { Message } from '@/lib/api'
+import { copyRich, copyText } from '@/lib/clipboard'
 import { formatDate, formatFull } from '@/lib/dates'
+import { markdownToHtml } from '@/lib/markdown'
 import { toast, toastFailure } from '@/lib/toast'
 import styles from './Chat.module.css'
 import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
 import { FeedbackDialog } from './FeedbackDialog'
+import { readMail } from './mail'
 import { texts } from './texts'
 
 /** What can be done with a finished answer, and when it was given. */
@@ -29,7 +33,11 @@ export function Actions({
     <div className={styles.actions} role="group" aria-label={texts.actions.label} data-print="hide">
       {message.content !== '' && (
         <>
-          <IconButton size="sm" label={texts.actions.copy} onClick={() => copy(message.content)}>
+          <IconButton
+            size="sm"
+            label={texts.actions.copy}
+            onClick={() => copy(() => copyMarkdown(message.content), texts.actions.copied)}
+          >
             <Copy size={16} />
           </IconButton>
           <IconButton
@@ -66,6 +74,7 @@ export function Actions({
       <time className={styles.time} dateTime={at} title={formatFull(at)}>
         {formatDate(at)}
       </time>
+      <MailCopies content={message.content} />
       {commenting && (
         <FeedbackDialog
           comment={message.feedback?.comment ?? ''}
@@ -82,9 +91,37 @@ export function Actions({
   )
 }
 
-function copy(text: string): void {
-  navigator.clipboard.writeText(text).then(
-    () => toast(texts.actions.copied, { tone: 'success' }),
-    () => toastFailure(texts.actions.copyFailed, () => copy(text)),
+/** The subject and the text of a mail, for the two fields that they go to. */
+function MailCopies({ content }: { content: string }) {
+  const mail = useMemo(() => readMail(content), [content])
+  if (mail === null) return null
+  return (
+    <>
+      <Button
+        size="sm"
+        variant="quiet"
+        onClick={() => copy(() => copyText(mail.subject), texts.actions.subjectCopied)}
+      >
+        {texts.actions.copySubject}
+      </Button>
+      <Button
+        size="sm"
+        variant="quiet"
+        onClick={() => copy(() => copyText(mail.body), texts.actions.bodyCopied)}
+      >
+        {texts.actions.copyBody}
+      </Button>
+    </>
+  )
+}
+
+function copyMarkdown(text: string): Promise<void> {
+  return copyRich(text, markdownToHtml(text))
+}
+
+function copy(write: () => Promise<void>, done: string): void {
+  write().then(
+    () => toast(done, { tone: 'success' }),
+    () => toastFailure(texts.actions.copyFailed, () => copy(write, done)),
   )
 }

@@ -8,12 +8,13 @@ import { RenameField } from '@/components/RenameField'
 import { SkillIcon } from '@/components/SkillIcon'
 import { ThreadMenuItems } from '@/components/ThreadMenuItems'
 import type { Skill, Thread } from '@/lib/api'
+import { download } from '@/lib/download'
 import { threadPath } from '@/lib/foundThreads'
 import { changeThread, deleteThreads, useThreads } from '@/lib/threads'
 import { toastFailure } from '@/lib/toast'
 import styles from './Chat.module.css'
 import type { Conversation } from './conversation'
-import { download, fileName, toMarkdown } from './export'
+import { fileName, toMarkdown } from './export'
 import { texts } from './texts'
 
 /** The skill, the thread's title, and what can be done with the thread. */
@@ -42,7 +43,8 @@ export function ChatHead({
   }
   const print = usePrint(conversation)
   usePrintKey(conversation, print)
-  const save = () => download(fileName(title), toMarkdown(title, skill.name, conversation.state.turns))
+  const save = () =>
+    download(fileName(title), toMarkdown(title, skill.name, conversation.state.turns), 'text/markdown')
   return (
     <header className={styles.head}>
       <Link className={styles.skill} to={`/home/skill/${skill.id}`} title={skill.name}>

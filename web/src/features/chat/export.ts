@@ -36,13 +36,3 @@ export function fileName(title: string): string {
   const name = [...title.replace(unsafe, ' ').trim()].slice(0, 60).join('')
   return `${name.replace(/^\.+|[. ]+$/g, '') || texts.untitled}.md`
 }
-
-/** Hands a text to the person as a file. */
-export function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/markdown;charset=utf-8' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}

@@ -1,10 +1,12 @@
-import { Check, Copy } from 'lucide-react'
-import { memo, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { WrapText } from 'lucide-react'
+import { memo, type ReactNode, useMemo, useState } from 'react'
+import { copyText } from '@/lib/clipboard'
 import { LazyPart, useLazyPart } from '@/lib/lazyPart'
 import type { highlight, Part } from './highlight'
-import { languageName } from './languages'
+import { fileExtension, languageName } from './languages'
 import styles from './markdown.module.css'
 import { texts } from './texts'
+import { CopyButton, SaveButton } from './tools'
 
 const highlighter = new LazyPart(async () => (await import('./highlight')).highlight)
 
@@ -20,17 +22,35 @@ export interface CodeBlockProps {
   readonly growing?: boolean
 }
 
-/** A fence: its language, a button to copy it, and the code in a box of its own to scroll in. */
+/** A fence: its language, buttons to wrap, save and copy it, and the code in a box of its own to scroll in. */
 export const CodeBlock = memo(function CodeBlock({ code, language, growing = false }: CodeBlockProps) {
   const name = languageName(language)
+  const [wrapped, setWrapped] = useState(false)
   return (
     <div className={styles.code}>
       <div className={styles.codeHead}>
         <span>{name || texts.code}</span>
-        {!growing && <CopyCode code={code} />}
+        <div className={styles.tools} data-print="hide">
+          <button
+            type="button"
+            className={styles.tool}
+            aria-pressed={wrapped}
+            onClick={() => setWrapped(!wrapped)}
+          >
+            <WrapText size={14} strokeWidth={1.75} aria-hidden="true" />
+            <span>{texts.wrap}</span>
+          </button>
+          {!growing && <Keep code={code} language={language} />}
+        </div>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard. */}
-      <pre className={styles.codeBody} tabIndex={0} role="region" aria-label={texts.codeRegion(name)}>
+      <pre
+        className={styles.codeBody}
+        data-wrapped={wrapped || undefined}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
+        tabIndex={0}
+        role="region"
+        aria-label={texts.codeRegion(name)}
+      >
         <code>
           <Coloured code={code} language={language} growing={growing} />
         </code>
@@ -38,6 +58,20 @@ export const CodeBlock = memo(function CodeBlock({ code, language, growing = fal
     </div>
   )
 })
+
+function Keep({ code, language }: { code: string; language: string }) {
+  const name = `${texts.codeFile}.${fileExtension(language)}`
+  return (
+    <>
+      <SaveButton
+        label={texts.saveCode(name)}
+        text={texts.save}
+        file={{ name, type: 'text/plain', body: () => `${code}\n` }}
+      />
+      <CopyButton copy={() => copyText(code)} />
+    </>
+  )
+}
 
 function Coloured({ code, language, growing }: Required<CodeBlockProps>) {
   const known = language !== '' && code.length <= maxColoured
@@ -68,27 +102,5 @@ function toNode(part: Part, key: number): ReactNode {
     <span key={key} className={`hljs-${part.scope}`}>
       {part.parts.map(toNode)}
     </span>
-  )
-}
-
-function CopyCode({ code }: { code: string }) {
-  const [said, setSaid] = useState('')
-  useEffect(() => {
-    if (said === '') return
-    const timer = setTimeout(() => setSaid(''), 2000)
-    return () => clearTimeout(timer)
-  }, [said])
-  const copy = () => {
-    navigator.clipboard.writeText(code).then(
-      () => setSaid(texts.copied),
-      () => setSaid(texts.copyFailed),
-    )
-  }
-  const Icon = said === texts.copied ? Check : Copy
-  return (
-    <button type="button" className={styles.copy} onClick={copy} data-print="hide">
-      <Icon size={14} strokeWidth={1.75} aria-hidden="true" />
-      <span aria-live="polite">{said || texts.copy}</span>
-    </button>
   )
 }

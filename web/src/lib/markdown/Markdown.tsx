@@ -28,6 +28,11 @@ export async function loadFormulaStyles(): Promise<void> {
   await import('katex/dist/katex.min.css')
 }
 
+/** A Markdown text as HTML for other programs. What writes it is loaded when something is first copied. */
+export async function markdownToHtml(text: string): Promise<string> {
+  return (await import('./html')).toHtml(text)
+}
+
 /**
  * Markdown from a model: safe whatever it holds (no HTML, no scripts, no pictures from elsewhere), fast while it grows.
  * The renderer is loaded when the first text is shown; until then the text is shown as it is.

@@ -1,14 +1,11 @@
 import { Component, memo, type ReactNode, useMemo, useRef } from 'react'
-import ReactMarkdown, { type Options } from 'react-markdown'
-import remarkCjkFriendly from 'remark-cjk-friendly/parseOnly'
-import remarkCjkStrikethrough from 'remark-cjk-friendly-gfm-strikethrough/parseOnly'
-import remarkGfm from 'remark-gfm'
+import ReactMarkdown from 'react-markdown'
 import { LazyPart, useLazyPart } from '@/lib/lazyPart'
 import { CodeBlock } from './CodeBlock'
 import { BlockContext, elements, safeUrl } from './elements'
 import { loadFormulaStyles, type MarkdownProps } from './Markdown'
 import styles from './markdown.module.css'
-import { rehypeBreaks, rehypeCitations } from './plugins'
+import { rehypeBreaks, rehypeCitations, remarkPlugins } from './plugins'
 import { prepare } from './prepare'
 import { repairTail } from './repair'
 import { type Block, GrowingText, splitBlocks } from './split'
@@ -16,14 +13,6 @@ import { type Block, GrowingText, splitBlocks } from './split'
 const formulas = new LazyPart(
   async () => (await Promise.all([import('./math'), loadFormulaStyles()]))[0].math,
 )
-
-// One tilde is a range in Japanese (10~20), not a strike.
-const strike = { singleTilde: false }
-const remarkPlugins: NonNullable<Options['remarkPlugins']> = [
-  [remarkGfm, strike],
-  remarkCjkFriendly,
-  [remarkCjkStrikethrough, strike],
-]
 
 const none: ReadonlySet<number> = new Set()
 

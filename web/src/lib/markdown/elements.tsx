@@ -4,6 +4,7 @@ import type { Components, ExtraProps } from 'react-markdown'
 import { CodeBlock } from './CodeBlock'
 import styles from './markdown.module.css'
 import type { FormulaProps } from './math'
+import { Table } from './Table'
 import { texts } from './texts'
 
 /** What the elements of one block share. */
@@ -72,12 +73,12 @@ function textOf(element: CodeElement): string {
   return element.children.map((child) => (child.type === 'text' ? child.value : '')).join('')
 }
 
-function Table({ children }: { children?: ReactNode }) {
+function TableElement({ node, children }: ExtraProps & { children?: ReactNode }) {
+  const { growing } = useContext(BlockContext)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
-    <div className={styles.table} tabIndex={0} role="region" aria-label={texts.table}>
-      <table>{children}</table>
-    </div>
+    <Table node={node} growing={growing}>
+      {children}
+    </Table>
   )
 }
 
@@ -109,6 +110,6 @@ export const elements: Components = {
   img: ({ src, alt }) => <Picture src={typeof src === 'string' ? src : undefined} alt={alt} />,
   pre: Fence,
   code: Code,
-  table: ({ children }) => <Table>{children}</Table>,
+  table: TableElement,
   button: ({ value }) => <Cite value={value} />,
 }

@@ -1,1 +1,1 @@
-export { loadFormulaStyles, Markdown, type MarkdownProps, preloadMarkdown } from './Markdown'
+export { loadFormulaStyles, Markdown, type MarkdownProps, markdownToHtml, preloadMarkdown } from './Markdown'

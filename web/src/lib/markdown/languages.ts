@@ -53,3 +53,43 @@ const names: ReadonlyMap<string, string> = new Map([
 export function languageName(language: string): string {
   return names.get(language.toLowerCase()) ?? language
 }
+
+const extensions: ReadonlyMap<string, string> = new Map([
+  ['Shell', 'sh'],
+  ['Bash', 'sh'],
+  ['C', 'c'],
+  ['C++', 'cpp'],
+  ['C#', 'cs'],
+  ['CSS', 'css'],
+  ['CSV', 'csv'],
+  ['差分', 'diff'],
+  ['Go', 'go'],
+  ['HTML', 'html'],
+  ['INI', 'ini'],
+  ['Java', 'java'],
+  ['JavaScript', 'js'],
+  ['JSON', 'json'],
+  ['Markdown', 'md'],
+  ['Mermaid', 'mmd'],
+  ['PHP', 'php'],
+  ['PowerShell', 'ps1'],
+  ['Python', 'py'],
+  ['Ruby', 'rb'],
+  ['Rust', 'rs'],
+  ['SQL', 'sql'],
+  ['TypeScript', 'ts'],
+  ['VB', 'vb'],
+  ['VBA', 'bas'],
+  ['VB.NET', 'vb'],
+  ['XML', 'xml'],
+  ['YAML', 'yaml'],
+])
+
+/** These are languages of their own as files, under one name here. */
+const ownExtensions = new Set(['tsx', 'jsx', 'toml'])
+
+/** How the name of a file with such code ends. */
+export function fileExtension(language: string): string {
+  const lower = language.toLowerCase()
+  return ownExtensions.has(lower) ? lower : (extensions.get(languageName(language)) ?? 'txt')
+}

@@ -1,4 +1,18 @@
 import type { Element, ElementContent, Nodes, Root, Text } from 'hast'
+import type { Options } from 'react-markdown'
+import remarkCjkFriendly from 'remark-cjk-friendly/parseOnly'
+import remarkCjkStrikethrough from 'remark-cjk-friendly-gfm-strikethrough/parseOnly'
+import remarkGfm from 'remark-gfm'
+
+// One tilde is a range in Japanese (10~20), not a strike.
+const strike = { singleTilde: false }
+
+/** How Markdown is read, wherever it is rendered to; formulas come on top. */
+export const remarkPlugins: NonNullable<Options['remarkPlugins']> = [
+  [remarkGfm, strike],
+  remarkCjkFriendly,
+  [remarkCjkStrikethrough, strike],
+]
 
 /** Where nothing is rewritten: code, links, formulas. */
 const closed = new Set(['code', 'pre', 'a', 'math', 'svg'])

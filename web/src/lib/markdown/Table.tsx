@@ -1,0 +1,40 @@
+import type { Element } from 'hast'
+import type { ReactNode } from 'react'
+import { copyRich } from '@/lib/clipboard'
+import { gridOf, toCsv, toTsv } from './grid'
+import styles from './markdown.module.css'
+import { texts } from './texts'
+import { CopyButton, SaveButton } from './tools'
+
+interface TableProps {
+  readonly node: Element | undefined
+  readonly growing: boolean
+  readonly children: ReactNode
+}
+
+/** A table in a box of its own to scroll in. Copied, it is a table in Word and Excel and TSV anywhere else. */
+export function Table({ node, growing, children }: TableProps) {
+  const copy = (table: Element) =>
+    copyRich(
+      toTsv(gridOf(table)),
+      import('./html').then(({ tableHtml }) => tableHtml(table)),
+    )
+  return (
+    <div className={styles.tableBox}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard. */}
+      <div className={styles.table} tabIndex={0} role="region" aria-label={texts.table}>
+        <table>{children}</table>
+      </div>
+      {node && !growing && (
+        <div className={styles.tools} data-print="hide">
+          <CopyButton label={texts.copyTable} copy={() => copy(node)} />
+          <SaveButton
+            label={texts.saveTable}
+            text={texts.csv}
+            file={{ name: `${texts.table}.csv`, type: 'text/csv', body: () => toCsv(gridOf(node)) }}
+          />
+        </div>
+      )}
+    </div>
+  )
+}

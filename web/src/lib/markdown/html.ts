@@ -1,0 +1,97 @@
+import type { Element, Nodes, Root } from 'hast'
+import ReactMarkdown from 'react-markdown'
+import { safeUrl } from './elements'
+import { cellText, isFormula } from './grid'
+import { rehypeBreaks, remarkPlugins } from './plugins'
+import { prepare } from './prepare'
+import { splitBlocks } from './split'
+import { texts } from './texts'
+
+/**
+ * A Markdown text as HTML for Word, Outlook and Excel: the elements that the text means, without classes, formulas as
+ * they were typed. It goes through the same steps as what is shown.
+ */
+export async function toHtml(text: string): Promise<string> {
+  const blocks = splitBlocks(text).map(prepare)
+  // It carries KaTeX along: only a text with formulas is worth that.
+  const plugins = blocks.some(({ math }) => math)
+    ? [...remarkPlugins, (await import('remark-math')).default]
+    : remarkPlugins
+  return blocks.map(({ markdown }) => blockHtml(markdown, plugins)).join('\n')
+}
+
+/** A table as HTML. */
+export function tableHtml(table: Element): string {
+  return write(table)
+}
+
+function blockHtml(markdown: string, plugins: typeof remarkPlugins): string {
+  let tree: Root = { type: 'root', children: [] }
+  const keep = () => (root: Root) => {
+    tree = root
+  }
+  // A plain function of its options, which has no state: only its tree is of use here.
+  ReactMarkdown({
+    children: markdown,
+    remarkPlugins: plugins,
+    rehypePlugins: [rehypeBreaks, keep],
+    urlTransform: safeUrl,
+  })
+  return write(tree)
+}
+
+const kept = new Set(
+  'h1 h2 h3 h4 h5 h6 p ul ol li blockquote hr strong em del br table thead tbody tr th td code pre a'.split(
+    ' ',
+  ),
+)
+const empty = new Set(['br', 'hr'])
+
+function write(node: Nodes): string {
+  if (node.type === 'text' || node.type === 'raw') return escaped(node.value)
+  if (node.type === 'root') return node.children.map(write).join('')
+  if (node.type !== 'element') return ''
+  const { tagName } = node
+  if (tagName === 'input') return node.properties.checked ? '☑ ' : '☐ '
+  if (tagName === 'img') return link(node.properties.src, escaped(String(node.properties.alt || texts.image)))
+  const inner = guard(node) + node.children.map(write).join('')
+  if (tagName === 'a') return link(node.properties.href, inner)
+  if (isMath(node)) return tagName === 'pre' ? `<p>${inner.trim()}</p>` : inner
+  if (!kept.has(tagName)) return inner
+  return empty.has(tagName) ? `<${tagName}>` : `<${tagName}${attributes(node)}>${inner}</${tagName}>`
+}
+
+/** Excel would calculate a cell that begins with =: an apostrophe before it says that it is text. */
+function guard(node: Element): string {
+  return /^t[hd]$/.test(node.tagName) && isFormula(cellText(node)) ? "'" : ''
+}
+
+function link(url: unknown, inner: string): string {
+  const safe = safeUrl(String(url ?? ''))
+  return safe === '' ? inner : `<a href="${escaped(safe)}">${inner}</a>`
+}
+
+/** Formulas are code of a class of their own: `code.math-inline`, and `pre > code.math-display`. */
+function isMath(node: Element): boolean {
+  const first = node.tagName === 'pre' ? node.children[0] : node
+  if (first?.type !== 'element' || first.tagName !== 'code') return false
+  const names = first.properties.className
+  return Array.isArray(names) && names.some((name) => /^math-(?:inline|display)$/.test(String(name)))
+}
+
+// Attributes alone: browsers read what is copied under the page's content security policy, which takes styles away.
+function attributes({ tagName, properties }: Element): string {
+  if (tagName === 'table') return ' border="1" cellspacing="0" cellpadding="4"'
+  if (tagName === 'ol' && typeof properties.start === 'number') return ` start="${properties.start}"`
+  if (tagName !== 'th' && tagName !== 'td') return ''
+  const align = /^(?:left|center|right)$/.exec(String(properties.align ?? ''))?.[0]
+  return align ? ` align="${align}"` : ''
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}
