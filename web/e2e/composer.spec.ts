@@ -58,3 +58,76 @@ test.describe('drafts', () => {
     await expect(again.composer).toHaveValue('書き直した質問')
   })
 })
+
+test.describe('questions sent while an answer is written', () => {
+  test('wait over the composer, outlive a reload, and go out in order, once', async ({
+    chat,
+    page,
+    model,
+    context,
+    question,
+  }) => {
+    const [second, third] = [`二つ目。${question}`, `三つ目。${question}`]
+    model.script(question, { text: '一つ目の回答です。' })
+    model.script(second, { text: '二つ目の回答です。' })
+    model.script(third, { text: '三つ目の回答です。' })
+    const pause = model.pause(question, 1)
+    await chat.open()
+    await chat.ask(question)
+    await chat.threadId()
+    const queue = page.getByRole('region', { name: '送信待ちの質問' })
+    for (const content of [second, third, '取り消す質問']) {
+      await chat.composer.fill(content)
+      await chat.composer.press('Enter')
+      await expect(chat.composer).toHaveValue('')
+    }
+    await expect(queue.getByText('回答のあとに送信します')).toBeVisible()
+    await expect(queue.getByRole('listitem')).toHaveText([second, third, '取り消す質問'])
+    await queue.getByRole('button', { name: '送信を取り消す' }).last().click()
+    await expect(queue.getByRole('listitem')).toHaveText([second, third])
+    await queue.getByRole('button', { name: '入力欄に戻して編集' }).last().click()
+    await expect(chat.composer).toHaveValue(third)
+    await chat.composer.press('Enter')
+
+    const other = await context.newPage()
+    await other.goto(page.url())
+    await page.reload()
+    await expect(queue.getByRole('listitem')).toHaveText([second, third])
+    await expect(other.getByRole('region', { name: '送信待ちの質問' })).toBeVisible()
+    pause.release()
+    for (const tab of [chat, chat.in(other)]) {
+      await expect(tab.questions).toHaveCount(3)
+      await expect(tab.answer).toContainText('三つ目の回答です。')
+      await expect(tab.questions.nth(1)).toContainText(second)
+    }
+    await expect(queue).toHaveCount(0)
+    expect(model.asked(second)).toBe(1)
+    expect(model.asked(third)).toBe(1)
+  })
+
+  test('stay where they are after the answer was stopped, until their author sends them', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    const next = `次です。${question}`
+    model.script(question, { text: '長い回答です。'.repeat(40) })
+    model.script(next, { text: '次の回答です。' })
+    const pause = model.pause(question, 2)
+    await chat.open()
+    await chat.ask(question)
+    await chat.threadId()
+    await chat.composer.fill(next)
+    await page.getByRole('button', { name: '回答のあとに送信' }).click()
+    await expect(chat.composer).toHaveValue('')
+    await chat.stop.click()
+    pause.release()
+    const queue = page.getByRole('region', { name: '送信待ちの質問' })
+    await expect(queue.getByText('回答が完了していないため、送信していません')).toBeVisible()
+    expect(model.asked(next)).toBe(0)
+    await queue.getByRole('button', { name: '送信する' }).click()
+    await expect(chat.answer).toContainText('次の回答です。')
+    await expect(queue).toHaveCount(0)
+  })
+})

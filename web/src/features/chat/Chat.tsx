@@ -14,7 +14,9 @@ import styles from './Chat.module.css'
 import { ChatHead } from './ChatHead'
 import { Composer, focusComposer } from './Composer'
 import type { Conversation, Question } from './conversation'
+import { askLater } from './conversations'
 import { Failure } from './Failure'
+import { Queue } from './Queue'
 import { Start } from './Start'
 import { Turns } from './Turns'
 import { texts } from './texts'
@@ -80,6 +82,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
         )}
         <Busy turn={turns.at(-1)} />
         {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
+        {threadId && <Queue conversation={conversation} threadId={threadId} writing={writing} />}
         {!form && (
           <Composer
             skill={skill}
@@ -87,6 +90,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
             writing={writing}
             stopping={stopping}
             onAsk={ask}
+            onAskLater={(content) => threadId && askLater(conversation, threadId, content)}
           />
         )}
       </div>

@@ -11,10 +11,12 @@ import { draftAtom, draftKey, giveBack, takeBack } from './drafts'
 
 const skill = { id: 's', name: '汎用チャット' } as Skill
 
-function show(options: { writing?: boolean; skill?: Skill } = {}) {
+function show(options: { writing?: boolean; skill?: Skill; thread?: { id: string } } = {}) {
   const onAsk = vi.fn()
   const stop = vi.fn()
-  const conversation = { state: { thread: null, turns: [] }, stop } as unknown as Conversation
+  const onAskLater = vi.fn()
+  const turns = options.writing ? [{ live: {}, successor: null }] : []
+  const conversation = { state: { thread: options.thread ?? null, turns }, stop } as unknown as Conversation
   render(
     <Provider store={store}>
       <Composer
@@ -23,11 +25,18 @@ function show(options: { writing?: boolean; skill?: Skill } = {}) {
         writing={options.writing ?? false}
         stopping={false}
         onAsk={onAsk}
+        onAskLater={onAskLater}
       />
     </Provider>,
   )
   const field = screen.getByRole<HTMLTextAreaElement>('textbox', { name: '質問' })
-  return { field, onAsk, stop, type: (value: string) => fireEvent.change(field, { target: { value } }) }
+  return {
+    field,
+    onAsk,
+    onAskLater,
+    stop,
+    type: (value: string) => fireEvent.change(field, { target: { value } }),
+  }
 }
 
 beforeEach(() => {
@@ -61,7 +70,7 @@ describe('Composer', () => {
     expect(onAsk).not.toHaveBeenCalled()
   })
 
-  it('does not send nothing, nor while an answer is being written', () => {
+  it('does not send nothing, nor while the first answer is waiting for its thread', () => {
     const empty = show()
     empty.type(' \n ')
     fireEvent.keyDown(empty.field, { key: 'Enter' })
@@ -74,6 +83,17 @@ describe('Composer', () => {
     expect(busy.field.value).toBe('次の質問')
     fireEvent.click(screen.getByRole('button', { name: '回答を停止' }))
     expect(busy.stop).toHaveBeenCalledOnce()
+  })
+
+  it('has a question wait that is sent while an answer is being written', () => {
+    const { field, onAsk, onAskLater, type } = show({ writing: true, thread: { id: 't' } })
+    expect(screen.queryByRole('button', { name: '回答のあとに送信' })).toBeNull()
+    type('次の質問')
+    fireEvent.click(screen.getByRole('button', { name: '回答のあとに送信' }))
+    expect(onAskLater).toHaveBeenCalledExactlyOnceWith('次の質問')
+    expect(onAsk).not.toHaveBeenCalled()
+    expect(field.value).toBe('')
+    expect(screen.getByRole('button', { name: '回答を停止' })).toBeTruthy()
   })
 
   it('keeps the focus, whichever button was pressed', () => {

@@ -1,4 +1,4 @@
-import { useAtom } from 'jotai'
+import { useAtom, useAtomValue } from 'jotai'
 import { ArrowUp, Square } from 'lucide-react'
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef } from 'react'
 import { IconButton } from '@/components/IconButton'
@@ -9,7 +9,9 @@ import { isSend, sendKeys, useSendKey } from '@/lib/sendKey'
 import styles from './Composer.module.css'
 import type { Conversation, Question } from './conversation'
 import { draftAtom, draftKey } from './drafts'
+import { maxQueued, queueAtom } from './queue'
 import { texts } from './texts'
+import { isWriting } from './turns'
 
 /** The most characters a question may have, and from how many on they are counted down. */
 const maxLength = 32_000
@@ -21,10 +23,12 @@ interface ComposerProps {
   readonly writing: boolean
   readonly stopping: boolean
   readonly onAsk: (question: Question) => void
+  /** Asks when the answer that is being written is over. */
+  readonly onAskLater: (content: string) => void
 }
 
 /** Where a question is typed. What sends it and what breaks the line is for the user to choose. */
-export function Composer({ skill, conversation, writing, stopping, onAsk }: ComposerProps) {
+export function Composer({ skill, conversation, writing, stopping, onAsk, onAskLater }: ComposerProps) {
   const { thread, turns } = conversation.state
   const key = draftKey(skill.id, thread?.id)
   const [text, setText] = useAtom(draftAtom(key))
@@ -33,14 +37,21 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
   const noteId = useId()
   const length = text.length > countFrom ? [...text].length : text.length
   const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
-  const ready = text.trim() !== '' && length <= maxLength && !writing && !blocked
+  // A thread that is still being made has no place for what waits.
+  const queued = useAtomValue(queueAtom(thread?.id ?? '')).length
+  const full = writing && queued >= maxQueued
+  const ready =
+    text.trim() !== '' && length <= maxLength && !blocked && !full && (!writing || thread !== null)
 
   useEffect(focusComposer, [])
   useGrow(field, text)
 
   const send = () => {
     if (!ready) return
-    onAsk({ kind: 'text', content: text.trim() })
+    const content = text.trim()
+    // What waited may have gone out since this was drawn.
+    if (isWriting(conversation.state.turns.at(-1))) onAskLater(content)
+    else onAsk({ kind: 'text', content })
     setText('')
     focusComposer()
   }
@@ -85,33 +96,36 @@ export function Composer({ skill, conversation, writing, stopping, onAsk }: Comp
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
         />
-        {writing ? (
-          <IconButton
-            className={styles.stop}
-            label={texts.composer.stop}
-            shortcut="Esc"
-            side="top"
-            aria-disabled={stopping || undefined}
-            onClick={stop}
-          >
-            <Square size={14} fill="currentColor" />
-          </IconButton>
-        ) : (
-          <IconButton
-            className={styles.send}
-            type="submit"
-            label={texts.composer.send}
-            shortcut={sendKeys(sendKey).send}
-            side="top"
-            disabled={!ready}
-          >
-            <ArrowUp size={18} strokeWidth={2} />
-          </IconButton>
-        )}
+        <div className={styles.buttons}>
+          {writing && (
+            <IconButton
+              className={styles.stop}
+              label={texts.composer.stop}
+              shortcut="Esc"
+              side="top"
+              aria-disabled={stopping || undefined}
+              onClick={stop}
+            >
+              <Square size={14} fill="currentColor" />
+            </IconButton>
+          )}
+          {(!writing || ready) && (
+            <IconButton
+              className={styles.send}
+              type="submit"
+              label={writing ? texts.queue.later : texts.composer.send}
+              shortcut={sendKeys(sendKey).send}
+              side="top"
+              disabled={!ready}
+            >
+              <ArrowUp size={18} strokeWidth={2} />
+            </IconButton>
+          )}
+        </div>
       </div>
       {!blocked && (
         <div className={styles.note} id={noteId}>
-          <Counter length={length} />
+          {full ? <span role="status">{texts.queue.full(maxQueued)}</span> : <Counter length={length} />}
         </div>
       )}
     </form>

@@ -40,7 +40,13 @@ export const MESSAGE_PAGE = 20
 
 /** What a person asks: text, or the values of a form with what the thread will show of them. */
 export type Question =
-  | { readonly kind: 'text'; readonly content: string }
+  | {
+      readonly kind: 'text'
+      readonly content: string
+      readonly onTaken?: () => void
+      /** Called instead of giving the text back to the composer. */
+      readonly onLost?: () => void
+    }
   | {
       readonly kind: 'form'
       readonly form: Readonly<Record<string, string>>
@@ -369,7 +375,7 @@ export class Conversation {
     this.#set({ turns })
     const question = this.#questions.get(live.key)
     this.#questions.delete(live.key)
-    if (question?.kind === 'form') question.onTaken()
+    question?.onTaken?.()
     this.#catchUp()
     if (this.state.stopping) void this.#stopMessage(messageId)
   }

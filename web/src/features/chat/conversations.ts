@@ -16,6 +16,8 @@ import { toastFailure } from '@/lib/toast'
 import { Conversation, type ConversationEvents } from './conversation'
 import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
 import { describeFailure } from './failures'
+import { enqueue } from './queue'
+import { QueueSender } from './sender'
 import { texts } from './texts'
 import { isRunning } from './turns'
 
@@ -85,7 +87,8 @@ const events: ConversationEvents = {
     patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
   onQuestionLost: (conversation, { question }) => {
     if (question.kind !== 'text') return
-    giveBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
+    if (question.onLost) question.onLost()
+    else giveBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
   },
   onQuestionRetried: (conversation, question) => {
     takeBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
@@ -129,7 +132,22 @@ function make(skillId: string, thread: Thread | null): Conversation {
     },
     thread,
   )
+  sender.follow(conversation)
   return conversation
+}
+
+const sender = new QueueSender()
+
+/** Sends the next question that waits in a thread, also behind an answer that was stopped or has failed. */
+export function sendQueued(conversation: Conversation): void {
+  void sender.send(conversation, true)
+}
+
+/** Has a question wait until the answer that is being written is over. */
+export function askLater(conversation: Conversation, threadId: string, content: string): void {
+  enqueue(threadId, content)
+  // The answer may have ended meanwhile.
+  void sender.send(conversation)
 }
 
 /** How long a thread is tried to be made while the server is away for a moment, and how often. */

@@ -1,6 +1,7 @@
 import { atom, type WritableAtom } from 'jotai'
 import { followKept, readKept, writeKept } from '@/lib/kept'
 import { store } from '@/lib/store'
+import { emptyQueue } from './queue'
 
 type Draft = WritableAtom<string, [string], void>
 
@@ -39,10 +40,11 @@ export function takeBack(key: string, text: string): void {
   if (store.get(draft) === text) store.set(draft, '')
 }
 
-/** Takes what is typed in a thread that is gone to the place where the skill's next thread begins. */
+/** Takes what is typed and what waits in a thread that is gone to the place where the skill's next thread begins. */
 export function moveDraft(skillId: string, threadId: string | undefined): void {
   const draft = draftAtom(draftKey(skillId, threadId))
-  giveBack(draftKey(skillId, undefined), store.get(draft))
+  const queued = threadId === undefined ? [] : emptyQueue(threadId)
+  giveBack(draftKey(skillId, undefined), [...queued, store.get(draft)].filter(Boolean).join('\n\n'))
   store.set(draft, '')
 }
 

@@ -48,8 +48,7 @@ const blankView: AnswerView = {
 }
 
 /** A conversation with a server that holds `messages` (oldest first) and streams that the test drives. */
-export function setup(messages: Message[] = []) {
-  const store = createStore()
+export function setup(messages: Message[] = [], store = createStore()) {
   const views = new Map<string, PrimitiveAtom<AnswerView>>()
   const sent: { requestId: string; body: unknown }[] = []
   const make = (key: string, view: AnswerView): LiveAnswer => {

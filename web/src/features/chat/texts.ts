@@ -36,6 +36,17 @@ export const texts = {
     note: '回答には誤りが含まれることがあります。',
   },
 
+  queue: {
+    label: '送信待ちの質問',
+    waits: '回答のあとに送信します',
+    held: '回答が完了していないため、送信していません',
+    later: '回答のあとに送信',
+    send: '送信する',
+    edit: '入力欄に戻して編集',
+    remove: '送信を取り消す',
+    full: (count: number) => `送信待ちにできる質問は${count}件までです。`,
+  },
+
   form: {
     submit: '実行',
     select: '選択してください',

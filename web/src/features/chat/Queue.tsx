@@ -1,0 +1,75 @@
+import { useAtomValue, useStore } from 'jotai'
+import { Pencil, X } from 'lucide-react'
+import { Button } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import { focusComposer } from './Composer'
+import type { Conversation } from './conversation'
+import { sendQueued } from './conversations'
+import { draftAtom, draftKey } from './drafts'
+import styles from './Queue.module.css'
+import { dequeue, type Queued, queueAtom } from './queue'
+import { endedWell } from './sender'
+import { texts } from './texts'
+
+/** The questions that wait for the answer, over the composer. */
+export function Queue({
+  conversation,
+  threadId,
+  writing,
+}: {
+  conversation: Conversation
+  threadId: string
+  writing: boolean
+}) {
+  const store = useStore()
+  const { turns } = conversation.state
+  // What is on its way stands among the turns.
+  const items = useAtomValue(queueAtom(threadId)).filter(
+    ({ id }) => !turns.some((turn) => turn.message.id === `question:${id}`),
+  )
+  const first = items[0]
+  if (first === undefined) return null
+  const held = !writing && (first.failed || !endedWell(conversation))
+
+  const edit = ({ id, content }: Queued) => {
+    const draft = draftAtom(draftKey(conversation.skillId, threadId))
+    store.set(draft, [content, store.get(draft)].filter(Boolean).join('\n\n'))
+    dequeue(threadId, id)
+    document.querySelector<HTMLElement>('[data-composer]')?.focus()
+  }
+  const remove = ({ id }: Queued) => {
+    dequeue(threadId, id)
+    focusComposer()
+  }
+  return (
+    <section className={styles.queue} aria-label={texts.queue.label}>
+      <div className={styles.head}>
+        <p role="status">{held ? texts.queue.held : texts.queue.waits}</p>
+        {held && (
+          <Button
+            size="sm"
+            onClick={() => {
+              sendQueued(conversation)
+              focusComposer()
+            }}
+          >
+            {texts.queue.send}
+          </Button>
+        )}
+      </div>
+      <ol className={styles.list}>
+        {items.map((item) => (
+          <li key={item.id}>
+            <span className={styles.text}>{item.content}</span>
+            <IconButton size="sm" side="top" label={texts.queue.edit} onClick={() => edit(item)}>
+              <Pencil size={15} />
+            </IconButton>
+            <IconButton size="sm" side="top" label={texts.queue.remove} onClick={() => remove(item)}>
+              <X size={16} />
+            </IconButton>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

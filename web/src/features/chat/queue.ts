@@ -1,0 +1,86 @@
+import { atom, type PrimitiveAtom } from 'jotai'
+import { followKept, readKept, writeKept } from '@/lib/kept'
+import { store } from '@/lib/store'
+
+/** A question that waits for the answer before it. */
+export interface Queued {
+  /** Becomes the request id, so that the server takes the question once, whichever tab sends it. */
+  readonly id: string
+  readonly content: string
+  /** It could not be sent, and waits for its author. */
+  readonly failed?: true
+}
+
+type Queue = readonly Queued[]
+
+/** The most questions that wait in a thread. */
+export const maxQueued = 10
+
+const prefix = 'queue:'
+const queues = new Map<string, PrimitiveAtom<Queue>>()
+
+/** The questions that wait in a thread, the next one first. They outlive the tab, and all tabs have the same. */
+export function queueAtom(threadId: string): PrimitiveAtom<Queue> {
+  const known = queues.get(threadId)
+  if (known !== undefined) return known
+  const made = atom<Queue>(parse(readKept(prefix + threadId)))
+  queues.set(threadId, made)
+  return made
+}
+
+export function readQueue(threadId: string): Queue {
+  return store.get(queueAtom(threadId))
+}
+
+export function enqueue(threadId: string, content: string): void {
+  write(threadId, [...readQueue(threadId), { id: crypto.randomUUID(), content }])
+}
+
+/** Takes a question out of the queue. */
+export function dequeue(threadId: string, id: string): void {
+  write(
+    threadId,
+    readQueue(threadId).filter((item) => item.id !== id),
+  )
+}
+
+/** Keeps a question that could not be sent from being sent again by itself. */
+export function holdBack(threadId: string, id: string): void {
+  if (!readQueue(threadId).some((item) => item.id === id)) return
+  write(
+    threadId,
+    readQueue(threadId).map((item) => (item.id === id ? { ...item, failed: true } : item)),
+  )
+}
+
+/** Empties a queue and returns what waited there. */
+export function emptyQueue(threadId: string): readonly string[] {
+  const contents = readQueue(threadId).map((item) => item.content)
+  if (contents.length > 0) write(threadId, [])
+  return contents
+}
+
+function write(threadId: string, items: Queue): void {
+  store.set(queueAtom(threadId), items)
+  writeKept(prefix + threadId, items.length === 0 ? '' : JSON.stringify(items))
+}
+
+function parse(text: string): Queue {
+  try {
+    const items: unknown = JSON.parse(text)
+    return Array.isArray(items) ? items.filter(isQueued) : []
+  } catch {
+    return []
+  }
+}
+
+function isQueued(item: unknown): item is Queued {
+  const { id, content } = (item ?? {}) as Partial<Queued>
+  return typeof id === 'string' && typeof content === 'string'
+}
+
+followKept((name, value) => {
+  if (!name.startsWith(prefix)) return
+  const known = queues.get(name.slice(prefix.length))
+  if (known !== undefined) store.set(known, parse(value))
+})

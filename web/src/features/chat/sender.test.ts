@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { PageLocks } from '@/lib/locks'
+import { store } from '@/lib/store'
+import { StreamFailure } from '@/lib/stream'
+import { dequeue, emptyQueue, enqueue, readQueue } from './queue'
+import { QueueSender } from './sender'
+import { finished, message, setup, thread } from './testing'
+
+type Made = ReturnType<typeof setup>
+
+const stops: (() => void)[] = []
+
+/** A tab that shows the thread, with one question answered. */
+function tab(locks = new PageLocks()) {
+  const made = setup([message(1), message(2)], store)
+  made.conversation.load(thread, made.messages)
+  const sender = new QueueSender(locks)
+  stops.push(sender.follow(made.conversation))
+  return {
+    ...made,
+    sender,
+    contents: () => made.sent.map(({ body }) => (body as { content: string }).content),
+  }
+}
+
+function start(made: Made, n: number): void {
+  const live = made.live()
+  const userMessageId = message(n).id
+  made.messages.push(message(n), message(n + 1))
+  made.conversation.started(live, made.change(live, { messageId: message(n + 1).id, userMessageId }))
+}
+
+function end(made: Made, outcome: 'finished' | 'stopped' = 'finished'): void {
+  const live = made.live()
+  const last = made.messages.at(-1)
+  if (outcome === 'stopped' && last) last.finish_reason = 'stopped'
+  const view = outcome === 'stopped' ? ({ ...finished, outcome: { kind: 'stopped' } } as const) : finished
+  made.conversation.ended(live, made.change(live, view as typeof finished), '答え')
+}
+
+beforeEach(() => void emptyQueue('t'))
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop()
+})
+
+describe('the queue', () => {
+  it('goes out one question after the other, each after the answer before it', async () => {
+    const made = tab()
+    await made.conversation.ask({ kind: 'text', content: '一' })
+    start(made, 3)
+    enqueue('t', '二')
+    enqueue('t', '三')
+    const [second] = readQueue('t')
+    await made.sender.send(made.conversation)
+    expect(made.contents()).toEqual(['一'])
+    end(made)
+    await vi.waitFor(() => expect(made.contents()).toEqual(['一', '二']))
+    expect(made.sent.at(-1)?.requestId).toBe(second?.id)
+    expect(readQueue('t')).toHaveLength(2)
+    start(made, 5)
+    expect(readQueue('t').map((item) => item.content)).toEqual(['三'])
+    end(made)
+    await vi.waitFor(() => expect(made.contents()).toEqual(['一', '二', '三']))
+  })
+
+  it('waits for its author after an answer that was stopped', async () => {
+    const made = tab()
+    await made.conversation.ask({ kind: 'text', content: '一' })
+    start(made, 3)
+    enqueue('t', '二')
+    end(made, 'stopped')
+    await made.conversation.refresh()
+    expect(made.contents()).toEqual(['一'])
+    void made.sender.send(made.conversation, true)
+    await vi.waitFor(() => expect(made.contents()).toEqual(['一', '二']))
+  })
+
+  it('keeps a question that was refused, and does not send it again by itself', async () => {
+    const made = tab()
+    enqueue('t', '二')
+    void made.sender.send(made.conversation)
+    await vi.waitFor(() => expect(made.contents()).toEqual(['二']))
+    const failure = new StreamFailure('network', 'network_unreachable', 0, '')
+    made.events.onQuestionLost.mockImplementation((_, { question }) => question.onLost())
+    made.conversation.ended(
+      made.live(),
+      made.change(made.live(), { ending: { kind: 'failed', failure } }),
+      '',
+    )
+    made.conversation.dismissFailure()
+    await made.sender.send(made.conversation)
+    expect(made.contents()).toEqual(['二'])
+    expect(readQueue('t')).toMatchObject([{ content: '二', failed: true }])
+  })
+
+  it('is sent by one tab alone, and what is taken back by none', async () => {
+    const locks = new PageLocks()
+    enqueue('t', '二')
+    enqueue('t', '三')
+    const tabs = [tab(locks), tab(locks)]
+    const [one, other] = tabs as [Made & (typeof tabs)[0], Made & (typeof tabs)[0]]
+    await vi.waitFor(() => expect(one.contents()).toEqual(['二']))
+    const [, third] = readQueue('t')
+    dequeue('t', third?.id ?? '')
+    start(one, 3)
+    end(one)
+    await vi.waitFor(() => expect(one.turns().at(-1)?.live).toBeNull())
+    await other.sender.send(other.conversation)
+    expect([...one.contents(), ...other.contents()]).toEqual(['二'])
+  })
+})

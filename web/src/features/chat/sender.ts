@@ -1,0 +1,75 @@
+import { browserLocks, type Locks, PageLocks } from '@/lib/locks'
+import { store } from '@/lib/store'
+import type { Conversation } from './conversation'
+import { dequeue, holdBack, type Queued, readQueue } from './queue'
+import { isRunning, isWriting } from './turns'
+
+/**
+ * Sends what waits in a thread's queue, one question after each answer. The tabs of a browser take turns by a lock that is
+ * held until the answer is over, so that no tab sends on what it knows from before.
+ */
+export class QueueSender {
+  /** The threads for which this tab has the lock or waits for it. */
+  readonly #busy = new Set<string>()
+
+  constructor(private readonly locks: Locks = browserLocks() ?? new PageLocks()) {}
+
+  /** Sends until the conversation is left, whenever an answer has ended well. */
+  follow(conversation: Conversation): () => void {
+    void this.send(conversation)
+    return store.sub(conversation.stateAtom, () => void this.send(conversation))
+  }
+
+  /**
+   * Sends the next question, if there is one and its turn has come. With `asked` its author wants it sent although the answer
+   * before it was stopped or has failed.
+   */
+  async send(conversation: Conversation, asked = false): Promise<void> {
+    const threadId = conversation.state.thread?.id
+    if (threadId === undefined || this.#busy.has(threadId) || nextOf(conversation, asked) === null) return
+    this.#busy.add(threadId)
+    try {
+      await this.locks.request(`tsumugi-queue-${threadId}`, {}, async () => {
+        const next = nextOf(conversation, asked)
+        if (next !== null) await ask(conversation, threadId, next)
+      })
+    } finally {
+      this.#busy.delete(threadId)
+    }
+    await this.send(conversation)
+  }
+}
+
+/** What is to be sent now, or null. After an answer that was stopped or has failed the author decides. */
+function nextOf(conversation: Conversation, asked: boolean): Queued | null {
+  const { thread, turns, gone, failure } = conversation.state
+  const last = turns.at(-1)
+  const next = thread === null || gone ? undefined : readQueue(thread.id)[0]
+  if (next === undefined || last === undefined) return null
+  if (last.pending || isWriting(last) || isRunning(last.message)) return null
+  return asked || (!next.failed && failure === null && endedWell(conversation)) ? next : null
+}
+
+/** Whether the last answer was neither stopped nor broken off: what waits behind it goes out by itself. */
+export function endedWell(conversation: Conversation): boolean {
+  const message = conversation.state.turns.at(-1)?.message
+  return message?.status === 'success' && message.finish_reason !== 'stopped'
+}
+
+/** Asks, and returns when the turn is over. */
+async function ask(conversation: Conversation, threadId: string, { id, content }: Queued): Promise<void> {
+  const onTaken = () => dequeue(threadId, id)
+  const onLost = () => holdBack(threadId, id)
+  void conversation.ask({ kind: 'text', content, onTaken, onLost }, id)
+  await new Promise<void>((resolve) => {
+    const look = () => {
+      if (isWriting(conversation.state.turns.at(-1))) return
+      unsubscribe()
+      resolve()
+    }
+    const unsubscribe = store.sub(conversation.stateAtom, look)
+    look()
+  })
+  // Nothing told whether it was taken: it is not sent again unasked.
+  onLost()
+}
