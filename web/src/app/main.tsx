@@ -7,6 +7,7 @@ import { configQuery, queryClient } from '@/lib/queries'
 import { forgetReload } from '@/lib/reload'
 import { followSendKey } from '@/lib/sendKey'
 import { session } from '@/lib/session'
+import { refuseStrayFiles } from '@/lib/strayFiles'
 import { startTagManager } from '@/lib/tagManager'
 import { followTheme } from '@/lib/theme'
 import { flushDeletions } from '@/lib/threads'
@@ -19,6 +20,7 @@ const BOOTING_AFTER_MS = 300
 ime.watch(document)
 session.follow(window)
 followTheme(window)
+refuseStrayFiles(window)
 followSendKey(window)
 forgetReload(window)
 window.addEventListener('pagehide', flushDeletions)
