@@ -273,6 +273,15 @@ func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.
 	return nil
 }
 
+// WithdrawFeedback removes the rating of an answer; without one it does nothing.
+func (s *Service) WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) error {
+	removed, err := s.threads.WithdrawFeedback(ctx, owner, messageID)
+	if err == nil && removed {
+		s.tellMessage(ctx, owner, messageID)
+	}
+	return err
+}
+
 var (
 	errStopped  = errors.New("chat: stopped by its owner")
 	errShutdown = errors.New("chat: the server stops")

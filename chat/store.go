@@ -149,6 +149,9 @@ type ThreadStore interface {
 
 	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
 	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
+
+	// WithdrawFeedback removes the owner's rating of an answer and reports whether there was one.
+	WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) (bool, error)
 }
 
 // QuestionStore has what a question rests on, and takes it in.

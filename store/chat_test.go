@@ -290,9 +290,10 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 			t.Errorf("%s: TitleThread: %v, %v", name, given, err)
 		}
 		calls = map[string]func() error{
-			"FindMessage":  func() error { _, err := f.FindMessage(ctx, tt.owner, tt.message); return err },
-			"RequestStop":  func() error { _, err := f.RequestStop(ctx, tt.owner, tt.message); return err },
-			"GiveFeedback": func() error { return f.GiveFeedback(ctx, tt.owner, tt.message, chat.Feedback{Rating: chat.RatingGood}) },
+			"FindMessage":      func() error { _, err := f.FindMessage(ctx, tt.owner, tt.message); return err },
+			"RequestStop":      func() error { _, err := f.RequestStop(ctx, tt.owner, tt.message); return err },
+			"GiveFeedback":     func() error { return f.GiveFeedback(ctx, tt.owner, tt.message, chat.Feedback{Rating: chat.RatingGood}) },
+			"WithdrawFeedback": func() error { _, err := f.WithdrawFeedback(ctx, tt.owner, tt.message); return err },
 		}
 		for call, do := range calls {
 			if err := do(); !errors.Is(err, chat.ErrNoMessage) {
@@ -417,6 +418,14 @@ func TestFeedback(t *testing.T) {
 	}
 	if n := value[int](t, f, `SELECT count(*) FROM message_feedback`); n != 1 {
 		t.Errorf("%d rows", n)
+	}
+	for _, want := range []bool{true, false} {
+		if removed, err := f.WithdrawFeedback(t.Context(), f.ann, begun.Answer.ID); err != nil || removed != want {
+			t.Errorf("withdrawn: %t, %v, want %t", removed, err, want)
+		}
+	}
+	if m, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID); err != nil || m.Feedback != nil {
+		t.Errorf("after the withdrawal: %+v, %v", m.Feedback, err)
 	}
 	if m, err := f.FindMessage(t.Context(), f.ann, begun.Question.ID); err != nil || m.Feedback != nil {
 		t.Errorf("the question: %+v, %v", m, err)

@@ -324,6 +324,21 @@ func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid
 	})
 }
 
+// WithdrawFeedback implements chat.Store.
+func (db *DB) WithdrawFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID) (removed bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		if _, err := findMessage(ctx, tx, owner, messageID); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			DELETE FROM message_feedback WHERE organization_id = $1 AND user_id = $2 AND message_id = $3`,
+			owner.OrganizationID, owner.UserID, messageID)
+		removed = tag.RowsAffected() > 0
+		return err
+	})
+	return removed, err
+}
+
 // storable returns text that PostgreSQL takes. It knows no NUL, so that becomes SUB, which is as long: the cursors of
 // clients, which count bytes, stay valid.
 func storable(text string) string {

@@ -91,6 +91,7 @@ var access = map[string]rule{
 	"POST /v1/message_feedback": {may: everybody, status: 200, names: aMessage, body: func(id string) any {
 		return map[string]any{"message_id": id, "rating": "good"}
 	}},
+	"DELETE /v1/message_feedback/{message_id}": {may: everybody, status: 204, names: aMessage},
 
 	"GET /v1/data-source": {may: everybody, status: 200}, "POST /v1/data-source/file": {may: everybody, status: 415},
 	"GET /v1/data-source/file/{data_source_id}": {may: everybody, status: 200, names: aSource},

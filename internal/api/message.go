@@ -136,6 +136,17 @@ func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request, actor iden
 	return writeJSON(w, http.StatusOK, Feedback{MessageID: id, Rating: FeedbackRating(req.Rating), Comment: req.Comment})
 }
 
+func (s *Server) withdrawFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "message_id")
+	if err != nil {
+		return err
+	}
+	if err := s.Chat.WithdrawFeedback(r.Context(), owner(actor), id); err != nil {
+		return err
+	}
+	return writeNoContent(w)
+}
+
 func toExchange(e chat.Exchange) Exchange {
 	return Exchange{Question: toMessage(e.Question), Answer: toMessage(e.Answer)}
 }

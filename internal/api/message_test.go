@@ -280,6 +280,15 @@ func TestStopAndFeedback(t *testing.T) {
 	if m := list.Items[0]; m.FinishReason != "stopped" || m.Status != "success" || m.Content != "ここまで" || m.Feedback.Rating != "good" || m.Feedback.Comment != "短い" {
 		t.Errorf("stored %+v", m)
 	}
+	for range 2 {
+		if resp := f.do(call{method: "DELETE", path: "/v1/message_feedback/" + id.String(), token: f.alice.Subject}); resp.status != http.StatusNoContent {
+			t.Errorf("withdrawn: %d %s", resp.status, resp.body)
+		}
+	}
+	list = get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
+	if rating := list.Items[0].Feedback.Rating; rating != "" {
+		t.Errorf("after the withdrawal it is rated %q", rating)
+	}
 	resp := f.do(call{method: "POST", path: "/v1/message_feedback", token: f.alice.Subject, body: map[string]any{"message_id": list.Items[1].ID, "rating": "good"}})
 	if resp.status != http.StatusNotFound && resp.status != http.StatusConflict {
 		t.Errorf("a question was rated: %d", resp.status)

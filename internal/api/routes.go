@@ -99,6 +99,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/message/async", s.as(asks, s.askMessage))
 		r.Post("/v1/message/{message_id}/stop", s.as(reads, s.stopMessage))
 		r.Post("/v1/message_feedback", s.as(writes, s.giveFeedback))
+		r.Delete("/v1/message_feedback/{message_id}", s.as(writes, s.withdrawFeedback))
 	})
 
 	// With a token, and as long as the answer takes.

@@ -131,3 +131,47 @@ test.describe('questions sent while an answer is written', () => {
     await expect(queue).toHaveCount(0)
   })
 })
+
+test('a rating is withdrawn by pressing it again, for every tab and after a reload', async ({
+  chat,
+  page,
+  model,
+  question,
+}) => {
+  model.script(question, { text: '評価する回答です。' })
+  await chat.open()
+  await chat.ask(question)
+  await chat.finished()
+  const good = chat.answer.getByRole('button', { name: '良い回答' })
+  const answered = () => page.waitForResponse(/\/v1\/message_feedback/)
+  let response = answered()
+  await good.click()
+  await response
+  await expect(good).toHaveAttribute('aria-pressed', 'true')
+  response = answered()
+  await good.click()
+  expect((await response).status()).toBe(204)
+  await expect(good).toHaveAttribute('aria-pressed', 'false')
+  await page.reload()
+  await expect(good).toHaveAttribute('aria-pressed', 'false')
+})
+
+test('files that are dropped or pasted are refused with a notice', async ({ chat, page }) => {
+  await chat.open()
+  const notice = page.getByText('ここではファイルや画像を使用できません。')
+  for (const type of ['drop', 'paste']) {
+    await chat.composer.evaluate((field, name) => {
+      const data = new DataTransfer()
+      data.items.add(new File(['a'], 'a.png', { type: 'image/png' }))
+      const options = { bubbles: true, cancelable: true }
+      field.dispatchEvent(
+        name === 'drop'
+          ? new DragEvent(name, { ...options, dataTransfer: data })
+          : new ClipboardEvent(name, { ...options, clipboardData: data }),
+      )
+    }, type)
+    await expect(notice).toBeVisible()
+    await page.getByRole('button', { name: '閉じる' }).click()
+    await expect(notice).toHaveCount(0)
+  }
+})

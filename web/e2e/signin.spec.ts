@@ -192,6 +192,7 @@ test.describe('a session', () => {
   test('of a general user has no way into the admin screens', async ({ page }) => {
     await page.goto('/admin/contract')
     await page.waitForURL('**/home/skill')
+    await expect(page.getByText('管理者画面を表示する権限がありません。')).toHaveCount(1)
     await page.getByRole('button', { name: '山田 太郎さんのメニュー' }).click()
     await expect(page.getByRole('menuitem', { name: '設定' })).toBeVisible()
     await expect(page.getByText('user@demo.example')).toBeVisible()
@@ -229,6 +230,11 @@ test.describe('an address that leads nowhere', () => {
     await page.goto(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
     await expect(page.getByRole('heading', { level: 1, name: 'ページが見つかりません' })).toBeVisible()
     await expect(page.getByText('他人のスレッド')).toHaveCount(0)
+    await page.goto(`/chat/${thread.id}`)
+    await expect(page.getByRole('heading', { level: 1, name: 'ページが見つかりません' })).toBeVisible()
+    // The header and the list of threads stay.
+    await expect(page.getByRole('navigation', { name: 'スレッド' })).toBeVisible()
+    await expect(page.getByRole('banner')).toBeVisible()
   })
 
   test('shows the 403 page at /forbidden', async ({ page }) => {

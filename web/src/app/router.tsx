@@ -21,6 +21,10 @@ function caught(route: RouteObject): RouteObject {
   return { errorElement: <RouteError />, children: [route] }
 }
 
+const threadsLoader = signedIn(async (args) =>
+  (await import('@/features/threads/loader')).threadsLoader(args),
+)
+
 /** All routes of the app. */
 export const router = createBrowserRouter([
   {
@@ -86,10 +90,7 @@ export const router = createBrowserRouter([
           { index: true, loader: () => redirect('/home/skill') },
           {
             path: 'skill',
-            loader: signedIn(async (args) => {
-              const { threadsLoader } = await import('@/features/threads/loader')
-              return threadsLoader(args)
-            }),
+            loader: threadsLoader,
             shouldRevalidate: never,
             lazy: { Component: async () => (await import('@/features/threads/SkillLayout')).SkillLayout },
             children: [
@@ -130,14 +131,31 @@ export const router = createBrowserRouter([
           { path: '*', Component: NotFoundPage },
         ],
       }),
-      {
-        path: '/chat/:threadId',
-        loader: signedIn(async ({ params, request }) => {
-          const thread = await api.getThread(params.threadId as string, request.signal)
-          return redirect(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
-        }),
-        element: null,
-      },
+      // A thread that is missing is said to be so within the frame of the others.
+      caught({
+        path: '/chat',
+        loader: signedIn(),
+        shouldRevalidate: never,
+        lazy: { Component: async () => (await import('./HomeRoute')).HomeRoute },
+        children: [
+          {
+            loader: threadsLoader,
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/threads/SkillLayout')).SkillLayout },
+            children: [
+              caught({
+                path: ':threadId',
+                loader: signedIn(async ({ params, request }) => {
+                  const thread = await api.getThread(params.threadId as string, request.signal)
+                  return redirect(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+                }),
+                element: null,
+              }),
+            ],
+          },
+          { path: '*', Component: NotFoundPage },
+        ],
+      }),
       caught({
         path: '/setting',
         loader: ({ request }) => requireSession(request) ?? null,

@@ -45,6 +45,21 @@ describe('a tip', () => {
     expect(tip()).toBeUndefined()
   })
 
+  it('goes with what it describes, and leaves Esc to others then', () => {
+    const added = render(
+      <IconButton label="停止">
+        <svg />
+      </IconButton>,
+    )
+    enter('停止')
+    wait(500)
+    expect(tip()).toBe('停止')
+    added.unmount()
+    fireEvent(window, new Event('resize'))
+    expect(tip()).toBeUndefined()
+    expect(fireEvent.keyDown(document.body, { key: 'Escape' })).toBe(true)
+  })
+
   it('goes with a press, and does not come again before the pointer has been elsewhere', () => {
     enter('検索')
     wait(500)

@@ -79,7 +79,7 @@ function followTips(show: (anchor: HTMLElement | null) => void): () => void {
     open(anchor)
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Escape' || shown === null || event.defaultPrevented) return
+    if (event.key !== 'Escape' || !shown?.isConnected || event.defaultPrevented) return
     event.preventDefault()
     close()
   }

@@ -9,7 +9,7 @@ const opposite = { top: 'bottom', bottom: 'top', left: 'right', right: 'left' } 
 
 /**
  * Puts a box (position: fixed at 0, 0) beside its anchor, on the other side if there is more room, and keeps it there. The room
- * that it has is --room. onGone is called if the anchor leaves the page. The returned function ends it.
+ * that it has is --room. onGone is called if the anchor leaves the page or is hidden. The returned function ends it.
  */
 export function keepBeside(
   box: HTMLElement,
@@ -19,7 +19,7 @@ export function keepBeside(
   onGone?: () => void,
 ): () => void {
   const move = () =>
-    anchor.isConnected ? putBeside(box, anchor.getBoundingClientRect(), side, align) : onGone?.()
+    isShown(anchor) ? putBeside(box, anchor.getBoundingClientRect(), side, align) : onGone?.()
   const onScroll = ({ target }: Event) => {
     if (target instanceof Node && !box.contains(target)) move()
   }
@@ -34,6 +34,10 @@ export function keepBeside(
     window.removeEventListener('resize', move)
     window.removeEventListener('scroll', onScroll, { capture: true })
   }
+}
+
+function isShown(anchor: Element): boolean {
+  return anchor.isConnected && (anchor.checkVisibility?.() ?? true)
 }
 
 function putBeside(box: HTMLElement, at: DOMRect, side: Side, align: Align): void {

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { adminOnly, signedIn, signingIn } from './guard'
 import { rememberedPlace } from './place'
 import { queryClient } from './queries'
+import { store } from './store'
+import { dismissToast, toastsAtom } from './toast'
 import { saveToken } from './token'
 
 const args = (path: string) =>
@@ -63,7 +65,12 @@ describe('the guards', () => {
     ['organization-super-admin', null],
   ])('let %s to the admin screens: %s', async (role, expected) => {
     signInAs(role)
-    expect(await outcome(() => adminOnly()(args('/admin/contract'), {}))).toBe(expected)
+    for (const { id } of store.get(toastsAtom)) dismissToast(id)
+    const run = () => outcome(() => adminOnly()(args('/admin/contract'), {}))
+    // The loaders of nested routes run side by side.
+    expect(await Promise.all([run(), run()])).toEqual([expected, expected])
+    const told = store.get(toastsAtom).map((item) => item.message)
+    expect(told).toEqual(expected === null ? [] : [expect.stringContaining('管理者画面を表示する権限')])
   })
 
   describe('of the sign-in pages', () => {

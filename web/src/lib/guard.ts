@@ -2,6 +2,7 @@ import { type LoaderFunction, type LoaderFunctionArgs, redirect } from 'react-ro
 import type { Role } from './api'
 import { coverQuery, rememberedPlace, rememberPlace } from './place'
 import { meQuery, queryClient } from './queries'
+import { toast } from './toast'
 import { emailOf, readToken } from './token'
 
 /** The roles that see the admin screens. */
@@ -46,11 +47,16 @@ export function signedIn(loader?: LoaderFunction): LoaderFunction {
   }
 }
 
-/** A loader for the admin roles; others go to the skills. */
+const NOT_ADMIN = '管理者画面を表示する権限がありません。必要な場合は、組織の管理者にご相談ください。'
+
+/** A loader for the admin roles; others go to the skills, and are told why. */
 export function adminOnly(loader?: LoaderFunction): LoaderFunction {
   return signedIn(async (args, context) => {
     const { role } = await queryClient.ensureQueryData(meQuery)
-    if (!isAdmin(role)) throw redirect('/home/skill')
+    if (!isAdmin(role)) {
+      toast(NOT_ADMIN)
+      throw redirect('/home/skill')
+    }
     return loader ? await loader(args, context) : null
   })
 }

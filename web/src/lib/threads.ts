@@ -5,7 +5,7 @@ import { PagedList, type PagedState, usePagedList } from './pagedList'
 import { queryClient } from './queries'
 import { store } from './store'
 import type { ThreadTitle } from './stream'
-import { dismissToast, toast, toastFailure } from './toast'
+import { dismissToast, dismissToastsAbout, toast, toastFailure } from './toast'
 
 /** How many threads a page has. */
 export const THREAD_PAGE = 20
@@ -56,6 +56,7 @@ const onScreen = new Set<string>()
 /** Says that a thread is on the screen, until the returned function is called. The address may follow later. */
 export function lookAt(id: string): () => void {
   onScreen.add(id)
+  dismissToastsAbout(id)
   return () => onScreen.delete(id)
 }
 

@@ -6,6 +6,8 @@ export interface Toast {
   id: number
   message: string
   tone: 'plain' | 'danger' | 'success'
+  /** The thread it is about: it goes when that is opened. */
+  threadId?: string
   action?: { label: string; run: () => void }
   /** How long it stays, in milliseconds; it stays longer under the pointer or the focus. */
   duration: number
@@ -27,7 +29,9 @@ export function toast(message: string, options: Partial<Omit<Toast, 'id' | 'mess
     id: lastId,
     message,
   }
-  store.set(toasts, [...store.get(toasts).slice(-2), item])
+  // What is said again takes the place of what was said, unless there is something to do about each.
+  const others = store.get(toasts).filter((other) => item.action || other.action || other.message !== message)
+  store.set(toasts, [...others.slice(-2), item])
   return item.id
 }
 
@@ -36,6 +40,14 @@ export function dismissToast(id: number): void {
   store.set(
     toasts,
     store.get(toasts).filter((item) => item.id !== id),
+  )
+}
+
+/** Takes the toasts about a thread away. */
+export function dismissToastsAbout(threadId: string): void {
+  store.set(
+    toasts,
+    store.get(toasts).filter((item) => item.threadId !== threadId),
   )
 }
 

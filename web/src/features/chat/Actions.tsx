@@ -44,7 +44,7 @@ export function Actions({
             size="sm"
             label={texts.actions.good}
             aria-pressed={rating === 'good'}
-            onClick={() => void conversation.rate(message.id, 'good')}
+            onClick={() => void conversation.rate(message.id, rating === 'good' ? null : 'good')}
           >
             <ThumbsUp size={16} fill={rating === 'good' ? 'currentColor' : 'none'} />
           </IconButton>
@@ -78,6 +78,14 @@ export function Actions({
       {commenting && (
         <FeedbackDialog
           comment={message.feedback?.comment ?? ''}
+          onWithdraw={
+            rating === 'bad'
+              ? () => {
+                  setCommenting(false)
+                  void conversation.rate(message.id, null)
+                }
+              : undefined
+          }
           onClose={() => setCommenting(false)}
           onSend={(comment) => {
             setCommenting(false)

@@ -12,10 +12,13 @@ const maxComment = 2000
 export function FeedbackDialog({
   comment,
   onSend,
+  onWithdraw,
   onClose,
 }: {
   comment: string
   onSend: (comment: string) => void
+  /** Given where the answer is rated so already. */
+  onWithdraw: (() => void) | undefined
   onClose: () => void
 }) {
   const id = useId()
@@ -26,6 +29,11 @@ export function FeedbackDialog({
       onClose={onClose}
       actions={
         <>
+          {onWithdraw && (
+            <Button variant="quiet" onClick={onWithdraw}>
+              {texts.feedback.withdraw}
+            </Button>
+          )}
           <Button variant="quiet" onClick={onClose}>
             {texts.feedback.cancel}
           </Button>

@@ -80,6 +80,7 @@ export interface ConversationApi {
   readonly listMessages: (threadId: string, page: Page) => Promise<Message[]>
   readonly stopMessage: (messageId: string) => Promise<void>
   readonly giveFeedback: (request: FeedbackRequest) => Promise<Feedback>
+  readonly withdrawFeedback: (messageId: string) => Promise<void>
 }
 
 /** What a conversation tells the rest of the app. */
@@ -328,15 +329,16 @@ export class Conversation {
     if (this.state.thread !== null) this.#set({ gone: true })
   }
 
-  /** Rates an answer: shown at once, taken back if it fails. */
-  async rate(messageId: string, rating: 'good' | 'bad', comment = ''): Promise<boolean> {
+  /** Rates an answer, or with null withdraws the rating: shown at once, taken back if it fails. */
+  async rate(messageId: string, rating: 'good' | 'bad' | null, comment = ''): Promise<boolean> {
     const turn = this.state.turns.find((item) => item.message.id === messageId)
     if (turn === undefined) return false
     const before = turn.message.feedback
-    const feedback = { rating, ...(comment && { comment }) }
+    const feedback = rating === null ? undefined : { rating, ...(comment && { comment }) }
     this.#patchMessage(turn.key, { feedback })
     try {
-      await this.deps.api.giveFeedback({ message_id: messageId, ...feedback })
+      if (feedback === undefined) await this.deps.api.withdrawFeedback(messageId)
+      else await this.deps.api.giveFeedback({ message_id: messageId, ...feedback })
       this.#version++
       const now = this.state.turns.find((item) => item.key === turn.key)?.message.feedback
       // A page that was read before the server had it has taken it back.

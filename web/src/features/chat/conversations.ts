@@ -119,6 +119,7 @@ function make(skillId: string, thread: Thread | null): Conversation {
         listMessages: api.listMessages,
         stopMessage: api.stopMessage,
         giveFeedback: api.giveFeedback,
+        withdrawFeedback: api.withdrawFeedback,
       },
       events: {
         ...events,

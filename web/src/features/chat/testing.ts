@@ -71,6 +71,7 @@ export function setup(messages: Message[] = [], store = createStore()) {
       messages.toReversed().slice(offset, offset + limit),
     ),
     stopMessage: vi.fn(async () => {}),
+    withdrawFeedback: vi.fn(async () => {}),
     giveFeedback: vi.fn(async (request: { message_id: string; rating: 'good' | 'bad' }) => request),
   }
   const events = {

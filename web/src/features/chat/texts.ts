@@ -131,6 +131,7 @@ export const texts = {
     placeholder: '例）質問の意図と違う答えだった',
     send: '送信',
     cancel: 'キャンセル',
+    withdraw: '評価を取り消す',
     thanks: 'フィードバックを送信しました。',
     failed: '評価を送信できませんでした。',
   },

@@ -54,6 +54,19 @@ describe('an answer that has ended', () => {
     expect(router.state.location.pathname).toBe('/chat/t')
   })
 
+  it('is no longer told of once its thread is opened', () => {
+    tell(ended())
+    expect(shown()).toHaveLength(1)
+    lookAt('t')()
+    expect(shown()).toEqual([])
+  })
+
+  it('is not told of because a rating was withdrawn', () => {
+    tell(ended({ feedback: { rating: 'good' } }))
+    tell(ended())
+    expect(shown()).toEqual([])
+  })
+
   it('says so when it failed', () => {
     tell(ended({ status: 'failed', finish_reason: 'error' }))
     expect(shown()).toEqual(['danger: 『旅費の精算』の回答を作成できませんでした。'])

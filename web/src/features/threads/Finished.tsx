@@ -11,8 +11,10 @@ export function Finished() {
   useEffect(() => {
     const told = new Set<string>()
     return live.on('message', ({ message }) => {
-      if (!hasEnded(message)) return
       const { id, thread_id, status } = message
+      // An answer that has a rating ended before, also when the rating is withdrawn.
+      if (message.feedback) told.add(id)
+      if (!hasEnded(message)) return
       if (document.visibilityState === 'hidden' || isLookedAt(thread_id)) return
       if (told.has(id) || isBeingDeleted(thread_id)) return
       told.add(id)
@@ -20,6 +22,7 @@ export function Finished() {
       const name = shorten(findThread(thread_id)?.title || texts.untitled)
       toast(failed ? texts.failed(name) : texts.finished(name), {
         tone: failed ? 'danger' : 'plain',
+        threadId: thread_id,
         action: { label: texts.open, run: () => void navigate(`/chat/${thread_id}`) },
       })
     })

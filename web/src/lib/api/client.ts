@@ -173,6 +173,13 @@ export async function giveFeedback(request: FeedbackRequest): Promise<Feedback> 
   return take(signed.POST('/v1/message_feedback', { body: request }))
 }
 
+/** Removes the rating of an answer. */
+export async function withdrawFeedback(messageId: string): Promise<void> {
+  assertRequired('withdrawFeedback', 'messageId', messageId)
+  const path = { message_id: messageId }
+  await take(signed.DELETE('/v1/message_feedback/{message_id}', { params: { path } }))
+}
+
 /** All items of a list, a hundred at a time. */
 export async function listAll<T>(list: (page: Page) => Promise<T[]>): Promise<T[]> {
   const limit = 100

@@ -1004,6 +1004,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/message_feedback/{message_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Withdraw a rating
+         * @description Removes the user's rating of an answer, with its comment. Without one nothing happens.
+         */
+        delete: operations["withdrawFeedback"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/live": {
         parameters: {
             query?: never;
@@ -3504,6 +3527,28 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Feedback"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    withdrawFeedback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the answer. */
+                message_id: components["parameters"]["MessageId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is no rating */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
