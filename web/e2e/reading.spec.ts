@@ -13,7 +13,57 @@ const wide = `数字の列が多い表です。
 <https://example.com/rules>
 `
 
+const marked = `[規程][r]によります[^1]。H<sub>2</sub>O と <kbd>Ctrl</kbd>。
+
+> [!WARNING]
+> 元に戻せません。
+
+- 一
+  - 二
+    - 三
+
+<details>
+<summary>詳しい手順</summary>
+
+1. **最初**の手順
+
+</details>
+
+[r]: https://example.com/rules
+[^1]: 就業規則の注です。
+`
+
 test.describe('what an answer looks like', () => {
+  test('links and footnotes find their definitions, details fold, warnings stand out', async ({
+    page,
+    chat,
+    model,
+    question,
+  }) => {
+    model.script(question, { text: marked, tokens_per_second: 400 })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    const { answer } = chat
+    await expect(answer.getByRole('link', { name: '規程' })).toHaveAttribute(
+      'href',
+      'https://example.com/rules',
+    )
+    await answer.getByRole('button', { name: '脚注1' }).press('Enter')
+    await expect(answer.locator('[data-note="1"]')).toBeFocused()
+    await expect(answer.getByRole('blockquote')).toContainText('警告')
+    await expect(answer.getByRole('listitem').filter({ hasText: /^三$/ })).toHaveCSS(
+      'list-style-type',
+      'square',
+    )
+    await expect(answer.getByText('最初の手順')).toBeHidden()
+    await answer.getByText('詳しい手順').click()
+    await expect(answer.getByText('最初の手順')).toBeVisible()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(
+      0,
+    )
+  })
+
   test('in a wide table text is not squeezed, and on paper all of it is there', async ({
     page,
     chat,

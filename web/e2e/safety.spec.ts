@@ -22,6 +22,8 @@ const hostile = [
   '```html\n<img src=x onerror="window.stolen = true">\n```',
   '```mermaid\ngraph TD; A["<img src=x onerror=window.stolen=true>"]\n```',
   '| 列 |\n| --- |\n| <b onclick="window.stolen=true">太字</b> |',
+  '<details open ontoggle="window.stolen = true"><summary onclick="window.stolen = true">題</summary></details>',
+  '<mark onmouseover="window.stolen = true" style="color: red">印</mark> <u>下線</u>',
   '末尾の段落です。',
 ].join('\n\n')
 
@@ -50,7 +52,9 @@ test('R68: Markdown from a model runs no script and asks no other host', async (
   const check = async () => {
     const body = chat.turns
     await expect(
-      body.locator('script, iframe, form, style, img, object, embed, [onerror], [onclick], [onload]'),
+      body.locator(
+        'script, iframe, form, style, img, object, embed, [onerror], [onclick], [onload], [ontoggle], [onmouseover]',
+      ),
     ).toHaveCount(0)
     const targets = await body
       .locator('a')

@@ -104,7 +104,7 @@ function MailCopies({ content }: { content: string }) {
   const mail = useMemo(() => readMail(content), [content])
   if (mail === null) return null
   return (
-    <>
+    <div className={styles.mail}>
       <Button
         size="sm"
         variant="quiet"
@@ -119,7 +119,7 @@ function MailCopies({ content }: { content: string }) {
       >
         {texts.actions.copyBody}
       </Button>
-    </>
+    </div>
   )
 }
 

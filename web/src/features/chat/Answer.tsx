@@ -68,7 +68,13 @@ export const Answer = memo(function Answer({ turn, conversation, last, settled }
           thinking={view ? view.thinking : storedThinking(message)}
           stored={message.reasoning ?? ''}
         />
-        <AnswerText live={live} stored={message.content} citations={citations} onCite={cite} />
+        <AnswerText
+          live={live}
+          stored={message.content}
+          cut={message.status === 'failed' || /^(?:stopped|length)$/.test(message.finish_reason ?? '')}
+          citations={citations}
+          onCite={cite}
+        />
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
         <Sources turnKey={turn.key} sources={sources} />
         {view && <Waiting view={view} />}
@@ -90,17 +96,25 @@ function useWatch(live: LiveAnswer | null): void {
 function AnswerText({
   live,
   stored,
+  cut,
   citations,
   onCite,
 }: {
   live: LiveAnswer | null
   stored: string
+  cut: boolean
   citations: ReadonlySet<number>
   onCite: (index: number) => void
 }) {
   const text = useAtomValue(live?.textAtom ?? noText)
   return (
-    <Markdown text={live ? text : stored} growing={live !== null} citations={citations} onCite={onCite} />
+    <Markdown
+      text={live ? text : stored}
+      growing={live !== null}
+      cut={cut}
+      citations={citations}
+      onCite={onCite}
+    />
   )
 }
 

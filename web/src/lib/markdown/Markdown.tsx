@@ -6,6 +6,8 @@ export interface MarkdownProps {
   readonly text: string
   /** Whether more is to come: then what is open at its end is shown as if it were closed. */
   readonly growing?: boolean
+  /** Whether it ends before its end: it was stopped, or failed, or reached a limit. */
+  readonly cut?: boolean
   /** The numbers that are sources: `[1]` becomes a reference. Keep the set while it says the same. */
   readonly citations?: ReadonlySet<number>
   readonly onCite?: ((index: number) => void) | null
@@ -34,7 +36,7 @@ export async function markdownToHtml(text: string): Promise<string> {
 }
 
 /**
- * Markdown from a model: safe whatever it holds (no HTML, no scripts, no pictures from elsewhere), fast while it grows.
+ * Markdown from a model: safe whatever it holds (no HTML but a few tags, no scripts, no pictures from elsewhere), fast while it grows.
  * The renderer is loaded when the first text is shown; until then the text is shown as it is.
  */
 export const Markdown = memo(function Markdown(props: MarkdownProps) {

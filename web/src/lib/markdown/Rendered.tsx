@@ -5,10 +5,12 @@ import { CodeBlock } from './CodeBlock'
 import { BlockContext, elements, safeUrl } from './elements'
 import { loadFormulaStyles, type MarkdownProps } from './Markdown'
 import styles from './markdown.module.css'
-import { rehypeBreaks, rehypeCitations, remarkPlugins } from './plugins'
+import { rehypeAlerts, rehypeBreaks, rehypeCitations, rehypeNotes, remarkPlugins } from './plugins'
 import { prepare } from './prepare'
+import { type Reference, referencesOf } from './references'
 import { repairTail } from './repair'
 import { type Block, GrowingText, splitBlocks } from './split'
+import { rehypeTags } from './tags'
 
 const formulas = new LazyPart(
   async () => (await Promise.all([import('./math'), loadFormulaStyles()]))[0].math,
@@ -17,13 +19,19 @@ const formulas = new LazyPart(
 const none: ReadonlySet<number> = new Set()
 
 /** Renders a text block by block; while it grows, only its last block is rendered anew. */
-export function Rendered({ text, growing = false, citations = none, onCite = null, onBlock }: MarkdownProps) {
+export function Rendered({
+  text,
+  growing = false,
+  cut = false,
+  citations = none,
+  onCite = null,
+  onBlock,
+}: MarkdownProps) {
   const grown = useRef<GrowingText>(null)
   grown.current ??= new GrowingText()
-  const blocks = useMemo(
-    () => (growing ? grown.current?.update(text) : splitBlocks(text)) ?? [],
-    [text, growing],
-  )
+  const open = growing || cut
+  const blocks = useMemo(() => (open ? grown.current?.update(text) : splitBlocks(text)) ?? [], [text, open])
+  const references = useMemo(() => referencesOf(blocks), [blocks])
   const last = blocks.length - 1
   return (
     <div className={styles.markdown}>
@@ -32,7 +40,10 @@ export function Rendered({ text, growing = false, citations = none, onCite = nul
           // biome-ignore lint/suspicious/noArrayIndexKey: blocks never move; the last one is replaced where it stands.
           key={index}
           block={block}
-          tail={growing && index === last}
+          definitions={references[index]?.definitions ?? ''}
+          notes={references[index]?.notes ?? ''}
+          open={open && index === last}
+          growing={growing && index === last}
           citations={citations}
           onCite={onCite}
           onBlock={onBlock}
@@ -42,38 +53,48 @@ export function Rendered({ text, growing = false, citations = none, onCite = nul
   )
 }
 
-interface BlockProps extends Required<Pick<MarkdownProps, 'citations' | 'onCite'>> {
+interface BlockProps extends Reference, Required<Pick<MarkdownProps, 'citations' | 'onCite'>> {
   readonly block: Block
-  readonly tail: boolean
+  /** Whether it may end in the middle of something. */
+  readonly open: boolean
+  /** Whether more of it is to come. */
+  readonly growing: boolean
   readonly onBlock: MarkdownProps['onBlock']
 }
 
 const BlockView = memo(
-  function BlockView({ block, tail, citations, onCite, onBlock }: BlockProps) {
+  function BlockView({ onBlock, ...props }: BlockProps) {
+    const { block, open, growing } = props
     onBlock?.(block.source)
-    const shown = tail ? repairTail(block) : block
+    const shown = open ? repairTail(block) : block
     const fence = shown.kind === 'code' ? readFence(shown.source) : null
-    if (fence !== null) return <CodeBlock {...fence} growing={tail} />
+    if (fence !== null) return <CodeBlock {...fence} growing={growing} />
     return (
       <Plain source={block.source}>
-        <MarkedUp block={shown} growing={tail} citations={citations} onCite={onCite} />
+        <MarkedUp {...props} block={shown} />
       </Plain>
     )
   },
   (a, b) =>
     a.block.source === b.block.source &&
     a.block.kind === b.block.kind &&
-    a.tail === b.tail &&
+    a.definitions === b.definitions &&
+    a.notes === b.notes &&
+    a.open === b.open &&
+    a.growing === b.growing &&
     a.citations === b.citations &&
     a.onCite === b.onCite,
 )
 
 function MarkedUp({
   block,
+  definitions,
+  notes,
+  open,
   growing,
   citations,
   onCite,
-}: Omit<BlockProps, 'tail' | 'onBlock'> & { growing: boolean }) {
+}: Omit<BlockProps, 'onBlock'>) {
   const prepared = prepare(block)
   const math = useLazyPart(formulas, prepared.math)
   const context = useMemo(
@@ -84,11 +105,17 @@ function MarkedUp({
     <BlockContext value={context}>
       <ReactMarkdown
         remarkPlugins={math ? [...remarkPlugins, math.remark] : remarkPlugins}
-        rehypePlugins={[rehypeBreaks, rehypeCitations(citations)]}
+        rehypePlugins={[
+          rehypeTags(open),
+          rehypeAlerts,
+          rehypeBreaks,
+          rehypeNotes(notes === '' ? [] : notes.split('\n')),
+          rehypeCitations(citations),
+        ]}
         components={elements}
         urlTransform={safeUrl}
       >
-        {prepared.markdown}
+        {definitions === '' ? prepared.markdown : `${definitions}\n\n${prepared.markdown}`}
       </ReactMarkdown>
     </BlockContext>
   )

@@ -84,6 +84,8 @@ function TableElement({ node, children }: ExtraProps & { children?: ReactNode })
 
 function Cite({ value }: { value?: unknown }) {
   const { onCite } = useContext(BlockContext)
+  const note = noteNumber(value)
+  if (note !== null) return <NoteLink index={note} />
   const index = Number(value)
   if (onCite === null) return <sup className={styles.cite}>{index}</sup>
   return (
@@ -95,6 +97,38 @@ function Cite({ value }: { value?: unknown }) {
     >
       {index}
     </button>
+  )
+}
+
+/** The number of a footnote, which is told from a citation by its mark; null if it is none. */
+function noteNumber(value: unknown): number | null {
+  return String(value).startsWith('^') ? Number(String(value).slice(1)) : null
+}
+
+function NoteLink({ index }: { index: number }) {
+  return (
+    <button
+      type="button"
+      className={styles.cite}
+      aria-label={texts.note(index)}
+      onClick={({ currentTarget }) => {
+        const text = currentTarget.closest(`.${styles.markdown}`)
+        const note = text?.querySelector<HTMLElement>(`[data-note="${index}"]`)
+        note?.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
+        note?.focus({ preventScroll: true })
+      }}
+    >
+      {index}
+    </button>
+  )
+}
+
+function NoteMark({ value }: { value?: unknown }) {
+  const index = noteNumber(value)
+  return (
+    <span className={styles.cite} data-note={index} tabIndex={-1}>
+      {index}
+    </span>
   )
 }
 
@@ -112,4 +146,5 @@ export const elements: Components = {
   code: Code,
   table: TableElement,
   button: ({ value }) => <Cite value={value} />,
+  data: ({ value }) => <NoteMark value={value} />,
 }

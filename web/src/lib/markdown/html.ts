@@ -2,9 +2,11 @@ import type { Element, Nodes, Root } from 'hast'
 import ReactMarkdown from 'react-markdown'
 import { safeUrl } from './elements'
 import { cellText, isFormula } from './grid'
-import { rehypeBreaks, remarkPlugins } from './plugins'
+import { rehypeAlerts, rehypeBreaks, remarkPlugins } from './plugins'
 import { prepare } from './prepare'
+import { referencesOf } from './references'
 import { splitBlocks } from './split'
+import { rehypeTags } from './tags'
 import { texts } from './texts'
 
 /**
@@ -12,12 +14,16 @@ import { texts } from './texts'
  * they were typed. It goes through the same steps as what is shown.
  */
 export async function toHtml(text: string): Promise<string> {
-  const blocks = splitBlocks(text).map(prepare)
+  const split = splitBlocks(text)
+  const references = referencesOf(split)
+  const blocks = split.map(prepare)
   // It carries KaTeX along: only a text with formulas is worth that.
   const plugins = blocks.some(({ math }) => math)
     ? [...remarkPlugins, (await import('remark-math')).default]
     : remarkPlugins
-  return blocks.map(({ markdown }) => blockHtml(markdown, plugins)).join('\n')
+  return blocks
+    .map(({ markdown }, index) => blockHtml(`${references[index]?.definitions}\n\n${markdown}`, plugins))
+    .join('\n')
 }
 
 /** A table as HTML. */
@@ -34,14 +40,14 @@ function blockHtml(markdown: string, plugins: typeof remarkPlugins): string {
   ReactMarkdown({
     children: markdown,
     remarkPlugins: plugins,
-    rehypePlugins: [rehypeBreaks, keep],
+    rehypePlugins: [rehypeTags(false), rehypeAlerts, rehypeBreaks, keep],
     urlTransform: safeUrl,
   })
   return write(tree)
 }
 
 const kept = new Set(
-  'h1 h2 h3 h4 h5 h6 p ul ol li blockquote hr strong em del br table thead tbody tr th td code pre a'.split(
+  'h1 h2 h3 h4 h5 h6 p ul ol li blockquote hr strong em del br table thead tbody tr th td code pre a sub sup u kbd mark ruby rt details summary'.split(
     ' ',
   ),
 )

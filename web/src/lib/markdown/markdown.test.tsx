@@ -73,8 +73,50 @@ describe('blocks', () => {
     expect(html('1. a\n\n```\nx\n```\n\n2. b')).toContain('<ol start="2">')
   })
 
-  it('shows footnotes as they were typed rather than losing them', () => {
-    expect(visible('本文[^1]です。\n\n[^1]: 注の文')).toBe('本文[^1]です。[^1]: 注の文')
+  it('follows links and footnotes to definitions in other blocks', () => {
+    const text =
+      '[規程][r]と[r]、本文[^b]と[^a]。\n\n次の段落[^b]。\n\n[R]: https://example.com/r\n\n[^a]: 甲\n[^b]: 乙'
+    const out = html(text)
+    expect(out.match(/href="https:\/\/example.com\/r"/g)).toHaveLength(2)
+    expect(out).toMatch(/本文<button[^>]*aria-label="脚注1"[^>]*>1<.*aria-label="脚注2"/s)
+    expect(out).toMatch(/data-note="2"[^>]*>2<\/span>甲<br>.*data-note="1"[^>]*>1<\/span>乙/s)
+    expect(visible('本文[^1]です。')).toBe('本文[^1]です。')
+    expect(html('[x][r]\n\n[r]: javascript:alert(1)')).not.toContain('href')
+  })
+
+  it('makes elements of a few tags, and of nothing else', () => {
+    expect(html('H<sub>2</sub>O <u>下線</u> <kbd>Ctrl</kbd> <ruby>紡<rt>つむぎ</rt></ruby>')).toContain(
+      'H<sub>2</sub>O <u>下線</u> <kbd>Ctrl</kbd> <ruby>紡<rt>つむぎ</rt></ruby>',
+    )
+    for (const text of [
+      '<u onclick="x">a</u>',
+      'a <sub>b',
+      'a </sub> b',
+      '<b>a</b>',
+      '<u open>a</u>',
+      'a <details>b</details>',
+    ])
+      expect(visible(text)).toBe(text)
+    expect(html('x'.concat('<u>'.repeat(200), '</u>'.repeat(200))).match(/<u>/g)?.length).toBeLessThan(20)
+  })
+
+  it('folds details over several blocks, also while they grow', () => {
+    const text = '<details open>\n<summary>題</summary>\n\n- **中**\n\n```ts\n1\n```\n\n</details>\n\n後'
+    expect(html(text)).toMatch(/<details open=""><summary>題<\/summary>.*<strong>中.*<\/details>.*<p>後/s)
+    expect(html(text.slice(0, 45), true)).toMatch(/<details open="">.*<strong>/s)
+    expect(visible('<details>\n\n開いたまま')).toContain('<details>')
+  })
+
+  it('names alerts', () => {
+    expect(html('> [!WARNING]\n> 本文')).toMatch(
+      /<blockquote data-alert="warning">.*<strong>警告<\/strong>.*<p>本文<\/p>/s,
+    )
+    expect(html('> [!OTHER]\n> 本文')).not.toContain('data-alert')
+  })
+
+  it('repairs a text that was cut off as one that grows', () => {
+    const { container } = render(<Rendered text="これは**太" cut />)
+    expect(container.querySelector('strong')?.textContent).toBe('太')
   })
 })
 

@@ -1,8 +1,9 @@
-import type { Element, ElementContent, Nodes, Root, Text } from 'hast'
+import type { Element, ElementContent, Root, Text } from 'hast'
 import type { Options } from 'react-markdown'
 import remarkCjkFriendly from 'remark-cjk-friendly/parseOnly'
 import remarkCjkStrikethrough from 'remark-cjk-friendly-gfm-strikethrough/parseOnly'
 import remarkGfm from 'remark-gfm'
+import { texts } from './texts'
 
 // One tilde is a range in Japanese (10~20), not a strike.
 const strike = { singleTilde: false }
@@ -19,12 +20,12 @@ const closed = new Set(['code', 'pre', 'a', 'math', 'svg'])
 
 /**
  * Keeps lines as they were broken: in Japanese a line break is never a space, and models break lines where they mean
- * it (the lines of a letter). `<br>`, which they write in the cells of tables, is the one tag that counts.
+ * it (the lines of a letter).
  */
 export function rehypeBreaks() {
   return (tree: Root) => {
     eachParent(tree, (children) =>
-      children.flatMap((child) => (child.type === 'text' ? lines(child) : [unbroken(child)])),
+      children.flatMap((child) => (child.type === 'text' ? lines(child) : [child])),
     )
   }
 }
@@ -40,13 +41,71 @@ function lines(text: Text): ElementContent[] {
     ])
 }
 
-function unbroken(child: ElementContent): ElementContent {
-  const raw = child as Nodes
-  return raw.type === 'raw' && /^<br\s*\/?>$/i.test(raw.value) ? lineBreak() : child
-}
-
 function lineBreak(): Element {
   return { type: 'element', tagName: 'br', properties: {}, children: [] }
+}
+
+/** Makes a box with a heading of a quotation that begins with `[!NOTE]`, as GitHub has them. */
+export function rehypeAlerts() {
+  return (tree: Root) => {
+    eachParent(tree, (children) => {
+      for (const child of children) if (child.type === 'element') markAlert(child)
+      return children
+    })
+  }
+}
+
+function markAlert(quote: Element): void {
+  if (quote.tagName !== 'blockquote') return
+  const first = quote.children.find((child) => child.type === 'element')
+  const words = first?.tagName === 'p' ? first.children[0] : undefined
+  if (first === undefined || words?.type !== 'text') return
+  const match = /^\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*(?:\n|$)/i.exec(words.value)
+  if (match === null) return
+  const kind = (match[1] ?? '').toLowerCase() as keyof typeof texts.alerts
+  quote.properties = { dataAlert: kind }
+  words.value = words.value.slice(match[0].length)
+  const title: Element = {
+    type: 'element',
+    tagName: 'p',
+    properties: {},
+    children: [
+      {
+        type: 'element',
+        tagName: 'strong',
+        properties: {},
+        children: [{ type: 'text', value: texts.alerts[kind] }],
+      },
+    ],
+  }
+  const rest = words.value === '' && first.children.length === 1
+  quote.children = [title, ...quote.children.filter((child) => !(rest && child === first))]
+}
+
+/** Numbers the footnotes: `[^id]` becomes a button that leads to its note, `[^id]:` the number before the note. */
+export function rehypeNotes(ids: readonly string[]) {
+  return () => (tree: Root) => {
+    if (ids.length === 0) return
+    eachParent(tree, (children) =>
+      children.flatMap((child) => (child.type === 'text' ? notes(child, ids) : [child])),
+    )
+  }
+}
+
+function notes(text: Text, ids: readonly string[]): ElementContent[] {
+  const out: ElementContent[] = []
+  let last = 0
+  for (const match of text.value.matchAll(/\[\^([^[\]\s]{1,50})\](:[ \t]*)?/g)) {
+    const number = ids.indexOf(match[1] ?? '') + 1
+    if (number === 0) continue
+    if (match.index > last) out.push({ type: 'text', value: text.value.slice(last, match.index) })
+    const tagName = match[2] === undefined ? 'button' : 'data'
+    out.push({ type: 'element', tagName, properties: { value: `^${number}` }, children: [] })
+    last = match.index + match[0].length
+  }
+  if (last === 0) return [text]
+  if (last < text.value.length) out.push({ type: 'text', value: text.value.slice(last) })
+  return out
 }
 
 /** Turns `[3]` into a reference where there is a source of that number. */

@@ -87,6 +87,7 @@ class Splitter {
   /** Takes a fence or a formula as a whole, if one begins here at the top level. */
   #whole(line: string): boolean {
     if (this.#inList(line)) return false
+    if (/^ {0,3}<details(?:[ \t]+open)?[ \t]*>/i.test(line)) return this.#folded()
     const mark = fence.exec(line)?.[1]
     const end = mark === undefined ? this.#mathEnd(line) : this.#fenceEnd(mark)
     if (end === -1) return false
@@ -96,6 +97,23 @@ class Splitter {
       source: copyOf(this.text, this.#at, end),
       kind: mark === undefined ? 'math' : 'code',
     })
+    this.#at = end
+    return true
+  }
+
+  /** Takes folded text with everything in it. */
+  #folded(): boolean {
+    let depth = 0
+    for (let at = this.#at; at < this.text.length; at = this.#next(at)) {
+      for (const [tag] of this.#lineAt(at).matchAll(/<\/?details\b/gi)) depth += tag[1] === '/' ? -1 : 1
+      if (depth <= 0) return this.#take(this.#next(at))
+    }
+    return this.growing && this.#take(this.text.length)
+  }
+
+  #take(end: number): true {
+    this.#close(this.#at)
+    this.#blocks.push({ start: this.#at, source: copyOf(this.text, this.#at, end), kind: 'text' })
     this.#at = end
     return true
   }

@@ -15,5 +15,7 @@ export const texts = {
   csv: 'CSVで保存',
   formula: '数式',
   image: '画像',
+  alerts: { note: '補足', tip: 'ヒント', important: '重要', warning: '警告', caution: '注意' },
+  note: (index: number) => `脚注${index}`,
   source: (index: number) => `出典${index}`,
 } as const

@@ -1,0 +1,63 @@
+import type { Block } from './split'
+
+/** What a block takes from elsewhere in its text. Strings, so that a block is rendered anew only if they change. */
+export interface Reference {
+  /** The definitions of the links that it refers to, as Markdown. */
+  readonly definitions: string
+  /** The footnotes of the text in their order, a line each; empty for a block that has to do with none. */
+  readonly notes: string
+}
+
+interface Mentions {
+  readonly definitions: readonly (readonly [label: string, line: string])[]
+  readonly labels: readonly string[]
+  readonly notes: readonly string[]
+  readonly uses: readonly string[]
+}
+
+const definition = /^ {0,3}\[(?!\^)([^[\]\n]{1,100})\]:[ \t]*\S[^\n]*$/gm
+const label = /\[(?!\^)([^[\]\n]{1,100})\]/g
+const note = /^ {0,3}\[\^([^[\]\s]{1,50})\]:/gm
+const use = /\[\^([^[\]\s]{1,50})\](?!:)/g
+
+const nothing: Mentions = { definitions: [], labels: [], notes: [], uses: [] }
+const none: Reference = { definitions: '', notes: '' }
+const known = new WeakMap<Block, Mentions>()
+
+/** What each block takes from the others: definitions of links, and footnotes, may stand anywhere in a text. */
+export function referencesOf(blocks: readonly Block[]): readonly Reference[] {
+  const all = blocks.map(mentionsOf)
+  const definitions = new Map<string, string>()
+  const written = new Set<string>()
+  for (const one of all) {
+    // The first definition counts, as CommonMark has it.
+    for (const [name, line] of one.definitions) if (!definitions.has(name)) definitions.set(name, line)
+    for (const name of one.notes) written.add(name)
+  }
+  if (definitions.size === 0 && written.size === 0) return blocks.map(() => none)
+  const order = [...new Set(all.flatMap(({ uses }) => uses))].filter((name) => written.has(name))
+  const notes = order.join('\n')
+  return all.map((one) => ({
+    definitions: [...new Set(one.labels)].flatMap((name) => definitions.get(name) ?? []).join('\n'),
+    notes: one.uses.length + one.notes.length > 0 ? notes : '',
+  }))
+}
+
+function mentionsOf(block: Block): Mentions {
+  if (block.kind !== 'text' || !block.source.includes('[')) return nothing
+  const before = known.get(block)
+  if (before !== undefined) return before
+  const found = (pattern: RegExp) => [...block.source.matchAll(pattern)]
+  const mentions = {
+    definitions: found(definition).map((match) => [normalized(match[1]), match[0].trim()] as const),
+    labels: found(label).map((match) => normalized(match[1])),
+    notes: found(note).map((match) => match[1] ?? ''),
+    uses: found(use).map((match) => match[1] ?? ''),
+  }
+  known.set(block, mentions)
+  return mentions
+}
+
+function normalized(name = ''): string {
+  return name.trim().replace(/\s+/g, ' ').toLowerCase()
+}

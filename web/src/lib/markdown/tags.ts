@@ -1,0 +1,101 @@
+import type { Element, ElementContent, Nodes, Root } from 'hast'
+
+/** The tags that count in an answer; everything else of HTML is text. */
+const tag = /<(\/?)(br|sub|sup|u|kbd|mark|ruby|rt|details|summary)((?<=details)[ \t]+open)?[ \t]*\/?>/gi
+
+/** Where folded text may stand: in a paragraph it would be no HTML. */
+const roomy = new Set(['root', 'li', 'blockquote', 'details'])
+
+/** Nobody nests deeper, and each level is a level of recursion in all that follows. */
+const maxDepth = 12
+
+interface Level {
+  readonly name: string
+  readonly source: string
+  readonly open: boolean
+  readonly children: ElementContent[]
+}
+
+interface Half {
+  readonly type: 'open' | 'close'
+  readonly name: string
+  readonly source: string
+  readonly open: boolean
+}
+
+type Piece = ElementContent | Half
+
+function isHalf(piece: Piece): piece is Half {
+  return piece.type === ('open' as string) || piece.type === ('close' as string)
+}
+
+/**
+ * Makes elements of the few harmless tags, by their names alone: no attribute but `open` is read. A tag without its other
+ * half is text; in a text that is still `growing`, one that is open is closed at the end.
+ */
+export function rehypeTags(growing: boolean) {
+  return () => (tree: Root) => visit(tree, growing)
+}
+
+function visit(parent: Root | Element, growing: boolean): void {
+  const children = parent.children as ElementContent[]
+  if (children.some((child) => (child as Nodes).type === 'raw')) {
+    const name = parent.type === 'root' ? 'root' : parent.tagName
+    parent.children = nest(children.flatMap(pieces), name, growing)
+  }
+  for (const child of parent.children) if (child.type === 'element') visit(child, growing)
+}
+
+function pieces(child: ElementContent): Piece[] {
+  const raw = child as Nodes
+  if (raw.type !== 'raw') return [child]
+  const out: Piece[] = []
+  let last = 0
+  const add = (value: string) => {
+    const trimmed = value.replace(/^\n+|\n+$/g, '')
+    if (trimmed !== '') out.push(text(trimmed))
+  }
+  for (const match of raw.value.matchAll(tag)) {
+    add(raw.value.slice(last, match.index))
+    const name = (match[2] ?? '').toLowerCase()
+    const type = match[1] === '/' ? 'close' : 'open'
+    out.push(name === 'br' ? element('br') : { type, name, source: match[0], open: match[3] !== undefined })
+    last = match.index + match[0].length
+  }
+  add(raw.value.slice(last))
+  return out
+}
+
+function nest(all: readonly Piece[], parent: string, growing: boolean): ElementContent[] {
+  const levels: Level[] = [{ name: parent, source: '', open: false, children: [] }]
+  const top = () => levels.at(-1) as Level
+  /** Ends the innermost level: as an element, or as the text that its tag was. */
+  const end = (whole: boolean) => {
+    const { name, source, open, children } = levels.pop() as Level
+    top().children.push(...(whole ? [element(name, children, open)] : [text(source), ...children]))
+  }
+  for (const piece of all) {
+    if (!isHalf(piece)) top().children.push(piece)
+    else if (piece.type === 'open' && levels.length < maxDepth && fits(piece.name, top().name)) {
+      levels.push({ name: piece.name, source: piece.source, open: piece.open, children: [] })
+    } else if (piece.type === 'close' && levels.slice(1).some(({ name }) => name === piece.name)) {
+      while (top().name !== piece.name) end(false)
+      end(true)
+    } else top().children.push(text(piece.source))
+  }
+  while (levels.length > 1) end(growing)
+  return top().children
+}
+
+function fits(name: string, parent: string): boolean {
+  if (name === 'summary') return parent === 'details'
+  return name !== 'details' || roomy.has(parent)
+}
+
+function text(value: string): ElementContent {
+  return { type: 'text', value }
+}
+
+function element(tagName: string, children: ElementContent[] = [], open = false): Element {
+  return { type: 'element', tagName, properties: open ? { open: true } : {}, children }
+}
