@@ -52,6 +52,7 @@ func sections() []section {
 		{"stalled", measureStalled},
 		{"resume", measureResume},
 		{"nats", measureNATS},
+		{"search", measureSearch},
 	}
 }
 

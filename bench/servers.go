@@ -30,6 +30,7 @@ type product struct {
 	server   *process
 	modelURL string // With /v1.
 	url      string
+	database string        // Connection string; "" for one of its own.
 	took     time.Duration // From starting the server to being ready.
 	client   *tsumugi.Client
 	skill    tsumugi.Skill // To chat with.
@@ -56,7 +57,7 @@ func (p *product) start(ctx context.Context, b *bench) error {
 	}
 	began := time.Now()
 	if p.server, err = startProcess(ctx, b.dir, "tsumugi", append(limits,
-		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench", "DATABASE_URL=",
+		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench", "DATABASE_URL="+p.database,
 		"TSUMUGI_PUBLIC_URL=", "TSUMUGI_DEMO=true", "OPENAI_FALLBACK_MODEL=", "HTTP_PROXY=", "http_proxy=",
 	), b.tsumugi, "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(b.dir, "data")); err != nil {
 		return err
@@ -72,8 +73,10 @@ func (p *product) start(ctx context.Context, b *bench) error {
 		return err
 	}
 	p.took = time.Since(began)
-	if err := raiseContract(ctx, b.tsumugi, filepath.Join(b.dir, "data")); err != nil {
-		return err
+	if p.database == "" {
+		if err := raiseContract(ctx, b.tsumugi, filepath.Join(b.dir, "data")); err != nil {
+			return err
+		}
 	}
 	caller := wire.Caller()
 	p.client = &tsumugi.Client{URL: p.url, Token: tsumugi.Password(p.url, demoUser, demoPassword, caller), HTTP: caller}

@@ -130,7 +130,9 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 	found := make([]Found, 0, limit)
 	var after *Place
 	for skip := offset; len(found) < limit; {
-		page, err := s.store.Candidates(ctx, owner, keys, after, searchBatch)
+		// Nearly every candidate has the words: more are read only where some have not.
+		batch := min(skip+limit-len(found), searchBatch)
+		page, err := s.store.Candidates(ctx, owner, keys, after, batch)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +149,7 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 				found = append(found, Found{page[i].Thread, *match})
 			}
 		}
-		if len(page) < searchBatch {
+		if len(page) < batch {
 			break
 		}
 		last := page[len(page)-1]

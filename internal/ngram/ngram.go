@@ -30,31 +30,34 @@ func Fold(text string) Text {
 	position := 0
 	var buffer []byte
 	for len(text) > 0 {
-		// Most text is ASCII, kana and kanji that stand for themselves; the rest is normalized up to the next boundary, because
-		// a mark changes the character before it (か and a voiced mark are が).
-		n := segment(text)
-		width := utf8.RuneCountInString(text[:n])
-		buffer = norm.NFKC.AppendString(buffer[:0], text[:n])
-		for i := 0; i < len(buffer); {
-			r, size := utf8.DecodeRune(buffer[i:])
-			i += size
+		// Most text is ASCII, kana and kanji that stand for themselves. The rest is normalized up to the next boundary, because a
+		// mark changes the character before it (か and a voiced mark are が).
+		r, n := utf8.DecodeRuneInString(text)
+		next, _ := utf8.DecodeRuneInString(text[n:])
+		width := 1
+		if plain(r) && (n == len(text) || plain(next)) {
 			t.folded = append(t.folded, fold(r))
-			t.from, t.to = append(t.from, position), append(t.to, position+width)
+			t.from, t.to = append(t.from, position), append(t.to, position+1)
+		} else {
+			if n = norm.NFKC.NextBoundaryInString(text, true); n <= 0 {
+				n = len(text)
+			}
+			width = utf8.RuneCountInString(text[:n])
+			buffer = norm.NFKC.AppendString(buffer[:0], text[:n])
+			for _, r := range string(buffer) {
+				t.folded = append(t.folded, fold(r))
+				t.from, t.to = append(t.from, position), append(t.to, position+width)
+			}
 		}
 		text, position = text[n:], position+width
 	}
 	return t
 }
 
-// segment returns the length of the first part of a text that is normalized by itself.
-func segment(text string) int {
-	if text[0] < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
-		return 1
-	}
-	if n := norm.NFKC.NextBoundaryInString(text, true); n > 0 {
-		return n
-	}
-	return len(text)
+// plain reports whether a character is one that NFKC leaves alone, and that changes none before it.
+func plain(r rune) bool {
+	return r < utf8.RuneSelf || ('ぁ' <= r && r <= 'ゖ') || ('ァ' <= r && r <= 'ヺ') || r == 'ー' || ('一' <= r && r <= '\u9fff') ||
+		('、' <= r && r <= '〃')
 }
 
 func fold(r rune) rune {
