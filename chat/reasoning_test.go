@@ -71,7 +71,7 @@ func TestReasoningAloneIsAFailure(t *testing.T) {
 		got.Content != "" || got.Reasoning != "考えただけ。" {
 		t.Errorf("stored %+v, %+v", got, got.Failure)
 	}
-	if reasoning(t, raw) != "考えただけ。" || !strings.Contains(raw, "回答を書かずに終わりました。") {
+	if reasoning(t, raw) != "考えただけ。" || !strings.Contains(raw, got.Failure.Detail) {
 		t.Errorf("told %s", raw)
 	}
 }

@@ -90,7 +90,7 @@ test.describe('what a model thinks before it answers', () => {
     model.script(question, { reasoning: thought, no_answer: true, tokens_per_second: -1 })
     await chat.open()
     await chat.ask(question)
-    await expect(chat.answer.getByText('モデルが考えただけで、回答を書かずに終わりました。')).toBeVisible()
+    await expect(chat.answer.getByText('AIモデルが検討だけで終わり、回答がありませんでした。')).toBeVisible()
     await expect(chat.answer.getByRole('button', { name: 'もう一度' })).toBeVisible()
     await chat.answer.getByText(/^思考の過程/).click()
     await expect(chat.answer.getByText('順に説明すればよい。')).toBeVisible()
@@ -100,7 +100,9 @@ test.describe('what a model thinks before it answers', () => {
     model.script(question, { text: answer, fail: 'filter', fail_after: 6, tokens_per_second: -1 })
     await chat.open()
     await chat.ask(question)
-    await expect(chat.answer.getByText('モデルの安全基準により、回答を続けられませんでした。')).toBeVisible()
+    await expect(
+      chat.answer.getByText('AIモデルの安全基準により、回答を続けられませんでした。'),
+    ).toBeVisible()
     await expect(chat.answer.getByText('三日前までに')).toBeVisible()
   })
 })
