@@ -41,14 +41,7 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	if err != nil {
 		return Attachment{}, err
 	}
-	text := interest.Text()
-	if text != nil && text.Run() < message.Run {
-		// Who has taken the answer over has not told of it yet. Whoever were shown the earlier run would be cut off at once, and
-		// come back a second time.
-		s.hub.Drop(messageID.String(), message.Run-1)
-		text = interest.Text()
-	}
-	if text != nil {
+	if text := s.current(interest, message); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
 	opened := interest.Opened() // Before the answer is read again: it is closed even by a text that has come and gone since.
@@ -63,6 +56,28 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	}
 	interest.Mirror()
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
+}
+
+// current returns the text of an answer that this server has, nil if it has none of the answer's run or a later one. A text of
+// an earlier run is dropped: another server has taken the answer over, and this one has not been told, because it was held up
+// or because the telling is on its way. A client that was shown the earlier run would be cut off soon, and come back a second
+// time.
+func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
+	text := interest.Text()
+	if text == nil || text.Run() >= m.Run {
+		return text
+	}
+	s.mu.Lock()
+	g := s.running[m.ID]
+	s.mu.Unlock()
+	if g != nil && g.answer.Run < m.Run {
+		s.drop(g)
+	}
+	s.hub.Drop(m.ID.String(), m.Run-1)
+	if text = interest.Text(); text != nil && text.Run() < m.Run {
+		return nil // Its end is just being stored, and refused.
+	}
+	return text
 }
 
 // AttachableIn returns the answer of a thread that a client with an event id may attach to, nil if there is none: the
@@ -84,7 +99,7 @@ func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.U
 // or when it was complete.
 func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
 	interest := s.hub.Join(answer.ID.String())
-	if text := interest.Text(); text != nil {
+	if text := s.current(interest, answer); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
 	if answer.Status.Terminal() {

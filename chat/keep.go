@@ -27,6 +27,7 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 		err := s.endGeneration(ctx, g, o)
 		if err == nil || errors.Is(err, ErrStaleRun) {
 			if err != nil {
+				s.metrics.Fenced(1)
 				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run", g.answer.Run)
 			}
 			return o, err

@@ -2,6 +2,8 @@ package chat_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,8 +22,9 @@ import (
 // goes on. It counts the ends that the server stores.
 type heldUp struct {
 	chat.Store
-	ends atomic.Int32
-	away atomic.Bool // Renewals fail.
+	ends  atomic.Int32
+	stale chan struct{} // Closed when an end is refused as another run's. Nil if no test waits for it.
+	away  atomic.Bool   // Renewals fail.
 
 	// broken says that the renewal which was under way when the server was held up fails afterwards, its time being up.
 	broken bool
@@ -59,6 +62,9 @@ func (s *heldUp) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended,
 	ended, err := s.Store.EndGeneration(ctx, o)
 	if err == nil {
 		s.ends.Add(1)
+	}
+	if errors.Is(err, chat.ErrStaleRun) && s.stale != nil {
+		close(s.stale)
 	}
 	return ended, err
 }
@@ -161,6 +167,64 @@ func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
 	f.drain(w)
 	if raw := f.follow(slow, exchange.Answer.ID, "1-12"); deltas(t, raw) != "次の文章" {
 		t.Errorf("got %s", raw)
+	}
+}
+
+// TestR20_ResumesBeforeTheFenceIsNoticed resumes at a server that was held up, and whose heartbeat has not told it yet that
+// its answer was finished elsewhere: by the message's id and by the repeated question. Its own run is dropped by that, and
+// counts as fenced.
+func TestR20_ResumesBeforeTheFenceIsNoticed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db, model, metrics := &heldUp{Store: f.db}, llmtest.NewLive(), &counted{n: map[string]int{}}
+	slow := f.startWith(chat.Needs{Model: model, Store: db, Metrics: metrics}, quick())
+	question := f.question("止まる")
+	exchange := f.sendTo(slow, question)
+	call := model.Next(t)
+	call.Emit("前の文章")
+	w := f.watch(slow, exchange.Answer.ID)
+	f.drainUntil(w, "前の文章")
+	cursor := fmt.Sprintf("%d-12", exchange.Answer.Run)
+	release := db.hold(t)
+	f.waitAt(f.start(llmtest.Say("次の文章"), f.db, takesOver()), exchange)
+
+	again := f.sendTo(slow, question)
+	attachment, err := slow.Follow(t.Context(), f.owner, again.Answer)
+	if err != nil || attachment.Text == nil {
+		t.Fatalf("the repeated question: %+v, %v", attachment, err)
+	}
+	for name, raw := range map[string]string{
+		"repeated question": f.drain(attachment.Text.Watch(cursor)), "message": f.follow(slow, exchange.Answer.ID, cursor),
+	} {
+		if !strings.Contains(raw, `"data-reset"`) || deltas(t, raw) != "次の文章" || !strings.Contains(raw, "[DONE]") {
+			t.Errorf("%s: %s", name, raw)
+		}
+	}
+	await(t, "the model is left alone", call.Gone())
+	release()
+	slow.Stop(t.Context())
+	if metrics.n["fenced"] != 1 {
+		t.Errorf("%d runs were fenced", metrics.n["fenced"])
+	}
+}
+
+// TestR20_StaleEndCountsAsFenced ends an answer, at a server that was held up, that was finished elsewhere.
+func TestR20_StaleEndCountsAsFenced(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	db, model := &heldUp{Store: f.db, stale: make(chan struct{})}, llmtest.NewLive()
+	metrics := &counted{n: map[string]int{}}
+	slow := f.startWith(chat.Needs{Model: model, Store: db, Metrics: metrics}, quick())
+	exchange := f.sendTo(slow, f.question("止まる"))
+	call := model.Next(t)
+	release := db.hold(t)
+	f.waitAt(f.start(llmtest.Say("次の文章"), f.db, takesOver()), exchange)
+	call.Finish() // Before any heartbeat.
+	await(t, "the store refuses the stale run", db.stale)
+	release()
+	slow.Stop(t.Context())
+	if metrics.n["fenced"] != 1 {
+		t.Errorf("%d runs were fenced", metrics.n["fenced"])
 	}
 }
 
