@@ -131,6 +131,8 @@ func (q *queue) WatchWaiting(ctx context.Context, tell func()) {
 func (q *queue) LooseFiles(context.Context) ([]uuid.UUID, error) { return nil, nil }
 
 func (q *queue) Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	return io.NopCloser(&slowFile{ctx: ctx, takes: q.took[id]}), nil
 }
 

@@ -183,7 +183,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err != nil {
 		return nil, err
 	}
-	if user == nil { // Deleted, and added again, between the two.
+	if user == nil || user.Version != kept.Version || !user.mayReset() { // Deleted and added again, or changed since.
 		return nil, expiredCode()
 	}
 	if err := p.checkNew(ctx, password, *user); err != nil {
