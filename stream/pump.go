@@ -89,8 +89,8 @@ func (s *Server) lend(w http.ResponseWriter, r *http.Request, d Delivery) {
 		panic(sent.panicked) // As if it had been written here: the response is aborted, and whoever is around us is told.
 	}
 	if c.ending.Load().err != nil {
-		if c.shard == nil {
-			_ = sent.flush() // Nothing was sent: the head at least.
+		if !sent.tried {
+			_ = sent.flush() // The head at least: a client whose request is answered by nothing may make it again.
 		}
 		panic(http.ErrAbortHandler) // A response that net/http ended well would look like a whole answer.
 	}

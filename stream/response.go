@@ -14,6 +14,7 @@ type response struct {
 	timeout  time.Duration
 	deadline time.Time     // Belongs to who writes. Of the writes; zero if there is none.
 	panicked any           // The same. What a write has panicked with.
+	tried    bool          // The same. Something was written, if in vain.
 	brief    bool          // A deadline that passes ends the stream even while nothing is written.
 	over     chan struct{} // Closed when nothing is written any more.
 
@@ -25,7 +26,10 @@ func (s *Server) response(w http.ResponseWriter, r *http.Request) *response {
 	return &response{w: w, timeout: s.cfg.WriteTimeout, brief: r.ProtoMajor > 1, over: make(chan struct{})}
 }
 
-func (r *response) Write(b []byte) (int, error) { return r.w.Write(b) }
+func (r *response) Write(b []byte) (int, error) {
+	r.tried = true
+	return r.w.Write(b)
+}
 
 // flush sends what was written.
 func (r *response) flush() error { return http.NewResponseController(r.w).Flush() }
