@@ -122,6 +122,7 @@ test.describe('questions sent while an answer is written', () => {
     await page.getByRole('button', { name: '回答のあとに送信' }).click()
     await expect(chat.composer).toHaveValue('')
     await chat.stop.click()
+    await expect(chat.answer).toContainText('停止しました')
     pause.release()
     const queue = page.getByRole('region', { name: '送信待ちの質問' })
     await expect(queue.getByText('回答が完了していないため、送信していません')).toBeVisible()
