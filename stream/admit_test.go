@@ -190,7 +190,12 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 			readers.Go(func() {
 				r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 				r.Header.Set("Person", person)
+				r.Close = true // A request that is cut off before its answer is not made again.
 				resp, err := server.Client().Do(r)
+				if errors.Is(err, io.EOF) {
+					bodies <- "" // Ended while its head was sent.
+					return
+				}
 				if err != nil {
 					t.Error(err)
 					return

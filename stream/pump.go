@@ -89,8 +89,10 @@ func (s *Server) lend(w http.ResponseWriter, r *http.Request, d Delivery) {
 		panic(sent.panicked) // As if it had been written here: the response is aborted, and whoever is around us is told.
 	}
 	if c.ending.Load().err != nil {
-		if !sent.tried {
-			_ = sent.flush() // The head at least: a client whose request is answered by nothing may make it again.
+		if !sent.flushed {
+			// The head at least: a client whose request is answered by nothing may make it again.
+			_ = sent.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
+			_ = sent.flush()
 		}
 		panic(http.ErrAbortHandler) // A response that net/http ended well would look like a whole answer.
 	}

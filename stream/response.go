@@ -14,7 +14,7 @@ type response struct {
 	timeout  time.Duration
 	deadline time.Time     // Belongs to who writes. Of the writes; zero if there is none.
 	panicked any           // The same. What a write has panicked with.
-	tried    bool          // The same. Something was written, if in vain.
+	flushed  bool          // The same. The head has been sent.
 	brief    bool          // A deadline that passes ends the stream even while nothing is written.
 	over     chan struct{} // Closed when nothing is written any more.
 
@@ -26,13 +26,14 @@ func (s *Server) response(w http.ResponseWriter, r *http.Request) *response {
 	return &response{w: w, timeout: s.cfg.WriteTimeout, brief: r.ProtoMajor > 1, over: make(chan struct{})}
 }
 
-func (r *response) Write(b []byte) (int, error) {
-	r.tried = true
-	return r.w.Write(b)
-}
+func (r *response) Write(b []byte) (int, error) { return r.w.Write(b) }
 
 // flush sends what was written.
-func (r *response) flush() error { return http.NewResponseController(r.w).Flush() }
+func (r *response) flush() error {
+	err := http.NewResponseController(r.w).Flush()
+	r.flushed = r.flushed || err == nil
+	return err
+}
 
 // send writes and flushes.
 func (r *response) send(b []byte) error {
