@@ -455,7 +455,7 @@ test.describe('a server that has too much to do', () => {
     )
     await chat.open()
     await chat.ask(question)
-    await expect(page.getByText(/ただいま混み合っています。\d秒後に自動で送り直します。/)).toBeVisible()
+    await expect(page.getByText(/ただいま混み合っています。\d秒後に自動で再送します。/)).toBeVisible()
     await chat.finished()
     await expect(chat.answer).toContainText('お待たせしました。')
     await expect(page.getByText('ただいま混み合っています')).toHaveCount(0)

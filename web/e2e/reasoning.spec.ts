@@ -91,7 +91,7 @@ test.describe('what a model thinks before it answers', () => {
     await chat.open()
     await chat.ask(question)
     await expect(chat.answer.getByText('AIモデルが検討だけで終わり、回答がありませんでした。')).toBeVisible()
-    await expect(chat.answer.getByRole('button', { name: 'もう一度' })).toBeVisible()
+    await expect(chat.answer.getByRole('button', { name: '再試行' })).toBeVisible()
     await chat.answer.getByText(/^思考の過程/).click()
     await expect(chat.answer.getByText('順に説明すればよい。')).toBeVisible()
   })
