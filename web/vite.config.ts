@@ -85,7 +85,7 @@ export default defineConfig({
             },
             {
               name: 'base',
-              test: /src[\\/](app[\\/](?!HomeRoute)|styles|features[\\/](errors[\\/]|(chat|home|skills|threads)[\\/].*\.css)|components[\\/](?!PasswordRules)|lib[\\/](markdown[\\/].*\.css|(?!api[\\/](admin|dataSources|signIn)|dataSources|identity[A-Z]|markdown|password|stream[\\/](?!wake))))|node_modules[\\/]lucide-react[\\/]/,
+              test: /src[\\/](app[\\/](?!HomeRoute)|styles|features[\\/](errors[\\/]|(chat|home|skills|threads)[\\/].*\.css)|components[\\/](?!PasswordRules)|entities[\\/](?!source|identity[\\/](identity[A-Z]|password))|lib[\\/](markdown[\\/].*\.css|(?!api[\\/](admin|dataSources|signIn)|markdown|stream[\\/](?!wake))))|node_modules[\\/]lucide-react[\\/]/,
             },
             {
               name: 'home',

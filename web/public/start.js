@@ -2,7 +2,7 @@
 
 /**
  * What the app begins with, asked for while the app itself is still on its way: who is signed in first, the rest once that is
- * known. Taken over by src/lib/early.ts.
+ * known. Taken over by src/entities/session/early.ts.
  */
 function askEarly(token, paths) {
   const answers = new Map()
@@ -31,7 +31,7 @@ function loadEarly(names) {
 }
 
 try {
-  // A chosen theme never flashes the other one. Keep the key in step with src/lib/theme.ts.
+  // A chosen theme never flashes the other one. Keep the key in step with src/lib/ui/theme.ts.
   const theme = localStorage.getItem('tsumugiTheme')
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 

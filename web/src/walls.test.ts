@@ -7,6 +7,7 @@ const root = import.meta.dirname
 /** Which folders a folder may import from, and why no others. */
 const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
   { from: /^lib\//, never: /^(app|features|components)\//, why: 'lib knows no screen' },
+  { from: /^entities\//, never: /^(app|features|components)\//, why: 'entities know no screen' },
   { from: /^components\//, never: /^(app|features)\//, why: 'components serve every feature' },
   {
     from: /^features\//,

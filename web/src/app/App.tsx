@@ -5,7 +5,7 @@ import { StrictMode } from 'react'
 import { RouterProvider } from 'react-router'
 import { Toaster } from '@/components/Toaster'
 import { Tooltips } from '@/components/Tooltip'
-import { queryClient } from '@/lib/queries'
+import { queryClient } from '@/lib/api/queries'
 import { store } from '@/lib/store'
 import { router } from './router'
 

@@ -1,11 +1,11 @@
 import { useEffect } from 'react'
+import { followNotifications } from '@/entities/notice/notifications'
+import { followThreads } from '@/entities/thread/threads'
 import { HomeLayout } from '@/features/home/HomeLayout'
 import { Shortcuts } from '@/features/shortcuts/Shortcuts'
 import { Finished } from '@/features/threads/Finished'
-import { whenIdle } from '@/lib/idle'
+import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
-import { followNotifications } from '@/lib/notifications'
-import { followThreads } from '@/lib/threads'
 
 /** All of /home: its frame, and the keys that work everywhere in it. */
 export function HomeRoute() {

@@ -1,10 +1,10 @@
 import { createBrowserRouter, type RouteObject, redirect, type ShouldRevalidateFunction } from 'react-router'
+import { adminOnly, requireSession, signedIn, signingIn } from '@/entities/session/guard'
+import { coverQuery } from '@/entities/session/place'
+import { readToken } from '@/entities/session/token'
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
 import { api } from '@/lib/api'
-import { adminOnly, requireSession, signedIn, signingIn } from '@/lib/guard'
-import { coverQuery } from '@/lib/place'
-import { readToken } from '@/lib/token'
 import { Booting, Root } from './Root'
 
 const never: ShouldRevalidateFunction = () => false

@@ -1,6 +1,6 @@
 import type { ComponentPropsWithRef } from 'react'
 import { Link, type LinkProps } from 'react-router'
-import { cx } from '@/lib/cx'
+import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 import { Spinner } from './Spinner'
 

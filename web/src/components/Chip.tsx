@@ -1,5 +1,5 @@
 import type { ComponentPropsWithRef, ReactNode } from 'react'
-import { cx } from '@/lib/cx'
+import { cx } from '@/lib/ui/cx'
 import styles from './Chip.module.css'
 
 /** A small choice that is on or off. */

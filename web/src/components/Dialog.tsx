@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useId, useRef } from 'react'
-import { cx } from '@/lib/cx'
-import { useLayer } from '@/lib/layers'
+import { cx } from '@/lib/ui/cx'
+import { useLayer } from '@/lib/ui/layers'
 import styles from './Dialog.module.css'
 
 interface DialogProps {

@@ -1,7 +1,7 @@
 import { ChevronDown, CircleAlert, Eye, EyeOff } from 'lucide-react'
 import { type ComponentPropsWithRef, type KeyboardEvent, type ReactNode, useId, useState } from 'react'
-import { cx } from '@/lib/cx'
-import { ime } from '@/lib/ime'
+import { cx } from '@/lib/ui/cx'
+import { ime } from '@/lib/ui/ime'
 import styles from './Field.module.css'
 import { IconButton } from './IconButton'
 

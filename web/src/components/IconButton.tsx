@@ -1,6 +1,6 @@
 import type { ComponentPropsWithRef, ReactNode } from 'react'
-import type { Side } from '@/lib/anchored'
-import { cx } from '@/lib/cx'
+import type { Side } from '@/lib/ui/anchored'
+import { cx } from '@/lib/ui/cx'
 import styles from './Button.module.css'
 
 interface IconButtonProps extends Omit<ComponentPropsWithRef<'button'>, 'aria-label' | 'title'> {

@@ -1,4 +1,4 @@
-import { cx } from '@/lib/cx'
+import { cx } from '@/lib/ui/cx'
 import styles from './Logo.module.css'
 
 /** The cocoon of the mark; its thread is the line of the logo. As in public/icons/logo.svg. Decorative. */

@@ -10,8 +10,8 @@ import {
   useRef,
   useState,
 } from 'react'
-import type { Align } from '@/lib/anchored'
-import { cx } from '@/lib/cx'
+import type { Align } from '@/lib/ui/anchored'
+import { cx } from '@/lib/ui/cx'
 import { Floating, type FloatingProps } from './Floating'
 import styles from './Menu.module.css'
 import { itemsOf, useMenuKeys } from './menuKeys'

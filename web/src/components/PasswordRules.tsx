@@ -1,6 +1,6 @@
 import { Check } from 'lucide-react'
-import { cx } from '@/lib/cx'
-import { type PasswordOwner, passwordRules } from '@/lib/password'
+import { type PasswordOwner, passwordRules } from '@/entities/identity/password'
+import { cx } from '@/lib/ui/cx'
 import styles from './PasswordRules.module.css'
 
 /** The rules for a new password, each ticked as it is met. */

@@ -1,5 +1,5 @@
 import { cloneElement, type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
-import type { Align } from '@/lib/anchored'
+import type { Align } from '@/lib/ui/anchored'
 import { Floating } from './Floating'
 import type { Trigger } from './Menu'
 

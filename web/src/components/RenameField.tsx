@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import { ime, isEnter } from '@/lib/ime'
+import { ime, isEnter } from '@/lib/ui/ime'
 import styles from './RenameField.module.css'
 
 /** A thread's name, changed in its place: Enter or leaving keeps it, Esc does not. Answers null if nothing changed. */

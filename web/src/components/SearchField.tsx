@@ -1,7 +1,7 @@
 import { Search, X } from 'lucide-react'
 import { type KeyboardEvent, useRef } from 'react'
-import { cx } from '@/lib/cx'
-import { ime } from '@/lib/ime'
+import { cx } from '@/lib/ui/cx'
+import { ime } from '@/lib/ui/ime'
 import styles from './SearchField.module.css'
 
 interface SearchFieldProps {

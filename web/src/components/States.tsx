@@ -1,5 +1,5 @@
 import type { CSSProperties, ReactNode } from 'react'
-import { cx } from '@/lib/cx'
+import { cx } from '@/lib/ui/cx'
 import { Button } from './Button'
 import styles from './States.module.css'
 

@@ -1,4 +1,4 @@
-import { cx } from '@/lib/cx'
+import { cx } from '@/lib/ui/cx'
 import styles from './ThreadLine.module.css'
 
 /** The one ornament: a thin thread. It runs while something is being written. */

@@ -1,6 +1,6 @@
 import { Archive, ArchiveRestore, Pencil, Pin, PinOff, Trash2 } from 'lucide-react'
+import { archiveThreads, changeThread } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
-import { archiveThreads, changeThread } from '@/lib/threads'
 import { MenuItem } from './Menu'
 
 const texts = {

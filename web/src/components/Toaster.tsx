@@ -2,9 +2,9 @@ import { useAtomValue } from 'jotai'
 import { X } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { createPortal } from 'react-dom'
-import { cx } from '@/lib/cx'
-import { layerAtom } from '@/lib/layers'
-import { dismissToast, type Toast, toastsAtom } from '@/lib/toast'
+import { cx } from '@/lib/ui/cx'
+import { layerAtom } from '@/lib/ui/layers'
+import { dismissToast, type Toast, toastsAtom } from '@/lib/ui/toast'
 import styles from './Toaster.module.css'
 
 /** Shows the toasts; stands once at the end of the app. */

@@ -3,8 +3,8 @@ import { ArrowLeft, FileText, type LucideIcon, ScrollText, Shield, Users } from 
 import { Link, NavLink, Outlet } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
-import { FrameContext } from '@/lib/frame'
-import { meQuery } from '@/lib/queries'
+import { meQuery } from '@/lib/api/queries'
+import { FrameContext } from '@/lib/ui/frame'
 import styles from './AdminLayout.module.css'
 import { texts } from './texts'
 

@@ -1,5 +1,5 @@
 import { redirect } from 'react-router'
-import { meQuery, queryClient } from '@/lib/queries'
+import { meQuery, queryClient } from '@/lib/api/queries'
 import { contractQuery, samlQuery } from './queries'
 
 /** Begins to read the contract; skeletons stand in until it has come. */

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError, type Page, type SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
-import { queryClient, readAnew } from '@/lib/queries'
+import { queryClient, readAnew } from '@/lib/api/queries'
 
 /** How many lines a page of a list has. */
 export const PAGE = 20

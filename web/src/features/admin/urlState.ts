@@ -1,4 +1,4 @@
-import { setValues, useQueryState } from '@/lib/queryState'
+import { setValues, useQueryState } from '@/lib/ui/queryState'
 
 /** What a list is narrowed by, kept in the address. */
 export interface UrlState {

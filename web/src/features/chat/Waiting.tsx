@@ -1,7 +1,7 @@
 import { Hourglass, type LucideIcon, RotateCcw, Unplug } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { cx } from '@/lib/cx'
 import type { AnswerView } from '@/lib/stream'
+import { cx } from '@/lib/ui/cx'
 import styles from './Chat.module.css'
 import { texts } from './texts'
 

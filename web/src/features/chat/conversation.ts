@@ -1,4 +1,5 @@
 import { type Atom, atom, type createStore, type PrimitiveAtom } from 'jotai'
+import { withTitle } from '@/entities/thread/threads'
 import {
   ApiError,
   type Feedback,
@@ -16,7 +17,6 @@ import {
   type StreamFailure,
   type ThreadTitle,
 } from '@/lib/stream'
-import { withTitle } from '@/lib/threads'
 import { texts } from './texts'
 import {
   aheadTurns,

@@ -1,7 +1,8 @@
+import { session } from '@/entities/session/session'
+import { discardThread, patchThread, titleThread, upsertThread } from '@/entities/thread/threads'
 import { ApiError, api, type Thread } from '@/lib/api'
+import { browserLocks, newTabId, PageLocks } from '@/lib/browser/locks'
 import { live } from '@/lib/live'
-import { browserLocks, newTabId, PageLocks } from '@/lib/locks'
-import { session } from '@/lib/session'
 import { store } from '@/lib/store'
 import {
   AnswerStreams,
@@ -11,8 +12,7 @@ import {
   LockSlots,
   type SlotChannel,
 } from '@/lib/stream'
-import { discardThread, patchThread, titleThread, upsertThread } from '@/lib/threads'
-import { toastFailure } from '@/lib/toast'
+import { toastFailure } from '@/lib/ui/toast'
 import { Conversation, type ConversationEvents } from './conversation'
 import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
 import { describeFailure } from './failures'

@@ -1,5 +1,5 @@
 import { atom, type WritableAtom } from 'jotai'
-import { followKept, readKept, writeKept } from '@/lib/kept'
+import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/store'
 import { emptyQueue } from './queue'
 

@@ -1,4 +1,4 @@
-import { formatFull } from '@/lib/dates'
+import { formatFull } from '@/lib/ui/dates'
 import { texts } from './texts'
 import type { Turn } from './turns'
 

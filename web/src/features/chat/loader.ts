@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from 'react-router'
 import { api, type Skill } from '@/lib/api'
+import { queryClient, skillQuery } from '@/lib/api/queries'
 import { preloadMarkdown } from '@/lib/markdown'
-import { queryClient, skillQuery } from '@/lib/queries'
 import { type Conversation, MESSAGE_PAGE } from './conversation'
 import { expectThread, findConversation, openConversation } from './conversations'
 import { formPart } from './formPart'

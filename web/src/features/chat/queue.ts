@@ -1,5 +1,5 @@
 import { atom, type PrimitiveAtom } from 'jotai'
-import { followKept, readKept, writeKept } from '@/lib/kept'
+import { followKept, readKept, writeKept } from '@/lib/browser/kept'
 import { store } from '@/lib/store'
 
 /** A question that waits for the answer before it. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { PageLocks } from '@/lib/locks'
+import { PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/store'
 import { StreamFailure } from '@/lib/stream'
 import { dequeue, emptyQueue, enqueue, readQueue } from './queue'

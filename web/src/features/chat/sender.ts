@@ -1,4 +1,4 @@
-import { browserLocks, type Locks, PageLocks } from '@/lib/locks'
+import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/store'
 import type { Conversation } from './conversation'
 import { dequeue, holdBack, type Queued, readQueue } from './queue'

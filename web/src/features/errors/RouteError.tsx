@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { isRouteErrorResponse, useRouteError } from 'react-router'
 import { ApiError } from '@/lib/api'
-import { mayReload, reloadOnce } from '@/lib/reload'
+import { mayReload, reloadOnce } from '@/lib/browser/reload'
 import { FailedPage, ForbiddenPage, NotFoundPage, OfflinePage } from './pages'
 
 /** The page for whatever a route's loader or component threw. */

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { Button, ButtonLink } from '@/components/Button'
-import { toast } from '@/lib/toast'
+import { toast } from '@/lib/ui/toast'
 import { ErrorPage } from './ErrorPage'
 import styles from './ErrorPage.module.css'
 import { texts } from './texts'

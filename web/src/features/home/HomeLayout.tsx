@@ -1,5 +1,5 @@
 import { Outlet } from 'react-router'
-import { FrameContext } from '@/lib/frame'
+import { FrameContext } from '@/lib/ui/frame'
 import { Header } from './Header'
 import styles from './HomeLayout.module.css'
 import { texts } from './texts'

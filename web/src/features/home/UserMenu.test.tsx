@@ -2,8 +2,8 @@ import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter, useLocation } from 'react-router'
 import { afterEach, describe, expect, it } from 'vitest'
+import { saveToken, type TokenRecord } from '@/entities/session/token'
 import type { Me } from '@/lib/api'
-import { saveToken, type TokenRecord } from '@/lib/token'
 import { UserMenu } from './UserMenu'
 
 const links = {

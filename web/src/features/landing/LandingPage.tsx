@@ -3,7 +3,7 @@ import { ArrowRight } from 'lucide-react'
 import { ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
 import { PageTitle } from '@/components/PageTitle'
-import { configQuery } from '@/lib/queries'
+import { configQuery } from '@/lib/api/queries'
 import styles from './LandingPage.module.css'
 import { texts } from './texts'
 

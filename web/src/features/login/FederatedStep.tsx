@@ -1,7 +1,7 @@
 import { Button, ButtonLink } from '@/components/Button'
+import { rememberedPlace } from '@/entities/session/place'
 import type { AuthTypeAnswer } from '@/lib/api'
 import { oauth2Authorize } from '@/lib/api/signIn'
-import { rememberedPlace } from '@/lib/place'
 import { Account } from './Account'
 import styles from './steps.module.css'
 import { texts } from './texts'

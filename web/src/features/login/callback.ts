@@ -1,8 +1,8 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
+import { localPath } from '@/entities/session/place'
+import { readToken, type TokenRecord } from '@/entities/session/token'
 import { type TokenRecord as Answer, ApiError, RequiredError } from '@/lib/api'
 import { oauth2Callback } from '@/lib/api/signIn'
-import { localPath } from '@/lib/place'
-import { readToken, type TokenRecord } from '@/lib/token'
 import { enter } from './enter'
 
 /** Why a single sign-on led to nothing: the server's name for it, and its words or the identity provider's. */

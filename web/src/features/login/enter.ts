@@ -1,6 +1,6 @@
-import { forgetPlace, rememberedPlace } from '@/lib/place'
-import { queryClient } from '@/lib/queries'
-import { saveToken, type TokenRecord } from '@/lib/token'
+import { forgetPlace, rememberedPlace } from '@/entities/session/place'
+import { saveToken, type TokenRecord } from '@/entities/session/token'
+import { queryClient } from '@/lib/api/queries'
 
 /** Begins a session, and returns where it goes on: to `next`, to the page that was left, or to /home. */
 export function enter(record: TokenRecord, next: string | null = null): string {

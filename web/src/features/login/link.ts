@@ -1,7 +1,7 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
+import type { Provider } from '@/entities/identity/identity'
 import { ApiError } from '@/lib/api'
 import { getSsoLink } from '@/lib/api/signIn'
-import type { Provider } from '@/lib/identity'
 import { findProvider } from './provider'
 
 /** A single sign-on that waits for the consent of an account's owner. */

@@ -1,5 +1,5 @@
+import type { Provider } from '@/entities/identity/identity'
 import { type AuthTypeAnswer, api } from '@/lib/api'
-import type { Provider } from '@/lib/identity'
 
 /** The user pool that a server's answer names; it checks passwords, also where most members use single sign-on. */
 export function providerOf(way: AuthTypeAnswer): Provider {

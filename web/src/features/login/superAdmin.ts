@@ -1,6 +1,6 @@
+import { revoke } from '@/entities/identity/identity'
+import type { TokenRecord } from '@/entities/session/token'
 import { isSsoRequired, ownerOf } from '@/lib/api/signIn'
-import { revoke } from '@/lib/identity'
-import type { TokenRecord } from '@/lib/token'
 
 /**
  * Whether a new session belongs to an organization's super-admin, as the server says. The session of anybody else, or one

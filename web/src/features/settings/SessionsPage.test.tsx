@@ -3,9 +3,9 @@ import { cleanup, render, screen, within } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { saveToken } from '@/entities/session/token'
 import type { UserSession } from '@/lib/api'
-import { queryClient } from '@/lib/queries'
-import { saveToken } from '@/lib/token'
+import { queryClient } from '@/lib/api/queries'
 import { SessionsPage } from './SessionsPage'
 
 const session = (id: string, change: Partial<UserSession> = {}): UserSession => ({

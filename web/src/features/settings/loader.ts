@@ -1,7 +1,7 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
-import { signedIn } from '@/lib/guard'
-import { toast } from '@/lib/toast'
-import { readToken } from '@/lib/token'
+import { signedIn } from '@/entities/session/guard'
+import { readToken } from '@/entities/session/token'
+import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /**

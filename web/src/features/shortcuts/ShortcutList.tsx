@@ -1,7 +1,7 @@
 import { Button } from '@/components/Button'
 import { Dialog } from '@/components/Dialog'
-import { keys } from '@/lib/platform'
-import { sendKeys, useSendKey } from '@/lib/sendKey'
+import { keys } from '@/lib/browser/platform'
+import { sendKeys, useSendKey } from '@/lib/ui/sendKey'
 import styles from './ShortcutList.module.css'
 import { texts } from './texts'
 

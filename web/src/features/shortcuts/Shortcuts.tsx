@@ -1,8 +1,8 @@
 import { useAtom } from 'jotai'
 import { lazy, Suspense, useEffect } from 'react'
 import { useMatch, useNavigate } from 'react-router'
-import { ime } from '@/lib/ime'
-import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/overlays'
+import { ime } from '@/lib/ui/ime'
+import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/ui/overlays'
 
 const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }))
 const ShortcutList = lazy(async () => ({ default: (await import('./ShortcutList')).ShortcutList }))

@@ -2,7 +2,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render, screen } from '@testing-library/react'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Role } from '@/lib/api'
-import { configQuery, queryClient } from '@/lib/queries'
+import { configQuery, queryClient } from '@/lib/api/queries'
 import { ModelBanner } from './ModelBanner'
 
 describe('without a model', () => {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { TriangleAlert } from 'lucide-react'
+import { isAdmin } from '@/entities/session/guard'
 import type { Role } from '@/lib/api'
-import { isAdmin } from '@/lib/guard'
-import { configQuery } from '@/lib/queries'
+import { configQuery } from '@/lib/api/queries'
 import styles from './Notices.module.css'
 import { texts } from './texts'
 

@@ -4,7 +4,7 @@ import userEvent from '@testing-library/user-event'
 import { StrictMode } from 'react'
 import { afterEach, expect, it, vi } from 'vitest'
 import { api, type Notification } from '@/lib/api'
-import { notificationsQuery, queryClient } from '@/lib/queries'
+import { notificationsQuery, queryClient } from '@/lib/api/queries'
 import { Notices } from './Notices'
 
 const notice = (id: string): Notification => ({

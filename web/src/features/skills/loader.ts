@@ -1,4 +1,4 @@
-import { categoriesQuery, notificationsQuery, queryClient, skillsQuery } from '@/lib/queries'
+import { categoriesQuery, notificationsQuery, queryClient, skillsQuery } from '@/lib/api/queries'
 
 /** Starts reading skills, categories and notices; skeletons stand in until they have come. */
 export function skillsLoader(): null {

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { sourceList } from '@/lib/dataSources'
+import { sourceList } from '@/entities/source/dataSources'
 import { usePagedList } from '@/lib/pagedList'
 import { type Ended, endedSources, refusedUploads } from './ended'
 import { texts } from './texts'

@@ -1,4 +1,4 @@
-import { followSources, sourceList } from '@/lib/dataSources'
+import { followSources, sourceList } from '@/entities/source/dataSources'
 import { live } from '@/lib/live'
 import { askBeforeLeaving, uploads } from './uploads'
 

@@ -1,6 +1,6 @@
 import type { DataSource } from '@/lib/api'
 import { downloadDataSource } from '@/lib/api/dataSources'
-import { toastFailure } from '@/lib/toast'
+import { toastFailure } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /** Hands the file of a data source to the person. By a call and not by a link, which carries no token. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { clearToken, saveToken } from '@/entities/session/token'
 import { ApiError } from '@/lib/api'
 import type { Uploaded } from '@/lib/api/dataSources'
-import { clearToken, saveToken } from '@/lib/token'
 import { texts } from './texts'
 import { askBeforeLeaving, type UploadDeps, UploadQueue } from './uploads'
 

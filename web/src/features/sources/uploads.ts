@@ -1,7 +1,7 @@
+import { readToken } from '@/entities/session/token'
+import { takeUploaded } from '@/entities/source/dataSources'
 import { ApiError } from '@/lib/api'
 import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'
-import { takeUploaded } from '@/lib/dataSources'
-import { readToken } from '@/lib/token'
 import { isReadable, whyRefused } from './files'
 import { texts } from './texts'
 

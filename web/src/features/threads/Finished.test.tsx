@@ -1,11 +1,11 @@
 import { act, render } from '@testing-library/react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { lookAt, threadList } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
 import { type LiveEvents, type LiveMessage, live } from '@/lib/live'
 import { store } from '@/lib/store'
-import { lookAt, threadList } from '@/lib/threads'
-import { dismissToast, toastsAtom } from '@/lib/toast'
+import { dismissToast, toastsAtom } from '@/lib/ui/toast'
 import { Finished } from './Finished'
 
 const thread = (id: string, title: string): Thread => ({

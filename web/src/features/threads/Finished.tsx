@@ -1,8 +1,8 @@
 import { useEffect } from 'react'
 import { useNavigate } from 'react-router'
+import { findThread, isBeingDeleted, isLookedAt } from '@/entities/thread/threads'
 import { type LiveMessage, live } from '@/lib/live'
-import { findThread, isBeingDeleted, isLookedAt } from '@/lib/threads'
-import { toast } from '@/lib/toast'
+import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 
 /** Says that an answer has ended in a thread that is not on the screen. Draws nothing itself. */

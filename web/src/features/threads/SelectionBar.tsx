@@ -1,6 +1,6 @@
 import { useMatch, useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
-import { archiveThreads, deleteThreads } from '@/lib/threads'
+import { archiveThreads, deleteThreads } from '@/entities/thread/threads'
 import styles from './ThreadColumn.module.css'
 import { texts } from './texts'
 

@@ -2,8 +2,8 @@ import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { flushDeletions, threadList, useThreads } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
-import { flushDeletions, threadList, useThreads } from '@/lib/threads'
 import { ThreadItem } from './ThreadItem'
 
 const thread = (id: string, title: string) =>

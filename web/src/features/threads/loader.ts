@@ -1,5 +1,5 @@
 import type { LoaderFunctionArgs } from 'react-router'
-import { threadList } from '@/lib/threads'
+import { threadList } from '@/entities/thread/threads'
 
 /** Starts reading the threads; the page need not wait for them. */
 export function threadsLoader(_: LoaderFunctionArgs): null {

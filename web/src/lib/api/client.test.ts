@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { refreshToken } from '../identity'
+import { refreshToken } from '@/entities/identity/identity'
 import { ApiError, api } from '.'
 import * as admin from './admin'
 import * as dataSources from './dataSources'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { saveToken } from '../token'
+import { saveToken } from '@/entities/session/token'
 import { deleteDataSource, downloadDataSource, listDataSources, uploadDataSource } from './dataSources'
 
 const jwt = (exp: number) => `h.${btoa(JSON.stringify({ sub: 'u', email: 'a@demo.example', exp }))}.s`

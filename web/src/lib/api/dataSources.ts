@@ -1,5 +1,5 @@
-import { RETRY_HEADER, session } from '../session'
-import { expiryOf, readToken } from '../token'
+import { RETRY_HEADER, session } from '@/entities/session/session'
+import { expiryOf, readToken } from '@/entities/session/token'
 import { me, type Page } from './client'
 import { asApiError, assertRequired, readProblem } from './errors'
 import { signed, take } from './http'

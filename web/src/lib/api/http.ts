@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch'
-import { session } from '../session'
+import { session } from '@/entities/session/session'
 import { ApiError, asApiError } from './errors'
 import type { paths } from './schema.gen'
 

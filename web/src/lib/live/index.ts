@@ -2,11 +2,12 @@
  * What the server tells while nobody asks: threads, messages and notices that change, on whatever device. `frames` decodes
  * the wire, `socket` keeps the line, `live` shares it among the tabs of a browser. Who shows something subscribes here.
  */
+
+import { session } from '@/entities/session/session'
+import { expiryOf, readToken, subjectOf } from '@/entities/session/token'
+import { browserLocks, newTabId } from '@/lib/browser/locks'
 import { api } from '../api'
-import { browserLocks, newTabId } from '../locks'
-import { session } from '../session'
 import { browserWake } from '../stream/wake'
-import { expiryOf, readToken, subjectOf } from '../token'
 import { type Channel, Live } from './live'
 import { LiveSocket, type Socket } from './socket'
 

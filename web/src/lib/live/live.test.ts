@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Locks, PageLocks } from '../locks'
+import { type Locks, PageLocks } from '@/lib/browser/locks'
 import type { LiveFrame } from './frames'
 import { type Channel, Live, type LiveDeps, type TabNews } from './live'
 import type { SocketListener } from './socket'

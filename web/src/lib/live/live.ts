@@ -1,4 +1,4 @@
-import type { Locks } from '../locks'
+import type { Locks } from '@/lib/browser/locks'
 import type { WakeSource } from '../stream/wake'
 import type { LiveEvents, LiveFrame, LiveType } from './frames'
 import type { LiveSocket, SocketListener } from './socket'

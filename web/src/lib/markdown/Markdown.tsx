@@ -1,5 +1,5 @@
 import { memo } from 'react'
-import { LazyPart, useLazyPart } from '@/lib/lazyPart'
+import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
 import styles from './markdown.module.css'
 
 export interface MarkdownProps {

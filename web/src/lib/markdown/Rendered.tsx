@@ -1,6 +1,6 @@
 import { Component, memo, type ReactNode, useMemo, useRef } from 'react'
 import ReactMarkdown from 'react-markdown'
-import { LazyPart, useLazyPart } from '@/lib/lazyPart'
+import { LazyPart, useLazyPart } from '@/lib/ui/lazyPart'
 import { CodeBlock } from './CodeBlock'
 import { BlockContext, elements, safeUrl } from './elements'
 import { loadFormulaStyles, type MarkdownProps } from './Markdown'

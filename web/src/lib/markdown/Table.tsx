@@ -1,6 +1,6 @@
 import type { Element } from 'hast'
 import type { ReactNode } from 'react'
-import { copyRich } from '@/lib/clipboard'
+import { copyRich } from '@/lib/browser/clipboard'
 import { gridOf, toCsv, toTsv } from './grid'
 import styles from './markdown.module.css'
 import { texts } from './texts'

@@ -1,7 +1,7 @@
 import { act, cleanup, render, screen } from '@testing-library/react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { LazyPart } from '@/lib/lazyPart'
+import { LazyPart } from '@/lib/ui/lazyPart'
 import { Markdown, preloadMarkdown } from './Markdown'
 import { Rendered } from './Rendered'
 

@@ -1,6 +1,6 @@
 import { Check, Copy, Download } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { download } from '@/lib/download'
+import { download } from '@/lib/browser/download'
 import styles from './markdown.module.css'
 import { texts } from './texts'
 

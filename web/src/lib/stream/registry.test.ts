@@ -1,7 +1,7 @@
 import { createStore } from 'jotai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { PageLocks } from '@/lib/browser/locks'
 import { fakeChannels } from '../live/testing'
-import { PageLocks } from '../locks'
 import { FrameCommitter, type FrameSource } from './frames'
 import { AnswerStreams, type AnswerView, type LiveAnswer } from './registry'
 import { LockSlots, type SlotChannel, type SlotNews } from './slots'

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { PageLocks } from '@/lib/browser/locks'
 import { fakeChannels } from '../live/testing'
-import { PageLocks } from '../locks'
 import { LockSlots, type Release, type SlotNews, type SlotsDeps } from './slots'
 
 /** A browser whose tabs share its slots. */

@@ -1,4 +1,4 @@
-import type { Locks } from '../locks'
+import type { Locks } from '@/lib/browser/locks'
 
 /** Gives a slot back. Calling it again does nothing. */
 export type Release = () => void

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '@/lib/api'
-import { formatFull } from '@/lib/dates'
+import { formatFull } from '@/lib/ui/dates'
 import { formatDay, formatNumber } from '../format'
 import { texts } from '../texts'
 

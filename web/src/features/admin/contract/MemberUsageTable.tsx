@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { EmptyState, ErrorState } from '@/components/States'
 import type { MemberUsage } from '@/lib/api'
-import { cx } from '@/lib/cx'
+import { cx } from '@/lib/ui/cx'
 import { formatNumber } from '../format'
 import { LinesLoading } from '../parts/Loading'
 import { Section } from '../parts/Page'

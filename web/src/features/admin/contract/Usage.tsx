@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ChoiceChip } from '@/components/Chip'
 import type { DayUsage } from '@/lib/api'
-import { cx } from '@/lib/cx'
+import { cx } from '@/lib/ui/cx'
 import { formatNumber, formatWeekday } from '../format'
 import { Section } from '../parts/Page'
 import table from '../parts/Table.module.css'

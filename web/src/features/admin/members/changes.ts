@@ -1,8 +1,8 @@
 import type { Member } from '@/lib/api'
 import { ApiError } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
-import { queryClient } from '@/lib/queries'
-import { toast, toastFailure } from '@/lib/toast'
+import { queryClient } from '@/lib/api/queries'
+import { toast, toastFailure } from '@/lib/ui/toast'
 import { refreshMembers } from '../queries'
 import { texts } from '../texts'
 

@@ -1,7 +1,7 @@
 import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { IconButton } from '@/components/IconButton'
-import { toast, toastFailure } from '@/lib/toast'
+import { toast, toastFailure } from '@/lib/ui/toast'
 import { texts } from '../texts'
 import styles from './CopyValue.module.css'
 

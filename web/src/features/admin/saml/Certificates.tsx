@@ -1,5 +1,5 @@
 import type { SamlConfig } from '@/lib/api'
-import { formatFull } from '@/lib/dates'
+import { formatFull } from '@/lib/ui/dates'
 import { texts } from '../texts'
 import { validityOf } from './certificates'
 import styles from './Saml.module.css'

@@ -1,0 +1,52 @@
+import { api, type FavoriteSkill, type Skill } from '@/lib/api'
+import { outdate, queryClient, skillQuery, skillsQuery } from '@/lib/api/queries'
+import { PagedList } from '@/lib/pagedList'
+import { toastFailure } from '@/lib/ui/toast'
+
+/** How many favourites a page has. */
+export const FAVORITE_PAGE = 10
+
+/** The user's favourite skills, newest first. */
+export const favoriteList = new PagedList<FavoriteSkill>(FAVORITE_PAGE, (page) =>
+  api.listFavoriteSkills(page),
+)
+
+/** What was last asked for, by skill. */
+const wanted = new Map<string, boolean>()
+let sending: Promise<unknown> = Promise.resolve()
+
+/** Puts a skill on the favourites or takes it off, here at once; a failure puts it back and says so. */
+export async function setFavorite(
+  skill: Pick<Skill, 'id' | 'name' | 'icon_path'>,
+  favorite: boolean,
+): Promise<void> {
+  wanted.set(skill.id, favorite)
+  mark(skill, favorite)
+  // One after the other: the server must not take a second thought for the first.
+  const call = sending.then(() =>
+    favorite ? api.addFavoriteSkill(skill.id) : api.removeFavoriteSkill(skill.id),
+  )
+  sending = call.catch(() => {})
+  try {
+    await call
+    // Lists that were read before the server had it may have come meanwhile, or are still to come.
+    if (wanted.get(skill.id) === favorite) mark(skill, favorite)
+    favoriteList.outdate()
+    await outdate(skillsQuery.queryKey)
+  } catch {
+    if (wanted.get(skill.id) === favorite) mark(skill, !favorite)
+    const message = favorite ? 'お気に入りに追加できませんでした。' : 'お気に入りから外せませんでした。'
+    toastFailure(message, () => void setFavorite(skill, favorite))
+  }
+}
+
+function mark(skill: Pick<Skill, 'id' | 'name' | 'icon_path'>, favorite: boolean): void {
+  const change = (item: Skill): Skill => (item.id === skill.id ? { ...item, is_favorite: favorite } : item)
+  queryClient.setQueryData(skillsQuery.queryKey, (items) => items?.map(change))
+  queryClient.setQueryData(skillQuery(skill.id).queryKey, (item) => item && change(item))
+  favoriteList.update((items) => {
+    if (favorite && items.some((item) => item.id === skill.id)) return items
+    const others = items.filter((item) => item.id !== skill.id)
+    return favorite ? [{ id: skill.id, name: skill.name, icon_path: skill.icon_path }, ...others] : others
+  })
+}

@@ -1,0 +1,156 @@
+import { emailOf, type RefreshedTokens, type TokenRecord } from '@/entities/session/token'
+import { ApiError, asApiError, assertRequired, readProblem } from '@/lib/api/errors'
+import type { components } from '@/lib/api/schema.gen'
+import type { AuthTypeAnswer } from '@/lib/api/types'
+
+const TARGET = 'AWSCognitoIdentityProviderService'
+const TOO_MANY = 'TooManyRequestsException'
+/** How long an answer may take. The other tabs wait for a refresh; they must not wait for ever. */
+const PATIENCE_MS = 30_000
+
+/** An answer of the identity provider that refuses a call. `name` is the provider's error name. */
+export class IdentityError extends Error {
+  readonly status: number
+
+  constructor(name: string, message: string, status: number) {
+    super(message)
+    this.name = name
+    this.status = status
+  }
+}
+
+/** The provider could not be reached, or answered something that is not its protocol. */
+export const UNREACHABLE = 'Unreachable'
+
+/**
+ * Whether a failed refresh means that the session is over: the provider itself has refused. Whatever came from elsewhere (no
+ * network, a proxy's page, a server that is starting or has too much to do) tells nothing about the session.
+ */
+export function isRefusal(cause: unknown): boolean {
+  if (!(cause instanceof IdentityError || cause instanceof ApiError)) return false
+  const named = cause instanceof ApiError ? cause.code !== 'unknown' : cause.name !== UNREACHABLE
+  const busy = cause.name === TOO_MANY || cause.status === 408 || cause.status === 429
+  return named && !busy && cause.status >= 400 && cause.status < 500
+}
+
+/** The tokens in an answer of the provider; a refresh gives no RefreshToken, unless the provider rotates them. */
+export interface AuthenticationResult {
+  IdToken: string
+  AccessToken: string
+  ExpiresIn: number
+  TokenType: string
+  RefreshToken?: string
+}
+
+/** The answer to InitiateAuth and RespondToAuthChallenge: tokens, or a challenge. Null is an answer of something else. */
+export type AuthAnswer = {
+  AuthenticationResult?: AuthenticationResult
+  ChallengeName?: string
+  Session?: string
+} | null
+
+/** Who is asked, as POST /v1/auth-type tells. */
+export interface Provider {
+  endpoint: string
+  clientId: string
+}
+
+/** Renews the tokens of a session: one by password at the pool, a federated one at the API. */
+export async function renew(record: TokenRecord): Promise<RefreshedTokens> {
+  if (record.authType === 'federated_idp')
+    return refreshToken({ client_id: record.clientId, refresh_token: record.refreshToken })
+  const answer = await call<AuthAnswer>(await endpointOf(record), 'InitiateAuth', {
+    AuthFlow: 'REFRESH_TOKEN_AUTH',
+    ClientId: record.clientId,
+    AuthParameters: { REFRESH_TOKEN: record.refreshToken },
+  })
+  if (!answer?.AuthenticationResult) throw new IdentityError(UNREACHABLE, 'no tokens in the answer', 200)
+  return tokensOf(answer.AuthenticationResult)
+}
+
+/** Renews a session that began with single sign-on. */
+export async function refreshToken(
+  request: components['schemas']['RefreshTokenRequest'],
+): Promise<RefreshedTokens> {
+  assertRequired('refreshToken', 'refreshTokenRequest', request)
+  const answer = await post<components['schemas']['RefreshedTokens']>('/v1/refresh_token', request)
+  return {
+    idToken: answer.id_token,
+    accessToken: answer.access_token,
+    expiresIn: answer.expires_in,
+    tokenType: answer.token_type,
+  }
+}
+
+/** Ends the session of a password sign-in: its refresh token renews nothing any more. */
+export async function revoke(record: TokenRecord): Promise<void> {
+  await call(await endpointOf(record), 'RevokeToken', {
+    ClientId: record.clientId,
+    Token: record.refreshToken,
+  })
+}
+
+/**
+ * Where the provider of a signed-in user is. The stored record has no room for it, and it is needed once an hour at
+ * most, so the server is asked again, which also follows it when it moves.
+ */
+export async function endpointOf(record: TokenRecord): Promise<string> {
+  return (await post<AuthTypeAnswer>('/v1/auth-type', { email: emailOf(record.idToken) })).endpoint
+}
+
+/** A call to the API without a token. The session renews itself by this one, so it cannot go through the session. */
+async function post<T>(path: string, body: object): Promise<T> {
+  let response: Response
+  try {
+    response = await fetch(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+  } catch (cause) {
+    throw asApiError(cause)
+  }
+  if (!response.ok) throw await readProblem(response)
+  return (await response.json()) as T
+}
+
+/** The tokens as they are stored. */
+export function tokensOf(result: AuthenticationResult): RefreshedTokens {
+  return {
+    idToken: result.IdToken,
+    accessToken: result.AccessToken,
+    expiresIn: result.ExpiresIn,
+    tokenType: result.TokenType,
+    ...(result.RefreshToken && { refreshToken: result.RefreshToken }),
+  }
+}
+
+/** One operation of the user pool's protocol. An answer without a body is null. */
+export async function call<T>(endpoint: string, action: string, body: object): Promise<T> {
+  let response: Response
+  try {
+    response = await fetch(endpoint, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': `${TARGET}.${action}` },
+      body: JSON.stringify(body),
+      cache: 'no-store',
+      credentials: 'same-origin', // The pool of this server knows the browser again; AWS's is told nothing.
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+  } catch (cause) {
+    throw new IdentityError(UNREACHABLE, String(cause), 0)
+  }
+  const answer: unknown = await response.json().catch(() => null)
+  if (!response.ok) throw errorOf(response, answer)
+  return answer as T
+}
+
+// The name comes in `__type`, sometimes with a namespace before a '#', or in a header with a URL after a ':'.
+function errorOf(response: Response, answer: unknown): IdentityError {
+  const body = (answer ?? {}) as { __type?: unknown; message?: unknown; Message?: unknown }
+  const raw = typeof body.__type === 'string' ? body.__type : response.headers.get('x-amzn-ErrorType')
+  const unnamed = response.status === 429 ? TOO_MANY : UNREACHABLE
+  const name = raw?.split('#').pop()?.split(':')[0]?.trim() || unnamed
+  return new IdentityError(name, String(body.message ?? body.Message ?? ''), response.status)
+}

@@ -1,0 +1,121 @@
+import { ApiError } from '@/lib/api'
+import { IdentityError } from './identity'
+
+/** What was being done when the identity provider refused: some of its errors mean something else each time. */
+export type Purpose = 'sign-in' | 'new-password' | 'send-code' | 'confirm-code' | 'change-password'
+
+const askAdmin = '組織の管理者にお問い合わせください。'
+const tryLater = '時間をおいて、もう一度お試しください。'
+const wrongPassword = 'メールアドレスまたはパスワードが正しくありません。'
+const tooMany = `試行回数が上限に達しました。しばらく${tryLater}`
+const mailSettings = `メールの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
+const smsSettings = `SMSの送信設定に問題があるため、確認コードを送信できません。${askAdmin}`
+const extension = `ログインの追加処理で問題が発生しました。${askAdmin}`
+
+/** The catalogue: what a person reads for each error of the identity provider, and what to do next. */
+const messages: Readonly<Record<string, string>> = {
+  NotAuthorizedException: wrongPassword,
+  UserNotFoundException: wrongPassword,
+  InvalidParameterException: '入力内容に使えない文字や誤りがあります。確認して、もう一度お試しください。',
+  InvalidPasswordException: 'パスワードの条件を満たしていません。別のパスワードを入力してください。',
+  LimitExceededException: tooMany,
+  TooManyRequestsException: 'アクセスが集中しています。少し待ってから、もう一度お試しください。',
+  TooManyFailedAttemptsException: tooMany,
+  ServiceUnavailableException: 'ただいま混み合っています。少し待ってから、もう一度お試しください。',
+  CodeMismatchException: '確認コードが正しくありません。届いたメールの6桁の数字を入力してください。',
+  ExpiredCodeException: '確認コードが無効か、有効期限が切れています。コードを再送信してください。',
+  UserNotConfirmedException:
+    'アカウントの登録が完了していません。組織の管理者に招待メールの再送信を依頼してください。',
+  PasswordResetRequiredException:
+    'パスワードの再設定が必要です。「パスワードをお忘れの方」から再設定してください。',
+  CodeDeliveryFailureException: `確認コードのメールを送信できませんでした。${tryLater}`,
+  ResourceNotFoundException:
+    'ログインの設定が見つかりません。画面を再読み込みしても解決しない場合は、組織の管理者にお問い合わせください。',
+  ForbiddenException: `お使いの環境からの操作は許可されていません。${askAdmin}`,
+  InternalErrorException: `サーバーで問題が発生しました。${tryLater}`,
+  InvalidLambdaResponseException: extension,
+  UnexpectedLambdaException: extension,
+  UserLambdaValidationException: extension,
+  InvalidSmsRoleAccessPolicyException: smsSettings,
+  InvalidSmsRoleTrustRelationshipException: smsSettings,
+  InvalidEmailRoleAccessPolicyException: mailSettings,
+  PasswordHistoryPolicyViolationException: '以前使っていたパスワードです。別のパスワードを入力してください。',
+  Unreachable: 'サーバーに接続できませんでした。通信環境を確認して、もう一度お試しください。',
+}
+
+const cannotReset = `このアカウントのパスワードは再設定できません。招待メールの仮パスワードでログインするか、${askAdmin}`
+
+/** Where an error means something else than at sign-in. */
+const byPurpose: Readonly<Record<Purpose, Readonly<Record<string, string>>>> = {
+  'sign-in': {},
+  'new-password': {},
+  'send-code': {
+    NotAuthorizedException: cannotReset,
+    InvalidParameterException: `このアカウントには確認コードを送信できません。${askAdmin}`,
+    // As for a code that went nowhere: nobody learns here which addresses there are.
+    UserNotFoundException: 'メールアドレスを確認して、もう一度お試しください。',
+  },
+  'confirm-code': {
+    NotAuthorizedException: cannotReset,
+    UserNotFoundException: '確認コードが無効か、有効期限が切れています。コードを再送信してください。',
+  },
+  'change-password': { NotAuthorizedException: '現在のパスワードが正しくありません。' },
+}
+
+/** Cognito has one name for many refusals; only its words tell them apart. */
+const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: string]> = [
+  ['NotAuthorizedException', /attempts exceeded/i, tooMany],
+  ['NotAuthorizedException', /user is disabled/i, `このアカウントは一時停止中です。${askAdmin}`],
+  [
+    'NotAuthorizedException',
+    /temporary password has expired/i,
+    '仮パスワードの有効期限が切れています。組織の管理者に招待メールの再送信を依頼してください。',
+  ],
+  ['NotAuthorizedException', /access token/i, 'ログインの有効期間が終了しました。ログインし直してください。'],
+  [
+    'NotAuthorizedException',
+    /invalid session|session is expired/i,
+    '時間が経ったため、はじめからやり直してください。',
+  ],
+  [
+    'InvalidPasswordException',
+    /commonly used/i,
+    'よく使われる、推測されやすいパスワードです。別のパスワードを入力してください。',
+  ],
+  [
+    'InvalidPasswordException',
+    /email address or name/i,
+    'メールアドレスや名前を含むパスワードは使えません。別のパスワードを入力してください。',
+  ],
+  [
+    'InvalidPasswordException',
+    /previous one/i,
+    'これまでと同じパスワードです。別のパスワードを入力してください。',
+  ],
+  ['InvalidPasswordException', /leading or trailing/i, 'パスワードの先頭と末尾には、空白を使えません。'],
+  ['InvalidPasswordException', /too long/i, 'パスワードは256文字以内で入力してください。'],
+  ['InvalidPasswordException', /control characters/i, 'パスワードに使えない文字が含まれています。'],
+]
+
+/** The message for whatever a call to the identity provider threw. */
+export function identityMessage(cause: unknown, purpose: Purpose = 'sign-in'): string {
+  const fallback = messages.InternalErrorException as string
+  if (cause instanceof ApiError) return cause.offline ? (messages.Unreachable as string) : cause.detail
+  if (!(cause instanceof IdentityError)) return fallback
+  const said = byWords.find(([name, words]) => name === cause.name && words.test(cause.message))
+  return said?.[2] ?? byPurpose[purpose][cause.name] ?? messages[cause.name] ?? fallback
+}
+
+/** Whether the new password is what was refused, and nothing else of the request. */
+export function isAboutNewPassword(cause: unknown): boolean {
+  return cause instanceof IdentityError && /Password(HistoryPolicyViolation)?Exception$/.test(cause.name)
+}
+
+/** Whether the challenge to choose a new password has run out: it holds for three minutes only. */
+export function isChallengeOver(cause: unknown): boolean {
+  return (
+    cause instanceof IdentityError &&
+    cause.name === 'NotAuthorizedException' &&
+    /invalid session|session is expired/i.test(cause.message)
+  )
+}

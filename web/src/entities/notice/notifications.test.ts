@@ -1,0 +1,139 @@
+import { QueryObserver } from '@tanstack/react-query'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { api, type Notification } from '@/lib/api'
+import { notificationsQuery, queryClient } from '@/lib/api/queries'
+import type { Live, LiveEvents } from '@/lib/live'
+import { followNotifications, markRead } from './notifications'
+
+const notice = (id: string, day: number, read = false): Notification => ({
+  id,
+  title: id,
+  body: '',
+  level: 'info',
+  published_at: `2026-03-0${day}T00:00:00Z`,
+  read,
+})
+
+describe('notices as the server tells them', () => {
+  let tell: (event: LiveEvents['notification']) => void = () => {}
+  let miss = () => {}
+  const live = {
+    on: (_: string, listener: never) => {
+      tell = listener
+      return () => {}
+    },
+    onMissed: (listener: () => void) => {
+      miss = listener
+      return () => {}
+    },
+  } as Pick<Live, 'on' | 'onMissed'>
+  const shown = () =>
+    queryClient.getQueryData(notificationsQuery.queryKey)?.map(({ id, read }) => (read ? `(${id})` : id))
+
+  beforeEach(() => {
+    queryClient.clear()
+    followNotifications(live)
+  })
+
+  it('come in their order, each once, and are read where they were read elsewhere', () => {
+    queryClient.setQueryData(notificationsQuery.queryKey, [notice('b', 2), notice('a', 1)])
+    tell({ notification: notice('c', 3) })
+    tell({ notification: notice('c', 3) })
+    expect(shown()).toEqual(['c', 'b', 'a'])
+    tell({ read: ['a', 'c', 'unknown'] })
+    expect(shown()).toEqual(['(c)', 'b', '(a)'])
+  })
+
+  describe('while the list is read', () => {
+    const answers: ((items: Notification[]) => void)[] = []
+    let refuse: (cause: Error) => void = () => {}
+    let stop = () => {}
+
+    beforeEach(() => {
+      answers.length = 0
+      vi.spyOn(api, 'listNotifications').mockImplementation(
+        () =>
+          new Promise((resolve, reject) => {
+            answers.push(resolve)
+            refuse = reject
+          }),
+      )
+      stop = new QueryObserver(queryClient, { ...notificationsQuery, retry: false }).subscribe(() => {})
+    })
+    afterEach(() => {
+      stop()
+      vi.restoreAllMocks()
+    })
+
+    it.each<[string, () => void]>([
+      ['are told', () => tell({ notification: notice('b', 2) })],
+      ['may have been missed', () => miss()],
+      ['are read elsewhere', () => tell({ read: ['a'] })],
+    ])('for the first time and some %s, are read once more', async (_, happens) => {
+      happens()
+      await vi.waitFor(() => expect(answers).toHaveLength(2))
+      answers[0]?.([])
+      answers[1]?.([notice('b', 2)])
+      await vi.waitFor(() => expect(shown()).toEqual(['b']))
+    })
+
+    it('and that fails, are read when the next one is told', async () => {
+      const list = queryClient.fetchQuery({ ...notificationsQuery, retry: false })
+      refuse(new Error('nothing came'))
+      await expect(list).rejects.toThrow()
+      tell({ notification: notice('b', 2) })
+      await vi.waitFor(() => expect(answers).toHaveLength(2))
+    })
+
+    it('again, are not taken back by an answer from before', async () => {
+      answers[0]?.([notice('a', 1)])
+      await vi.waitFor(() => expect(shown()).toEqual(['a']))
+      miss()
+      await vi.waitFor(() => expect(answers).toHaveLength(2))
+      tell({ notification: notice('b', 2) })
+      expect(shown()).toEqual(['b', 'a'])
+      await vi.waitFor(() => expect(answers).toHaveLength(3))
+      answers[1]?.([notice('a', 1)])
+      expect(shown()).toEqual(['b', 'a'])
+      answers[2]?.([notice('b', 2, true), notice('a', 1)])
+      await vi.waitFor(() => expect(shown()).toEqual(['(b)', 'a']))
+    })
+  })
+
+  it.each(['before the server has that', 'after it'])(
+    'stay read here, though a list from before comes %s',
+    async (when) => {
+      const answers: ((items: Notification[]) => void)[] = []
+      vi.spyOn(api, 'listNotifications').mockImplementation(() => new Promise((done) => answers.push(done)))
+      let take = () => {}
+      vi.spyOn(api, 'readNotifications').mockReturnValue(
+        new Promise((done) => {
+          take = () => done(undefined)
+        }),
+      )
+      queryClient.setQueryData(notificationsQuery.queryKey, [notice('a', 1)])
+      const stop = new QueryObserver(queryClient, notificationsQuery).subscribe(() => {})
+      void queryClient.invalidateQueries({ queryKey: notificationsQuery.queryKey })
+      await vi.waitFor(() => expect(answers).toHaveLength(1))
+      const marked = markRead(['a'])
+      expect(shown()).toEqual(['(a)'])
+      if (when === 'after it') take()
+      else answers[0]?.([notice('a', 1)])
+      await new Promise((resolve) => setTimeout(resolve))
+      take()
+      answers[0]?.([notice('a', 1)])
+      answers[1]?.([notice('a', 1, true)])
+      await marked
+      await new Promise((resolve) => setTimeout(resolve))
+      expect(shown()).toEqual(['(a)'])
+      stop()
+      vi.restoreAllMocks()
+    },
+  )
+
+  it('are left to be read when they are looked at, if nobody does', () => {
+    tell({ notification: notice('c', 3) })
+    miss()
+    expect(shown()).toBeUndefined()
+  })
+})

@@ -1,0 +1,52 @@
+import { api, type Notification } from '@/lib/api'
+import { notificationsQuery, outdate, queryClient, readAnew } from '@/lib/api/queries'
+import type { Live } from '@/lib/live'
+
+const { queryKey } = notificationsQuery
+
+/** Marks notices as read, here at once; a failure brings them back with the next load, and is not worth a word. */
+export async function markRead(ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  setRead(ids)
+  try {
+    await api.readNotifications([...ids])
+  } catch {
+    return await readAnew(queryKey)
+  }
+  // A list that was read before the server had it may have come meanwhile, or is still to come.
+  setRead(ids)
+  await outdate(queryKey)
+}
+
+/** Keeps the notices as the server tells them, until the returned function is called. */
+export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => void {
+  const stops = [
+    live.on('notification', ({ notification, read }) => {
+      if (notification === undefined) setRead(read)
+      else put(notification)
+      const unread = queryClient.getQueryData(queryKey) === undefined
+      void (unread ? readAnew(queryKey) : outdate(queryKey))
+    }),
+    live.onMissed(() => void readAnew(queryKey)),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function put(notification: Notification): void {
+  queryClient.setQueryData(
+    queryKey,
+    (items) =>
+      items && [notification, ...items.filter((item) => item.id !== notification.id)].sort(newestFirst),
+  )
+}
+
+function newestFirst(a: Notification, b: Notification): number {
+  return Date.parse(b.published_at) - Date.parse(a.published_at)
+}
+
+function setRead(ids: readonly string[]): void {
+  const read = (item: Notification) => (ids.includes(item.id) ? { ...item, read: true } : item)
+  queryClient.setQueryData(queryKey, (items) => items?.map(read))
+}

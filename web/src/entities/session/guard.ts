@@ -1,0 +1,62 @@
+import { type LoaderFunction, type LoaderFunctionArgs, redirect } from 'react-router'
+import type { Role } from '@/lib/api'
+import { meQuery, queryClient } from '@/lib/api/queries'
+import { toast } from '@/lib/ui/toast'
+import { coverQuery, rememberedPlace, rememberPlace } from './place'
+import { emailOf, readToken } from './token'
+
+/** The roles that see the admin screens. */
+const ADMIN_ROLES: readonly Role[] = ['organization-admin', 'organization-super-admin']
+
+/** Whether a role sees the admin screens. */
+export function isAdmin(role: Role): boolean {
+  return ADMIN_ROLES.includes(role)
+}
+
+/** Sends a visitor without a token to /login, and remembers where they were going. */
+export function requireSession(request: Request): void {
+  if (readToken() !== null) return
+  const url = new URL(request.url)
+  rememberPlace(url.pathname + url.search)
+  throw redirect('/login')
+}
+
+/**
+ * The loader of the sign-in pages: keeps where `?next=` leads, and sends on whoever is signed in already. An invitation's
+ * `?email=` of somebody else is for that one to sign in.
+ */
+export function signingIn({ request }: LoaderFunctionArgs): Response | null {
+  const query = new URL(request.url).searchParams
+  rememberPlace(query.get('next'))
+  coverQuery(request)
+  const stored = readToken()
+  const email = query.get('email')?.toLowerCase()
+  if (stored === null || (email && email !== emailOf(stored.idToken).toLowerCase())) return null
+  return redirect(rememberedPlace() ?? '/home')
+}
+
+/**
+ * A loader that runs for signed-in users only, with the current user loaded first. Loaders of nested routes start
+ * together; all that are made by this wait for the same call.
+ */
+export function signedIn(loader?: LoaderFunction): LoaderFunction {
+  return async (args: LoaderFunctionArgs, context) => {
+    requireSession(args.request)
+    await queryClient.ensureQueryData(meQuery)
+    return loader ? await loader(args, context) : null
+  }
+}
+
+const NOT_ADMIN = '管理者画面を表示する権限がありません。必要な場合は、組織の管理者にご相談ください。'
+
+/** A loader for the admin roles; others go to the skills, and are told why. */
+export function adminOnly(loader?: LoaderFunction): LoaderFunction {
+  return signedIn(async (args, context) => {
+    const { role } = await queryClient.ensureQueryData(meQuery)
+    if (!isAdmin(role)) {
+      toast(NOT_ADMIN)
+      throw redirect('/home/skill')
+    }
+    return loader ? await loader(args, context) : null
+  })
+}

@@ -1,0 +1,208 @@
+import { isRefusal, renew } from '@/entities/identity/identity'
+import { ApiError, asApiError, NO_ANSWER, readProblem } from '@/lib/api/errors'
+import { takeEarly } from './early'
+import { type Ending, forgetPlace, needsSession, rememberEnding, rememberPlace } from './place'
+import {
+  clearToken,
+  expiryOf,
+  type RefreshedTokens,
+  readToken,
+  refreshStoredToken,
+  subjectOf,
+  TOKEN_KEY,
+  type TokenRecord,
+} from './token'
+
+/** Marks the one retry after a refresh, so that it is never repeated. */
+export const RETRY_HEADER = 'x-no-retry'
+
+const EXPIRED = 'jwt expired'
+const NO_USER = 'Not authenticated: no user found'
+const SUSPENDED = 'このアカウントは一時停止中か、削除されています。'
+const UNREACHED = 'ログインの状態を確認できませんでした。通信環境を確認して、もう一度お試しください。'
+const SSO_REQUIRED = 'sso_required'
+const LOCK = 'tsumugi-refresh'
+/** How long what one tab has stored takes to be seen by all. */
+const SETTLE_MS = 200
+
+/** What the session does to the window; a test puts its own in place. */
+export interface SessionHost {
+  go(url: string): void
+  alert(message: string): void
+}
+
+/** The session of this tab: attaches the token, renews it, and ends everywhere at once. */
+export class Session {
+  readonly #host: SessionHost
+  #refreshing: Promise<TokenRecord> | null = null
+  #ended = false
+
+  constructor(host: SessionHost) {
+    this.#host = host
+  }
+
+  /**
+   * Like `fetch`, with the bearer token. A 401 `jwt expired` is answered by one refresh, shared by all calls that wait
+   * for it, and one retry; any other 401 ends the session. Any other answer is returned as it is.
+   */
+  fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init)
+    const used = readToken()
+    const response = await send(request.clone(), used)
+    if (response.status !== 401) return response
+
+    const problem = await readProblem(response)
+    if (problem.detail !== EXPIRED || request.headers.has(RETRY_HEADER)) {
+      this.#refused(problem)
+      return response
+    }
+    const renewed = await this.refresh(used?.idToken ?? '')
+    const retry = new Request(request)
+    retry.headers.set(RETRY_HEADER, '1')
+    const second = await send(retry, renewed)
+    if (second.status === 401) this.#refused(await readProblem(second))
+    return second
+  }
+
+  /**
+   * Renews the tokens. Calls made meanwhile wait for the same refresh; tabs take turns, and a tab whose turn comes
+   * after another one's refresh takes over what that one stored. `stale` is the id token that was refused.
+   *
+   * A refused refresh ends the session. One that nobody answered (no network, a proxy's page, 5xx, 429) is no failure of the
+   * session: the refresh token holds for 30 days, and signing everybody out whenever a server restarts would cost them what
+   * they were writing. It throws an {@link ApiError} that counts as offline, and the next call tries again.
+   */
+  refresh(stale: string): Promise<TokenRecord> {
+    this.#refreshing ??= this.#inTurn(stale).finally(() => {
+      this.#refreshing = null
+    })
+    return this.#refreshing
+  }
+
+  /** Ends the session because it no longer holds; the next sign-in says why, and comes back to this page. */
+  expire(ending: Ending = 'expired'): void {
+    if (this.#ended) return
+    this.#ended = true
+    rememberPlace()
+    rememberEnding(ending)
+    clearToken()
+    this.#host.go('/login')
+  }
+
+  /**
+   * Ends the session as its user wishes: `tell` tells the servers, and answers where to go then. Other tabs follow. What the
+   * servers refuse from now on, since they have been told, is no end of its own.
+   */
+  async leave(tell: () => Promise<string>): Promise<void> {
+    this.#ended = true
+    const url = await tell()
+    forgetPlace()
+    clearToken()
+    this.#host.go(url)
+  }
+
+  /** Follows what other tabs do to the token: signs out with them, and starts over if they sign in as another user. */
+  follow(target: Window): () => void {
+    const onStorage = (event: StorageEvent) => {
+      // A tab that is leaving goes its own way: another one may be quicker to find out that the session is over.
+      if (this.#ended || (event.key !== TOKEN_KEY && event.key !== null)) return
+      const before = subjectOf(parseIdToken(event.oldValue))
+      const now = readToken()
+      if (now === null) {
+        if (before !== '' && needsSession(target.location.pathname)) this.#host.go('/login')
+      } else if (before !== '' && before !== subjectOf(now.idToken)) {
+        this.#host.go('/home')
+      }
+    }
+    // A page that the browser has kept while it was left heard nothing; it must not show what it showed.
+    const onShow = (event: PageTransitionEvent) => {
+      if (event.persisted && readToken() === null && needsSession(target.location.pathname))
+        this.#host.go('/login')
+    }
+    target.addEventListener('storage', onStorage)
+    target.addEventListener('pageshow', onShow)
+    return () => {
+      target.removeEventListener('storage', onStorage)
+      target.removeEventListener('pageshow', onShow)
+    }
+  }
+
+  #refused(problem: ApiError): void {
+    if (problem.detail === NO_USER) this.#suspended()
+    else this.expire(problem.code === SSO_REQUIRED ? 'sso_required' : 'expired')
+  }
+
+  #suspended(): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearToken()
+    this.#host.alert(SUSPENDED)
+    this.#host.go('/login')
+  }
+
+  /** Renews the tokens, unless somebody has done it already. */
+  async #renewUnlessDone(stale: string): Promise<TokenRecord> {
+    const stored = readToken()
+    const taken = stored !== null && stored.idToken !== stale
+    return taken ? stored : this.#renew(stored)
+  }
+
+  /** Takes turns with the other tabs. */
+  #inTurn(stale: string): Promise<TokenRecord> {
+    if (!navigator.locks) return this.#renewUnlessDone(stale)
+    return new Promise((resolve, reject) => {
+      const turn = async () => {
+        await this.#renewUnlessDone(stale).then(resolve, reject)
+        // The storage reaches tabs of other processes a moment after the lock does: without it they would read the old tokens.
+        await new Promise((settled) => setTimeout(settled, SETTLE_MS))
+      }
+      navigator.locks.request(LOCK, turn).catch(reject)
+    })
+  }
+
+  async #renew(stored: TokenRecord | null): Promise<TokenRecord> {
+    let tokens = {} as RefreshedTokens
+    try {
+      if (stored !== null) tokens = await renew(stored)
+    } catch (cause) {
+      if (!isRefusal(cause)) throw new ApiError(NO_ANSWER, { detail: UNREACHED }, { cause })
+      this.expire()
+      throw cause
+    }
+    const now = readToken()
+    // Somebody has signed in anew meanwhile; these tokens are not theirs.
+    if (stored !== null && now !== null && now.refreshToken !== stored.refreshToken) return now
+    if (now === null) this.expire()
+    return refreshStoredToken(tokens)
+  }
+}
+
+async function send(request: Request, token: TokenRecord | null): Promise<Response> {
+  if (token) request.headers.set('Authorization', `Bearer ${token.idToken}`)
+  try {
+    return await (takeEarly(request, token?.idToken) ?? fetch(request))
+  } catch (cause) {
+    throw asApiError(cause)
+  }
+}
+
+function parseIdToken(text: string | null): string {
+  try {
+    return String((JSON.parse(text ?? '') as { idToken?: unknown }).idToken ?? '')
+  } catch {
+    return ''
+  }
+}
+
+/** The session of this tab. Leaving loads the page anew, so that nothing of one user stays in memory for the next. */
+export const session = new Session({
+  go: (url) => window.location.assign(url),
+  alert: (message) => window.alert(message),
+})
+
+/** The stored tokens, renewed first if they end within a minute: for calls that carry the access token themselves. */
+export async function freshToken(): Promise<TokenRecord> {
+  const stored = readToken()
+  if (stored && expiryOf(stored.accessToken) > Date.now() + 60_000) return stored
+  return session.refresh(stored?.idToken ?? '')
+}

@@ -1,0 +1,90 @@
+import type { AuthKind } from '@/lib/api/types'
+
+/** The one key under which the token record is kept. */
+export const TOKEN_KEY = 'tsumugiToken'
+
+/** The stored token record. `expiresIn` is in seconds from the time the tokens were issued. */
+export interface TokenRecord {
+  authType: AuthKind
+  clientId: string
+  refreshToken: string
+  idToken: string
+  accessToken: string
+  expiresIn: number
+  tokenType: string
+}
+
+/** What a refresh replaces in the record; the refresh token too, where the provider rotates them. */
+export type RefreshedTokens = Omit<TokenRecord, 'authType' | 'clientId' | 'refreshToken'> &
+  Partial<Pick<TokenRecord, 'refreshToken'>>
+
+/** The stored record, or null if there is none or it cannot be read. */
+export function readToken(): TokenRecord | null {
+  try {
+    const text = localStorage.getItem(TOKEN_KEY)
+    if (text === null) return null
+    const value: unknown = JSON.parse(text)
+    return isTokenRecord(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+/** Keeps a record, replacing the one before. */
+export function saveToken(record: TokenRecord): void {
+  localStorage.setItem(TOKEN_KEY, JSON.stringify(record))
+}
+
+/** Puts refreshed tokens into the stored record and returns it. */
+export function refreshStoredToken(tokens: RefreshedTokens): TokenRecord {
+  const stored = readToken()
+  if (stored === null) throw new Error('cannot refresh local storage Token: not found in localstorage')
+  const record = { ...stored, ...tokens }
+  saveToken(record)
+  return record
+}
+
+/** Forgets the record. Other tabs see it go and sign out with this one. */
+export function clearToken(): void {
+  localStorage.removeItem(TOKEN_KEY)
+}
+
+/** The subject a JWT names, without verifying it: only to see that another tab signed in as somebody else. */
+export function subjectOf(jwt: string): string {
+  return String(claimsOf(jwt).sub ?? '')
+}
+
+/** The address a JWT names; '' if it names none. */
+export function emailOf(jwt: string): string {
+  return String(claimsOf(jwt).email ?? '')
+}
+
+/** When a JWT ends, in milliseconds since the epoch; 0 if it does not say. */
+export function expiryOf(jwt: string): number {
+  const { exp } = claimsOf(jwt)
+  return typeof exp === 'number' ? exp * 1000 : 0
+}
+
+function claimsOf(jwt: string): Record<string, unknown> {
+  try {
+    const payload = jwt.split('.')[1] ?? ''
+    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    return claims !== null && typeof claims === 'object' ? (claims as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function isTokenRecord(value: unknown): value is TokenRecord {
+  if (value === null || typeof value !== 'object') return false
+  const record = value as Record<string, unknown>
+  return (
+    (record.authType === 'cognito' || record.authType === 'federated_idp') &&
+    typeof record.clientId === 'string' &&
+    typeof record.refreshToken === 'string' &&
+    typeof record.idToken === 'string' &&
+    typeof record.accessToken === 'string'
+  )
+}

@@ -1,0 +1,13 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Skill } from '@/lib/api'
+import { configQuery } from '@/lib/api/queries'
+
+const LIMITED = 'AIモデルが未設定のため、文章の要約だけを利用できます。管理者にお知らせください。'
+
+/** Why a skill cannot be used at present, or only in part. Undefined where nothing is in its way. */
+export function useSkillNote(skill: Skill): string | undefined {
+  const connected = useQuery(configQuery).data?.model_connected ?? true
+  if (skill.unavailable_reason) return skill.unavailable_reason
+  const plain = skill.kind === '' && !skill.task_type && skill.form_type === 'chat'
+  return plain && !connected ? LIMITED : undefined
+}

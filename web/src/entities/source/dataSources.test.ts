@@ -1,0 +1,213 @@
+import { act, renderHook } from '@testing-library/react'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { DataSource, JobStatus } from '@/lib/api'
+import type { Live, LiveEvents } from '@/lib/live'
+import { store } from '@/lib/store'
+import { toastsAtom } from '@/lib/ui/toast'
+import { deleteSource, followSources, sourceList, takeUploaded, useSources } from './dataSources'
+
+const source = (id: string, hour: number, change: Partial<DataSource> = {}): DataSource => ({
+  id,
+  filename: `${id}.md`,
+  media_type: 'text/markdown',
+  size: 10,
+  sha256: id,
+  status: 'success',
+  page_count: 1,
+  chunk_count: 1,
+  revision: 3,
+  created_at: `2026-03-01T${String(hour).padStart(2, '0')}:00:00Z`,
+  ...change,
+})
+
+const step = (status: JobStatus, revision: number) => source('p3', 20, { status, revision })
+
+const shown = () => renderHook(() => useSources()).result.current.items.map(({ id }) => id)
+const find = (id: string) => sourceList.state.items.find((item) => item.id === id)
+const lastToast = () => store.get(toastsAtom).at(-1)
+
+// One list for the app: what a test deletes stays deleted, so each has data sources of its own.
+let page: DataSource[] = []
+let round = 0
+const ids = () => page.map(({ id }) => id)
+
+describe('the data sources', () => {
+  const server = vi.fn<typeof fetch>()
+  const calls = (method: string) =>
+    server.mock.calls.filter(([request]) => (request as Request).method === method).length
+  const answer = (items: DataSource[]) =>
+    server.mockImplementation(async (request) =>
+      (request as Request).method === 'DELETE'
+        ? new Response(null, { status: 204 })
+        : Response.json({ items }),
+    )
+  const emit: { event: (event: LiveEvents['data_source']) => void; missed: () => void } = {
+    event: () => {},
+    missed: () => {},
+  }
+  const live = {
+    on: (_: string, listener: never) => {
+      emit.event = listener
+      return () => {}
+    },
+    onMissed: (listener: () => void) => {
+      emit.missed = listener
+      return () => {}
+    },
+  }
+  let stop = () => {}
+
+  beforeEach(async () => {
+    vi.useFakeTimers()
+    server.mockReset()
+    vi.stubGlobal('fetch', server)
+    round++
+    page = Array.from({ length: 20 }, (_, at) => source(`${round}-${String(at).padStart(2, '0')}`, 23 - at))
+    answer(page)
+    await sourceList.load()
+    server.mockClear()
+    stop = followSources(live as Pick<Live, 'on' | 'onMissed'>)
+  })
+
+  afterEach(() => {
+    stop()
+    vi.unstubAllGlobals()
+    vi.useRealTimers()
+  })
+
+  describe('as the server tells them', () => {
+    it('take in what is new, changed and gone, newest first', () => {
+      const [first, second] = ids()
+      emit.event({ data_source: source('new', 22, { id: `${round}-new`, status: 'pending', revision: 1 }) })
+      expect(shown().slice(0, 3)).toEqual([first, `${round}-new`, second])
+      emit.event({ data_source: { ...(page[1] as DataSource), page_count: 9, revision: 4 } })
+      expect(find(second ?? '')?.page_count).toBe(9)
+      emit.event({ id: first ?? '', deleted: true })
+      expect(shown()[0]).toBe(`${round}-new`)
+    })
+
+    it('leave out what is further down than the list has been read', () => {
+      emit.event({ data_source: source('old', 1, { id: `${round}-old` }) })
+      expect(shown()).toEqual(ids())
+    })
+
+    it.each<[JobStatus, number, JobStatus, number, JobStatus]>([
+      ['running', 2, 'pending', 1, 'running'],
+      ['success', 3, 'running', 2, 'success'],
+      ['failed', 3, 'pending', 1, 'failed'],
+      // The same content was uploaded again: it is read once more.
+      ['failed', 3, 'pending', 4, 'pending'],
+      ['success', 6, 'failed', 3, 'success'],
+    ])(
+      'show what is %s (%i) and not what came later, but is older: %s (%i)',
+      (status, revision, later, at, wins) => {
+        const id = `${round}-step`
+        emit.event({ data_source: { ...step(status, revision), id } })
+        emit.event({ data_source: { ...step(later, at), id } })
+        expect(find(id)?.status).toBe(wins)
+      },
+    )
+
+    it('do not come back by what was told before they were deleted', () => {
+      const id = ids()[2] ?? ''
+      emit.event({ id, deleted: true })
+      emit.event({ data_source: { ...(page[2] as DataSource), revision: 9 } })
+      expect(shown()).not.toContain(id)
+    })
+
+    it('are read anew when something was missed', async () => {
+      const news = [source('only', 20, { id: `${round}-only` })]
+      answer(news)
+      emit.missed()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(shown()).toEqual([`${round}-only`])
+    })
+
+    it('are read once more when something came while they were read', async () => {
+      emit.missed()
+      emit.event({ data_source: source('m', 23, { id: `${round}-m` }) })
+      await vi.advanceTimersByTimeAsync(0)
+      expect(calls('GET')).toBe(2)
+    })
+  })
+
+  describe('that are uploaded', () => {
+    it('stand in the list, as new as they were told of already', () => {
+      const id = `${round}-up`
+      emit.event({ data_source: { ...step('success', 3), id } })
+      const before = lastToast()
+      takeUploaded({ source: { ...step('pending', 1), id }, isNew: true })
+      expect(find(id)?.status).toBe('success')
+      takeUploaded({ source: { ...step('pending', 1), id: `${id}2` }, isNew: true })
+      expect(find(`${id}2`)?.status).toBe('pending')
+      expect(lastToast()).toBe(before)
+    })
+
+    it('and were there already are said to be, and are not deleted after all', async () => {
+      const [known] = page as [DataSource]
+      act(() => deleteSource(known.id))
+      const offer = lastToast()
+      act(() => takeUploaded({ source: known, isNew: false }))
+      expect(shown()).toContain(known.id)
+      expect(store.get(toastsAtom)).not.toContain(offer)
+      expect(lastToast()?.message).toBe(`「${known.filename}」と同じ内容のファイルがすでにあります。`)
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(calls('DELETE')).toBe(0)
+    })
+  })
+
+  describe('that are deleted', () => {
+    it('are hidden, and come back on undo without a call', async () => {
+      const [id = ''] = ids()
+      const onRestore = vi.fn()
+      act(() => deleteSource(id, onRestore))
+      expect(shown()).not.toContain(id)
+      const { action } = lastToast() ?? {}
+      expect(action?.label).toBe('元に戻す')
+      act(() => action?.run())
+      expect(shown()).toEqual(ids())
+      expect(onRestore).toHaveBeenCalledOnce()
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(server).not.toHaveBeenCalled()
+    })
+
+    it('go on the server when the time to undo is over', async () => {
+      const [id = ''] = ids()
+      act(() => deleteSource(id))
+      const offer = lastToast()
+      await act(() => vi.advanceTimersByTimeAsync(10_000))
+      expect(calls('DELETE')).toBe(1)
+      expect(find(id)).toBeUndefined()
+      expect(store.get(toastsAtom)).not.toContain(offer)
+    })
+
+    it('go at once when the page goes away', async () => {
+      const [id = ''] = ids()
+      act(() => deleteSource(id))
+      await act(async () => window.dispatchEvent(new Event('pagehide')))
+      await vi.waitFor(() => expect(calls('DELETE')).toBe(1))
+      await act(() => vi.advanceTimersByTimeAsync(10_000))
+      expect(calls('DELETE')).toBe(1)
+    })
+
+    it('elsewhere are not offered to be brought back', async () => {
+      const [id = ''] = ids()
+      act(() => deleteSource(id))
+      const offer = lastToast()
+      act(() => emit.event({ id, deleted: true }))
+      expect(store.get(toastsAtom)).not.toContain(offer)
+      await act(() => vi.advanceTimersByTimeAsync(10_000))
+      expect(calls('DELETE')).toBe(0)
+      expect(shown()).not.toContain(id)
+    })
+
+    it('are shown again when that fails', async () => {
+      const [id = ''] = ids()
+      server.mockResolvedValue(new Response('{}', { status: 500 }))
+      act(() => deleteSource(id))
+      await act(() => vi.advanceTimersByTimeAsync(10_000))
+      expect(shown()).toContain(id)
+      expect(lastToast()?.message).toBe('データソースを削除できませんでした。')
+    })
+  })
+})

@@ -1,0 +1,187 @@
+import { act, renderHook } from '@testing-library/react'
+import { createStore } from 'jotai'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Thread } from '@/lib/api'
+import type { Live, LiveEvents } from '@/lib/live'
+import { store } from '@/lib/store'
+import { toastsAtom } from '@/lib/ui/toast'
+import {
+  changeThread,
+  deleteThreads,
+  findThread,
+  flushDeletions,
+  followThreads,
+  patchThread,
+  threadList,
+  titleThread,
+  upsertThread,
+  useThreads,
+} from './threads'
+
+const thread = (id: string, hour: number): Thread => ({
+  id,
+  skill: { id: 's', name: 'スキル', icon_path: '/i.svg' },
+  title: id,
+  created_at: '2026-03-01T00:00:00Z',
+  updated_at: '2026-03-01T00:00:00Z',
+  touched_at: `2026-03-01T${String(hour).padStart(2, '0')}:00:00Z`,
+  running: false,
+  pinned: false,
+  archived: false,
+  data_sources: [],
+})
+
+const shown = () => renderHook(() => useThreads()).result.current.items.map((item) => item.id)
+
+describe('the thread list', () => {
+  const server = vi.fn<typeof fetch>()
+  const calls = () => server.mock.calls.map(([request]) => (request as Request).method)
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    server.mockReset()
+    vi.stubGlobal('fetch', server)
+    threadList.update(() => [thread('c', 3), thread('b', 2), thread('a', 1)])
+  })
+
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.useRealTimers()
+  })
+
+  it('is one store for the whole app', () => {
+    expect(store).not.toBe(createStore())
+  })
+
+  it('puts a thread in the order of its last touch', () => {
+    upsertThread(thread('d', 9))
+    upsertThread({ ...thread('a', 5), title: '新しい' })
+    expect(shown()).toEqual(['d', 'a', 'c', 'b'])
+    expect(findThread('a')?.title).toBe('新しい')
+  })
+
+  it('passes over what it does not hold', () => {
+    patchThread('x', { title: 'y' })
+    expect(shown()).toEqual(['c', 'b', 'a'])
+  })
+
+  it('renames at once, and takes it back when the server refuses', async () => {
+    server.mockResolvedValue(new Response('{"detail":"no","code":"invalid"}', { status: 400 }))
+    const renaming = changeThread('b', { title: '別名' })
+    expect(findThread('b')?.title).toBe('別名')
+    await renaming
+    expect(findThread('b')?.title).toBe('b')
+    expect(store.get(toastsAtom).at(-1)?.action?.label).toBe('再試行')
+  })
+
+  it('takes a title that a stream tells, unless it is known to be called otherwise since', () => {
+    const told = (text: string, updatedAt: string) => titleThread('b', { text, updatedAt })
+    told('作られた題', '2026-03-01T02:00:00.5Z')
+    expect(findThread('b')).toMatchObject({ title: '作られた題', updated_at: '2026-03-01T02:00:00.5Z' })
+    upsertThread({ ...thread('b', 2), title: '人の題', updated_at: '2026-03-01T03:00:00Z' })
+    told('作られた題', '2026-03-01T02:00:00.5Z')
+    expect(findThread('b')?.title).toBe('人の題')
+    titleThread('x', { text: '知らない題', updatedAt: '2026-03-01T04:00:00Z' })
+    expect(shown()).toEqual(['c', 'b', 'a'])
+  })
+
+  it('hides a deleted thread, and brings it back on undo without a call', async () => {
+    const onRestore = vi.fn()
+    act(() => deleteThreads(['b'], onRestore))
+    expect(shown()).toEqual(['c', 'a'])
+    const { action } = store.get(toastsAtom).at(-1) ?? {}
+    expect(action?.label).toBe('元に戻す')
+    act(() => action?.run())
+    expect(shown()).toEqual(['c', 'b', 'a'])
+    expect(onRestore).toHaveBeenCalledOnce()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(server).not.toHaveBeenCalled()
+  })
+
+  it('deletes on the server when the time to undo is over', async () => {
+    server.mockResolvedValue(new Response(null, { status: 204 }))
+    act(() => deleteThreads(['b']))
+    const offer = store.get(toastsAtom).at(-1)
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(calls()).toEqual(['DELETE'])
+    expect(findThread('b')).toBeUndefined()
+    // What cannot be undone any more is not offered, though the pointer may rest on the toast.
+    expect(store.get(toastsAtom)).not.toContain(offer)
+  })
+
+  it('deletes at once when the page goes away', async () => {
+    server.mockResolvedValue(new Response(null, { status: 204 }))
+    act(() => deleteThreads(['a']))
+    await act(async () => flushDeletions())
+    await vi.waitFor(() => expect(calls()).toEqual(['DELETE']))
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(calls()).toEqual(['DELETE'])
+  })
+
+  it('shows a thread again that could not be deleted', async () => {
+    server.mockResolvedValue(new Response('{}', { status: 500 }))
+    act(() => deleteThreads(['c']))
+    await act(() => vi.advanceTimersByTimeAsync(10_000))
+    expect(shown()).toEqual(['c', 'b', 'a'])
+    expect(store.get(toastsAtom).at(-1)?.message).toBe('スレッドを削除できませんでした。')
+  })
+
+  describe('as the server tells it', () => {
+    const emit: { thread: (event: LiveEvents['thread']) => void; missed: () => void } = {
+      thread: () => {},
+      missed: () => {},
+    }
+    const live = {
+      on: (type: string, listener: never) => {
+        if (type === 'thread') emit.thread = listener
+        return () => {}
+      },
+      onMissed: (listener: () => void) => {
+        emit.missed = listener
+        return () => {}
+      },
+    }
+    const answer = (items: Thread[]) => server.mockImplementation(async () => Response.json({ items }))
+    const page = Array.from({ length: 20 }, (_, at) => thread(`p${at}`, 23 - at))
+
+    beforeEach(async () => {
+      followThreads(live as Pick<Live, 'on' | 'onMissed'>)
+      answer(page)
+      await threadList.load()
+    })
+
+    it('takes in what is new, changed and gone', () => {
+      emit.thread({ thread: { ...thread('p3', 20), title: '新しい題名', running: true } })
+      expect(findThread('p3')).toMatchObject({ title: '新しい題名', running: true })
+      emit.thread({ thread: thread('new', 23) })
+      emit.thread({ id: 'p0', deleted: true })
+      expect(shown().slice(0, 3)).toEqual(['new', 'p1', 'p2'])
+    })
+
+    it('leaves out what is further down than the list has been read', () => {
+      emit.thread({ thread: thread('old', 1) })
+      expect(shown()).toHaveLength(20)
+      emit.thread({ thread: { ...thread('p19', 4), touched_at: '2026-03-02T00:00:00Z' } })
+      expect(shown()[0]).toBe('p19')
+    })
+
+    it('does not go back to an older record', () => {
+      emit.thread({ thread: { ...thread('p3', 20), title: '後', updated_at: '2026-03-03T00:00:00Z' } })
+      emit.thread({ thread: { ...thread('p3', 20), title: '先', updated_at: '2026-03-02T00:00:00Z' } })
+      expect(findThread('p3')?.title).toBe('後')
+    })
+
+    it('reads anew when something was missed, and once more when something came meanwhile', async () => {
+      server.mockClear()
+      answer([thread('n', 22)])
+      emit.missed()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(shown()).toEqual(['n'])
+      expect(server).toHaveBeenCalledTimes(1)
+      emit.missed()
+      emit.thread({ thread: thread('m', 23) })
+      await vi.advanceTimersByTimeAsync(0)
+      expect(server).toHaveBeenCalledTimes(3)
+    })
+  })
+})

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { saveToken } from '@/entities/session/token'
+import { followKept, forgetKept, readKept, writeKept } from './kept'
+
+function signIn(sub: string): void {
+  const idToken = `h.${btoa(JSON.stringify({ sub }))}.s`
+  const rest = { refreshToken: 'r', accessToken: 'a', expiresIn: 1, tokenType: 'Bearer' }
+  saveToken({ authType: 'cognito', clientId: 'c', idToken, ...rest })
+}
+
+beforeEach(() => {
+  localStorage.clear()
+  signIn('hanako')
+})
+afterEach(() => vi.useRealTimers())
+
+describe('what is kept', () => {
+  it('belongs to the user who wrote it', () => {
+    writeKept('draft:thread:t', '書きかけ')
+    expect(readKept('draft:thread:t')).toBe('書きかけ')
+    signIn('taro')
+    expect(readKept('draft:thread:t')).toBe('')
+  })
+
+  it('is gone when it is emptied and after signing out, and nothing else is', () => {
+    localStorage.setItem('tsumugiTheme', 'dark')
+    writeKept('a', '一')
+    writeKept('a', '')
+    expect(localStorage.length).toBe(2)
+    writeKept('b', '二')
+    forgetKept()
+    expect(readKept('b')).toBe('')
+    expect(localStorage.getItem('tsumugiTheme')).toBe('dark')
+  })
+
+  it('is bounded: the oldest go, and what is too long is not kept', () => {
+    vi.useFakeTimers()
+    for (let index = 0; index < 45; index++) {
+      vi.setSystemTime(index)
+      writeKept(String(index), 'x')
+    }
+    expect(readKept('4')).toBe('')
+    expect(readKept('5')).toBe('x')
+    writeKept('5', 'x'.repeat(64_001))
+    expect(readKept('5')).toBe('')
+  })
+
+  it.each(['', 'null', '{}', '{"at":"1","value":2}'])('takes a spoilt record %j for none', (text) => {
+    writeKept('a', '一')
+    const key = Object.keys(localStorage).find((item) => item.endsWith(':a')) as string
+    localStorage.setItem(key, text)
+    expect(readKept('a')).toBe('')
+  })
+
+  it('tells what another tab writes, of the same user', () => {
+    const heard = vi.fn()
+    const stop = followKept(heard)
+    const tell = (key: string, value: string | null) =>
+      window.dispatchEvent(
+        new StorageEvent('storage', { key, newValue: value && JSON.stringify({ at: 1, value }) }),
+      )
+    tell('tsumugiKept:hanako:a', '一')
+    tell('tsumugiKept:taro:a', '二')
+    tell('tsumugiKept:hanako:a', null)
+    expect(heard.mock.calls).toEqual([
+      ['a', '一'],
+      ['a', ''],
+    ])
+    stop()
+  })
+})

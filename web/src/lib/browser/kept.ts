@@ -1,0 +1,80 @@
+import { readToken, subjectOf } from '@/entities/session/token'
+
+/**
+ * Texts that outlive the tab, in the local storage: one record for each name, readable by the user who wrote it and gone
+ * when they sign out. Their number and length are bounded; the oldest go first.
+ */
+
+const PREFIX = 'tsumugiKept:'
+const MAX_RECORDS = 40
+const MAX_LENGTH = 64_000
+
+interface KeptRecord {
+  /** When it was written, in milliseconds since the epoch. */
+  readonly at: number
+  readonly value: string
+}
+
+/** The text kept under a name, or ''. */
+export function readKept(name: string): string {
+  try {
+    return parse(localStorage.getItem(keyOf(name)))?.value ?? ''
+  } catch {
+    return ''
+  }
+}
+
+/** Keeps a text; '' removes it. A full or forbidden storage costs the text on a reload, no more. */
+export function writeKept(name: string, value: string): void {
+  try {
+    const key = keyOf(name)
+    if (value === '' || value.length > MAX_LENGTH) {
+      localStorage.removeItem(key)
+      return
+    }
+    if (localStorage.getItem(key) === null) makeRoom()
+    localStorage.setItem(key, JSON.stringify({ at: Date.now(), value } satisfies KeptRecord))
+  } catch {}
+}
+
+/** Removes everything kept in this browser, whoever wrote it. */
+export function forgetKept(): void {
+  try {
+    for (const key of keptKeys()) localStorage.removeItem(key)
+  } catch {}
+}
+
+/** Tells of what other tabs write, until the returned function is called. */
+export function followKept(listener: (name: string, value: string) => void): () => void {
+  const onStorage = ({ key, newValue }: StorageEvent) => {
+    const own = keyOf('')
+    if (key?.startsWith(own)) listener(key.slice(own.length), parse(newValue)?.value ?? '')
+  }
+  window.addEventListener('storage', onStorage)
+  return () => window.removeEventListener('storage', onStorage)
+}
+
+function keyOf(name: string): string {
+  return `${PREFIX}${subjectOf(readToken()?.idToken ?? '')}:${name}`
+}
+
+function keptKeys(): string[] {
+  return Object.keys(localStorage).filter((key) => key.startsWith(PREFIX))
+}
+
+function makeRoom(): void {
+  const age = (key: string) => parse(localStorage.getItem(key))?.at ?? 0
+  const newestFirst = keptKeys().sort((a, b) => age(b) - age(a))
+  for (const key of newestFirst.slice(MAX_RECORDS - 1)) localStorage.removeItem(key)
+}
+
+function parse(text: string | null): KeptRecord | null {
+  try {
+    const record: unknown = JSON.parse(text ?? '')
+    if (record === null || typeof record !== 'object') return null
+    const { at, value } = record as Partial<KeptRecord>
+    return typeof at === 'number' && typeof value === 'string' ? { at, value } : null
+  } catch {
+    return null
+  }
+}

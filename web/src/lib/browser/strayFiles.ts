@@ -1,0 +1,39 @@
+import { toast } from '@/lib/ui/toast'
+
+const REFUSED = 'ここではファイルや画像を使用できません。文章をコピーして貼り付けてください。'
+
+/**
+ * Answers for files that are dropped or pasted where nothing takes them: the browser would open a dropped one in place of
+ * the app, and pass over a pasted one in silence. Whatever takes files prevents the event's default.
+ */
+export function refuseStrayFiles(target: Window): () => void {
+  const onDragOver = (event: DragEvent) => {
+    // Without this there is no drop event to answer.
+    if (isStray(event)) event.preventDefault()
+  }
+  const onDrop = (event: DragEvent) => {
+    if (!isStray(event)) return
+    event.preventDefault()
+    toast(REFUSED)
+  }
+  const onPaste = (event: ClipboardEvent) => {
+    const { clipboardData } = event
+    // Word and Excel put a picture beside the text; the text is what is meant.
+    if (!clipboardData?.files.length || clipboardData.types.includes('text/plain')) return
+    // Others that listen on the window come first.
+    setTimeout(() => event.defaultPrevented || toast(REFUSED))
+  }
+  target.addEventListener('dragover', onDragOver)
+  target.addEventListener('drop', onDrop)
+  target.addEventListener('paste', onPaste)
+  return () => {
+    target.removeEventListener('dragover', onDragOver)
+    target.removeEventListener('drop', onDrop)
+    target.removeEventListener('paste', onPaste)
+  }
+}
+
+function isStray({ dataTransfer, defaultPrevented, target }: DragEvent): boolean {
+  if (defaultPrevented || !dataTransfer?.types.includes('Files')) return false
+  return !(target instanceof Element && target.closest('input[type="file"]'))
+}

@@ -1,0 +1,58 @@
+import { atom, useAtomValue } from 'jotai'
+import { keys } from '@/lib/browser/platform'
+import { store } from '@/lib/store'
+import { ime, type KeyEventLike } from './ime'
+import { useMedia } from './media'
+
+/** What sends a question: Enter, or Ctrl/⌘ and Enter. */
+export type SendKey = 'enter' | 'mod-enter'
+
+const KEY = 'tsumugiSendKey'
+
+const chosen = atom<SendKey | null>(readChoice())
+
+/** Chooses what sends, here and for the next visit. */
+export function setSendKey(choice: SendKey): void {
+  localStorage.setItem(KEY, choice)
+  store.set(chosen, choice)
+}
+
+/** Follows the choice made in another tab. */
+export function followSendKey(target: Window): () => void {
+  const onStorage = (event: StorageEvent) => {
+    if (event.key === KEY || event.key === null) store.set(chosen, readChoice())
+  }
+  target.addEventListener('storage', onStorage)
+  return () => target.removeEventListener('storage', onStorage)
+}
+
+/** What sends on this device: as chosen, else Enter, except on a touch screen, whose keyboard has no other line break. */
+export function useSendKey(): SendKey {
+  const touch = useMedia('(pointer: coarse)')
+  return useAtomValue(chosen, { store }) ?? (touch ? 'mod-enter' : 'enter')
+}
+
+/** The keys that send and that break the line, as this device names them. */
+export function sendKeys(sendKey: SendKey): { readonly send: string; readonly break: string } {
+  return sendKey === 'enter'
+    ? { send: 'Enter', break: keys('shift', 'Enter') }
+    : { send: keys('mod', 'Enter'), break: 'Enter' }
+}
+
+/** Whether a key sends. The Enter of a conversion never does; Ctrl/⌘ and Enter always do. */
+export function isSend(event: KeyEventLike & KeyState, sendKey: SendKey): boolean {
+  if (event.key !== 'Enter' || event.shiftKey || ime.isComposing(event)) return false
+  return sendKey === 'enter' || event.ctrlKey || event.metaKey
+}
+
+interface KeyState {
+  readonly key: string
+  readonly shiftKey: boolean
+  readonly ctrlKey: boolean
+  readonly metaKey: boolean
+}
+
+function readChoice(): SendKey | null {
+  const value = localStorage.getItem(KEY)
+  return value === 'enter' || value === 'mod-enter' ? value : null
+}
