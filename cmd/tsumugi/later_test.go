@@ -12,7 +12,7 @@ import (
 // named at the start, without its value.
 func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../README.md")
+	source, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 			t.Errorf("%s is not named: %s", name, &out)
 		}
 		if !strings.Contains(string(source), "`"+name+"`") {
-			t.Errorf("the README lacks %s", name)
+			t.Errorf("docs/configuration.md lacks %s", name)
 		}
 	}
 	if strings.Contains(out.String(), "SLACK_SIGNING_SECRET") || strings.Contains(out.String(), "xoxb") || strings.Count(out.String(), "\n") != 3 {

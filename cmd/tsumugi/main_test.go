@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/alecthomas/kong"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,24 +47,9 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 	if err := run(t.Context(), []string{"serve", "--help"}, nil, &out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var source []byte
-	for _, file := range []string{"config.go", "accounts.go", "mail.go", "later.go"} {
-		part, err := os.ReadFile(file) //nolint:gosec // One of four.
-		if err != nil {
-			t.Fatal(err)
-		}
-		source = append(source, part...)
-	}
-	for _, match := range regexp.MustCompile(`env:"(\w+)"`).FindAllStringSubmatch(string(source), -1) {
-		if !strings.Contains(out.String(), "$"+match[1]) {
-			t.Errorf("the help lacks %s", match[1])
-		}
-		if !strings.Contains(string(readme), "`"+match[1]+"`") {
-			t.Errorf("the README lacks %s", match[1])
+	for _, setting := range settings(t) {
+		if !strings.Contains(out.String(), "$"+setting.name) {
+			t.Errorf("the help lacks %s", setting.name)
 		}
 	}
 	out.Reset()
@@ -74,6 +61,56 @@ func TestHelpExplainsEverySetting(t *testing.T) {
 			t.Errorf("the help lacks %s", command)
 		}
 	}
+}
+
+// TestConfigurationIsDocumented compares docs/configuration.md with the settings: their names, both ways, and defaults.
+func TestConfigurationIsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]string{} // The default by name; "" in the table of those without effect.
+	for line := range strings.Lines(string(page)) {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| `") {
+			for _, name := range strings.Split(cells[1], ",") {
+				documented[strings.Trim(name, " `")] = cells[2]
+			}
+		}
+	}
+	for _, setting := range settings(t) {
+		def, ok := documented[setting.name]
+		delete(documented, setting.name)
+		if !ok {
+			t.Errorf("%s is not in docs/configuration.md", setting.name)
+		} else if quoted := strings.Trim(def, " "); strings.HasPrefix(quoted, "`") && setting.def != "" && quoted != "`"+setting.def+"`" {
+			t.Errorf("docs/configuration.md says that %s is %s by default; it is %q", setting.name, quoted, setting.def)
+		}
+	}
+	for name := range documented {
+		t.Errorf("docs/configuration.md has %s, which is no setting", name)
+	}
+}
+
+type setting struct{ name, def string }
+
+// settings returns the environment variables of `tsumugi serve` and their defaults.
+func settings(t *testing.T) []setting {
+	t.Helper()
+	parser, err := kong.New(&config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []setting
+	for _, flag := range parser.Model.Flags {
+		for _, name := range flag.Envs {
+			all = append(all, setting{name, flag.Default})
+		}
+	}
+	if len(all) < 20 {
+		t.Fatalf("%d settings", len(all))
+	}
+	return all
 }
 
 func TestWrongSettingsAreNamed(t *testing.T) {

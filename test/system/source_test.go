@@ -197,8 +197,8 @@ func TestR64_SlowFilesDelayNobody(t *testing.T) {
 	await(t, "the slow files are read", patience, func() bool { return done() == files })
 }
 
-// TestR22_ReadingsOfAKilledServerAreTakenOver in seconds, and each file is read once in the end.
-func TestR22_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
+// TestR79_ReadingsOfAKilledServerAreTakenOver in seconds, and each file is read once in the end.
+func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
