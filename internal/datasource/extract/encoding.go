@@ -59,7 +59,7 @@ func decode(ctx context.Context, content []byte, declared string) (string, error
 	case eucJP:
 		text, err = decodeWith(ctx, body, japanese.EUCJP)
 	default:
-		return "", &Unreadable{reasonBinary}
+		return "", &Unreadable{Corrupt, reasonBinary}
 	}
 	if err != nil {
 		return "", err
@@ -361,7 +361,7 @@ func clean(ctx context.Context, text string) (string, error) {
 		}
 	}
 	if broken*20 > runes {
-		return "", &Unreadable{reasonBinary}
+		return "", &Unreadable{Corrupt, reasonBinary}
 	}
 	out.WriteString(text[from:])
 	return out.String(), nil

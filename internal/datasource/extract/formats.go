@@ -48,8 +48,23 @@ type Page struct {
 	Text   string
 }
 
-// Unreadable says, in Japanese and for a person, why a file cannot be read and what to do.
-type Unreadable struct{ Reason string }
+// Code names why a file cannot be read, for programs.
+type Code string
+
+const (
+	Corrupt     Code = "corrupt"     // Damaged, cut off, or made to harm.
+	Encrypted   Code = "encrypted"   // Opens with a password only.
+	Mismatch    Code = "mismatch"    // Something other than its extension says.
+	NoText      Code = "no_text"     // Empty, or nothing but pictures.
+	TooLarge    Code = "too_large"   // Beyond the limits of a reader.
+	Unsupported Code = "unsupported" // Of a format that nothing here reads.
+)
+
+// Unreadable says why a file cannot be read, and, in Japanese and for a person, what to do.
+type Unreadable struct {
+	Code   Code
+	Reason string
+}
 
 // Error implements error.
 func (e *Unreadable) Error() string { return e.Reason }
@@ -77,7 +92,7 @@ func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 		return nil, err
 	}
 	if blank(text) {
-		return nil, &Unreadable{reasonEmpty}
+		return nil, &Unreadable{NoText, reasonEmpty}
 	}
 	switch f.kind {
 	case csvFile:

@@ -24,15 +24,15 @@ func pageOf(t *testing.T, name string, content []byte) string {
 	return pages[0].Text
 }
 
-// reasonOf returns why a file cannot be read.
-func reasonOf(t *testing.T, name string, content []byte) string {
+// unreadable returns why a file cannot be read.
+func unreadable(t *testing.T, name string, content []byte) *extract.Unreadable {
 	t.Helper()
 	pages, err := formatOf(t, name).Pages(t.Context(), content)
 	var unreadable *extract.Unreadable
 	if !errors.As(err, &unreadable) {
 		t.Fatalf("%d pages and error %v, want an *Unreadable", len(pages), err)
 	}
-	return unreadable.Reason
+	return unreadable
 }
 
 func formatOf(t testing.TB, name string) extract.Format {
@@ -75,22 +75,26 @@ func TestTextIsCleaned(t *testing.T) {
 
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, content, want string }{
-		{"a.txt", "", "文字が入っていません"},
-		{"a.txt", " \r\n　\t", "文字が入っていません"},
-		{"a.txt", "\xEF\xBB\xBF", "文字が入っていません"},
-		{"a.csv", "\n\n", "文字が入っていません"},
-		{"a.html", " ", "文字が入っていません"},
-		{"a.html", "<title>題</title><script>var a = 1</script><p> </p>", "本文に文字が見つかりません"},
-		{"a.txt", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00", "読み取れませんでした"},
-		{"a.md", strings.Repeat("PK\x03\x04\x14\x08\x08\xfe\xff", 50), "読み取れませんでした"},
-		{"a.txt", strings.Repeat("\xff\xfd\x80abc", 50), "読み取れませんでした"},
-		{"a.html", strings.Repeat("<p>", 500_001), "構造が複雑"},
+	tests := []struct {
+		name, content string
+		code          extract.Code
+		want          string
+	}{
+		{"a.txt", "", extract.NoText, "文字が入っていません"},
+		{"a.txt", " \r\n　\t", extract.NoText, "文字が入っていません"},
+		{"a.txt", "\xEF\xBB\xBF", extract.NoText, "文字が入っていません"},
+		{"a.csv", "\n\n", extract.NoText, "文字が入っていません"},
+		{"a.html", " ", extract.NoText, "文字が入っていません"},
+		{"a.html", "<title>題</title><script>var a = 1</script><p> </p>", extract.NoText, "本文に文字が見つかりません"},
+		{"a.txt", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00", extract.Corrupt, "読み取れませんでした"},
+		{"a.md", strings.Repeat("PK\x03\x04\x14\x08\x08\xfe\xff", 50), extract.Corrupt, "読み取れませんでした"},
+		{"a.txt", strings.Repeat("\xff\xfd\x80abc", 50), extract.Corrupt, "読み取れませんでした"},
+		{"a.html", strings.Repeat("<p>", 500_001), extract.TooLarge, "構造が複雑"},
 	}
 	for _, test := range tests {
-		reason := reasonOf(t, test.name, []byte(test.content))
-		if !strings.Contains(reason, test.want) || !strings.HasSuffix(reason, "アップロードしてください。") {
-			t.Errorf("%.20q: reason %q, want one about %q that says what to do", test.content, reason, test.want)
+		got := unreadable(t, test.name, []byte(test.content))
+		if got.Code != test.code || !strings.Contains(got.Reason, test.want) || !strings.HasSuffix(got.Reason, "アップロードしてください。") {
+			t.Errorf("%.20q: %+v, want %s and a reason about %q that says what to do", test.content, got, test.code, test.want)
 		}
 	}
 }
@@ -147,7 +151,7 @@ func FuzzPages(f *testing.F) {
 		pages, err := formatOf(t, names[int(kind)%len(names)]).Pages(t.Context(), content)
 		var unreadable *extract.Unreadable
 		if err != nil {
-			if !errors.As(err, &unreadable) || unreadable.Reason == "" {
+			if !errors.As(err, &unreadable) || unreadable.Reason == "" || unreadable.Code == "" {
 				t.Fatalf("error %v is not for a person", err)
 			}
 			return

@@ -58,7 +58,7 @@ func htmlText(ctx context.Context, page string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", &Unreadable{reasonHTMLTooBig} // Nested too deeply for the parser, whatever was done against it.
+		return "", &Unreadable{TooLarge, reasonHTMLTooBig} // Nested too deeply for the parser, whatever was done against it.
 	}
 	if !onlyNav(root) { // Else the page is nothing but navigation, or never closes it.
 		remove(root, "nav")
@@ -74,13 +74,13 @@ func htmlText(ctx context.Context, page string) (string, error) {
 	}
 	text = strings.Map(withoutControl, text) // Character references can name what clean has taken out.
 	if blank(text) {
-		return "", &Unreadable{reasonHTMLEmpty}
+		return "", &Unreadable{NoText, reasonHTMLEmpty}
 	}
 	if !hasHeading && title != "" {
 		text = "# " + strings.Map(withoutControl, title) + "\n\n" + text
 	}
 	if len(text) > maxText(len(page)) {
-		return "", &Unreadable{reasonHTMLTooBig}
+		return "", &Unreadable{TooLarge, reasonHTMLTooBig}
 	}
 	return text, nil
 }

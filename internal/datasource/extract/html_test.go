@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
 func TestHTML(t *testing.T) {
@@ -109,7 +111,7 @@ func TestTextsBetweenStrayTags(t *testing.T) {
 func TestLinesOfPreformattedTextInLists(t *testing.T) {
 	t.Parallel()
 	content := "<ul><li><pre>" + strings.Repeat("a\n", 500_001)
-	if reason := reasonOf(t, "a.html", []byte(content)); !strings.Contains(reason, "構造が複雑") {
-		t.Errorf("reason %q", reason)
+	if got := unreadable(t, "a.html", []byte(content)); got.Code != extract.TooLarge {
+		t.Errorf("refused as %+v", got)
 	}
 }
