@@ -46,6 +46,14 @@ func FormatOf(filename string) (f Format, ok bool) {
 type Page struct {
 	Number int // From 1.
 	Text   string
+	Marks  []Mark // By offset.
+}
+
+// Mark says where in the file the text from its offset on stands, up to the next mark.
+type Mark struct {
+	Offset  int    // Bytes into the page's text.
+	Locator string // "第1章 > 1.1 目的", "スライド 3", "Sheet1!B12:F12".
+	Heading bool   // The line at the offset is a heading.
 }
 
 // Code names why a file cannot be read, for programs.
@@ -66,11 +74,20 @@ type Unreadable struct {
 	Reason string
 }
 
+// Why a file of any format is refused.
+var (
+	ErrTooManyPages      = &Unreadable{TooLarge, reasonPages}
+	ErrTooManyCharacters = &Unreadable{TooLarge, reasonCharacters}
+)
+
 // Error implements error.
 func (e *Unreadable) Error() string { return e.Reason }
 
 // What a person reads about a file that cannot be read.
 const (
+	reasonPages      = "ページが多すぎるため、読み取れませんでした。5,000ページ以下に分けて、もう一度アップロードしてください。"
+	reasonCharacters = "文字が多すぎるため、読み取れませんでした。2,000万文字以下に分けて、もう一度アップロードしてください。"
+
 	reasonBinary = "テキストとして読み取れませんでした。ファイルの中身と拡張子が合っているか確認し、" +
 		"文字コードをUTF-8にして保存し直してから、もう一度アップロードしてください。"
 	reasonEmpty     = "ファイルに文字が入っていません。内容を確認して、もう一度アップロードしてください。"

@@ -1,0 +1,37 @@
+package child
+
+import (
+	"errors"
+	"io"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+// ErrFrames says that frames are malformed.
+var ErrFrames = errFrames
+
+// WriteFrames writes what a file says.
+func WriteFrames(w io.Writer, pages []extract.Page, wrong *extract.Unreadable) error {
+	f := newFrameWriter(w)
+	for _, p := range pages {
+		if err := f.page(p, len(pages)); err != nil {
+			return err
+		}
+	}
+	return f.end(wrong)
+}
+
+// ReadFrames returns the pages that frames hold.
+func ReadFrames(r io.Reader) (pages []extract.Page, _ error) {
+	f := newFrameReader(r)
+	for {
+		page, _, err := f.next()
+		if errors.Is(err, io.EOF) {
+			return pages, nil
+		}
+		if err != nil {
+			return pages, err
+		}
+		pages = append(pages, page)
+	}
+}

@@ -1,0 +1,212 @@
+package child
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+// Limits of what a file may say. Marks and the text of a page are bounded by the text of the file.
+const (
+	MaxPages      = 5_000
+	MaxCharacters = 20_000_000
+
+	maxHead    = 8 << 20 // Of a frame, in bytes, the text aside.
+	maxMarks   = 50_000  // Of a page.
+	maxLocator = 1 << 10 // In bytes.
+	maxReason  = 1 << 10 // In bytes.
+)
+
+// A frame is its kind, the length of its head as four bytes, and the head. A page's text follows its head.
+const (
+	pageFrame   = 'p' // The head is a pageHead as JSON.
+	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
+	endFrame    = 'e' // No head.
+)
+
+// pageHead is a page without its text.
+type pageHead struct {
+	Number int            `json:"number"`
+	Total  int            `json:"total"`
+	Bytes  int            `json:"bytes"`
+	Marks  []extract.Mark `json:"marks,omitempty"`
+}
+
+// errFrames says that a child broke the rules. Nobody knows then what the file says.
+var errFrames = errors.New("child: malformed frames")
+
+// frameWriter writes what a file says.
+type frameWriter struct{ w *bufio.Writer }
+
+func newFrameWriter(w io.Writer) *frameWriter { return &frameWriter{bufio.NewWriterSize(w, 64<<10)} }
+
+// page writes a page. total is the number of pages, 0 while it is unknown.
+func (f *frameWriter) page(page extract.Page, total int) error {
+	head, err := json.Marshal(pageHead{Number: page.Number, Total: total, Bytes: len(page.Text), Marks: page.Marks})
+	if err != nil {
+		return err
+	}
+	if err := f.frame(pageFrame, head); err != nil {
+		return err
+	}
+	if _, err := f.w.WriteString(page.Text); err != nil {
+		return err
+	}
+	return f.w.Flush() // The parent measures how long the next page takes.
+}
+
+// end writes the result: nothing is wrong, or why the file cannot be read.
+func (f *frameWriter) end(wrong *extract.Unreadable) error {
+	kind, head := byte(endFrame), []byte(nil)
+	if wrong != nil {
+		kind = failedFrame
+		var err error
+		if head, err = json.Marshal(wrong); err != nil {
+			return err
+		}
+	}
+	if err := f.frame(kind, head); err != nil {
+		return err
+	}
+	return f.w.Flush()
+}
+
+func (f *frameWriter) frame(kind byte, head []byte) error {
+	var start [5]byte
+	start[0] = kind
+	binary.BigEndian.PutUint32(start[1:], uint32(len(head))) //nolint:gosec // Heads are far shorter.
+	if _, err := f.w.Write(start[:]); err != nil {
+		return err
+	}
+	_, err := f.w.Write(head)
+	return err
+}
+
+// frameReader reads what a child writes, and believes nothing of it.
+type frameReader struct {
+	r          *bufio.Reader
+	pages      int // So far.
+	characters int
+}
+
+func newFrameReader(r io.Reader) *frameReader { return &frameReader{r: bufio.NewReaderSize(r, 64<<10)} }
+
+// next returns the next page, and how many pages the file has, 0 while that is unknown. The error is io.EOF when the file is
+// over, an *extract.Unreadable if it cannot be read, errFrames for what no child writes, or what reading ended with:
+// io.ErrUnexpectedEOF if the child ended early.
+func (f *frameReader) next() (_ extract.Page, total int, _ error) {
+	kind, head, err := f.frame()
+	if err != nil {
+		return extract.Page{}, 0, err
+	}
+	switch kind {
+	case pageFrame:
+		return f.page(head)
+	case failedFrame:
+		wrong := new(extract.Unreadable)
+		if err := json.Unmarshal(head, wrong); err != nil || !isReason(wrong) {
+			return extract.Page{}, 0, fmt.Errorf("%w: reason %.40q", errFrames, head)
+		}
+		return extract.Page{}, 0, wrong
+	case endFrame:
+		if len(head) > 0 || f.pages == 0 {
+			return extract.Page{}, 0, fmt.Errorf("%w: an end after %d pages", errFrames, f.pages)
+		}
+		return extract.Page{}, 0, io.EOF
+	}
+	return extract.Page{}, 0, fmt.Errorf("%w: kind %q", errFrames, kind)
+}
+
+func (f *frameReader) frame() (kind byte, head []byte, err error) {
+	var start [5]byte
+	if _, err := io.ReadFull(f.r, start[:]); err != nil {
+		return 0, nil, early(err)
+	}
+	length := binary.BigEndian.Uint32(start[1:])
+	if length > maxHead {
+		return 0, nil, fmt.Errorf("%w: a head of %d bytes", errFrames, length)
+	}
+	head, err = f.bytes(int(length))
+	return start[0], head, err
+}
+
+// bytes returns the next n bytes. Memory grows with what comes, not with what is announced.
+func (f *frameReader) bytes(n int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(f.r, int64(n)))
+	if err == nil && len(b) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return b, err
+}
+
+func early(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {
+	var head pageHead
+	if err := json.Unmarshal(encoded, &head); err != nil {
+		return extract.Page{}, 0, fmt.Errorf("%w: %w", errFrames, err)
+	}
+	f.pages++
+	switch {
+	case head.Number != f.pages, head.Total != 0 && head.Total < head.Number, head.Bytes < 0:
+		return extract.Page{}, 0, fmt.Errorf("%w: page %d of %d with %d bytes", errFrames, head.Number, head.Total, head.Bytes)
+	case max(head.Number, head.Total) > MaxPages:
+		return extract.Page{}, 0, extract.ErrTooManyPages
+	case head.Bytes > (MaxCharacters-f.characters)*utf8.UTFMax:
+		return extract.Page{}, 0, extract.ErrTooManyCharacters
+	}
+	var text strings.Builder
+	if n, err := io.CopyN(&text, f.r, int64(head.Bytes)); err != nil {
+		return extract.Page{}, 0, fmt.Errorf("child: %d bytes into a page: %w", n, early(err))
+	}
+	page := extract.Page{Number: head.Number, Text: text.String(), Marks: head.Marks}
+	if f.characters += utf8.RuneCountInString(page.Text); f.characters > MaxCharacters {
+		return extract.Page{}, 0, extract.ErrTooManyCharacters
+	}
+	if !isText(page.Text) || !areMarks(page) {
+		return extract.Page{}, 0, fmt.Errorf("%w: page %d", errFrames, head.Number)
+	}
+	return page, head.Total, nil
+}
+
+// isReason reports whether a person may be shown why a file cannot be read.
+func isReason(wrong *extract.Unreadable) bool {
+	return wrong.Code != "" && len(wrong.Code) < 40 && wrong.Reason != "" && len(wrong.Reason) <= maxReason && isText(wrong.Reason)
+}
+
+// isText reports whether a text is what extract.Page promises.
+func isText(text string) bool {
+	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool {
+		return r < 0x20 && r != '\n' && r != '\t' || r == 0x7F
+	}) < 0
+}
+
+// areMarks reports whether the marks of a page stand in its text, in order.
+func areMarks(page extract.Page) bool {
+	if len(page.Marks) > maxMarks {
+		return false
+	}
+	last := 0
+	for _, m := range page.Marks {
+		if m.Offset < last || m.Offset > len(page.Text) || len(m.Locator) > maxLocator || !isText(m.Locator) {
+			return false
+		}
+		if m.Offset < len(page.Text) && !utf8.RuneStart(page.Text[m.Offset]) {
+			return false
+		}
+		last = m.Offset
+	}
+	return true
+}
