@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -61,5 +62,31 @@ func TestReliabilityIsTested(t *testing.T) {
 	}
 	if len(tested) < 50 {
 		t.Errorf("%d rows", len(tested))
+	}
+}
+
+// TestDecisionsHaveTheirForm: each page under docs/adr has a date, a status and alternatives, and the index names it once.
+func TestDecisionsHaveTheirForm(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile("docs/adr/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("docs/adr/[0-9]*.md")
+	if err != nil || len(pages) < 30 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	form := regexp.MustCompile(`(?s)^# \d+\. .+\nDate: \d{4}-\d\d-\d\d.*\. Status: .+## Context\n.+## Decision\n.+## Alternatives\n.+## Consequences\n`)
+	for _, name := range pages {
+		page, err := os.ReadFile(name) //nolint:gosec // A page of this repository.
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !form.Match(page) {
+			t.Errorf("%s lacks its date, status, context, decision, alternatives or consequences", name)
+		}
+		if n := strings.Count(string(index), "("+filepath.Base(name)+")"); n != 1 {
+			t.Errorf("the index names %s %d times", name, n)
+		}
 	}
 }

@@ -51,7 +51,7 @@ func addedTable(of string) *table {
 		"", alone, ours, lean, naive, aiSDK)
 }
 
-// measureOne has one chat ask, before anything else has used the machine: see docs/adr/0021-a-person-alone-on-a-quiet-machine.md.
+// measureOne measures one chat, before anything else has used the machine.
 func measureOne(ctx context.Context, b *bench) error {
 	first := addedTable("one chat")
 	b.report.Sections = append(b.report.Sections, first)
@@ -133,7 +133,7 @@ func (b *bench) chatGoals(first, t *table) {
 	}
 	r.atMost("CPU a token, as fast as possible, × "+naive, of(rowFast, naive), 0.25, 2, "×")
 	r.atMost("CPU a token, as fast as possible, × "+aiSDK, of(rowFast, aiSDK), 1.0/30, 3, "×")
-	// The peers store nothing, and PostgreSQL would have most of the cores: see docs/adr/0017-what-speed-compares.md.
+	// The peers store nothing, and PostgreSQL would have most of the cores: see docs/benchmarks.md.
 	most := t.median(rowMost, lean)
 	r.atLeast("tokens/s at most, no database, × "+naive, most/t.median(rowMost, naive), 4, 1, "×")
 	r.atLeast("tokens/s at most, no database, × "+aiSDK, most/t.median(rowMost, aiSDK), 30, 1, "×")

@@ -38,8 +38,8 @@ type section struct {
 	run  func(ctx context.Context, b *bench) error
 }
 
-// sections are the parts of a run in their order. What one person meets comes first, on a machine that has done nothing else: see
-// docs/adr/0021-a-person-alone-on-a-quiet-machine.md.
+// sections returns the parts of a run in their order. What one person meets comes first, while the machine is quiet: see
+// docs/benchmarks.md.
 func sections() []section {
 	return []section{
 		{"one", measureOne},
