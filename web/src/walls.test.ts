@@ -6,7 +6,11 @@ const root = import.meta.dirname
 
 /** Which folders a folder may import from, and why no others. */
 const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
-  { from: /^lib\//, never: /^(app|features|components)\//, why: 'lib knows no screen' },
+  {
+    from: /^lib\//,
+    never: /^(app|features|components|entities)\//,
+    why: 'lib knows no screen and nothing of the product; the app hands the session in',
+  },
   { from: /^entities\//, never: /^(app|features|components)\//, why: 'entities know no screen' },
   { from: /^components\//, never: /^(app|features)\//, why: 'components serve every feature' },
   {
@@ -15,6 +19,11 @@ const walls: Array<{ from: RegExp; never: RegExp; why: string }> = [
     why: 'the app puts the features together, not the other way round',
   },
 ]
+
+/** Which entities an entity may import: whatever two of them need stands in lib, so that each can be read alone. */
+const below: Record<string, string[]> = {
+  session: ['identity'], // The identity provider renews the tokens of a session.
+}
 
 function files(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -43,6 +52,23 @@ describe('the walls between the folders', () => {
           .map((target) => `${file} → ${target}`),
       )
     expect(broken).toEqual([])
+  })
+
+  it('hold: entities import each other in one order', () => {
+    const entity = (path: string) => /^entities\/([^/]+)/.exec(path)?.[1]
+    const broken = all.flatMap((file) => {
+      const from = entity(file)
+      if (from === undefined) return []
+      return imports(file)
+        .filter((target) => entity(target) !== undefined && entity(target) !== from)
+        .filter((target) => !below[from]?.includes(entity(target) ?? ''))
+        .map((target) => `${file} → ${target}`)
+    })
+    expect(broken).toEqual([])
+  })
+
+  it('hold: no file lies loose in lib or in entities', () => {
+    expect(all.filter((file) => /^(lib|entities)\/[^/]+$/.test(file))).toEqual([])
   })
 
   it('hold: features never import each other', () => {

@@ -2,15 +2,14 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { Provider } from 'jotai'
 import { LucideProvider } from 'lucide-react'
 import { StrictMode } from 'react'
-import { RouterProvider } from 'react-router'
+import { type DataRouter, RouterProvider } from 'react-router'
 import { Toaster } from '@/components/Toaster'
 import { Tooltips } from '@/components/Tooltip'
 import { queryClient } from '@/lib/api/queries'
-import { store } from '@/lib/store'
-import { router } from './router'
+import { store } from '@/lib/ui/store'
 
 /** The app with everything that stands once around it. */
-export function App() {
+export function App({ router }: { router: DataRouter }) {
   return (
     <StrictMode>
       <Provider store={store}>

@@ -4,6 +4,7 @@ import './componentStyles'
 import { createRoot } from 'react-dom/client'
 import { session } from '@/entities/session/session'
 import { flushDeletions } from '@/entities/thread/threads'
+import { callAs } from '@/lib/api/caller'
 import { configQuery, queryClient } from '@/lib/api/queries'
 import { forgetReload } from '@/lib/browser/reload'
 import { refuseStrayFiles } from '@/lib/browser/strayFiles'
@@ -12,10 +13,13 @@ import { ime } from '@/lib/ui/ime'
 import { followSendKey } from '@/lib/ui/sendKey'
 import { followTheme } from '@/lib/ui/theme'
 import { App } from './App'
-import { router } from './router'
+import { makeRouter } from './router'
 
 /** From when on a first page that has not come yet is shown to be on its way. */
 const BOOTING_AFTER_MS = 300
+
+callAs(session)
+const router = makeRouter()
 
 ime.watch(document)
 session.follow(window)
@@ -43,5 +47,5 @@ function show(): void {
   clearTimeout(waiting)
   unsubscribe()
   const root = document.getElementById('root')
-  if (root) createRoot(root).render(<App />)
+  if (root) createRoot(root).render(<App router={router} />)
 }

@@ -1,7 +1,7 @@
 import { createBrowserRouter, type RouteObject, redirect, type ShouldRevalidateFunction } from 'react-router'
+import { readToken } from '@/entities/identity/token'
 import { adminOnly, requireSession, signedIn, signingIn } from '@/entities/session/guard'
 import { coverQuery } from '@/entities/session/place'
-import { readToken } from '@/entities/session/token'
 import { ForbiddenPage, NotFoundPage } from '@/features/errors/pages'
 import { RouteError } from '@/features/errors/RouteError'
 import { api } from '@/lib/api'
@@ -26,7 +26,7 @@ const threadsLoader = signedIn(async (args) =>
 )
 
 /** All routes of the app. */
-export const router = createBrowserRouter([
+const routes: RouteObject[] = [
   {
     Component: Root,
     errorElement: <RouteError />,
@@ -233,4 +233,9 @@ export const router = createBrowserRouter([
       { path: '*', Component: NotFoundPage },
     ],
   },
-])
+]
+
+/** Makes the router; it begins to load the page at once. */
+export function makeRouter() {
+  return createBrowserRouter(routes)
+}

@@ -8,10 +8,10 @@ import {
   useState,
 } from 'react'
 import { createPortal } from 'react-dom'
-import { store } from '@/lib/store'
 import { type Align, keepBeside } from '@/lib/ui/anchored'
 import { cx } from '@/lib/ui/cx'
 import { layerAtom } from '@/lib/ui/layers'
+import { store } from '@/lib/ui/store'
 import styles from './Floating.module.css'
 
 export interface FloatingProps extends HTMLAttributes<HTMLDivElement> {

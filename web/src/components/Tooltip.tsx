@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
-import { store } from '@/lib/store'
 import { keepBeside, type Side } from '@/lib/ui/anchored'
 import { layerAtom } from '@/lib/ui/layers'
+import { store } from '@/lib/ui/store'
 import styles from './Tooltip.module.css'
 
 /** How long the pointer rests before a name is shown, and how soon after one name the next is shown at once, in ms. */

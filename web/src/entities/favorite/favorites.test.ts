@@ -2,7 +2,7 @@ import { QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { api, type FavoriteSkill, type Skill } from '@/lib/api'
 import { queryClient, skillsQuery } from '@/lib/api/queries'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import { favoriteList, setFavorite } from './favorites'
 

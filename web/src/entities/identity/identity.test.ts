@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { readToken, type TokenRecord } from '@/entities/session/token'
+import { readToken, type TokenRecord } from '@/entities/identity/token'
 import { ApiError } from '@/lib/api'
 import { IdentityError, revoke } from './identity'
 import {

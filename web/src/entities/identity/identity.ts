@@ -1,7 +1,8 @@
-import { emailOf, type RefreshedTokens, type TokenRecord } from '@/entities/session/token'
 import { ApiError, asApiError, assertRequired, readProblem } from '@/lib/api/errors'
+import { emailOf } from '@/lib/api/jwt'
 import type { components } from '@/lib/api/schema.gen'
 import type { AuthTypeAnswer } from '@/lib/api/types'
+import type { RefreshedTokens, TokenRecord } from './token'
 
 const TARGET = 'AWSCognitoIdentityProviderService'
 const TOO_MANY = 'TooManyRequestsException'

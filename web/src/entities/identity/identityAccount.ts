@@ -1,4 +1,3 @@
-import type { TokenRecord } from '@/entities/session/token'
 import {
   type AuthAnswer,
   call,
@@ -8,6 +7,7 @@ import {
   tokensOf,
   UNREACHABLE,
 } from './identity'
+import type { TokenRecord } from './token'
 
 // What only the pages of sign-in and settings need of the user pool; the other pages don't load it.
 

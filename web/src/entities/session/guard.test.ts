@@ -1,11 +1,11 @@
 import type { LoaderFunctionArgs } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { saveToken } from '@/entities/identity/token'
 import { queryClient } from '@/lib/api/queries'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { dismissToast, toastsAtom } from '@/lib/ui/toast'
 import { adminOnly, signedIn, signingIn } from './guard'
 import { rememberedPlace } from './place'
-import { saveToken } from './token'
 
 const args = (path: string) =>
   ({ request: new Request(`http://localhost:3000${path}`), params: {} }) as unknown as LoaderFunctionArgs

@@ -1,9 +1,10 @@
 import { type LoaderFunction, type LoaderFunctionArgs, redirect } from 'react-router'
+import { readToken } from '@/entities/identity/token'
 import type { Role } from '@/lib/api'
+import { emailOf } from '@/lib/api/jwt'
 import { meQuery, queryClient } from '@/lib/api/queries'
 import { toast } from '@/lib/ui/toast'
 import { coverQuery, rememberedPlace, rememberPlace } from './place'
-import { emailOf, readToken } from './token'
 
 /** The roles that see the admin screens. */
 const ADMIN_ROLES: readonly Role[] = ['organization-admin', 'organization-super-admin']

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { readToken, saveToken, TOKEN_KEY } from '@/entities/identity/token'
 import { rememberEnding, rememberedEnding, rememberedPlace, rememberPlace } from './place'
 import { Session } from './session'
-import { readToken, saveToken, TOKEN_KEY } from './token'
 
 /** A JWT of these claims, unsigned. */
 const jwt = (claims: object) => {

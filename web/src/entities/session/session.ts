@@ -1,20 +1,18 @@
 import { isRefusal, renew } from '@/entities/identity/identity'
-import { ApiError, asApiError, NO_ANSWER, readProblem } from '@/lib/api/errors'
-import { takeEarly } from './early'
-import { type Ending, forgetPlace, needsSession, rememberEnding, rememberPlace } from './place'
 import {
   clearToken,
-  expiryOf,
   type RefreshedTokens,
   readToken,
   refreshStoredToken,
-  subjectOf,
   TOKEN_KEY,
   type TokenRecord,
-} from './token'
-
-/** Marks the one retry after a refresh, so that it is never repeated. */
-export const RETRY_HEADER = 'x-no-retry'
+} from '@/entities/identity/token'
+import type { Caller } from '@/lib/api/caller'
+import { ApiError, asApiError, NO_ANSWER, readProblem } from '@/lib/api/errors'
+import { RETRY_HEADER } from '@/lib/api/http'
+import { expiryOf, subjectOf } from '@/lib/api/jwt'
+import { takeEarly } from './early'
+import { type Ending, forgetPlace, needsSession, rememberEnding, rememberPlace } from './place'
 
 const EXPIRED = 'jwt expired'
 const NO_USER = 'Not authenticated: no user found'
@@ -32,7 +30,7 @@ export interface SessionHost {
 }
 
 /** The session of this tab: attaches the token, renews it, and ends everywhere at once. */
-export class Session {
+export class Session implements Caller {
   readonly #host: SessionHost
   #refreshing: Promise<TokenRecord> | null = null
   #ended = false
@@ -77,6 +75,17 @@ export class Session {
       this.#refreshing = null
     })
     return this.#refreshing
+  }
+
+  async token(ms: number, refused: string | null = null): Promise<string | null> {
+    const stored = readToken()
+    if (stored === null) return null
+    if (stored.idToken !== refused && expiryOf(stored.idToken) > Date.now() + ms) return stored.idToken
+    return (await this.refresh(stored.idToken)).idToken
+  }
+
+  userId(): string {
+    return subjectOf(readToken()?.idToken ?? '')
   }
 
   /** Ends the session because it no longer holds; the next sign-in says why, and comes back to this page. */

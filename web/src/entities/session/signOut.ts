@@ -1,8 +1,8 @@
 import { revoke } from '@/entities/identity/identity'
+import { readToken } from '@/entities/identity/token'
 import { api } from '@/lib/api'
 import { forgetKept } from '@/lib/browser/kept'
 import { session } from './session'
-import { readToken } from './token'
 
 /** How long the server may take: whoever leaves must get away. */
 const PATIENCE_MS = 10_000

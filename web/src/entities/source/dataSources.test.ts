@@ -2,7 +2,7 @@ import { act, renderHook } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DataSource, JobStatus } from '@/lib/api'
 import type { Live, LiveEvents } from '@/lib/live'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import { deleteSource, followSources, sourceList, takeUploaded, useSources } from './dataSources'
 

@@ -3,7 +3,7 @@ import { ApiError, type DataSource } from '@/lib/api'
 import { deleteDataSource, listDataSources, type Uploaded } from '@/lib/api/dataSources'
 import type { Live } from '@/lib/live'
 import { PagedList, type PagedState, usePagedList } from '@/lib/pagedList'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { dismissToast, toast, toastFailure } from '@/lib/ui/toast'
 
 /** How many data sources a page has. */

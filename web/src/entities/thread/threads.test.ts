@@ -3,7 +3,7 @@ import { createStore } from 'jotai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Thread } from '@/lib/api'
 import type { Live, LiveEvents } from '@/lib/live'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import {
   changeThread,

@@ -3,8 +3,8 @@ import { ApiError, api, type Thread } from '@/lib/api'
 import { queryClient } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 import { PagedList, type PagedState, usePagedList } from '@/lib/pagedList'
-import { store } from '@/lib/store'
 import type { ThreadTitle } from '@/lib/stream'
+import { store } from '@/lib/ui/store'
 import { dismissToast, dismissToastsAbout, toast, toastFailure } from '@/lib/ui/toast'
 
 /** How many threads a page has. */

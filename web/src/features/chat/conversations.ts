@@ -3,7 +3,6 @@ import { discardThread, patchThread, titleThread, upsertThread } from '@/entitie
 import { ApiError, api, type Thread } from '@/lib/api'
 import { browserLocks, newTabId, PageLocks } from '@/lib/browser/locks'
 import { live } from '@/lib/live'
-import { store } from '@/lib/store'
 import {
   AnswerStreams,
   browserFrames,
@@ -12,6 +11,7 @@ import {
   LockSlots,
   type SlotChannel,
 } from '@/lib/stream'
+import { store } from '@/lib/ui/store'
 import { toastFailure } from '@/lib/ui/toast'
 import { Conversation, type ConversationEvents } from './conversation'
 import { draftKey, giveBack, moveDraft, takeBack } from './drafts'

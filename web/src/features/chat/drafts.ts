@@ -1,6 +1,6 @@
 import { atom, type WritableAtom } from 'jotai'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { emptyQueue } from './queue'
 
 type Draft = WritableAtom<string, [string], void>

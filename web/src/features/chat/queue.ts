@@ -1,6 +1,6 @@
 import { atom, type PrimitiveAtom } from 'jotai'
 import { followKept, readKept, writeKept } from '@/lib/browser/kept'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 
 /** A question that waits for the answer before it. */
 export interface Queued {

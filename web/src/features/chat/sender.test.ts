@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { PageLocks } from '@/lib/browser/locks'
-import { store } from '@/lib/store'
 import { StreamFailure } from '@/lib/stream'
+import { store } from '@/lib/ui/store'
 import { dequeue, emptyQueue, enqueue, readQueue } from './queue'
 import { QueueSender } from './sender'
 import { finished, message, setup, thread } from './testing'

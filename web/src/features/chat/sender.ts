@@ -1,5 +1,5 @@
 import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import type { Conversation } from './conversation'
 import { dequeue, holdBack, type Queued, readQueue } from './queue'
 import { isRunning, isWriting } from './turns'

@@ -2,7 +2,7 @@ import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter, useLocation } from 'react-router'
 import { afterEach, describe, expect, it } from 'vitest'
-import { saveToken, type TokenRecord } from '@/entities/session/token'
+import { saveToken, type TokenRecord } from '@/entities/identity/token'
 import type { Me } from '@/lib/api'
 import { UserMenu } from './UserMenu'
 

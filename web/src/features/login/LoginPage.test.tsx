@@ -1,8 +1,8 @@
 import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { readToken } from '@/entities/identity/token'
 import { rememberEnding, rememberedEnding, rememberedPlace, rememberPlace } from '@/entities/session/place'
-import { readToken } from '@/entities/session/token'
 import { LoginPage } from './LoginPage'
 import { refusal, show as showAt, stubServer, tidy, tokens, way } from './testing'
 

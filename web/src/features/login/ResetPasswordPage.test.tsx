@@ -1,7 +1,7 @@
 import { act, fireEvent, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { readToken, saveToken } from '@/entities/session/token'
+import { readToken, saveToken } from '@/entities/identity/token'
 import { ResetPasswordPage } from './ResetPasswordPage'
 import { refusal, show, stubServer, tidy, way } from './testing'
 

@@ -1,8 +1,8 @@
 import { screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readToken } from '@/entities/identity/token'
 import { rememberPlace } from '@/entities/session/place'
-import { readToken } from '@/entities/session/token'
 import { SuperAdminPage } from './SuperAdminPage'
 import { refusal, show, stubServer, tidy, tokens, way } from './testing'
 

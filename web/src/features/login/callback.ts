@@ -1,6 +1,6 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
+import { readToken, type TokenRecord } from '@/entities/identity/token'
 import { localPath } from '@/entities/session/place'
-import { readToken, type TokenRecord } from '@/entities/session/token'
 import { type TokenRecord as Answer, ApiError, RequiredError } from '@/lib/api'
 import { oauth2Callback } from '@/lib/api/signIn'
 import { enter } from './enter'

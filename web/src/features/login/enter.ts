@@ -1,5 +1,5 @@
+import { saveToken, type TokenRecord } from '@/entities/identity/token'
 import { forgetPlace, rememberedPlace } from '@/entities/session/place'
-import { saveToken, type TokenRecord } from '@/entities/session/token'
 import { queryClient } from '@/lib/api/queries'
 
 /** Begins a session, and returns where it goes on: to `next`, to the page that was left, or to /home. */

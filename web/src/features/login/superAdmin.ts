@@ -1,5 +1,5 @@
 import { revoke } from '@/entities/identity/identity'
-import type { TokenRecord } from '@/entities/session/token'
+import type { TokenRecord } from '@/entities/identity/token'
 import { isSsoRequired, ownerOf } from '@/lib/api/signIn'
 
 /**

@@ -1,5 +1,5 @@
 import { NavLink } from 'react-router'
-import { readToken } from '@/entities/session/token'
+import { readToken } from '@/entities/identity/token'
 import styles from './SettingNav.module.css'
 import { texts } from './texts'
 

@@ -1,6 +1,6 @@
 import { type LoaderFunctionArgs, redirect } from 'react-router'
+import { readToken } from '@/entities/identity/token'
 import { signedIn } from '@/entities/session/guard'
-import { readToken } from '@/entities/session/token'
 import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
 

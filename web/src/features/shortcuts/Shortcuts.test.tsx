@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { threadList } from '@/entities/thread/threads'
 import type { Me, Skill, Thread } from '@/lib/api'
 import { meQuery, queryClient, skillsQuery } from '@/lib/api/queries'
-import { store } from '@/lib/store'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/ui/overlays'
+import { store } from '@/lib/ui/store'
 import { Shortcuts } from './Shortcuts'
 
 function Place() {

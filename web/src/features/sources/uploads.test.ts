@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { clearToken, saveToken } from '@/entities/session/token'
+import { clearToken, saveToken } from '@/entities/identity/token'
 import { ApiError } from '@/lib/api'
 import type { Uploaded } from '@/lib/api/dataSources'
 import { texts } from './texts'

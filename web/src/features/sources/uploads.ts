@@ -1,4 +1,4 @@
-import { readToken } from '@/entities/session/token'
+import { readToken } from '@/entities/identity/token'
 import { takeUploaded } from '@/entities/source/dataSources'
 import { ApiError } from '@/lib/api'
 import { type Uploaded, uploadDataSource } from '@/lib/api/dataSources'

@@ -1,6 +1,6 @@
 import { type DragEvent, useEffect, useState } from 'react'
-import { store } from '@/lib/store'
 import { layerAtom } from '@/lib/ui/layers'
+import { store } from '@/lib/ui/store'
 
 /** What an element needs to take files that are dropped on it. */
 interface DropHandlers {

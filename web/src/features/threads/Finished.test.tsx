@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { lookAt, threadList } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
 import { type LiveEvents, type LiveMessage, live } from '@/lib/live'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { dismissToast, toastsAtom } from '@/lib/ui/toast'
 import { Finished } from './Finished'
 

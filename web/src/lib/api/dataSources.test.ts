@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { saveToken } from '@/entities/session/token'
+import { saveToken } from '@/entities/identity/token'
+import { session } from '@/entities/session/session'
+import { callAs } from './caller'
 import { deleteDataSource, downloadDataSource, listDataSources, uploadDataSource } from './dataSources'
 
 const jwt = (exp: number) => `h.${btoa(JSON.stringify({ sub: 'u', email: 'a@demo.example', exp }))}.s`
@@ -72,6 +74,8 @@ const request = async (at: number): Promise<FakeRequest> =>
     if (found === undefined) throw new Error('nothing is sent')
     return found
   })
+
+callAs(session)
 
 describe('an upload', () => {
   const server = vi.fn<typeof fetch>()

@@ -1,8 +1,7 @@
-import { RETRY_HEADER, session } from '@/entities/session/session'
-import { expiryOf, readToken } from '@/entities/session/token'
+import { caller } from './caller'
 import { me, type Page } from './client'
 import { asApiError, assertRequired, readProblem } from './errors'
-import { signed, take } from './http'
+import { RETRY_HEADER, signed, take } from './http'
 import type { DataSource } from './types'
 
 /** One's own data sources, newest first. */
@@ -46,23 +45,26 @@ interface UploadOptions {
  */
 export async function uploadDataSource(file: File, options: UploadOptions): Promise<Uploaded> {
   assertRequired('uploadDataSource', 'file', file)
-  const stored = readToken()
-  if (stored !== null && expiryOf(stored.idToken) <= Date.now()) await session.refresh(stored.idToken)
-  let response = await send(file, options)
+  let response = await send(file, options, await authorization())
   if (response.status === 401) {
     // An ordinary call finds out why: it renews what has expired, and ends the session of an account that is gone.
     await me(options.signal)
-    response = await send(file, options, { [RETRY_HEADER]: '1' })
+    response = await send(file, options, { ...(await authorization()), [RETRY_HEADER]: '1' })
   }
   if (!response.ok) throw await readProblem(response)
   return { source: (await response.json()) as DataSource, isNew: response.status === 201 }
+}
+
+async function authorization(): Promise<Record<string, string>> {
+  const token = await caller().token(0)
+  return token === null ? {} : { Authorization: `Bearer ${token}` }
 }
 
 /** Posts a file by XMLHttpRequest, as fetch does not tell how much has been sent. */
 function send(
   file: File,
   { onProgress, signal }: UploadOptions,
-  headers: Record<string, string> = {},
+  headers: Record<string, string>,
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
@@ -71,8 +73,6 @@ function send(
     const request = new XMLHttpRequest()
     const abort = () => request.abort()
     request.open('POST', '/v1/data-source/file')
-    const token = readToken()
-    if (token) request.setRequestHeader('Authorization', `Bearer ${token.idToken}`)
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
     request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0)
     request.onload = () => resolve(responseOf(request))

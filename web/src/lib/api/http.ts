@@ -1,10 +1,13 @@
 import createClient from 'openapi-fetch'
-import { session } from '@/entities/session/session'
+import { caller } from './caller'
 import { ApiError, asApiError } from './errors'
 import type { paths } from './schema.gen'
 
+/** Marks the one retry after a renewal of the token, so that it is never repeated. */
+export const RETRY_HEADER = 'x-no-retry'
+
 /** Calls as the signed-in user. */
-export const signed = createClient<paths>({ baseUrl: '/', fetch: (request) => session.fetch(request) })
+export const signed = createClient<paths>({ baseUrl: '/', fetch: (request) => caller().fetch(request) })
 
 /** Calls that anybody may make. */
 export const open = createClient<paths>({ baseUrl: '/', fetch: (request) => fetch(request) })

@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { saveToken } from '@/entities/session/token'
+import { callAs } from '@/lib/api/caller'
 import { followKept, forgetKept, readKept, writeKept } from './kept'
 
-function signIn(sub: string): void {
-  const idToken = `h.${btoa(JSON.stringify({ sub }))}.s`
-  const rest = { refreshToken: 'r', accessToken: 'a', expiresIn: 1, tokenType: 'Bearer' }
-  saveToken({ authType: 'cognito', clientId: 'c', idToken, ...rest })
+function signIn(userId: string): void {
+  callAs({ fetch, token: async () => null, userId: () => userId })
 }
 
 beforeEach(() => {
@@ -26,7 +24,7 @@ describe('what is kept', () => {
     localStorage.setItem('tsumugiTheme', 'dark')
     writeKept('a', '一')
     writeKept('a', '')
-    expect(localStorage.length).toBe(2)
+    expect(localStorage.length).toBe(1)
     writeKept('b', '二')
     forgetKept()
     expect(readKept('b')).toBe('')

@@ -1,4 +1,4 @@
-import { readToken, subjectOf } from '@/entities/session/token'
+import { caller } from '@/lib/api/caller'
 
 /**
  * Texts that outlive the tab, in the local storage: one record for each name, readable by the user who wrote it and gone
@@ -55,7 +55,7 @@ export function followKept(listener: (name: string, value: string) => void): () 
 }
 
 function keyOf(name: string): string {
-  return `${PREFIX}${subjectOf(readToken()?.idToken ?? '')}:${name}`
+  return `${PREFIX}${caller().userId()}:${name}`
 }
 
 function keptKeys(): string[] {

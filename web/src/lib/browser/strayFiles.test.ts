@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { dismissToast, toastsAtom } from '@/lib/ui/toast'
 import { refuseStrayFiles } from './strayFiles'
 

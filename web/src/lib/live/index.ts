@@ -1,12 +1,12 @@
 /**
- * What the server tells while nobody asks: threads, messages and notices that change, on whatever device. `frames` decodes
- * the wire, `socket` keeps the line, `live` shares it among the tabs of a browser. Who shows something subscribes here.
+ * Events that the server pushes: threads, messages, notices and data sources that change, on whatever device. `frames`
+ * decodes the wire, `socket` keeps the connection, `live` shares it among the tabs of a browser.
  */
 
-import { session } from '@/entities/session/session'
-import { expiryOf, readToken, subjectOf } from '@/entities/session/token'
 import { browserLocks, newTabId } from '@/lib/browser/locks'
 import { api } from '../api'
+import { caller } from '../api/caller'
+import { expiryOf } from '../api/jwt'
 import { browserWake } from '../stream/wake'
 import { type Channel, Live } from './live'
 import { LiveSocket, type Socket } from './socket'
@@ -36,7 +36,7 @@ export const live = new Live({
     typeof BroadcastChannel === 'undefined'
       ? null
       : (name) => new BroadcastChannel(name) as unknown as Channel,
-  user: () => subjectOf(readToken()?.idToken ?? ''),
+  user: () => caller().userId(),
   wake: browserWake,
   visible: () => document.visibilityState === 'visible',
   random: Math.random,
@@ -46,8 +46,5 @@ export const live = new Live({
 async function token(refused: string | null): Promise<string | null> {
   // An ordinary call finds out why: it renews what has expired, and ends the session of an account that is gone.
   if (refused !== null) await api.me()
-  const stored = readToken()
-  if (stored === null) return null
-  if (stored.idToken !== refused && expiryOf(stored.idToken) > Date.now() + soonMs) return stored.idToken
-  return (await session.refresh(stored.idToken)).idToken
+  return caller().token(soonMs, refused)
 }

@@ -1,6 +1,6 @@
 import { atom } from 'jotai'
 import { type RefObject, useEffect } from 'react'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 
 const open = atom<readonly HTMLElement[]>([])
 

@@ -1,6 +1,6 @@
 import { atom, useAtomValue } from 'jotai'
 import { keys } from '@/lib/browser/platform'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 import { ime, type KeyEventLike } from './ime'
 import { useMedia } from './media'
 

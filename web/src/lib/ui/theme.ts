@@ -1,5 +1,5 @@
 import { atom } from 'jotai'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 
 /** The theme a person chose; `system` follows the device. */
 export type Theme = 'system' | 'light' | 'dark'

@@ -1,5 +1,5 @@
 import { atom } from 'jotai'
-import { store } from '@/lib/store'
+import { store } from '@/lib/ui/store'
 
 /** A short message at the foot of the screen, with at most one thing to do. */
 export interface Toast {

@@ -49,34 +49,6 @@ export function clearToken(): void {
   localStorage.removeItem(TOKEN_KEY)
 }
 
-/** The subject a JWT names, without verifying it: only to see that another tab signed in as somebody else. */
-export function subjectOf(jwt: string): string {
-  return String(claimsOf(jwt).sub ?? '')
-}
-
-/** The address a JWT names; '' if it names none. */
-export function emailOf(jwt: string): string {
-  return String(claimsOf(jwt).email ?? '')
-}
-
-/** When a JWT ends, in milliseconds since the epoch; 0 if it does not say. */
-export function expiryOf(jwt: string): number {
-  const { exp } = claimsOf(jwt)
-  return typeof exp === 'number' ? exp * 1000 : 0
-}
-
-function claimsOf(jwt: string): Record<string, unknown> {
-  try {
-    const payload = jwt.split('.')[1] ?? ''
-    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes))
-    return claims !== null && typeof claims === 'object' ? (claims as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
-
 function isTokenRecord(value: unknown): value is TokenRecord {
   if (value === null || typeof value !== 'object') return false
   const record = value as Record<string, unknown>

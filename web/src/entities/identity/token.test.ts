@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { clearToken, expiryOf, readToken, refreshStoredToken, saveToken, subjectOf, TOKEN_KEY } from './token'
+import { expiryOf, subjectOf } from '@/lib/api/jwt'
+import { clearToken, readToken, refreshStoredToken, saveToken, TOKEN_KEY } from './token'
 
 const record = {
   authType: 'cognito' as const,

@@ -1,0 +1,29 @@
+/** What a JWT claims. Nothing is verified here: that is the server's part. */
+
+/** The subject that a JWT names; '' if it names none. */
+export function subjectOf(jwt: string): string {
+  return String(claimsOf(jwt).sub ?? '')
+}
+
+/** The address that a JWT names; '' if it names none. */
+export function emailOf(jwt: string): string {
+  return String(claimsOf(jwt).email ?? '')
+}
+
+/** When a JWT ends, in milliseconds since the epoch; 0 if it does not say. */
+export function expiryOf(jwt: string): number {
+  const { exp } = claimsOf(jwt)
+  return typeof exp === 'number' ? exp * 1000 : 0
+}
+
+function claimsOf(jwt: string): Record<string, unknown> {
+  try {
+    const payload = jwt.split('.')[1] ?? ''
+    const binary = atob(payload.replaceAll('-', '+').replaceAll('_', '/'))
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    return claims !== null && typeof claims === 'object' ? (claims as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
