@@ -90,3 +90,24 @@ func TestDecisionsHaveTheirForm(t *testing.T) {
 		}
 	}
 }
+
+// TestArchitectureLeadsSomewhere: the files that ARCHITECTURE.md sends a reader to are there.
+func TestArchitectureLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := regexp.MustCompile("[`(]([a-z][a-zA-Z0-9_./-]*\\.(?:go|md|ts|yaml))[`)]").FindAllStringSubmatch(string(page), -1)
+	for _, file := range files {
+		if !strings.Contains(file[1], "/") {
+			continue
+		}
+		if _, err := os.Stat(file[1]); err != nil {
+			t.Errorf("ARCHITECTURE.md names %s: %v", file[1], err)
+		}
+	}
+	if len(files) < 20 {
+		t.Errorf("%d files", len(files))
+	}
+}
