@@ -1,6 +1,6 @@
 import { api, type FavoriteSkill, type Skill } from '@/lib/api'
+import { PagedList } from '@/lib/api/pagedList'
 import { outdate, queryClient, skillQuery, skillsQuery } from '@/lib/api/queries'
-import { PagedList } from '@/lib/pagedList'
 import { toastFailure } from '@/lib/ui/toast'
 
 /** How many favourites a page has. */

@@ -1,8 +1,8 @@
 import { atom, useAtomValue } from 'jotai'
 import { ApiError, type DataSource } from '@/lib/api'
 import { deleteDataSource, listDataSources, type Uploaded } from '@/lib/api/dataSources'
+import { PagedList, type PagedState, usePagedList } from '@/lib/api/pagedList'
 import type { Live } from '@/lib/live'
-import { PagedList, type PagedState, usePagedList } from '@/lib/pagedList'
 import { store } from '@/lib/ui/store'
 import { dismissToast, toast, toastFailure } from '@/lib/ui/toast'
 

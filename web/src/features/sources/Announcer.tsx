@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { sourceList } from '@/entities/source/dataSources'
-import { usePagedList } from '@/lib/pagedList'
+import { usePagedList } from '@/lib/api/pagedList'
 import { type Ended, endedSources, refusedUploads } from './ended'
 import { texts } from './texts'
 import { uploads } from './uploads'

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { Page } from './api/client'
+import type { Page } from './client'
 
 /** The most items that one call answers. */
 const MOST = 100

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { Page } from './api'
+import type { Page } from './client'
 import { PagedList } from './pagedList'
 
 const item = (id: number) => ({ id: String(id) })
