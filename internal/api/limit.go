@@ -1,16 +1,11 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +13,7 @@ import (
 	"github.com/go-chi/httprate"
 
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
 // window is what limits are counted over. It slides: what was asked in the minute before counts for less and less.
@@ -91,22 +87,22 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 		}
 		address := addressKey(r)
 		err := s.Limiter.each[KindSignIn].take(w, r, address)
-		kind, account := guessing(r)
+		kind, account := pool.AttemptOf(r)
 		account += " " + address
-		if err == nil && kind != noGuess {
+		if err == nil && kind != pool.NoAttempt {
 			var leave func()
 			if leave, err = s.admitGuess(r.Context(), account, address); err == nil {
 				defer leave()
 			}
 		}
 		if err != nil {
-			writePoolRefusal(w, err)
+			pool.WriteBusy(w, fault.CodeOf(err) == fault.RateLimited, retryAfter(err))
 			return
 		}
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		next.ServeHTTP(ww, r)
-		looked := ww.Status() < http.StatusInternalServerError && ww.Header().Get("X-Amzn-Errortype") != tooManyRequests+":"
-		if looked && (kind == sendsMail || kind == mayGuess && ww.Status() >= http.StatusBadRequest) {
+		failed := ww.Status() >= http.StatusBadRequest
+		if pool.Examined(ww.Status(), ww.Header()) && (kind == pool.SendsMail || kind == pool.Guess && failed) {
 			s.Limiter.each[KindGuess].count(account)
 			s.Limiter.each[KindAddressGuess].count(address)
 		}
@@ -132,57 +128,7 @@ func (s *Server) admitGuess(ctx context.Context, account, address string) (leave
 	return leave, nil
 }
 
-// guess is what a call of the user pool may be used for.
-type guess int
-
-const (
-	noGuess   guess = iota
-	mayGuess        // A password, or a code.
-	sendsMail       // To whoever is named.
-)
-
-// maxPoolBody is more than the pool reads of a body, in bytes.
-const maxPoolBody = 64<<10 + 1
-
-// guessing says what a call of the user pool may be used for, and names the account. Refresh tokens cannot be guessed: a whole
-// office may show ones that were revoked. The body of what may be a guess has been read then: its turn does not wait for it.
-func guessing(r *http.Request) (kind guess, account string) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	kind = mayGuess
-	switch operation {
-	case "ForgotPassword":
-		kind = sendsMail
-	case "InitiateAuth", "RespondToAuthChallenge", "ConfirmForgotPassword", "ChangePassword":
-	default:
-		return noGuess, ""
-	}
-	head, err := io.ReadAll(io.LimitReader(r.Body, maxPoolBody))
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), &failing{r.Body, err}), r.Body}
-	call := members(head)
-	if operation == "InitiateAuth" && strings.HasPrefix(text(call["AuthFlow"]), "REFRESH_TOKEN") {
-		return noGuess, ""
-	}
-	name := cmp.Or(text(call["Username"]), text(members(call["AuthParameters"])["USERNAME"]),
-		text(members(call["ChallengeResponses"])["USERNAME"]), text(call["AccessToken"]))
-	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(name))))
-	return kind, string(sum[:])
-}
-
-// members reads a JSON object as the pool does: a struct would take members whose names differ in case, too.
-func members(raw []byte) (object map[string]json.RawMessage) {
-	_ = json.Unmarshal(raw, &object) // What is none has no members.
-	return object
-}
-
-func text(raw []byte) (value string) {
-	_ = json.Unmarshal(raw, &value) // What is none is no text.
-	return value
-}
-
-// What calls are is known when they are over. If all that are made at once were let in before the first is counted, a limit
+// Whether a call was a wrong guess is known when it is over. If all that are made at once were let in before the first is counted, a limit
 // of guesses would be none: so a few are under way, and others wait. One account cannot take all the turns of an address.
 const (
 	guessesAtOnce        = 4 // For one account, from one address.
@@ -229,36 +175,4 @@ func (t *turns) take(ctx context.Context, key string, atOnce int) (leave func(),
 	}
 	forget()
 	return nil, err
-}
-
-// failing is the rest of a body, or the error that reading it has met.
-type failing struct {
-	rest io.Reader
-	err  error
-}
-
-// Read implements io.Reader.
-func (f *failing) Read(p []byte) (int, error) {
-	if f.err != nil {
-		return 0, f.err
-	}
-	return f.rest.Read(p)
-}
-
-// tooManyRequests is how the user pool's protocol says that a limit is reached.
-const tooManyRequests = "TooManyRequestsException"
-
-// writePoolRefusal refuses in the user pool's own protocol, with the status of HTTP.
-func writePoolRefusal(w http.ResponseWriter, err error) {
-	kind, message, status := "ServiceUnavailableException", "The service is temporarily unavailable.", http.StatusServiceUnavailable
-	if fault.CodeOf(err) == fault.RateLimited {
-		kind, message, status = tooManyRequests, "Rate exceeded", http.StatusTooManyRequests
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/x-amz-json-1.1")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Amzn-Errortype", kind+":")
-	h.Set("Retry-After", retryAfter(err))
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"__type":"`+kind+`","message":"`+message+`"}`) // The client may be gone.
 }

@@ -50,13 +50,10 @@ func (s *Server) cookie(name string, age int) *http.Cookie {
 	return cookie
 }
 
-var operationForm = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
-
 // poolOperation returns the operation that a call of the user pool names, as in "pool.InitiateAuth", or "".
 func poolOperation(r *http.Request) string {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	if !strings.HasPrefix(r.URL.Path, "/pool/") || !operationForm.MatchString(operation) {
-		return ""
+	if operation := pool.OperationOf(r); operation != "" && strings.HasPrefix(r.URL.Path, "/pool/") {
+		return "pool." + operation
 	}
-	return "pool." + operation
+	return ""
 }
