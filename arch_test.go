@@ -18,7 +18,7 @@ const module = "github.com/tsumugi-ai/tsumugi"
 // order is the list of the rooms: a package imports only packages that stand before it. See ARCHITECTURE.md.
 var order = []string{
 	"clients/go", "test/leak", "internal/fault", "internal/ngram", "migrations", "internal/mail",
-	"stream", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
+	"stream", "stream/sse", "stream/streamtest", "stream/bridge", "stream/bridge/bridgetest",
 	"internal/llm", "internal/llm/offline", "internal/llm/llmtest",
 	"internal/identity", "internal/identity/opaque", "internal/identity/pool", "internal/identity/directory",
 	"internal/identity/saml", "internal/identity/saml/samltest",
@@ -46,25 +46,30 @@ var bans = []struct {
 		[]string{"golang.org", "github.com"},
 		"the two packages that everything rests on need nothing but the standard library",
 	},
-	{[]string{"stream"}, []string{module}, "the hub knows nothing of chats, users or databases"},
+	{[]string{"stream"}, []string{module, "net"}, "the hub knows nothing of chats, users, databases or connections: stream/sse sends what it says"},
 	{
-		[]string{"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "internal/api"},
+		[]string{"stream/sse"},
+		[]string{module + "/stream/bridge", module + "/internal", module + "/chat", module + "/store", "github.com/nats-io"},
+		"a sender takes bytes from a watch: it knows nothing of chats, users, or how servers are joined",
+	},
+	{
+		[]string{"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "internal/api"},
 		[]string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
 		"domains and API know no database: store implements what they declare, and only cmd sees both",
 	},
 	{
-		[]string{"internal/fault", "stream", "internal/org", "internal/skill", "internal/datasource", "chat", "store"},
+		[]string{"internal/fault", "stream", "stream/sse", "internal/org", "internal/skill", "internal/datasource", "chat", "store"},
 		[]string{"github.com/go-chi"},
 		"only the API and the user pool speak HTTP to clients",
 	},
 	{[]string{"internal/org", "internal/skill", "internal/datasource", "chat", "store"}, []string{"net/http"}, "HTTP ends in the API"},
 	{
-		[]string{"internal/fault", "stream", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
+		[]string{"internal/fault", "stream", "stream/sse", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
 		[]string{"github.com/sashabaranov"},
 		"only llm knows the provider's protocol",
 	},
 	{
-		[]string{"internal/fault", "stream", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
+		[]string{"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
 		[]string{"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters", module + "/internal/telemetry"},
 		"how the server is measured is decided in cmd: the others count, or use OpenTelemetry's API",
 	},

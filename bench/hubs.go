@@ -14,16 +14,17 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // ourHub is package stream as the API uses it, on one of its two paths.
 type ourHub struct {
 	hub    *stream.Hub
-	server *stream.Server
+	server *sse.Server
 }
 
 func newOurHub(fast bool) *ourHub {
-	return &ourHub{hub: stream.NewHub(stream.HubConfig{}), server: stream.NewServer(stream.Config{Fast: fast})}
+	return &ourHub{hub: stream.NewHub(stream.HubConfig{}), server: sse.NewServer(sse.Config{Fast: fast})}
 }
 
 func (h *ourHub) Open(name string) { h.hub.Open(stream.Head{MessageID: name, Run: 1}) }
@@ -38,7 +39,7 @@ func (h *ourHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	h.server.Serve(w, r, stream.Delivery{
+	h.server.Serve(w, r, sse.Delivery{
 		Watch: text.Watch(r.Header.Get("Last-Event-ID")), Until: time.Now().Add(time.Hour),
 		Done: func(error) {}, // The client left.
 	})

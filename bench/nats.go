@@ -14,6 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 const (
@@ -151,7 +152,7 @@ func newBridgedHub(ctx context.Context, url string) (bridgedHub, error) {
 		return bridgedHub{}, err
 	}
 	return bridgedHub{&ourHub{
-		hub: stream.NewHub(stream.HubConfig{Transport: transport}), server: stream.NewServer(stream.Config{Fast: true}),
+		hub: stream.NewHub(stream.HubConfig{Transport: transport}), server: sse.NewServer(sse.Config{Fast: true}),
 	}}, nil
 }
 
@@ -167,7 +168,7 @@ func (h bridgedHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	h.server.Serve(w, r, stream.Delivery{
+	h.server.Serve(w, r, sse.Delivery{
 		Watch: interest.Text().Watch(r.Header.Get("Last-Event-ID")), Until: time.Now().Add(time.Hour),
 		Done: func(error) { interest.Leave() },
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // systemPrompt is what all who ask the model tell it first.
@@ -41,7 +42,7 @@ func newLeanChat(provider string) (asker, error) {
 	if err != nil {
 		return asker{}, err
 	}
-	server := stream.NewServer(stream.Config{Fast: true})
+	server := sse.NewServer(sse.Config{Fast: true})
 	return asker{func(w http.ResponseWriter, r *http.Request) {
 		question, err := readPrompt(w, r)
 		if err != nil {
@@ -61,7 +62,7 @@ func newLeanChat(provider string) (asker, error) {
 			}
 			text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
 		}()
-		server.Serve(w, r, stream.Delivery{
+		server.Serve(w, r, sse.Delivery{
 			Watch: text.Watch(""), Until: time.Now().Add(time.Hour), Done: func(error) { cancel() },
 		})
 	}}, nil

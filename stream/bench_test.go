@@ -3,12 +3,9 @@ package stream_test
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
@@ -116,53 +113,5 @@ func BenchmarkEscape(b *testing.B) {
 				text.Watch("")
 			}
 		})
-	}
-}
-
-// flushes is a response that tells of each flush.
-type flushes chan struct{}
-
-func (flushes) Header() http.Header              { return http.Header{} }
-func (flushes) WriteHeader(int)                  {}
-func (flushes) SetWriteDeadline(time.Time) error { return nil }
-func (flushes) Write(b []byte) (int, error)      { return len(b), nil }
-func (f flushes) Flush()                         { f <- struct{}{} }
-
-// BenchmarkLend is a token from its publisher to the flush of its one client's response, net/http's own work left out.
-func BenchmarkLend(b *testing.B) {
-	text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
-	server := stream.NewServer(stream.Config{})
-	defer server.Close()
-	w, served := make(flushes), make(chan struct{})
-	go func() {
-		server.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), stream.Delivery{Watch: text.Watch(""), Done: func(error) {}})
-		close(served)
-	}()
-	<-w // The beginning.
-	b.ReportAllocs()
-	for b.Loop() {
-		text.AppendText(token)
-		<-w
-	}
-	text.Abandon()
-	<-served
-}
-
-// BenchmarkReplay is a stored answer of 100 KB sent over HTTP's own writer.
-func BenchmarkReplay(b *testing.B) {
-	content := strings.Repeat(token, 100_000/len(token))
-	server := stream.NewServer(stream.Config{})
-	b.SetBytes(int64(len(content)))
-	b.ReportAllocs()
-	for b.Loop() {
-		text := stream.NewText(stream.Head{MessageID: "m", Run: 1})
-		text.AppendText(content)
-		text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
-		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
-		server.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(err error) {
-			if err != nil || w.Code != http.StatusOK {
-				b.Error(w.Code, err)
-			}
-		}})
 	}
 }

@@ -3,98 +3,13 @@ package stream_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
-
-// rule is when a client takes an event id.
-type rule string
-
-const (
-	atBlankLine rule = "at the blank line" // The WHATWG's rule: EventSource, loadgen.
-	withData    rule = "with data"         // Libraries that hand on events: eventsource-parser, go-sse.
-	atLine      rule = "at its line"       // fetch-event-source: before the event is whole.
-
-	// atLineChecked is atLine as docs/streaming.md asks for: where an id is not the length of the text, the client
-	// begins anew.
-	atLineChecked rule = "at its line, checked"
-)
-
-// reader is a client with a rule. It can be compared.
-type reader struct {
-	rule         rule
-	text, cursor string
-	reasoning    string
-	done         bool
-	torn         bool // It holds the id of an event that it never saw the end of: the cut that atLine cannot bear.
-}
-
-// read takes what came over one connection, which may end anywhere. It reports whether the client leaves by itself.
-func (c *reader) read(t *testing.T, raw string) (left bool) {
-	t.Helper()
-	id, data := "", ""
-	for {
-		line, rest, whole := strings.Cut(raw, "\n")
-		if !whole {
-			return false
-		}
-		raw = rest
-		if value, ok := strings.CutPrefix(line, "id: "); ok {
-			id = value
-			if c.rule == atLine || c.rule == atLineChecked {
-				c.cursor, c.torn = id, true
-			}
-		} else if value, ok := strings.CutPrefix(line, "data: "); ok {
-			data = value
-		}
-		if line != "" {
-			continue
-		}
-		c.torn = false
-		if id != "" && (c.rule == atBlankLine || c.rule == withData && data != "") {
-			c.cursor = id
-		}
-		if data != "" && !c.event(t, id, data) {
-			c.text, c.cursor = "", ""
-			return true
-		}
-		id, data = "", ""
-	}
-}
-
-// event reports whether the client can go on.
-func (c *reader) event(t *testing.T, id, data string) bool {
-	t.Helper()
-	if c.done = data == "[DONE]"; c.done {
-		return true
-	}
-	var ch chunk
-	if err := json.Unmarshal([]byte(data), &ch); err != nil {
-		t.Fatal(err)
-	}
-	switch ch.Type {
-	case "start":
-		if c.cursor == "" { // It has asked for everything.
-			c.reasoning = ""
-		}
-	case "data-reset":
-		c.text, c.reasoning = "", ""
-	case "reasoning-delta":
-		c.reasoning += ch.Delta
-	case "text-delta":
-		c.text += ch.Delta
-	}
-	if c.rule != atLineChecked || id == "" {
-		return true
-	}
-	cursor, _ := stream.ParseCursor(id)
-	return cursor.Offset == len(c.text)
-}
 
 // runs are what one answer said each time it was begun. They have the same beginning, and one is a prefix of another.
 var runs = []string{"紡ぐとは、🧵", "紡ぐ", "紡ぐとは、\n糸を引くこと。"}
@@ -132,15 +47,23 @@ func connection(run int, last bool, cursor string) string {
 	return "retry: 1000\n\n" + string(drain(w))
 }
 
+// take has a client take what came over one connection.
+func take(t *testing.T, c *streamtest.Reader, raw string) {
+	t.Helper()
+	if _, err := c.Read(raw); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestR05_CutAtEveryByteWithEveryRule holds that the text is exact however often and wherever the connections of a
 // client are cut, and whatever its rule is, over several runs. All states that a client can be in are gone through.
 func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 	t.Parallel()
 	for n := range len(runs) {
-		for _, rule := range []rule{atBlankLine, withData, atLine, atLineChecked} {
+		for _, rule := range []streamtest.Rule{streamtest.AtBlankLine, streamtest.WithData, streamtest.AtLine, streamtest.AtLineChecked} {
 			t.Run(fmt.Sprintf("%d runs, %s", n+1, rule), func(t *testing.T) {
 				t.Parallel()
-				states := map[reader]bool{{rule: rule}: true}
+				states := map[streamtest.Reader]bool{{Rule: rule}: true}
 				for run := 1; run <= n+1; run++ {
 					for range 3 { // Connections, of which the last begins where the second was cut.
 						states = cutEverywhere(t, states, run, run == n+1)
@@ -148,11 +71,11 @@ func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 				}
 				for c := range states {
 					before := c
-					for tries := 0; !c.done && tries < 3; tries++ {
-						c.read(t, connection(n+1, true, c.cursor))
+					for tries := 0; !c.Done && tries < 3; tries++ {
+						take(t, &c, connection(n+1, true, c.Cursor))
 					}
-					if c.text != runs[n] || c.reasoning != thoughts[n] || !c.done {
-						t.Errorf("%+v ends with %q after %q, done %v", before, c.text, c.reasoning, c.done)
+					if c.Text != runs[n] || c.Reasoning != thoughts[n] || !c.Done {
+						t.Errorf("%+v ends with %q after %q, done %v", before, c.Text, c.Reasoning, c.Done)
 					}
 				}
 				if len(states) < 5 {
@@ -166,82 +89,29 @@ func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 // cutEverywhere returns what becomes of clients that are sent a run, and cut off after any byte of it. Of a client that
 // takes ids at their line, a cut between an id and the blank line after it loses the event: no server can tell that
 // from the cut behind.
-func cutEverywhere(t *testing.T, states map[reader]bool, run int, last bool) map[reader]bool {
+func cutEverywhere(t *testing.T, states map[streamtest.Reader]bool, run int, last bool) map[streamtest.Reader]bool {
 	t.Helper()
-	after := make(map[reader]bool)
+	after := make(map[streamtest.Reader]bool)
 	for c := range states {
-		if c.done {
+		if c.Done {
 			after[c] = true
 			continue
 		}
-		raw := connection(run, last, c.cursor)
+		raw := connection(run, last, c.Cursor)
 		for cut := range len(raw) + 1 {
 			if cut > 0 && raw[cut-1] != '\n' {
 				continue // A reader takes whole lines: it is the same as at the last line's end.
 			}
 			next := c
-			next.read(t, raw[:cut])
-			torn := next.torn && !strings.HasSuffix(next.cursor, "-0")
-			if next.torn = false; next.rule == atLine && torn {
+			take(t, &next, raw[:cut])
+			torn := next.Torn && !strings.HasSuffix(next.Cursor, "-0")
+			if next.Torn = false; next.Rule == streamtest.AtLine && torn {
 				continue
 			}
 			after[next] = true
 		}
 	}
 	return after
-}
-
-// TestR05_CutAtEveryByteOverTheWire is the same with real connections: the first is cut while the first run is written,
-// the second while the second is.
-func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
-		texts := make([]*stream.Text, 2)
-		for i, said := range runs[:2] {
-			texts[i] = newText(i + 1)
-			texts[i].AppendReasoning(thoughts[i])
-			texts[i].AppendText(said)
-		}
-		texts[1].Finish(done)
-		s := stream.NewServer(cfg)
-		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
-			text := texts[0]
-			if r.URL.Path == "/2" {
-				text = texts[1]
-			}
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Done: once(t, nil)})
-		})
-		get := func(c *reader, path string, limit int64) {
-			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
-			if c.cursor != "" {
-				r.Header.Set("Last-Event-ID", c.cursor)
-			}
-			resp, err := server.Client().Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer resp.Body.Close()
-			raw, err := io.ReadAll(io.LimitReader(resp.Body, limit))
-			if err != nil {
-				t.Error(err)
-			}
-			c.read(t, string(raw))
-		}
-		// As much as is sent before the text rests.
-		length := len(drain(texts[0].Watch("")))
-		for cut := range length {
-			for _, rule := range []rule{atBlankLine, withData, atLineChecked} {
-				c := reader{rule: rule}
-				get(&c, "/1", int64(cut))
-				get(&c, "/2", int64(cut*7%length))
-				for tries := 0; !c.done && tries < 3; tries++ {
-					get(&c, "/2", 1<<20)
-				}
-				if c.text != runs[1] || c.reasoning != thoughts[1] || !c.done {
-					t.Fatalf("cut at %d, %s: %q after %q, done %v", cut, rule, c.text, c.reasoning, c.done)
-				}
-			}
-		}
-	})
 }
 
 // TestR05_NoIDOfANewRunBeforeItsReset holds on which events ids stand, and that data comes before.

@@ -1,5 +1,5 @@
-// Package stream fans the growing text of an answer out to any number of clients, over server-sent events and through any
-// number of servers, so that nothing that happens to a connection loses or repeats a character.
+// Package stream fans the growing text of an answer out to any number of subscribers, on any number of servers, so that
+// nothing that happens to a connection loses or repeats a character.
 //
 // # Model
 //
@@ -18,24 +18,8 @@
 //
 // # The way of a token
 //
-// A [Server] sends watches to clients. It is told that a text has changed, not what: whoever comes to a client writes all that the
-// client is behind by, in one write.
-//
-//	publisher ─▶ Text.AppendText ─▶ log ─▶ crowd.wake
-//	                                        │
-//	             one client alone ◀─────────┴────────▶ several, or one that was sent something within a millisecond
-//	                    │                                    its shards are marked ─▶ worker, one a core
-//	                    ▼                                                               │ goes over their clients
-//	             the publisher itself ──────────────▶ client.pump ◀─────────────────────┘
-//	                                                  claims the client, or leaves a note and goes on
-//	                                                        │
-//	             the connection is ours ◀───────────────────┴───────────▶ net/http has it
-//	             one system call that does not wait                       a hand, which may wait: write and flush
-//	                    └ what the client does not take ─▶ drain, which waits for it
-//
-// The publisher never waits, nor does a worker. Whoever waits for a client has claimed it, so that there is one at most for each: what
-// slow clients cost in goroutines is bounded by the streams that Admit lets in. A client that cannot take a write within the
-// deadline is dropped, and resumes by its cursor.
+// Package sse sends watches to clients. It is told that a text has changed, not what: whoever writes to a client writes all
+// that the client is behind by, in one write.
 //
 // # Several servers
 //
@@ -64,10 +48,6 @@
 //
 //   - Of a [Hub]: relay, for each text that is written here, if there is a transport; follow, for each message that is mirrored
 //     here. Hub.Stop waits for them.
-//   - Of a [Server]: a worker for each core and the sweep, which looks for clients that have left, for heartbeats and for streams whose
-//     time is up, while there are clients; those that wait for a client (drain, hand) or settle the end of a stream, while there is
-//     something to do; up to 256 idle hands, since stacks that have grown to what net/http needs are worth keeping. Server.Close
-//     waits for all. Where net/http has the connection, its own goroutine stays in Server.Serve and waits for the end.
 //   - A Transport owns its own. A Text, a Watch, an Interest and a Feed have none: they belong to whoever writes or reads.
 //
 // # Locks
@@ -76,11 +56,6 @@
 //   - Text.catching has one watch at a time make up what slow ones lack. It is taken before Text.mu.
 //   - Hub.mu guards which texts are known, which interests are held and which run a mirror is at; Feed.mu who subscribes. Neither is
 //     held while another one is taken: texts are changed, and abandoned, after it was released.
-//   - Server.mu guards who was admitted and which streams there are. It is taken before shard.mu, the clients that one worker
-//     writes to, before crew.mu, the idle hands, and before the Text.mu of a text when it gets its first or second client, and when one
-//     or none is left.
-//   - worker.mu, its queue, and response.mu, whether net/http still lends the connection, are taken alone.
-//   - A client has no lock: client.state says who has claimed it.
 //
 // # The wire
 //

@@ -18,7 +18,6 @@ var (
 	textStartFrame = []byte(`data: {"type":"text-start","id":"` + textPartID + "\"}\n\n")
 	textEndFrame   = []byte(`data: {"type":"text-end","id":"` + textPartID + "\"}\n\n")
 	doneFrame      = []byte("data: [DONE]\n\n")
-	heartbeatFrame = []byte(":\n\n")
 )
 
 // Head is what a stream tells first.

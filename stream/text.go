@@ -32,7 +32,7 @@ type Text struct {
 	end       *End          // Guarded by mu. Nil while it goes on. What it points to does not change.
 	wake      chan struct{} // Guarded by mu. Closed at the next change; nil if nobody waits for that.
 	partSeq   int           // Guarded by mu. The Seq of the latest part.
-	waker     waker         // Guarded by mu. Told of a change once mu is released; nil for none.
+	waker     Waker         // Guarded by mu. Told of a change once mu is released; nil for none.
 	head      Head
 	log       log // Guarded by mu.
 
@@ -45,30 +45,30 @@ type Text struct {
 	_ [32]byte // Texts begin where a line does: Go puts things of one size side by side.
 }
 
-// waker is told of changes on behalf of watches for which no goroutine waits.
-type waker interface {
-	// wake says that there is more in the log, or that the text is over. Whoever changed the text calls it, after the text's
+// Waker is told of changes on behalf of watches for which no goroutine waits.
+type Waker interface {
+	// Wake says that there is more in the log, or that the text is over. Whoever changed the text calls it, after the text's
 	// lock was released, and must not be held up.
-	wake()
+	Wake()
 }
 
 // wakers are told one after the other. A list is never changed.
-type wakers []waker
+type wakers []Waker
 
-func (list wakers) wake() {
+func (list wakers) Wake() {
 	for _, w := range list {
-		w.wake()
+		w.Wake()
 	}
 }
 
-// changeWaker has one waker told of changes from now on instead of another; nil is none. A call of the other that is under way
+// ChangeWaker has one waker told of changes from now on instead of another; nil is none. A call of the other that is under way
 // may still come. Nearly always there is one only.
-func (t *Text) changeWaker(from, to waker) {
+func (t *Text) ChangeWaker(from, to Waker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch list, several := t.waker.(wakers); {
 	case several:
-		list = slices.DeleteFunc(slices.Clone(list), func(w waker) bool { return w == from })
+		list = slices.DeleteFunc(slices.Clone(list), func(w Waker) bool { return w == from })
 		if to != nil {
 			list = append(list, to)
 		}
@@ -82,13 +82,13 @@ func (t *Text) changeWaker(from, to waker) {
 
 // unlock releases mu after a change, and tells the waker.
 func (t *Text) unlock() {
-	var w waker
+	var w Waker
 	if t.changed {
 		t.changed, w = false, t.waker
 	}
 	t.mu.Unlock()
 	if w != nil {
-		w.wake()
+		w.Wake()
 	}
 }
 

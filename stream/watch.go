@@ -1,5 +1,10 @@
 package stream
 
+import "errors"
+
+// ErrAbandoned says that a watch ended before its text did.
+var ErrAbandoned = errors.New("stream: the text is written anew, or elsewhere")
+
 // Watch is one client's position in a text. Its methods belong to one goroutine.
 type Watch struct {
 	text    *Text
@@ -153,19 +158,26 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	return t.await(), false
 }
 
-// exhausted reports whether all has been taken of a text that is over.
-func (w *Watch) exhausted() bool {
-	// ended first: what the log has then is all that there will be.
-	return w.text.ended.Load() && w.pending == nil && w.at.next.Load() == nil && w.pos == int(w.at.n.Load())
-}
-
-// outcome says how a watch ended that is over: nil after the text's end, else ErrAbandoned.
-func (w *Watch) outcome() error {
+// Over reports whether the text is over and all of it has been taken. err is nil after the text's end, else ErrAbandoned.
+func (w *Watch) Over() (over bool, err error) {
 	t := w.text
+	// ended first: what the log has then is all that there will be.
+	if !t.ended.Load() || w.pending != nil || w.at.next.Load() != nil || w.pos != int(w.at.n.Load()) {
+		return false, nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.end == nil {
-		return ErrAbandoned
+		return true, ErrAbandoned
 	}
-	return nil
+	return true, nil
 }
+
+// Text returns the text that is watched.
+func (w *Watch) Text() *Text { return w.text }
+
+// Resumed reports whether the client had a cursor, and Reset whether that did not hold.
+func (w *Watch) Resumed() bool { return w.resumed }
+
+// Reset reports whether the client is told to begin anew.
+func (w *Watch) Reset() bool { return w.reset }

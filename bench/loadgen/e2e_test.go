@@ -20,12 +20,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // house is as much of the server as the scenarios see, with our streams and without a database. It may be told to do wrong.
 type house struct {
 	model   llm.Model
-	streams *stream.Server
+	streams *sse.Server
 	limit   int64 // Of streams at a time; 0 for none.
 	wrong   bool  // What is stored is not what was streamed.
 
@@ -50,7 +51,7 @@ func newHouse(t *testing.T, h *house) string {
 	if h.model, err = llm.NewClient(llm.Config{BaseURL: model.URL + "/v1", Model: "m"}); err != nil {
 		t.Fatal(err)
 	}
-	h.streams = stream.NewServer(stream.Config{RetryMin: time.Millisecond, RetryMax: 5 * time.Millisecond})
+	h.streams = sse.NewServer(sse.Config{RetryMin: time.Millisecond, RetryMax: 5 * time.Millisecond})
 	h.answers = make(map[string]*written)
 	mux := http.NewServeMux()
 	say := func(pattern, body string) {
@@ -131,7 +132,7 @@ func (h *house) watch(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	h.streams.Serve(w, r, stream.Delivery{
+	h.streams.Serve(w, r, sse.Delivery{
 		Watch: text.Watch(cursor), Until: time.Now().Add(time.Minute), Done: func(error) { h.open.Add(-1) },
 	})
 }

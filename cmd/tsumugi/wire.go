@@ -26,6 +26,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/bridge"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/web"
 )
 
@@ -36,7 +37,7 @@ type server struct {
 	bridge    *bridge.Bridge // Nil where this server is alone.
 	feed      *stream.Feed
 	hub       *stream.Hub
-	streams   *stream.Server
+	streams   *sse.Server
 	chat      *chat.Service
 	search    *chat.Searcher
 	accounts  accounts
@@ -130,7 +131,7 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 		s.telemetry.WatchBridge(s.bridge.Connected)
 	}
 	s.hub = stream.NewHub(stream.HubConfig{Transport: transport, Logger: s.log.With("part", "hub")})
-	s.streams = stream.NewServer(stream.Config{Fast: c.FastStreams, MaxStreams: c.MaxStreams})
+	s.streams = sse.NewServer(sse.Config{Fast: c.FastStreams, MaxStreams: c.MaxStreams})
 	s.telemetry.WatchStreams(s.streams.Stats, s.hub.Stats)
 	s.feed, err = stream.NewFeed(transport)
 	return err

@@ -30,6 +30,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // BenchmarkQuestion asks over HTTP and reads an answer of 300 tokens to its end, through all that a question meets in the
@@ -100,7 +101,7 @@ func newQuestions(b *testing.B) *questions {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events, streams := api.NewLiveEvents(feed), stream.NewServer(stream.Config{Fast: true})
+	events, streams := api.NewLiveEvents(feed), sse.NewServer(sse.Config{Fast: true})
 	live := api.NewLive(feed, people, nil, log, api.LiveConfig{})
 	people.Start(api.NewPresence(streams, live)) // It remembers who asks.
 	service := chat.NewService(chat.Needs{

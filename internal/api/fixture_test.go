@@ -36,6 +36,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
@@ -86,7 +87,7 @@ type fixture struct {
 	live     *api.Live
 	sources  *datasource.Service
 	files    string // The folder of what is uploaded.
-	streams  *stream.Server
+	streams  *sse.Server
 	users    *userPool // Nil without settings.pool.
 	logs     *journal
 	ready    error          // What the server's readiness check returns.
@@ -164,7 +165,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
 	}
-	f.streams = stream.NewServer(stream.Config{Fast: !with.plain, MaxStreams: 50})
+	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
 	cfg := api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}
 	if with.api != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // endJitter spreads the ends of streams whose tokens run out together.
@@ -84,7 +85,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, actor identity.A
 type following struct {
 	actor     identity.Actor
 	messageID uuid.UUID
-	admission *stream.Admission
+	admission *sse.Admission
 	watching  bool // It did not ask: 204 tells it that it has all.
 	attach    func(ctx context.Context) (chat.Attachment, error)
 }
@@ -125,7 +126,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		if found.Text != nil {
 			// What is called at the end, perhaps in an hour, keeps nothing of the request but these.
 			leave, admission, end, leavePlace := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID), keepPlace(r.Context())
-			s.Stream.Serve(w, r, stream.Delivery{
+			s.Stream.Serve(w, r, sse.Delivery{
 				Watch: found.Text.Watch(cursor), Admission: admission, Until: until, Begun: begun,
 				Done: func(err error) {
 					leave()
@@ -148,12 +149,12 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 }
 
 // admit lets the actor begin a stream.
-func (s *Server) admit(ctx context.Context, actor identity.Actor) (*stream.Admission, error) {
+func (s *Server) admit(ctx context.Context, actor identity.Actor) (*sse.Admission, error) {
 	admission, err := s.Stream.Admit(actor.ID.String())
 	switch {
-	case errors.Is(err, stream.ErrDraining):
+	case errors.Is(err, sse.ErrDraining):
 		return nil, fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
-	case errors.Is(err, stream.ErrFull):
+	case errors.Is(err, sse.ErrFull):
 		return nil, fault.Wrap(err, fault.Unavailable, busyDetail)
 	case err != nil:
 		return nil, err
@@ -169,7 +170,7 @@ func (s *Server) admit(ctx context.Context, actor identity.Actor) (*stream.Admis
 
 // hold keeps the client connected until it is worth attaching again.
 func (s *Server) hold(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, admission *stream.Admission, found chat.Attachment, begun bool,
+	ctx context.Context, w http.ResponseWriter, r *http.Request, admission *sse.Admission, found chat.Attachment, begun bool,
 ) error {
 	if !begun {
 		if err := s.Stream.Begin(w, r); err != nil {
@@ -202,7 +203,7 @@ func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error)
 			span.SetAttributes(attribute.String("stream.end", err.Error()))
 		}
 		span.End()
-		if err != nil && !errors.Is(err, stream.ErrGone) {
+		if err != nil && !errors.Is(err, sse.ErrGone) {
 			s.log.Info("stream cut off", "message_id", messageID, "request_id", id, "err", err)
 		}
 	}

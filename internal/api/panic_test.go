@@ -14,7 +14,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // oneUser is a database that knows one active user, by whatever name.
@@ -28,7 +28,7 @@ func (oneUser) UserBySubject(context.Context, identity.Claims) (identity.Standin
 func TestR16_PanicGivesTheAdmissionBack(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	streams := stream.NewServer(stream.Config{MaxStreams: 1})
+	streams := sse.NewServer(sse.Config{MaxStreams: 1})
 	handler, err := api.New(api.Services{
 		Identity: identity.NewService(oneUser{}, verifier{}, log), Stream: streams,
 		App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},

@@ -7,19 +7,19 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 var _ identity.Events = (*Presence)(nil)
 
 // Presence knows who has streams and live sockets open on this server, and ends them.
 type Presence struct {
-	streams *stream.Server
+	streams *sse.Server
 	live    *Live
 }
 
 // NewPresence returns the presence of those whom the two serve.
-func NewPresence(streams *stream.Server, live *Live) *Presence {
+func NewPresence(streams *sse.Server, live *Live) *Presence {
 	return &Presence{streams: streams, live: live}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
@@ -105,7 +105,7 @@ func (s *Server) routes() (http.Handler, error) {
 	// With a token, and as long as the answer takes.
 	r.With(s.withActor).Post("/v1/message/sync", s.as(waits, s.askMessageAndWait))
 	r.Group(func(r chi.Router) {
-		r.Use(stream.HalfClose, s.withActor)
+		r.Use(sse.HalfClose, s.withActor)
 		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))
 		r.Get("/v1/message/{message_id}/stream", s.as(follows, s.attachMessage))
 		r.Get("/v1/thread/{thread_id}/stream", s.as(follows, s.attachThread))

@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 //go:embed openapi.yaml
@@ -46,7 +46,7 @@ type Services struct {
 	Sources  *datasource.Service
 	Chat     *chat.Service
 	Search   *chat.Searcher
-	Stream   *stream.Server
+	Stream   *sse.Server
 	Live     *Live
 	Limiter  *Limiter                    // Nil: there are no limits.
 	Sessions Sessions                    // Nil: signing out ends nothing here.

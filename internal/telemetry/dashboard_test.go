@@ -10,6 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // everything returns the metrics of a server that has done a little of everything.
@@ -19,7 +20,7 @@ func everything(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel.WatchStreams(func() stream.Stats { return stream.Stats{} }, func() stream.HubStats { return stream.HubStats{} })
+	tel.WatchStreams(func() sse.Stats { return sse.Stats{} }, func() stream.HubStats { return stream.HubStats{} })
 	tel.WatchGenerations(func() chat.Stats { return chat.Stats{} })
 	tel.WatchBridge(func() bool { return true })
 	tel.WatchLive(func() int { return 1 })

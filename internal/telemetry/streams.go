@@ -4,51 +4,52 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // WatchStreams adds what the sender of streams and the hub have done and hold. Rates of every figure are those of
 // Prometheus's rate(): all but the gauges only grow.
-func (t *Telemetry) WatchStreams(sender func() stream.Stats, hub func() stream.HubStats) {
+func (t *Telemetry) WatchStreams(sender func() sse.Stats, hub func() stream.HubStats) {
 	t.registry.MustRegister(
 		newSnapshots(sender, senderSeries()), newSnapshots(hub, hubSeries()), newLag(sender),
 	)
 }
 
-func senderSeries() []series[stream.Stats] {
+func senderSeries() []series[sse.Stats] {
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	open := func(path string, value func(stream.Stats) float64) series[stream.Stats] {
-		return series[stream.Stats]{
+	open := func(path string, value func(sse.Stats) float64) series[sse.Stats] {
+		return series[sse.Stats]{
 			"tsumugi_streams_open", "Streams that are being sent, by the path that they take.", gauge, []string{"path", path}, value,
 		}
 	}
-	ended := func(reason string, value func(stream.Ends) uint64) series[stream.Stats] {
-		return series[stream.Stats]{
+	ended := func(reason string, value func(sse.Ends) uint64) series[sse.Stats] {
+		return series[sse.Stats]{
 			"tsumugi_streams_ended_total", "Streams that are over, by reason: done (the answer is complete), moved (it is written anew, or elsewhere), gone (the client left), " +
 				"slow (it did not take what it was sent), expired (its token), drained (the server asked it to come back elsewhere).",
 			counter,
 			[]string{"reason", reason},
-			func(s stream.Stats) float64 { return float64(value(s.Ends)) },
+			func(s sse.Stats) float64 { return float64(value(s.Ends)) },
 		}
 	}
-	total := func(name, help string, value func(stream.Stats) uint64) series[stream.Stats] {
-		return series[stream.Stats]{name, help, counter, nil, func(s stream.Stats) float64 { return float64(value(s)) }}
+	total := func(name, help string, value func(sse.Stats) uint64) series[sse.Stats] {
+		return series[sse.Stats]{name, help, counter, nil, func(s sse.Stats) float64 { return float64(value(s)) }}
 	}
-	return []series[stream.Stats]{
-		open("fast", func(s stream.Stats) float64 { return float64(s.OpenFast) }),
-		open("http", func(s stream.Stats) float64 { return float64(s.OpenHTTP) }),
-		total("tsumugi_streams_begun_total", "Streams that were begun.", func(s stream.Stats) uint64 { return s.Opened }),
-		total("tsumugi_stream_resumes_total", "Streams whose client had a cursor.", func(s stream.Stats) uint64 { return s.Resumes }),
-		total("tsumugi_stream_resets_total", "Streams whose client's cursor did not hold: told to begin anew.", func(s stream.Stats) uint64 { return s.Resets }),
-		total("tsumugi_stream_writes_total", "Writes to clients.", func(s stream.Stats) uint64 { return s.Writes }),
-		total("tsumugi_stream_bytes_total", "Bytes of events that were written to clients.", func(s stream.Stats) uint64 { return s.Bytes }),
-		total("tsumugi_stream_heartbeats_total", "Heartbeats that were written to clients.", func(s stream.Stats) uint64 { return s.Heartbeats }),
-		total("tsumugi_stream_drains_total", "Times that a client did not take at once what it was sent.", func(s stream.Stats) uint64 { return s.Drains }),
-		ended("done", func(e stream.Ends) uint64 { return e.Done }),
-		ended("moved", func(e stream.Ends) uint64 { return e.Moved }),
-		ended("gone", func(e stream.Ends) uint64 { return e.Gone }),
-		ended("slow", func(e stream.Ends) uint64 { return e.Slow }),
-		ended("expired", func(e stream.Ends) uint64 { return e.Expired }),
-		ended("drained", func(e stream.Ends) uint64 { return e.Drained }),
+	return []series[sse.Stats]{
+		open("fast", func(s sse.Stats) float64 { return float64(s.OpenFast) }),
+		open("http", func(s sse.Stats) float64 { return float64(s.OpenHTTP) }),
+		total("tsumugi_streams_begun_total", "Streams that were begun.", func(s sse.Stats) uint64 { return s.Opened }),
+		total("tsumugi_stream_resumes_total", "Streams whose client had a cursor.", func(s sse.Stats) uint64 { return s.Resumes }),
+		total("tsumugi_stream_resets_total", "Streams whose client's cursor did not hold: told to begin anew.", func(s sse.Stats) uint64 { return s.Resets }),
+		total("tsumugi_stream_writes_total", "Writes to clients.", func(s sse.Stats) uint64 { return s.Writes }),
+		total("tsumugi_stream_bytes_total", "Bytes of events that were written to clients.", func(s sse.Stats) uint64 { return s.Bytes }),
+		total("tsumugi_stream_heartbeats_total", "Heartbeats that were written to clients.", func(s sse.Stats) uint64 { return s.Heartbeats }),
+		total("tsumugi_stream_drains_total", "Times that a client did not take at once what it was sent.", func(s sse.Stats) uint64 { return s.Drains }),
+		ended("done", func(e sse.Ends) uint64 { return e.Done }),
+		ended("moved", func(e sse.Ends) uint64 { return e.Moved }),
+		ended("gone", func(e sse.Ends) uint64 { return e.Gone }),
+		ended("slow", func(e sse.Ends) uint64 { return e.Slow }),
+		ended("expired", func(e sse.Ends) uint64 { return e.Expired }),
+		ended("drained", func(e sse.Ends) uint64 { return e.Drained }),
 	}
 }
 
@@ -74,11 +75,11 @@ func hubSeries() []series[stream.HubStats] {
 
 // lag is the histogram of how long events wait for the write that carries them.
 type lag struct {
-	read func() stream.Stats
+	read func() sse.Stats
 	desc *prometheus.Desc
 }
 
-func newLag(read func() stream.Stats) *lag {
+func newLag(read func() sse.Stats) *lag {
 	return &lag{read, prometheus.NewDesc("tsumugi_stream_lag_seconds", "From publishing an event to the end of the write that carried it.", nil, nil)}
 }
 

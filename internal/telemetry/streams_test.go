@@ -8,6 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 	"github.com/tsumugi-ai/tsumugi/internal/telemetry"
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 func TestWhatTheHubAndTheAnswersDoIsShown(t *testing.T) {
@@ -16,10 +17,10 @@ func TestWhatTheHubAndTheAnswersDoIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tel.WatchStreams(func() stream.Stats {
-		return stream.Stats{
-			OpenFast: 3, Resumes: 2, Ends: stream.Ends{Slow: 5}, LagSum: time.Second,
-			Lag: []stream.Lag{{UpTo: time.Millisecond, Count: 7}, {UpTo: time.Second, Count: 1}, {Count: 1}},
+	tel.WatchStreams(func() sse.Stats {
+		return sse.Stats{
+			OpenFast: 3, Resumes: 2, Ends: sse.Ends{Slow: 5}, LagSum: time.Second,
+			Lag: []sse.Lag{{UpTo: time.Millisecond, Count: 7}, {UpTo: time.Second, Count: 1}, {Count: 1}},
 		}
 	}, func() stream.HubStats { return stream.HubStats{Texts: 4, EntriesSent: 6} })
 	tel.WatchGenerations(func() chat.Stats { return chat.Stats{Running: 8, Waiting: 9} })

@@ -34,7 +34,7 @@ func (c *Client) Read(raw []byte) error {
 				id = v
 			} else if v, ok := strings.CutPrefix(line, "data: "); ok {
 				data = v
-			} else if line != "" {
+			} else if line != "" && line != ":" && !strings.HasPrefix(line, "retry: ") {
 				return fmt.Errorf("a line that no event of ours has: %q", line)
 			}
 		}

@@ -1,4 +1,4 @@
-package stream_test
+package sse_test
 
 import (
 	"bytes"
@@ -17,11 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
 // overTLS serves with HTTP/2 or, over TLS, HTTP/1.1. conns counts the connections.
-func overTLS(t *testing.T, http2 bool, s *stream.Server, handler http.HandlerFunc) (server *httptest.Server, conns *atomic.Int64) {
+func overTLS(t *testing.T, http2 bool, s *sse.Server, handler http.HandlerFunc) (server *httptest.Server, conns *atomic.Int64) {
 	t.Helper()
 	conns = new(atomic.Int64)
 	server = httptest.NewUnstartedServer(handler)
@@ -44,17 +45,17 @@ func overTLS(t *testing.T, http2 bool, s *stream.Server, handler http.HandlerFun
 
 // TestR01_RetryIsToldToWhoIsHeldForNoTime has a text come between the head and the first heartbeat.
 func TestR01_RetryIsToldToWhoIsHeldForNoTime(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		text.Finish(done)
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ready := make(chan struct{})
 		close(ready)
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
 			if err := errors.Join(s.Begin(w, r), s.Hold(r.Context(), w, nil, ready)); err != nil {
 				t.Error(err)
 			}
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, nil)})
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, nil)})
 		})
 		for range 20 {
 			_, resp := ask(t, server, "")
@@ -72,9 +73,9 @@ func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
 	token := strings.Repeat("紡", 500) // Together more than a stream's window.
 	text := newText(1)
 	ended := make(chan error, readers+1)
-	s := stream.NewServer(stream.Config{WriteTimeout: 8 * time.Second})
+	s := sse.NewServer(sse.Config{WriteTimeout: 8 * time.Second})
 	server, conns := overTLS(t, true, s, func(w http.ResponseWriter, r *http.Request) {
-		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
+		s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
 	})
 	get := func() *http.Response {
 		resp, err := server.Client().Get(server.URL)
@@ -90,9 +91,9 @@ func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
 		resp := get()
 		others.Go(func() {
 			defer resp.Body.Close()
-			var c client
-			if c.read(t, readBody(t, resp.Body)); len(c.text) != events*len(token) || !c.done {
-				t.Errorf("a reader got %d of %d bytes", len(c.text), events*len(token))
+			var c streamtest.Client
+			if read(t, &c, readBody(t, resp.Body)); len(c.Text) != events*len(token) || !c.Done {
+				t.Errorf("a reader got %d of %d bytes", len(c.Text), events*len(token))
 			}
 		})
 	}
@@ -104,9 +105,9 @@ func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
 	slow := slowEnds(t, ended, readers+1)
 	resp := get()
 	defer resp.Body.Close()
-	var c client
-	if c.read(t, readBody(t, resp.Body)); !c.done || slow != 1 || conns.Load() != 1 || s.Stats().Ends.Slow != 1 {
-		t.Errorf("%d were dropped, %d connections, then done: %v, %+v", slow, conns.Load(), c.done, s.Stats().Ends)
+	var c streamtest.Client
+	if read(t, &c, readBody(t, resp.Body)); !c.Done || slow != 1 || conns.Load() != 1 || s.Stats().Ends.Slow != 1 {
+		t.Errorf("%d were dropped, %d connections, then done: %v, %+v", slow, conns.Load(), c.Done, s.Stats().Ends)
 	}
 }
 
@@ -132,10 +133,10 @@ func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := newText(1)
-			s := stream.NewServer(stream.Config{})
+			s := sse.NewServer(sse.Config{})
 			ended := make(chan error, 1)
 			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
-				d := stream.Delivery{Watch: text.Watch(""), Done: once(t, nil)}
+				d := sse.Delivery{Watch: text.Watch(""), Done: once(t, nil)}
 				if r.Header.Get("Last-Event-ID") != "" {
 					w, d.Done = &clumsy{ResponseWriter: w}, once(t, ended)
 				}
@@ -167,16 +168,16 @@ func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 					runtime.Gosched()
 				}
 			}
-			if !errors.Is(err, stream.ErrGone) {
+			if !errors.Is(err, sse.ErrGone) {
 				t.Errorf("got %v", err)
 			}
 			if _, err := io.ReadAll(broken.Body); err == nil {
 				t.Error("the response seems whole")
 			}
 			text.Finish(done)
-			var c client
-			if c.read(t, readBody(t, steady.Body)); !c.done || c.text != text.Text() {
-				t.Errorf("the other one got %q", c.text)
+			var c streamtest.Client
+			if read(t, &c, readBody(t, steady.Body)); !c.Done || c.Text != text.Text() {
+				t.Errorf("the other one got %q", c.Text)
 			}
 		})
 	}
@@ -191,7 +192,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 			t.Parallel()
 			const readers, visits = 8, 150
 			text := newText(1)
-			s := stream.NewServer(stream.Config{WriteTimeout: 10 * time.Second, Heartbeat: 20 * time.Millisecond})
+			s := sse.NewServer(sse.Config{WriteTimeout: 10 * time.Second, Heartbeat: 20 * time.Millisecond})
 			var streams, ends atomic.Int64
 			var last atomic.Bool
 			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +201,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				d := stream.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Admission: a}
+				d := sse.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Admission: a}
 				if rand.N(3) == 0 && !last.Load() {
 					d.Until = time.Now().Add(rand.N(5 * time.Millisecond))
 				}
@@ -213,10 +214,10 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 			for i := range readers {
 				clients.Go(func() {
 					person := "/" + string(rune('a'+i))
-					for c := (client{}); !c.done; {
-						c.visit(t, server, person, last.Load())
-						if c.done && (c.text != text.Text() || len(c.terminal) != 1) {
-							t.Errorf("got %d of %d bytes, ends %v", len(c.text), len(text.Text()), c.terminal)
+					for c := (streamtest.Client{}); !c.Done; {
+						visit(t, &c, server, person, last.Load())
+						if c.Done && (c.Text != text.Text() || c.End == "") {
+							t.Errorf("got %d of %d bytes, ends %v", len(c.Text), len(text.Text()), c.End)
 						}
 					}
 				})
@@ -244,7 +245,7 @@ func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 }
 
 // visit opens a stream and reads of it, all if it is the last one.
-func (c *client) visit(t *testing.T, server *httptest.Server, path string, last bool) {
+func visit(t *testing.T, c *streamtest.Client, server *httptest.Server, path string, last bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil)
@@ -252,8 +253,8 @@ func (c *client) visit(t *testing.T, server *httptest.Server, path string, last 
 		t.Error(err)
 		return
 	}
-	if c.cursor != "" {
-		r.Header.Set("Last-Event-ID", c.cursor)
+	if c.Cursor != "" {
+		r.Header.Set("Last-Event-ID", c.Cursor)
 	}
 	resp, err := server.Client().Do(r)
 	if err != nil {
@@ -266,8 +267,8 @@ func (c *client) visit(t *testing.T, server *httptest.Server, path string, last 
 	}
 	raw, _ := io.ReadAll(body)
 	if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
-		c.terminal = nil // Who was cut off before the end mark is told of the end again.
-		c.read(t, raw[:whole+2])
+		c.End = "" // Who was cut off before the end mark is told of the end again.
+		read(t, c, raw[:whole+2])
 	}
 }
 
@@ -294,9 +295,9 @@ func TestCloseOutlastsConnectionsThatTakeNothing(t *testing.T) {
 			const streams = 3
 			text := newText(1)
 			ended := make(chan error, streams)
-			s := stream.NewServer(stream.Config{WriteTimeout: time.Minute})
+			s := sse.NewServer(sse.Config{WriteTimeout: time.Minute})
 			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
-				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
+				s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
 			})
 			var conns []*deaf
 			gone := make(chan struct{})

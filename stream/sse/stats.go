@@ -1,10 +1,12 @@
-package stream
+package sse
 
 import (
 	"context"
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // Stats is what a server has done since it was made. Counts never fall, but for those of open streams.
@@ -103,12 +105,12 @@ func (c *sendCounters) collect(t *tally) {
 }
 
 // begun counts a stream that is about to be sent.
-func (c *sendCounters) begun(w *Watch) {
+func (c *sendCounters) begun(w *stream.Watch) {
 	c.opened.Add(1)
-	if w.resumed {
+	if w.Resumed() {
 		c.resumes.Add(1)
 	}
-	if w.reset {
+	if w.Reset() {
 		c.resets.Add(1)
 	}
 }
@@ -118,7 +120,7 @@ func (c *sendCounters) over(err error) {
 	switch {
 	case err == nil:
 		c.done.Add(1)
-	case errors.Is(err, ErrAbandoned):
+	case errors.Is(err, stream.ErrAbandoned):
 		c.moved.Add(1)
 	case errors.Is(err, ErrSlow):
 		c.slow.Add(1)

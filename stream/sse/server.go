@@ -1,4 +1,4 @@
-package stream
+package sse
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // Config tunes how events are sent. The zero value of a field means its default.
@@ -52,26 +54,26 @@ type Server struct {
 	crew     crew           // Those of them that write by net/http, and have nothing to do.
 
 	mu       sync.Mutex
-	clients  []*client             // Guarded by mu. Streams that are sent.
-	lent     int                   // Guarded by mu. How many of them net/http writes.
-	crowds   map[*Text]*crowd      // Guarded by mu. The same, by text.
-	calls    map[*call]struct{}    // Guarded by mu. Streams that are held.
-	admitted int                   // Guarded by mu.
-	people   map[string]admissions // Guarded by mu. By person.
-	draining bool                  // Guarded by mu. Nobody is admitted any more.
-	hurry    bool                  // Guarded by mu. Nothing can be begun any more.
-	empty    chan struct{}         // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
-	quit     chan struct{}         // Guarded by mu. Ends the workers and the sweep; nil if there are no clients.
-	poke     chan struct{}         // Has the sweep look at once.
-	nextLook time.Duration         // Guarded by mu. When the sweep looks next, by the clock.
-	reaped   time.Time             // Guarded by mu. When reap looked last.
-	turn     int                   // Guarded by mu. The worker that gets the next client.
+	clients  []*client               // Guarded by mu. Streams that are sent.
+	lent     int                     // Guarded by mu. How many of them net/http writes.
+	crowds   map[*stream.Text]*crowd // Guarded by mu. The same, by text.
+	calls    map[*call]struct{}      // Guarded by mu. Streams that are held.
+	admitted int                     // Guarded by mu.
+	people   map[string]admissions   // Guarded by mu. By person.
+	draining bool                    // Guarded by mu. Nobody is admitted any more.
+	hurry    bool                    // Guarded by mu. Nothing can be begun any more.
+	empty    chan struct{}           // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
+	quit     chan struct{}           // Guarded by mu. Ends the workers and the sweep; nil if there are no clients.
+	poke     chan struct{}           // Has the sweep look at once.
+	nextLook time.Duration           // Guarded by mu. When the sweep looks next, by the clock.
+	reaped   time.Time               // Guarded by mu. When reap looked last.
+	turn     int                     // Guarded by mu. The worker that gets the next client.
 }
 
 // NewServer returns a server with the given settings.
 func NewServer(cfg Config) *Server {
 	s := &Server{
-		cfg: cfg.withDefaults(), began: time.Now(), crowds: make(map[*Text]*crowd), calls: make(map[*call]struct{}),
+		cfg: cfg.withDefaults(), began: time.Now(), crowds: make(map[*stream.Text]*crowd), calls: make(map[*call]struct{}),
 		people: make(map[string]admissions), poke: make(chan struct{}, 1),
 	}
 	s.bursts.New = func() any { return newBurst() }
@@ -83,7 +85,7 @@ func NewServer(cfg Config) *Server {
 
 // Delivery is one client's stream.
 type Delivery struct {
-	Watch     *Watch
+	Watch     *stream.Watch
 	Admission *Admission // Has End end the stream. Nil if nobody was admitted.
 	Until     time.Time  // The stream ends then at the latest; zero for never.
 	Begun     bool       // Begin was called before.
@@ -121,7 +123,7 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 // finish counts and tells the end of a stream.
 func (s *Server) finish(done func(error), err error) {
 	switch {
-	case err == nil, errors.Is(err, ErrAbandoned), errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining),
+	case err == nil, errors.Is(err, stream.ErrAbandoned), errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining),
 		errors.Is(err, ErrEnded), errors.Is(err, context.DeadlineExceeded):
 	default:
 		err = fmt.Errorf("%w: %w", ErrGone, err)
@@ -137,11 +139,10 @@ func (s *Server) takesOver(r *http.Request) bool {
 
 // Why a stream ended before its text did, beside ErrDraining.
 var (
-	ErrSlow = errors.New("stream: the client is too slow") // It did not take what it was sent in time.
-	ErrGone = errors.New("stream: the client is gone")
+	ErrSlow = errors.New("sse: the client is too slow") // It did not take what it was sent in time.
+	ErrGone = errors.New("sse: the client is gone")
 
-	ErrEnded     = errors.New("stream: the streams of this person were ended")
-	ErrAbandoned = errors.New("stream: the text is written anew, or elsewhere")
+	ErrEnded = errors.New("sse: the streams of this person were ended")
 )
 
 // Begin writes the head of the response. Hold or Serve follow and flush it with the first they have.

@@ -1,4 +1,4 @@
-package stream_test
+package sse_test
 
 import (
 	"bufio"
@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
 // ask opens a stream with a client that knows nothing but HTTP, and returns the connection and the response.
@@ -72,7 +74,7 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 			t.Parallel()
 			text := newText(1)
 			text.AppendText(sample)
-			s := stream.NewServer(stream.Config{Fast: c.fast})
+			s := sse.NewServer(sse.Config{Fast: c.fast})
 			ended := make(chan error, 1)
 			server := serve(t, text, s, ended)
 			conn, err := net.Dial("tcp", server.Listener.Addr().String())
@@ -93,10 +95,10 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 			}
 			text.AppendText("終")
 			text.Finish(done)
-			var read client
-			read.read(t, append(first, readBody(t, resp.Body)...))
-			if err := <-ended; read.text != sample+"終" || !read.done || err != nil {
-				t.Errorf("got %q, %v", read.text, err)
+			var c streamtest.Client
+			read(t, &c, append(first, readBody(t, resp.Body)...))
+			if err := <-ended; c.Text != sample+"終" || !c.Done || err != nil {
+				t.Errorf("got %q, %v", c.Text, err)
 			}
 		})
 	}
@@ -105,19 +107,19 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 // TestR05_DropsAndResumesOverTheWire has clients that come and go at random while an answer is written, so that it has
 // one, several or no watchers, and holds what each has in the end.
 func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const readers, visits = 5, 150
 		text := newText(1)
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		server := serve(t, text, s, nil)
 		var clients sync.WaitGroup
 		var last atomic.Bool // They stay to the end from now on.
 		for i := range readers {
 			clients.Go(func() {
 				rng := rand.New(rand.NewPCG(5, uint64(i)))
-				c := client{}
-				for !c.done {
-					conn, resp := ask(t, server, c.cursor)
+				c := streamtest.Client{}
+				for !c.Done {
+					conn, resp := ask(t, server, c.Cursor)
 					body := io.Reader(resp.Body)
 					if !last.Load() {
 						body = io.LimitReader(body, int64(rng.IntN(2000)))
@@ -125,12 +127,12 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 					raw := readBody(t, body)
 					_ = conn.Close()
 					if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
-						c.terminal = nil // Who was cut off before the end mark is told of the end again.
-						c.read(t, raw[:whole+2])
+						c.End = "" // Who was cut off before the end mark is told of the end again.
+						read(t, &c, raw[:whole+2])
 					}
 				}
-				if c.text != text.Text() || len(c.terminal) != 1 {
-					t.Errorf("got %d of %d bytes, ends %v", len(c.text), len(text.Text()), c.terminal)
+				if c.Text != text.Text() || c.End == "" {
+					t.Errorf("got %d of %d bytes, ends %v", len(c.Text), len(text.Text()), c.End)
 				}
 			})
 		}
@@ -152,13 +154,13 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 
 // TestSlowReaderIsDroppedAndHurtsNobody has one client of twenty read nothing.
 func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const readers, events = 19, 10_000
 		token := strings.Repeat("紡", 20)
 		text := newText(1)
 		ended := make(chan error, readers+1)
 		cfg.WriteTimeout = 6 * time.Second // In which each of the others reads something, however busy the machine is.
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		server := serve(t, text, s, ended)
 		stalled, _ := ask(t, server, "")
 		if err := stalled.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
@@ -168,9 +170,9 @@ func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
 		for range readers {
 			_, resp := ask(t, server, "")
 			others.Go(func() {
-				var c client
-				if c.read(t, readBody(t, resp.Body)); len(c.text) != events*len(token) || !c.done {
-					t.Errorf("a reader got %d of %d bytes", len(c.text), events*len(token))
+				var c streamtest.Client
+				if read(t, &c, readBody(t, resp.Body)); len(c.Text) != events*len(token) || !c.Done {
+					t.Errorf("a reader got %d of %d bytes", len(c.Text), events*len(token))
 				}
 			})
 		}
@@ -189,7 +191,7 @@ func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
 // TestR28_ClientsThatVanishAreNoticed holds that a client that leaves gives its place back: while nothing is sent, and in
 // the middle of a write.
 func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		for name, leave := range map[string]func(*stream.Text, net.Conn){
 			"quiet": func(_ *stream.Text, conn net.Conn) { _ = conn.Close() },
 			"half closed before": func(_ *stream.Text, conn net.Conn) {
@@ -210,11 +212,11 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 				t.Parallel()
 				text := newText(1)
 				ended := make(chan error, 1)
-				s := stream.NewServer(cfg)
+				s := sse.NewServer(cfg)
 				server := serve(t, text, s, ended)
 				conn, _ := ask(t, server, "")
 				leave(text, conn)
-				if err := <-ended; !errors.Is(err, stream.ErrGone) {
+				if err := <-ended; !errors.Is(err, sse.ErrGone) {
 					t.Errorf("got %v", err)
 				}
 				for open(s) > 0 || s.Stats().Ends.Gone == 0 {
@@ -225,8 +227,8 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 				}
 				_, resp := ask(t, server, "")
 				text.Finish(done)
-				var c client
-				if c.read(t, readBody(t, resp.Body)); !c.done {
+				var c streamtest.Client
+				if read(t, &c, readBody(t, resp.Body)); !c.Done {
 					t.Error("whoever comes later is not served")
 				}
 			})
@@ -237,10 +239,10 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 // TestHalfClosedClientsAreServed has clients close their sending side with the request, or later: while they are held,
 // and while they are sent something.
 func TestHalfClosedClientsAreServed(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		cfg.Heartbeat = 800 * time.Millisecond
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ready := make(chan struct{})
 		ended := make(chan error, 3)
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
@@ -253,7 +255,7 @@ func TestHalfClosedClientsAreServed(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: held, Done: func(err error) { ended <- err }})
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Begun: held, Done: func(err error) { ended <- err }})
 		})
 		var bodies []*bufio.Reader
 		for _, c := range []struct {
@@ -313,7 +315,7 @@ func TestClientThatTalksOnIsIgnored(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
 	ended := make(chan error, 1)
-	server := serve(t, text, stream.NewServer(stream.Config{Fast: true, Heartbeat: 80 * time.Millisecond}), ended)
+	server := serve(t, text, sse.NewServer(sse.Config{Fast: true, Heartbeat: 80 * time.Millisecond}), ended)
 	conn, resp := ask(t, server, "")
 	if _, err := io.WriteString(conn, strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 100)); err != nil {
 		t.Fatal(err)
@@ -337,21 +339,21 @@ func TestClientThatTalksOnIsIgnored(t *testing.T) {
 }
 
 func TestStreamsEndWithTheirText(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		for name, finish := range map[string]func(*stream.Text){"finished": func(text *stream.Text) { text.Finish(done) }, "abandoned": (*stream.Text).Abandon} {
 			text := newText(1)
 			ended := make(chan error, 2)
-			server := serve(t, text, stream.NewServer(cfg), ended)
+			server := serve(t, text, sse.NewServer(cfg), ended)
 			for range 2 { // Alone, and late.
 				_, resp := ask(t, server, "")
 				finish(text)
-				var c client
+				var c streamtest.Client
 				raw, broken := io.ReadAll(resp.Body)
-				c.read(t, raw)
-				if err := <-ended; errors.Is(err, stream.ErrAbandoned) == c.done || c.done != (name == "finished") {
-					t.Errorf("%s: %v, done %v", name, err, c.done)
+				read(t, &c, raw)
+				if err := <-ended; errors.Is(err, stream.ErrAbandoned) == c.Done || c.Done != (name == "finished") {
+					t.Errorf("%s: %v, done %v", name, err, c.Done)
 				}
-				if c.done != (broken == nil) { // Whoever reads a part must not take it for the whole.
+				if c.Done != (broken == nil) { // Whoever reads a part must not take it for the whole.
 					t.Errorf("%s: the body ends with %v", name, broken)
 				}
 			}
@@ -361,9 +363,9 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 
 // TestHeldStreamsAreTakenOver has a client wait before there is a text.
 func TestHeldStreamsAreTakenOver(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ready, held := make(chan struct{}), make(chan struct{})
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
 			if err := s.Begin(w, r); err != nil {
@@ -372,7 +374,7 @@ func TestHeldStreamsAreTakenOver(t *testing.T) {
 			if err := s.Hold(r.Context(), w, nil, ready); err != nil {
 				t.Error(err)
 			}
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, nil)})
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, nil)})
 			close(held)
 		})
 		_, resp := ask(t, server, "")
@@ -386,9 +388,9 @@ func TestHeldStreamsAreTakenOver(t *testing.T) {
 		text.AppendText(sample)
 		text.Finish(done)
 		raw := readBody(t, resp.Body)
-		var c client
-		c.read(t, raw)
-		if c.text != sample || !c.done || bytes.Count(raw, []byte("retry: ")) != 1 || !bytes.Contains(raw, []byte("\n\n:\n\n")) {
+		var c streamtest.Client
+		read(t, &c, raw)
+		if c.Text != sample || !c.Done || bytes.Count(raw, []byte("retry: ")) != 1 || !bytes.Contains(raw, []byte("\n\n:\n\n")) {
 			t.Errorf("got %q", raw)
 		}
 		<-held
@@ -397,10 +399,10 @@ func TestHeldStreamsAreTakenOver(t *testing.T) {
 
 // TestCloseEndsWhatIsUnderWay closes a server that writes to clients of which some read nothing.
 func TestCloseEndsWhatIsUnderWay(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const streams = 10
 		text := newText(1)
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ended := make(chan error, streams)
 		server := serve(t, text, s, ended)
 		for i := range streams {
@@ -427,7 +429,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 		server.CloseClientConnections() // Has net/http give up its writes.
 		s.Close()
 		for range streams {
-			if err := <-ended; !errors.Is(err, stream.ErrDraining) && (cfg.Fast || !errors.Is(err, stream.ErrGone)) {
+			if err := <-ended; !errors.Is(err, sse.ErrDraining) && (cfg.Fast || !errors.Is(err, sse.ErrGone)) {
 				t.Errorf("got %v", err)
 			}
 		}
@@ -441,10 +443,10 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 
 // TestSlowClientThatCatchesUpStays has a client pause for less than the time for a write, and be sent more long after.
 func TestSlowClientThatCatchesUpStays(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		cfg.WriteTimeout, cfg.Heartbeat = 6*time.Second, 6500*time.Millisecond
 		text := newText(1)
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ended := make(chan error, 1)
 		server := serve(t, text, s, ended)
 		_, resp := ask(t, server, "")
@@ -470,7 +472,7 @@ func TestSlowClientThatCatchesUpStays(t *testing.T) {
 }
 
 func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const together = 50
 		streams := 1000 // What net/http does with connections is not ours.
 		if cfg.Fast {
@@ -478,14 +480,14 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 		}
 		text := newText(1)
 		text.AppendText("こんにちは")
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
 			admission, err := s.Admit("person")
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
 		})
 		goroutines, files := runtime.NumGoroutine(), openFiles(t)
 		for range streams / together {
@@ -543,7 +545,7 @@ func openFiles(t *testing.T) int {
 func slowEnds(t *testing.T, ended <-chan error, n int) (slow int) {
 	t.Helper()
 	for range n {
-		if err := <-ended; errors.Is(err, stream.ErrSlow) {
+		if err := <-ended; errors.Is(err, sse.ErrSlow) {
 			slow++
 		} else if err != nil {
 			t.Error(err)

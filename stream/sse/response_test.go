@@ -1,4 +1,4 @@
-package stream_test
+package sse_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // TestR12_QuietStreamsOutliveTheirWriteDeadline has streams say nothing for longer than a write may take. HTTP/2 resets a
@@ -22,13 +22,13 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := newText(1)
-			s := stream.NewServer(stream.Config{WriteTimeout: 2 * time.Second, Heartbeat: 2500 * time.Millisecond})
+			s := sse.NewServer(sse.Config{WriteTimeout: 2 * time.Second, Heartbeat: 2500 * time.Millisecond})
 			ready, ended := make(chan struct{}), make(chan error, 1)
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if err := errors.Join(s.Begin(w, r), s.Hold(r.Context(), w, nil, ready)); err != nil {
 					t.Error(err)
 				}
-				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, ended)})
+				s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Begun: true, Done: once(t, ended)})
 			}))
 			server.EnableHTTP2 = http2
 			server.StartTLS()
@@ -69,14 +69,14 @@ func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 
 // TestR13_StreamWhoseTimeIsUpIsCutOff ends a stream while it is quiet. What was sent is no whole response.
 func TestR13_StreamWhoseTimeIsUpIsCutOff(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		cfg.WriteTimeout = 2 * time.Second
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ended := make(chan error, 1)
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
 			until := time.Now().Add(2500 * time.Millisecond)
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Until: until, Done: func(err error) { ended <- err }})
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Until: until, Done: func(err error) { ended <- err }})
 		})
 		_, resp := ask(t, server, "")
 		if _, err := io.Copy(io.Discard, resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -1,4 +1,4 @@
-package stream
+package sse
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 // Errors of Admit.
 var (
-	ErrFull     = errors.New("stream: this server has as many streams as it takes")
-	ErrDraining = errors.New("stream: this server is about to stop")
+	ErrFull     = errors.New("sse: this server has as many streams as it takes")
+	ErrDraining = errors.New("sse: this server is about to stop")
 )
 
 // reapEvery is how often, at most, dead clients are looked for because somebody has too many streams.

@@ -1,4 +1,4 @@
-package stream
+package sse
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // How streams are sent. A change of a text marks the shards of its crowd, and the workers write to the clients in those,
@@ -29,7 +31,7 @@ const (
 // lines of the processor's cache.
 type client struct {
 	server *Server
-	watch  Watch                  // Belongs to whoever has claimed the client.
+	watch  stream.Watch           // Belongs to whoever has claimed the client.
 	last   atomic.Int64           // When something was sent last, by the server's clock.
 	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
 	state  atomic.Uint32
@@ -194,8 +196,8 @@ func (c *client) send(b *burst) (rest [][]byte) {
 	for c.ending.Load() == nil {
 		n := b.gather(c)
 		if n == 0 {
-			if c.watch.exhausted() {
-				c.end(c.watch.outcome())
+			if over, err := c.watch.Over(); over {
+				c.end(err)
 			}
 			return nil
 		}
@@ -252,8 +254,8 @@ func (c *client) drain(b *burst) {
 			b.clear()
 			continue
 		}
-		if c.ending.Load() == nil && c.watch.exhausted() {
-			c.end(c.watch.outcome())
+		if over, err := c.watch.Over(); over {
+			c.end(err)
 		}
 		if c.ending.Load() != nil {
 			c.settle()
@@ -320,7 +322,7 @@ func (c *client) settle() {
 	_ = discard(c.raw) // A connection that is closed with something unread is reset, and what was sent may be lost.
 	_ = c.conn.Close()
 	done := c.done
-	c.watch, c.done = Watch{}, nil
+	c.watch, c.done = stream.Watch{}, nil
 	c.server.remove(c)
 	c.server.finish(done, c.ending.Load().err)
 	if r := c.response(); r != nil {
@@ -415,6 +417,8 @@ func (b *burst) gather(c *client) (n int) {
 }
 
 var (
+	heartbeatFrame = []byte(":\n\n")
+
 	chunkEnd  = []byte("\r\n")
 	lastChunk = []byte("0\r\n\r\n")
 )
@@ -430,7 +434,7 @@ func (b *burst) frame(c *client, n int) int {
 		b.bufs = append(b.bufs, chunkEnd)
 		n += len(b.bufs[0]) + len(chunkEnd)
 	}
-	if !c.closed && c.watch.exhausted() && c.watch.outcome() == nil {
+	if over, err := c.watch.Over(); over && err == nil && !c.closed {
 		c.closed = true
 		b.bufs = append(b.bufs, lastChunk)
 		n += len(lastChunk)

@@ -1,4 +1,4 @@
-package stream_test
+package sse_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 // BenchmarkIdleStream tells what a stream costs while nothing is sent, in KiB of the whole process's memory. The clients
@@ -22,9 +22,9 @@ func BenchmarkIdleStream(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := newText(1)
 			text.AppendText("こんにちは")
-			s := stream.NewServer(stream.Config{Fast: fast})
+			s := sse.NewServer(sse.Config{Fast: fast})
 			mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Done: func(error) {}})
+				s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Done: func(error) {}})
 			})
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -1,4 +1,4 @@
-package stream_test
+package sse_test
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,6 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
@@ -25,51 +26,45 @@ func TestMain(m *testing.M) {
 	leak.Main(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
-// recorder is a response whose writes are kept, with the time of each.
-type recorder struct {
-	mu     sync.Mutex
-	header http.Header
-	body   bytes.Buffer // Guarded by mu.
-	times  []time.Time  // Guarded by mu.
-}
+// sample holds what is easy to get wrong: characters of one to four bytes, lines that look like fields, control characters.
+const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
-func newRecorder() *recorder { return &recorder{header: make(http.Header)} }
+var done = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
 
-func (r *recorder) Header() http.Header              { return r.header }
-func (r *recorder) WriteHeader(int)                  {}
-func (r *recorder) Flush()                           {}
-func (r *recorder) SetWriteDeadline(time.Time) error { return nil }
-func (r *recorder) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.times = append(r.times, time.Now())
-	return r.body.Write(b)
+func newText(run int) *stream.Text { return stream.NewText(stream.Head{MessageID: "0190", Run: run}) }
+
+// read has a client read whole events.
+func read(t testing.TB, c *streamtest.Client, raw []byte) {
+	t.Helper()
+	if err := c.Read(raw); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // onBothPaths runs a test once with each way to send.
-func onBothPaths(t *testing.T, test func(t *testing.T, cfg stream.Config)) {
+func onBothPaths(t *testing.T, test func(t *testing.T, cfg sse.Config)) {
 	t.Parallel()
 	for name, fast := range map[string]bool{"fast": true, "net-http": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, stream.Config{Fast: fast})
+			test(t, sse.Config{Fast: fast})
 		})
 	}
 }
 
 // serve answers every request with a watch of the text. ended receives how each stream ended, if it is not nil.
-func serve(t *testing.T, text *stream.Text, s *stream.Server, ended chan<- error) *httptest.Server {
+func serve(t *testing.T, text *stream.Text, s *sse.Server, ended chan<- error) *httptest.Server {
 	t.Helper()
 	return serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "request")
-		s.Serve(w, r, stream.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Done: once(t, ended)})
+		s.Serve(w, r, sse.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Done: once(t, ended)})
 	})
 }
 
 // serveWith answers every request with a handler. The kernel keeps little of what a client has not read.
-func serveWith(t *testing.T, s *stream.Server, handler http.HandlerFunc) *httptest.Server {
+func serveWith(t *testing.T, s *sse.Server, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	server := httptest.NewUnstartedServer(stream.HalfClose(handler))
+	server := httptest.NewUnstartedServer(sse.HalfClose(handler))
 	server.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		if tcp, ok := conn.(*net.TCPConn); ok && state == http.StateNew {
 			_ = tcp.SetWriteBuffer(8 << 10)
@@ -97,15 +92,15 @@ func once(t *testing.T, ended chan<- error) func(error) {
 }
 
 // open returns how many streams a server sends or holds.
-func open(s *stream.Server) int64 {
+func open(s *sse.Server) int64 {
 	st := s.Stats()
 	return st.OpenFast + st.OpenHTTP
 }
 
 func TestR01_HeadOfAStream(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
-		server := serve(t, text, stream.NewServer(cfg), nil)
+		server := serve(t, text, sse.NewServer(cfg), nil)
 		resp, err := server.Client().Get(server.URL) // Returns although the text says nothing yet.
 		if err != nil {
 			t.Fatal(err)
@@ -136,8 +131,8 @@ func TestR01_HeadOfAStream(t *testing.T) {
 func TestHoldBeatsUntilThereIsSomethingToSend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := stream.NewServer(stream.Config{})
-		w := newRecorder()
+		s := sse.NewServer(sse.Config{})
+		w := httptest.NewRecorder()
 		ready := make(chan struct{})
 		held := make(chan error)
 		go func() { held <- s.Hold(t.Context(), w, nil, ready) }()
@@ -146,21 +141,33 @@ func TestHoldBeatsUntilThereIsSomethingToSend(t *testing.T) {
 		if err := <-held; err != nil {
 			t.Error(err)
 		}
-		if _, comments := parseEvents(t, w.body.Bytes()); comments != 4 {
+		if comments := bytes.Count(w.Body.Bytes(), []byte(":\n\n")); comments != 4 {
 			t.Errorf("got %d heartbeats in 50 s", comments)
 		}
 	})
 }
 
+// always has a client of r3labs/sse reconnect at once until the context ends.
+type always struct{ ctx context.Context }
+
+func (always) Reset() {}
+
+func (a always) NextBackOff() time.Duration {
+	if a.ctx.Err() != nil {
+		return -1
+	}
+	return time.Millisecond
+}
+
 // TestR3labsClientReadsTheStream reads with a client that we did not write, over a dropped connection.
 func TestR3labsClientReadsTheStream(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		cfg.RetryMin, cfg.RetryMax = time.Millisecond, time.Millisecond
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		conns := make(chan net.Conn, 10)
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Done: once(t, nil)})
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Done: once(t, nil)})
 		})
 		peer := r3labs.NewClient(server.URL)
 		peer.Connection.Transport = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -168,31 +175,37 @@ func TestR3labsClientReadsTheStream(t *testing.T) {
 			conns <- conn
 			return conn, err
 		}}
-		peer.ReconnectNotify = func(error, time.Duration) {}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		peer.ReconnectStrategy, peer.ReconnectNotify = always{ctx}, func(error, time.Duration) {}
 		events := make(chan *r3labs.Event, 1000)
-		if err := peer.SubscribeChanRaw(events); err != nil {
+		if err := peer.SubscribeChanWithContext(ctx, "", events); err != nil {
 			t.Fatal(err)
 		}
-		c := client{}
+		c := streamtest.Client{}
 		next := func() {
 			e := <-events
 			if len(e.Data) == 0 {
 				return // It hands comments and retry on as events without data.
 			}
-			c.read(t, append(append(append(append([]byte("id: "), e.ID...), "\ndata: "...), e.Data...), "\n\n"...))
+			id := ""
+			if bytes.Contains(e.Data, []byte("text-delta")) { // It has an event without an id keep the last one.
+				id = "\nid: " + string(e.ID)
+			}
+			read(t, &c, []byte("data: "+string(e.Data)+id+"\n\n"))
 		}
 		text.AppendText(sample)
-		for c.text != sample {
+		for c.Text != sample {
 			next()
 		}
 		_ = (<-conns).Close()
 		text.AppendText(sample)
 		text.Finish(done)
-		for !c.done { // Where the peer ends by itself. Its Unsubscribe blocks for ever if that is just happening.
+		for !c.Done { // Where the peer ends by itself. Its Unsubscribe blocks for ever if that is just happening.
 			next()
 		}
-		if c.text != sample+sample {
-			t.Errorf("got %q", c.text)
+		if c.Text != sample+sample {
+			t.Errorf("got %q", c.Text)
 		}
 	})
 }

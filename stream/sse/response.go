@@ -1,4 +1,4 @@
-package stream
+package sse
 
 import (
 	"errors"
@@ -53,7 +53,7 @@ func (r *response) send(b []byte) error {
 // catch is deferred by who writes on a goroutine of ours, where net/http does not catch what a wrapped writer panics with.
 func (r *response) catch(err *error) {
 	if v := recover(); v != nil {
-		r.panicked, *err = v, fmt.Errorf("stream: a write panicked: %v", v)
+		r.panicked, *err = v, fmt.Errorf("sse: a write panicked: %v", v)
 	}
 }
 

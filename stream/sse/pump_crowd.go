@@ -1,10 +1,12 @@
-package stream
+package sse
 
 import (
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
 // How clients learn that there is more: a crowd for each text, split into a shard for each worker.
@@ -12,9 +14,9 @@ import (
 // crowd is the clients of a text. It is told of the text's changes.
 type crowd struct {
 	server *Server
-	text   *Text
+	text   *stream.Text
 	size   int                      // Guarded by the server's mu.
-	told   waker                    // Guarded by the server's mu. Whom the text tells of changes: the one client there is, or else the crowd.
+	told   stream.Waker             // Guarded by the server's mu. Whom the text tells of changes: the one client there is, or else the crowd.
 	shards atomic.Pointer[[]*shard] // Replaced by holders of the server's mu and never changed.
 }
 
@@ -22,9 +24,9 @@ type crowd struct {
 // the worker writes, and costs fewer writes.
 const calm = time.Millisecond
 
-// wake implements waker for a client that is the only one of its text. It is written to, or lent a hand, here and now, which saves
+// wake implements stream.Waker for a client that is the only one of its text. It is written to, or lent a hand, here and now, which saves
 // a hop between goroutines.
-func (c *client) wake() {
+func (c *client) Wake() {
 	now := time.Now()
 	if c.direct && c.server.clock(now)-time.Duration(c.last.Load()) <= calm {
 		c.shard.mark(now)
@@ -36,8 +38,8 @@ func (c *client) wake() {
 	c.server.unburst(b)
 }
 
-// wake implements waker.
-func (cr *crowd) wake() {
+// wake implements stream.Waker.
+func (cr *crowd) Wake() {
 	now := time.Now()
 	for _, sh := range *cr.shards.Load() {
 		sh.mark(now)
@@ -45,8 +47,8 @@ func (cr *crowd) wake() {
 }
 
 // tell has the text tell somebody else from now on, or nobody. It belongs to holders of the server's mu.
-func (cr *crowd) tell(w waker) {
-	cr.text.changeWaker(cr.told, w)
+func (cr *crowd) tell(w stream.Waker) {
+	cr.text.ChangeWaker(cr.told, w)
 	cr.told = w
 }
 
@@ -141,7 +143,7 @@ func (s *Server) join(c *client) error {
 	if err := s.begin(c.admission, c); err != nil {
 		return err
 	}
-	text := c.watch.text
+	text := c.watch.Text()
 	cr := s.crowds[text]
 	if cr == nil {
 		cr = &crowd{server: s, text: text}

@@ -1,4 +1,4 @@
-package stream_test
+package sse_test
 
 import (
 	"bufio"
@@ -17,12 +17,14 @@ import (
 	"weak"
 
 	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
 // TestLogIsGoneOnceAllHaveReadIt holds that whoever writes for the server keeps nothing alive of what was written: a segment
 // that everybody has read is gone, but for the last one.
 func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const watchers = 4
 		update := stream.Update{Run: 1} // Several segments, told at once.
 		for i := range 32 {
@@ -32,7 +34,7 @@ func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
 		text := newText(1)
 		watch := text.Watch("")
 		watch.Take()
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		server := serve(t, text, s, nil)
 		var readers sync.WaitGroup
 		for range watchers {
@@ -106,7 +108,7 @@ func TestSlowClientsKeepOneHandEach(t *testing.T) {
 	t.Parallel()
 	const all, tokens = 5, 2000
 	text := newText(1)
-	s := stream.NewServer(stream.Config{MaxStreams: all, Heartbeat: 8 * time.Millisecond})
+	s := sse.NewServer(sse.Config{MaxStreams: all, Heartbeat: 8 * time.Millisecond})
 	began, letGo := make(chan struct{}, all), make(chan struct{})
 	var writing, most atomic.Int32
 	var responses []*stuck
@@ -125,7 +127,7 @@ func TestSlowClientsKeepOneHandEach(t *testing.T) {
 			t.Fatal(err)
 		}
 		requests.Go(func() {
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(err error) {
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(err error) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -134,7 +136,7 @@ func TestSlowClientsKeepOneHandEach(t *testing.T) {
 		})
 		<-began
 	}
-	if len(responses) != all || refused[stream.ErrFull] != 3 {
+	if len(responses) != all || refused[sse.ErrFull] != 3 {
 		t.Errorf("%d were admitted, refused: %v", len(responses), refused)
 	}
 	for range tokens {
@@ -148,10 +150,10 @@ func TestSlowClientsKeepOneHandEach(t *testing.T) {
 		t.Errorf("%d wrote at once, %d still do", most.Load(), writing.Load())
 	}
 	for _, w := range responses {
-		var c client
+		var c streamtest.Client
 		raw, _ := io.ReadAll(strings.NewReader(w.body.String()))
-		if c.read(t, raw); !c.done || c.text != text.Text() {
-			t.Errorf("got %d bytes of %d", len(c.text), len(text.Text()))
+		if read(t, &c, raw); !c.Done || c.Text != text.Text() {
+			t.Errorf("got %d bytes of %d", len(c.Text), len(text.Text()))
 		}
 	}
 }

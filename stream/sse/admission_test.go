@@ -1,4 +1,4 @@
-package stream_test
+package sse_test
 
 import (
 	"bufio"
@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
 func TestAdmitCountsExactly(t *testing.T) {
 	t.Parallel()
-	s := stream.NewServer(stream.Config{MaxStreams: 30})
+	s := sse.NewServer(sse.Config{MaxStreams: 30})
 	var admitted, full atomic.Int32
 	releases := make(chan func(), 200)
 	var all sync.WaitGroup
@@ -30,7 +30,7 @@ func TestAdmitCountsExactly(t *testing.T) {
 			case err == nil:
 				admitted.Add(1)
 				releases <- admission.Release
-			case errors.Is(err, stream.ErrFull):
+			case errors.Is(err, sse.ErrFull):
 				full.Add(1)
 			}
 		})
@@ -49,7 +49,7 @@ func TestAdmitCountsExactly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Admit("a"); !errors.Is(err, stream.ErrFull) {
+	if _, err := s.Admit("a"); !errors.Is(err, sse.ErrFull) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -58,14 +58,14 @@ func TestAdmitCountsExactly(t *testing.T) {
 func TestR31_DeadClientsMakeRoom(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
-	s := stream.NewServer(stream.Config{Fast: true, MaxStreams: 1})
+	s := sse.NewServer(sse.Config{Fast: true, MaxStreams: 1})
 	server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
 		admission, err := s.Admit("person")
 		if err != nil {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
+		s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
 	})
 	conn, _ := ask(t, server, "")
 	resp, err := server.Client().Get(server.URL)
@@ -91,10 +91,10 @@ func TestR31_DeadClientsMakeRoom(t *testing.T) {
 
 // TestR18_DrainSpreadsTheEnds has streams of all kinds end over five seconds.
 func TestR18_DrainSpreadsTheEnds(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const streams, over = 100, 5 * time.Second
 		text := newText(1)
-		handler := func(s *stream.Server) http.HandlerFunc {
+		handler := func(s *sse.Server) http.HandlerFunc {
 			var n atomic.Int32
 			return func(w http.ResponseWriter, r *http.Request) {
 				admission, err := s.Admit("person")
@@ -103,12 +103,12 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 					return
 				}
 				done := func(err error) {
-					if admission.Release(); !errors.Is(err, stream.ErrDraining) {
+					if admission.Release(); !errors.Is(err, sse.ErrDraining) {
 						t.Errorf("got %v", err)
 					}
 				}
 				if n.Add(1)%10 > 0 {
-					s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: done})
+					s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: done})
 					return
 				}
 				if err := s.Begin(w, r); err != nil {
@@ -117,7 +117,7 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 				done(s.Hold(r.Context(), w, admission, nil))
 			}
 		}
-		bubble(t, func() *stream.Server { return stream.NewServer(cfg) }, handler, func(s *stream.Server, ask func() io.Reader) {
+		bubble(t, func() *sse.Server { return sse.NewServer(cfg) }, handler, func(s *sse.Server, ask func() io.Reader) {
 			var readers sync.WaitGroup
 			reads := make([]*timed, streams)
 			for i := range streams {
@@ -129,7 +129,7 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 			drained := make(chan error)
 			go func() { drained <- s.Drain(context.Background(), over) }()
 			time.Sleep(over / 2)
-			if _, err := s.Admit("person"); !errors.Is(err, stream.ErrDraining) {
+			if _, err := s.Admit("person"); !errors.Is(err, sse.ErrDraining) {
 				t.Errorf("got %v", err)
 			}
 			text.AppendText("まだ続く") // Those that are left are still served.
@@ -155,9 +155,9 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 
 // TestR45_StreamsOfOnePersonEnd has a person's streams ended while they are sent, held, and not begun, and another's go on.
 func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ended := map[string]chan error{"a": make(chan error, 10), "b": make(chan error, 10)}
 		admitted, begin := make(chan struct{}), make(chan struct{})
 		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +182,7 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 				admitted <- struct{}{}
 				<-begin
 			}
-			s.Serve(w, r, stream.Delivery{Watch: text.Watch(""), Admission: admission, Done: done})
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: done})
 		})
 		bodies := make(chan string, 10)
 		var readers sync.WaitGroup
@@ -216,7 +216,7 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 		s.End("a")
 		close(begin)
 		for range 4 {
-			if err := <-ended["a"]; !errors.Is(err, stream.ErrEnded) {
+			if err := <-ended["a"]; !errors.Is(err, sse.ErrEnded) {
 				t.Errorf("got %v", err)
 			}
 			if body := <-bodies; strings.Contains(body, "[DONE]") {
@@ -245,9 +245,9 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 }
 
 func TestStatsTellTheLag(t *testing.T) {
-	onBothPaths(t, func(t *testing.T, cfg stream.Config) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
-		s := stream.NewServer(cfg)
+		s := sse.NewServer(cfg)
 		ended := make(chan error, 1)
 		server := serve(t, text, s, ended)
 		_, resp := ask(t, server, "9-9")
