@@ -63,7 +63,7 @@ func builtin(category uuid.UUID, position int, name string) skill.Skill {
 	return skill.Skill{
 		ID: newID(), CategoryID: category, Position: position, Name: name, Description: "説明", IconPath: "/icons/x.svg",
 		FormType: skill.FormChat, Suggestions: []string{"何ができますか"}, Prompt: "あなたは親切な秘書です。",
-		FormFields: []skill.FormField{},
+		FormFields: []skill.FormField{}, Keywords: []string{},
 	}
 }
 

@@ -26,6 +26,7 @@ type skillRow struct {
 	FormType           skill.FormType
 	FormFields         []skill.FormField
 	Suggestions        []string
+	Keywords           []string
 	AcceptsDataSources bool
 	Prompt             string
 	IsFavorite         bool
@@ -35,8 +36,8 @@ func (r skillRow) skill() skill.Skill {
 	return skill.Skill{
 		ID: r.ID, OrganizationID: r.OrganizationID, CategoryID: r.CategoryID, Position: r.Position, Name: r.Name,
 		Description: r.Description, IconPath: r.IconPath, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType,
-		FormFields: r.FormFields, Suggestions: r.Suggestions, AcceptsDataSources: r.AcceptsDataSources, Prompt: r.Prompt,
-		IsFavorite: r.IsFavorite,
+		FormFields: r.FormFields, Suggestions: r.Suggestions, Keywords: r.Keywords, AcceptsDataSources: r.AcceptsDataSources,
+		Prompt: r.Prompt, IsFavorite: r.IsFavorite,
 	}
 }
 
@@ -60,7 +61,7 @@ func (db *DB) ListCategories(ctx context.Context, organizationID uuid.UUID) ([]s
 func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill, error) {
 	rows, err := queryRows[skillRow](ctx, db.pool, `
 		SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
-		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.accepts_data_sources,
+		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources,
 		       s.prompt, f.skill_id IS NOT NULL AS is_favorite
 		FROM skills s
 		JOIN categories c ON c.id = s.category_id
@@ -82,7 +83,7 @@ func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, 
 // selectSkill begins every query for single skills. Its first two parameters are the actor's organization and user.
 const selectSkill = `
 	SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
-	       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.accepts_data_sources,
+	       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources,
 	       s.prompt, f.skill_id IS NOT NULL AS is_favorite
 	FROM skills s
 	LEFT JOIN favorite_skills f ON f.skill_id = s.id AND f.user_id = $2 AND f.organization_id = $1
@@ -159,20 +160,20 @@ const saveCategory = `
 // changed.
 const saveSkill = `
 	INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
-	                         form_fields, suggestions, accepts_data_sources, prompt, organization_id, key)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13, $14, nullif($15::text, ''))
+	                         form_fields, suggestions, keywords, accepts_data_sources, prompt, organization_id, key)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, nullif($8::text, ''), $9, $10, $11, $12, $13, $14, $15, nullif($16::text, ''))
 	ON CONFLICT (id) DO UPDATE
 	SET category_id = excluded.category_id, position = excluded.position, name = excluded.name,
 	    description = excluded.description, icon_path = excluded.icon_path, kind = excluded.kind,
 	    task_type = excluded.task_type, form_type = excluded.form_type, form_fields = excluded.form_fields,
-	    suggestions = excluded.suggestions, accepts_data_sources = excluded.accepts_data_sources,
+	    suggestions = excluded.suggestions, keywords = excluded.keywords, accepts_data_sources = excluded.accepts_data_sources,
 	    prompt = excluded.prompt, retired_at = NULL, updated_at = now()
 	WHERE (s.organization_id, s.key) IS NOT DISTINCT FROM (excluded.organization_id, excluded.key)
 	  AND (s.category_id, s.position, s.name, s.description, s.icon_path, s.kind, s.task_type, s.form_type,
-	       s.form_fields, s.suggestions, s.accepts_data_sources, s.prompt, s.retired_at)
+	       s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources, s.prompt, s.retired_at)
 	      IS DISTINCT FROM
 	      (excluded.category_id, excluded.position, excluded.name, excluded.description, excluded.icon_path,
-	       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields, excluded.suggestions,
+	       excluded.kind, excluded.task_type, excluded.form_type, excluded.form_fields, excluded.suggestions, excluded.keywords,
 	       excluded.accepts_data_sources, excluded.prompt, NULL)
 	RETURNING xmax = 0 AS added`
 
@@ -180,7 +181,7 @@ const saveSkill = `
 func skillValues(s skill.Skill, key string) []any {
 	return []any{
 		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
-		orEmpty(s.FormFields), orEmpty(s.Suggestions), s.AcceptsDataSources, s.Prompt, s.OrganizationID, key,
+		orEmpty(s.FormFields), orEmpty(s.Suggestions), orEmpty(s.Keywords), s.AcceptsDataSources, s.Prompt, s.OrganizationID, key,
 	}
 }
 

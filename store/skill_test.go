@@ -65,7 +65,7 @@ func TestSkillsComeBackAsSaved(t *testing.T) {
 		FormFields: []skill.FormField{{
 			Name: "tone", Label: "調子", Type: skill.FieldSelect, Required: true, Options: []string{"丁寧", "普通"}, MaxLength: 10,
 		}},
-		Suggestions: []string{}, Prompt: "「{{tone}}」で書く。",
+		Suggestions: []string{}, Keywords: []string{"帳面"}, Prompt: "「{{tone}}」で書く。",
 	}
 	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, append(slices.Clone(f.skills), s)))
 	got, err := f.FindSkill(t.Context(), f.b, f.mallory.UserID, s.ID)

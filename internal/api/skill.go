@@ -104,7 +104,7 @@ func toSkill(s skill.Skill) Skill {
 				Placeholder: f.Placeholder, MaxLength: f.MaxLength,
 			}
 		}),
-		Suggestions: convert(s.Suggestions, func(t string) string { return t }), AcceptsDataSources: s.AcceptsDataSources,
-		IsFavorite: s.IsFavorite, UnavailableReason: s.Unavailable,
+		Suggestions: convert(s.Suggestions, func(t string) string { return t }), Keywords: s.Keywords,
+		AcceptsDataSources: s.AcceptsDataSources, IsFavorite: s.IsFavorite, UnavailableReason: s.Unavailable,
 	}
 }

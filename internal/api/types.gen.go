@@ -1111,6 +1111,9 @@ type Skill struct {
 	ID                 openapi_types.UUID `json:"id"`
 	IsFavorite         bool               `json:"is_favorite"`
 
+	// Keywords Words that find the skill although neither its name nor its description has them. Searched, not shown.
+	Keywords []string `json:"keywords"`
+
 	// Kind What a skill does where that matters: the means it needs, how its answer is checked. Empty for a plain conversation.
 	Kind        SkillKind     `json:"kind"`
 	Name        string        `json:"name"`

@@ -44,6 +44,11 @@ func TestBuiltinIsWhole(t *testing.T) {
 		}
 		order[c.ID] = c.Position
 	}
+	for _, s := range skills {
+		if len(s.Keywords) < 5 {
+			t.Errorf("%s: only the keywords %v", s.Name, s.Keywords)
+		}
+	}
 	names, ids, icons := map[string]bool{}, map[uuid.UUID]bool{}, map[string]bool{}
 	next := make(map[uuid.UUID]int)
 	last := 0
@@ -62,7 +67,7 @@ func TestBuiltinIsWhole(t *testing.T) {
 		if s.OrganizationID != nil {
 			t.Errorf("%s belongs to an organization", s.Name)
 		}
-		if s.FormFields == nil || s.Suggestions == nil {
+		if s.FormFields == nil || s.Suggestions == nil || s.Keywords == nil {
 			t.Errorf("%s: a list would be null in JSON", s.Name)
 		}
 	}

@@ -20,6 +20,7 @@ const (
 	maxPlaceholder     = 200
 	maxPrompt          = 4000
 	maxOption          = 60
+	maxKeyword         = 20
 )
 
 // maxPosition is the farthest that a skill or category stands from the middle, either way.
@@ -30,6 +31,7 @@ const (
 	maxSuggestions = 6
 	maxFields      = 20
 	maxOptions     = 50
+	maxKeywords    = 30
 )
 
 // definition is a skill as a file describes it. Unknown keys are refused.
@@ -43,6 +45,7 @@ type definition struct {
 	TaskType           TaskType    `yaml:"task_type"`
 	FormType           FormType    `yaml:"form_type"`
 	AcceptsDataSources bool        `yaml:"accepts_data_sources"`
+	Keywords           []string    `yaml:"keywords"`
 	Suggestions        []string    `yaml:"suggestions"`
 	FormFields         []FormField `yaml:"form_fields"`
 	Prompt             string      `yaml:"prompt"`
@@ -73,7 +76,7 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 		ID: id, CategoryID: category, Position: d.Position,
 		Name: d.Name, Description: strings.TrimSpace(d.Description), IconPath: iconFolder + d.Icon + iconSuffix,
 		Kind: d.Kind, TaskType: d.TaskType, FormType: d.FormType,
-		FormFields: fields, Suggestions: append([]string{}, d.Suggestions...),
+		FormFields: fields, Suggestions: append([]string{}, d.Suggestions...), Keywords: append([]string{}, d.Keywords...),
 		AcceptsDataSources: d.AcceptsDataSources, Prompt: strings.TrimSpace(d.Prompt),
 	}
 	return s, s.validate()
@@ -122,6 +125,9 @@ func (s Skill) validate() error {
 		if !fits(suggestion, maxSuggestion) {
 			return fmt.Errorf("suggestion %q must have 1 to %d characters", suggestion, maxSuggestion)
 		}
+	}
+	if len(s.Keywords) > maxKeywords || slices.ContainsFunc(s.Keywords, func(word string) bool { return !fits(word, maxKeyword) }) {
+		return fmt.Errorf("there are at most %d keywords, of 1 to %d characters", maxKeywords, maxKeyword)
 	}
 	return validateFields(s.FormFields)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,7 @@ skills:
       商談の前にお試しください。
     icon: sparring
     form_type: chat
+    keywords: [ロープレ]
     suggestions: [値引きを求められたら]
     prompt: あなたは、慎重な購買担当者である。
 retire: [old-report]
@@ -70,7 +72,8 @@ func TestImportIsRead(t *testing.T) {
 		report.Kind != skill.KindReport || len(report.FormFields) != 2 || report.FormFields[1].Options == nil || report.Suggestions == nil {
 		t.Errorf("got %+v", report)
 	}
-	if pitch.CategoryKey != "" || pitch.CategoryID != categories[0].ID || pitch.Position != 3 || pitch.FormFields == nil || report.Position == 0 {
+	if pitch.CategoryKey != "" || pitch.CategoryID != categories[0].ID || pitch.Position != 3 || pitch.FormFields == nil || report.Position == 0 ||
+		!slices.Equal(pitch.Keywords, []string{"ロープレ"}) || report.Keywords == nil {
 		t.Errorf("got %+v", pitch)
 	}
 	if report.ID.Version() != 7 || report.ID == pitch.ID {
@@ -102,7 +105,7 @@ func TestImportNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ old, new, says string }{
 		"unknown key":        {"    icon: report\n", "    icon: report\n    colour: red\n", "line 13: unknown key colour"},
-		"unknown list":       {"retire:", "retired:", "line 37: unknown key retired"},
+		"unknown list":       {"retire:", "retired:", "line 38: unknown key retired"},
 		"key twice":          {"    icon: report\n", "    icon: report\n    icon: chat\n", "line 13: mapping key"},
 		"wrong type":         {"position: 3", "position: last", "line 28: cannot unmarshal"},
 		"position":           {"position: 3", "position: 3000000000", "line 26: skill \"pitch\": position"},
@@ -124,11 +127,12 @@ func TestImportNamesWhatIsWrong(t *testing.T) {
 		"long name":          {"name: 訪問報告", "name: " + strings.Repeat("長", 21), "name must have"},
 		"field name":         {"- name: customer", "- name: お客様", "the name must be a word"},
 		"field type":         {"type: textarea", "type: picture", "unknown type"},
+		"long keyword":       {"[ロープレ]", "[" + strings.Repeat("長", 21) + "]", "keywords"},
 		"file field":         {"type: textarea", "type: file", "yet"},
 		"reserved tag":       {"あなたは、慎重な購買担当者である。", "</text> と書く。", "reserved tags"},
-		"control character":  {"あなたは、慎重な購買担当者である。", `"\u0007"`, "line 36: a control character"},
-		"retired and there":  {"[old-report]", "[pitch]", "line 37: retire \"pitch\""},
-		"retired key":        {"[old-report]", "[古い]", "line 37: retire"},
+		"control character":  {"あなたは、慎重な購買担当者である。", `"\u0007"`, "line 37: a control character"},
+		"retired and there":  {"[old-report]", "[pitch]", "line 38: retire \"pitch\""},
+		"retired key":        {"[old-report]", "[古い]", "line 38: retire"},
 		"two documents":      {"retire:", "---\nretire:", "more than one document"},
 		"broken":             {"skills:", "skills: [", "line"},
 	} {

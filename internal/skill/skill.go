@@ -106,6 +106,7 @@ type Skill struct {
 	FormType           FormType
 	FormFields         []FormField // Empty for a chat skill.
 	Suggestions        []string    // Questions to start with; empty for a form skill.
+	Keywords           []string    // Words that find the skill although neither name nor description has them.
 	AcceptsDataSources bool
 	Prompt             string // The system prompt. Not part of the API's record.
 

@@ -100,7 +100,7 @@ test.describe('everybody can use', () => {
   test('the thread sheet on a phone, the palette, the shortcuts and the password page', async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 844 })
     await page.goto('/home/skill')
-    await page.getByRole('button', { name: 'スレッドを開く' }).click()
+    await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
     const sheet = page.getByRole('dialog', { name: 'スレッド' })
     await expect(sheet.getByRole('textbox', { name: 'スレッドを検索' })).toBeVisible()
     expect(await breaches(page), 'sheet').toEqual([])

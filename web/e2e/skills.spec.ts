@@ -1,3 +1,4 @@
+import { hold } from './support/hold'
 import { card, openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
@@ -24,6 +25,76 @@ test.describe('the skills', () => {
       .getByRole('heading', { level: 2 })
     const category = (await chips.nth(1).textContent()) ?? '-'
     await expect(groups).toHaveText([category])
+  })
+
+  test('are found by words that are not shown, in the list and in the palette', async ({ page }) => {
+    await openSkills(page)
+    const search = page.getByRole('textbox', { name: 'スキルを検索' })
+    for (const [query, name] of [
+      ['英語', '翻訳'],
+      ['えくせる', 'Excel・関数の相談'],
+      ['ﾌﾟﾛｸﾞﾗﾑ', 'コードの相談'],
+    ] as const) {
+      await search.fill(query)
+      await expect(page.getByRole('main').getByRole('heading', { level: 3 })).toHaveText([name])
+    }
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('英語')
+    await expect(page.getByRole('option', { name: '翻訳', exact: true })).toBeVisible()
+  })
+
+  test('stand under a composer that begins a general chat, with its draft, at once', async ({
+    chat,
+    page,
+    model,
+    question,
+  }) => {
+    model.script(question, { text: 'はい、一つずつ進めましょう。' })
+    await openSkills(page)
+    await expect(chat.composer).not.toBeFocused()
+    await page.keyboard.press('/')
+    await expect(chat.composer).toBeFocused()
+    await chat.composer.fill(question)
+    await page.reload()
+    await expect(chat.composer).toHaveValue(question)
+
+    const made = await hold(page, /\/v1\/thread$/)
+    const skill = page.waitForRequest(/\/v1\/skill\//, { timeout: 2000 }).then(
+      () => 'asked',
+      () => 'not asked',
+    )
+    await chat.composer.press('Shift+Enter')
+    await expect(page).toHaveURL(/\/home\/skill$/)
+    await chat.composer.press('Enter')
+    // Before there is a thread: nobody waits for the server to see what was asked.
+    await expect(chat.questions).toContainText(question)
+    expect(await skill).toBe('not asked')
+    made.release()
+    await chat.finished()
+    await chat.threadId()
+    await expect(chat.answer).toContainText('一つずつ進めましょう')
+    await expect(chat.composer).toHaveValue('')
+    await page.goBack()
+    await expect(page).toHaveURL(/\/home\/skill$/)
+    await expect(chat.composer).toHaveValue('')
+  })
+
+  test('give a question back that the server refuses', async ({ chat, page, question }) => {
+    await openSkills(page)
+    await page.route('**/v1/thread', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            status: 403,
+            contentType: 'application/problem+json',
+            body: '{"status":403,"code":"forbidden","detail":"お使いになれません。"}',
+          })
+        : route.fallback(),
+    )
+    await chat.composer.fill(question)
+    await chat.composer.press('Enter')
+    await expect(page.getByText('お使いになれません。')).toBeVisible()
+    await expect(chat.composer).toHaveValue(question)
+    await expect(page).toHaveURL(/\/home\/skill\/[0-9a-f-]+$/)
   })
 
   test('are where they were for who comes back from one', async ({ page }) => {

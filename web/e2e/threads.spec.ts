@@ -2,6 +2,37 @@ import { openSkills } from './support/skills'
 import { expect, test } from './support/test'
 
 test.describe('the thread list', () => {
+  test('have the icon of their skill, in a list that folds away and stays so', async ({ page, account }) => {
+    await account.reset()
+    await account.newThread('翻訳', '英訳の依頼')
+    await openSkills(page)
+    const list = page.getByRole('navigation', { name: 'スレッド' })
+    const icon = list.getByRole('link', { name: '英訳の依頼' }).locator('img')
+    await expect(icon).toHaveAttribute('src', '/icons/skills/translation.svg')
+    const button = page.getByRole('button', { name: 'スレッド一覧', exact: true })
+    await expect(button).toHaveAttribute('aria-expanded', 'true')
+    const main = page.getByRole('main')
+    const left = async () => (await main.boundingBox())?.x
+    expect(await left()).toBe(280)
+    await button.click()
+    await expect(list).toBeHidden()
+    await expect(button).toHaveAttribute('aria-expanded', 'false')
+    expect(await left()).toBe(0)
+    await page.reload()
+    await expect(button).toHaveAttribute('aria-expanded', 'false')
+    await expect(list).toBeHidden()
+    expect(await left()).toBe(0)
+    await page.keyboard.press('Control+b')
+    await expect(list).toBeVisible()
+    expect(await left()).toBe(280)
+
+    // On a phone it is a sheet, folded or not.
+    await page.keyboard.press('Control+b')
+    await page.setViewportSize({ width: 390, height: 800 })
+    await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
+    await expect(list.getByRole('link', { name: '英訳の依頼' })).toBeVisible()
+  })
+
   test('renames in place, deletes with undo, and finds by title', async ({ page, account }) => {
     await account.reset()
     const titles = ['春の防災訓練', '備品の購入', '来客の案内']
@@ -128,7 +159,7 @@ test.describe('the thread list', () => {
     await account.newThread('汎用チャット', '英訳')
     await page.setViewportSize({ width: 390, height: 844 })
     await openSkills(page)
-    await page.getByRole('button', { name: 'スレッドを開く' }).click()
+    await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
     const sheet = page.getByRole('dialog', { name: 'スレッド' })
     await sheet.getByRole('button', { name: '「英訳」の操作' }).click()
     await page.keyboard.press('Escape')

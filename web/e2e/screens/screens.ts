@@ -118,7 +118,7 @@ test.describe('at work', () => {
       only: 'narrow',
       open: async () => {
         await openSkills(page)
-        await page.getByRole('button', { name: 'スレッドを開く' }).click()
+        await page.getByRole('button', { name: 'スレッド一覧を開く' }).click()
         await expect(page.getByRole('dialog').getByRole('link', { name: '定例会議の議事録' })).toBeVisible()
       },
     })

@@ -1,11 +1,18 @@
 import { useEffect } from 'react'
 import { followNotifications } from '@/entities/notice/notifications'
 import { followThreads } from '@/entities/thread/threads'
+import { HomeComposer } from '@/features/chat/HomeComposer'
 import { HomeLayout } from '@/features/home/HomeLayout'
 import { Shortcuts } from '@/features/shortcuts/Shortcuts'
+import { SkillsPage } from '@/features/skills/SkillsPage'
 import { Finished } from '@/features/threads/Finished'
 import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
+
+/** The skills, and over them the composer of the general chat. */
+export function SkillsRoute() {
+  return <SkillsPage composer={<HomeComposer />} />
+}
 
 /** All of /home: its frame, and the keys that work everywhere in it. */
 export function HomeRoute() {

@@ -98,7 +98,7 @@ const routes: RouteObject[] = [
                 index: true,
                 lazy: {
                   loader: async () => signedIn((await import('@/features/skills/loader')).skillsLoader),
-                  Component: async () => (await import('@/features/skills/SkillsPage')).SkillsPage,
+                  Component: async () => (await import('./HomeRoute')).SkillsRoute,
                 },
                 shouldRevalidate: never,
               }),

@@ -20,15 +20,25 @@ const countFrom = 28_000
 interface ComposerProps {
   readonly skill: Skill
   readonly conversation: Conversation
-  readonly writing: boolean
-  readonly stopping: boolean
+  readonly writing?: boolean
+  readonly stopping?: boolean
+  /** Whether it takes the focus where there is a keyboard. */
+  readonly focused?: boolean
   readonly onAsk: (question: Question) => void
   /** Asks when the answer that is being written is over. */
-  readonly onAskLater: (content: string) => void
+  readonly onAskLater?: (content: string) => void
 }
 
 /** Where a question is typed. What sends it and what breaks the line is for the user to choose. */
-export function Composer({ skill, conversation, writing, stopping, onAsk, onAskLater }: ComposerProps) {
+export function Composer({
+  skill,
+  conversation,
+  writing = false,
+  stopping = false,
+  focused = true,
+  onAsk,
+  onAskLater,
+}: ComposerProps) {
   const { thread, turns } = conversation.state
   const key = draftKey(skill.id, thread?.id)
   const [text, setText] = useAtom(draftAtom(key))
@@ -43,14 +53,16 @@ export function Composer({ skill, conversation, writing, stopping, onAsk, onAskL
   const ready =
     text.trim() !== '' && length <= maxLength && !blocked && !full && (!writing || thread !== null)
 
-  useEffect(focusComposer, [])
+  useEffect(() => {
+    if (focused) focusComposer()
+  }, [focused])
   useGrow(field, text)
 
   const send = () => {
     if (!ready) return
     const content = text.trim()
     // What waited may have gone out since this was drawn.
-    if (isWriting(conversation.state.turns.at(-1))) onAskLater(content)
+    if (isWriting(conversation.state.turns.at(-1))) onAskLater?.(content)
     else onAsk({ kind: 'text', content })
     setText('')
     focusComposer()

@@ -27,7 +27,7 @@ const maxKept = 20
 const byThread = new Map<string, Conversation>()
 const byLive = new Map<string, Conversation>()
 
-/** Conversations that had no luck with their first question, by skill: they begin anew on the page of their skill. */
+/** Conversations for the page of their skill: their first question was refused, or has been asked from another page. */
 const unbegun = new Map<string, Conversation>()
 
 /** The conversations that are on the screen. */
@@ -191,6 +191,11 @@ function keep(threadId: string, conversation: Conversation): void {
 /** A conversation that has no thread yet; if there is one whose first question has just been refused, that one. */
 export function newConversation(skillId: string): Conversation {
   return unbegun.get(skillId) ?? make(skillId, null)
+}
+
+/** Has the page of the skill, which is opened next, show a conversation that has been asked something already. */
+export function beginWith(conversation: Conversation): void {
+  unbegun.set(conversation.skillId, conversation)
 }
 
 /** Says that the conversation without a thread is on the screen: the next one is a new one. */

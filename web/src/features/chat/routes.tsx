@@ -1,6 +1,6 @@
 import { useAtomValue } from 'jotai'
 import { useEffect, useRef, useState } from 'react'
-import { useNavigate, useRouteLoaderData } from 'react-router'
+import { useLocation, useNavigate, useRouteLoaderData } from 'react-router'
 import { PageTitle } from '@/components/PageTitle'
 import { useThreads } from '@/entities/thread/threads'
 import type { Skill } from '@/lib/api'
@@ -33,14 +33,16 @@ function NewChat() {
   const [conversation] = useState(() => newConversation(skill.id))
   const { thread } = useAtomValue(conversation.stateAtom)
   const left = useRef(false)
+  // Asked on another page: the way back leads there, not to this page, which was only passed.
+  const passed = useLocation().state?.asked === true
 
   useEffect(() => {
     begin(skill.id)
     // A thread that has been given up is not to be opened any more.
-    if (thread !== null) void navigate(`/home/skill/${skill.id}/chat/${thread.id}`)
+    if (thread !== null) void navigate(`/home/skill/${skill.id}/chat/${thread.id}`, { replace: passed })
     else if (left.current) void navigate(`/home/skill/${skill.id}`, { replace: true })
     left.current = thread !== null
-  }, [thread, navigate, skill.id])
+  }, [thread, navigate, skill.id, passed])
 
   return (
     <>

@@ -1,5 +1,5 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { useSetAtom } from 'jotai'
+import { useAtomValue, useSetAtom } from 'jotai'
 import { PanelLeft, Search } from 'lucide-react'
 import { Link, useMatch } from 'react-router'
 import { IconButton } from '@/components/IconButton'
@@ -8,7 +8,7 @@ import { configQuery, meQuery } from '@/lib/api/queries'
 import { keys } from '@/lib/browser/platform'
 import { NARROW, useMedia } from '@/lib/ui/media'
 import { paletteOpenAtom } from '@/lib/ui/overlays'
-import { sidebarOpenAtom } from '@/lib/ui/sidebar'
+import { foldSidebar, sidebarFoldedAtom, sidebarOpenAtom } from '@/lib/ui/sidebar'
 import { Favorites } from './Favorites'
 import styles from './Header.module.css'
 import { Notices } from './Notices'
@@ -22,12 +22,25 @@ export function Header() {
   const narrow = useMedia(NARROW)
   const withThreads = useMatch('/home/skill/*') !== null
   const openSidebar = useSetAtom(sidebarOpenAtom)
+  const folded = useAtomValue(sidebarFoldedAtom)
   const openPalette = useSetAtom(paletteOpenAtom)
 
   return (
     <header className={styles.header} data-print="hide">
       {narrow && withThreads && (
         <IconButton label={texts.threads} onClick={() => openSidebar(true)}>
+          <PanelLeft size={20} />
+        </IconButton>
+      )}
+      {!narrow && withThreads && (
+        <IconButton
+          className={styles.fold}
+          label={texts.fold}
+          shortcut={keys('mod', 'B')}
+          aria-expanded={!folded}
+          aria-controls="threads"
+          onClick={() => foldSidebar(!folded)}
+        >
           <PanelLeft size={20} />
         </IconButton>
       )}

@@ -6,7 +6,8 @@ export const texts = {
   news: 'ニュース',
   help: 'ヘルプ',
   newTab: '（新しいタブで開きます）',
-  threads: 'スレッドを開く',
+  threads: 'スレッド一覧を開く',
+  fold: 'スレッド一覧',
   search: '検索',
   favorites: {
     label: 'お気に入り',

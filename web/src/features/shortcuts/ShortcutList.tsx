@@ -12,6 +12,7 @@ export function ShortcutList({ onClose }: { onClose: () => void }) {
     [texts.list.palette, keys('mod', 'K')],
     [texts.list.newThread, keys('mod', 'shift', 'O')],
     [texts.list.composer, '/'],
+    [texts.list.fold, keys('mod', 'B')],
     [texts.list.send, composer.send],
     [texts.list.break, composer.break],
     [texts.list.escape, 'Esc'],

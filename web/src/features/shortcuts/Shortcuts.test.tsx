@@ -7,6 +7,7 @@ import { threadList } from '@/entities/thread/threads'
 import type { Me, Skill, Thread } from '@/lib/api'
 import { meQuery, queryClient, skillsQuery } from '@/lib/api/queries'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/ui/overlays'
+import { sidebarFoldedAtom } from '@/lib/ui/sidebar'
 import { store } from '@/lib/ui/store'
 import { Shortcuts } from './Shortcuts'
 
@@ -20,7 +21,13 @@ describe('the shortcuts', () => {
     store.set(shortcutsOpenAtom, false)
     queryClient.setQueryData(meQuery.queryKey, { role: 'general-user' } as Me)
     queryClient.setQueryData(skillsQuery.queryKey, [
-      { id: 's1', name: '要約', description: '短くまとめます', icon_path: '/i.svg' } as Skill,
+      {
+        id: 's1',
+        name: '要約',
+        description: '短くまとめます',
+        icon_path: '/i.svg',
+        keywords: ['サマリー'],
+      } as Skill,
     ])
     threadList.update(() => [
       {
@@ -105,6 +112,22 @@ describe('the shortcuts', () => {
     fireEvent.keyDown(document.body, { key: '?' })
     expect(await screen.findByRole('dialog', { name: 'キーボードショートカット' })).toBeTruthy()
     act(() => store.set(shortcutsOpenAtom, false))
+  })
+
+  it('fold the thread list by Ctrl B and back, also while one is typing, and remember it', () => {
+    show('/home/skill')
+    const press = () => fireEvent.keyDown(screen.getByLabelText('入力欄'), { key: 'b', ctrlKey: true })
+    press()
+    expect([store.get(sidebarFoldedAtom), localStorage.getItem('tsumugiSidebar')]).toEqual([true, 'folded'])
+    press()
+    expect([store.get(sidebarFoldedAtom), localStorage.getItem('tsumugiSidebar')]).toEqual([false, null])
+  })
+
+  it('find a skill by a word that is not shown', async () => {
+    show('/home/skill')
+    fireEvent.keyDown(document.body, { key: 'k', ctrlKey: true })
+    fireEvent.change(await screen.findByRole('combobox'), { target: { value: 'サマリー' } })
+    expect((await screen.findByRole('option')).textContent).toBe('要約')
   })
 
   it('leave the keys of an input method alone', () => {

@@ -1,8 +1,12 @@
 import { useAtom } from 'jotai'
 import { lazy, Suspense, useEffect } from 'react'
 import { useMatch, useNavigate } from 'react-router'
+import { isApple } from '@/lib/browser/platform'
 import { ime } from '@/lib/ui/ime'
+import { NARROW, useMedia } from '@/lib/ui/media'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/ui/overlays'
+import { foldSidebar, sidebarFoldedAtom } from '@/lib/ui/sidebar'
+import { store } from '@/lib/ui/store'
 
 const Palette = lazy(async () => ({ default: (await import('./Palette')).Palette }))
 const ShortcutList = lazy(async () => ({ default: (await import('./ShortcutList')).ShortcutList }))
@@ -13,6 +17,8 @@ export function Shortcuts() {
   const [list, setList] = useAtom(shortcutsOpenAtom)
   const navigate = useNavigate()
   const skillId = useMatch('/home/skill/:skillId/*')?.params.skillId
+  const withThreads = useMatch('/home/skill/*') !== null
+  const narrow = useMedia(NARROW)
 
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
@@ -23,6 +29,9 @@ export function Shortcuts() {
         event.preventDefault()
         setList(false)
         setPalette((open) => !open)
+      } else if (isFold(event) && withThreads && !narrow) {
+        event.preventDefault()
+        foldSidebar(!store.get(sidebarFoldedAtom))
       } else if (mod && event.shiftKey && !event.altKey && key === 'o') {
         event.preventDefault()
         void navigate(skillId ? `/home/skill/${skillId}` : '/home/skill')
@@ -47,7 +56,7 @@ export function Shortcuts() {
     }
     document.addEventListener('keydown', onKeyDown)
     return () => document.removeEventListener('keydown', onKeyDown)
-  }, [navigate, skillId, setList, setPalette])
+  }, [navigate, skillId, withThreads, narrow, setList, setPalette])
 
   return (
     <Suspense>
@@ -55,6 +64,12 @@ export function Shortcuts() {
       {list && <ShortcutList onClose={() => setList(false)} />}
     </Suspense>
   )
+}
+
+/** On a Mac, Ctrl B moves the cursor in every field: only ⌘ B is meant there. */
+function isFold(event: KeyboardEvent): boolean {
+  const mod = isApple ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey
+  return mod && !event.shiftKey && !event.altKey && event.key.toLowerCase() === 'b'
 }
 
 function isTyping(target: EventTarget | null): boolean {

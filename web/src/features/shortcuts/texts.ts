@@ -26,6 +26,7 @@ export const texts = {
     palette: '検索と操作を開く',
     newThread: '新しいスレッドを始める',
     composer: '入力欄へ移動',
+    fold: 'スレッド一覧をたたむ、表示する',
     escape: '回答の停止、画面を閉じる',
     send: '送信',
     break: '改行',

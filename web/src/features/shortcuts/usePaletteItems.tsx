@@ -7,6 +7,7 @@ import { SkillIcon } from '@/components/SkillIcon'
 import { readToken } from '@/entities/identity/token'
 import { isAdmin } from '@/entities/session/guard'
 import { signOutEverywhere } from '@/entities/session/signOut'
+import { findSkills } from '@/entities/skill/findSkills'
 import { threadPath, useThreadSearch } from '@/entities/thread/foundThreads'
 import { useThreads } from '@/entities/thread/threads'
 import type { ThreadMatch } from '@/lib/api'
@@ -51,8 +52,7 @@ export function usePaletteItems(query: string): { items: PaletteItem[]; asking: 
       icon: <MessageSquare size={18} aria-hidden />,
       run: open(threadPath(thread)),
     })),
-    ...skills
-      .filter((skill) => matches(query, skill.name, skill.description))
+    ...findSkills(skills, query)
       .slice(0, MOST)
       .map((skill) => ({
         id: `skill-${skill.id}`,

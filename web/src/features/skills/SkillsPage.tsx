@@ -1,15 +1,16 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { Button } from '@/components/Button'
 import { ChoiceChip } from '@/components/Chip'
 import { PageTitle } from '@/components/PageTitle'
 import { SearchField } from '@/components/SearchField'
 import { EmptyState, ErrorState } from '@/components/States'
 import { ThreadLine } from '@/components/ThreadLine'
+import { findSkills } from '@/entities/skill/findSkills'
 import { useThreads } from '@/entities/thread/threads'
 import type { Category, Skill } from '@/lib/api'
 import { categoriesQuery, meQuery, skillsQuery } from '@/lib/api/queries'
 import { greeting } from '@/lib/ui/dates'
-import { matches } from '@/lib/ui/match'
 import { setValues, useQueryState } from '@/lib/ui/queryState'
 import { ModelBanner } from './ModelBanner'
 import { Notices } from './Notices'
@@ -19,8 +20,10 @@ import { inCategories, recentSkills } from './select'
 import { texts } from './texts'
 import { useScrollPlace } from './useScrollPlace'
 
-/** The skills: a greeting, the notices, and a card for each skill. The search and the category stand in the address. */
-export function SkillsPage() {
+/**
+ * The skills: a greeting, the notices, a composer, and a card for each skill. The search and the category stand in the address.
+ */
+export function SkillsPage({ composer }: { composer: ReactNode }) {
   const { data: me } = useSuspenseQuery(meQuery)
   const [params, change] = useQueryState()
   useScrollPlace()
@@ -40,6 +43,7 @@ export function SkillsPage() {
           <ThreadLine />
         </span>
         <p className={styles.lead}>{texts.lead}</p>
+        <div className={styles.composer}>{composer}</div>
       </div>
       <Browser
         query={query}
@@ -117,10 +121,7 @@ interface ResultsProps {
 
 function Results({ skills, categories, query, category, onReset }: ResultsProps) {
   const { items: threads } = useThreads()
-  const shown = skills.filter(
-    (skill) =>
-      (category === '' || skill.category_id === category) && matches(query, skill.name, skill.description),
-  )
+  const shown = findSkills(skills, query).filter((skill) => category === '' || skill.category_id === category)
   if (skills.length === 0) {
     return (
       <EmptyState title={texts.none}>

@@ -1,23 +1,24 @@
-import { useAtom } from 'jotai'
+import { useAtom, useAtomValue } from 'jotai'
 import { useEffect, useRef } from 'react'
 import { Outlet, useLocation } from 'react-router'
 import { FrameContext } from '@/lib/ui/frame'
 import { useLayer } from '@/lib/ui/layers'
 import { NARROW, useMedia } from '@/lib/ui/media'
-import { sidebarOpenAtom } from '@/lib/ui/sidebar'
+import { sidebarFoldedAtom, sidebarOpenAtom } from '@/lib/ui/sidebar'
 import styles from './SkillLayout.module.css'
 import { ThreadColumn } from './ThreadColumn'
 import { texts } from './texts'
 
-/** The thread list at the left (a sheet on narrow screens), the page at the right. */
+/** The thread list at the left, which folds away (a sheet on narrow screens), the page at the right. */
 export function SkillLayout() {
   const narrow = useMedia(NARROW)
+  const folded = useAtomValue(sidebarFoldedAtom)
   return (
-    <div className={styles.layout}>
+    <div className={styles.layout} data-folded={folded || undefined}>
       {narrow ? (
         <Sheet />
       ) : (
-        <aside className={styles.side} aria-label={texts.label} data-print="hide">
+        <aside className={styles.side} id="threads" aria-label={texts.label} data-print="hide">
           <ThreadColumn />
         </aside>
       )}

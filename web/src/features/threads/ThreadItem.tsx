@@ -4,6 +4,7 @@ import { Link, useMatch, useNavigate } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu } from '@/components/Menu'
 import { RenameField } from '@/components/RenameField'
+import { SkillIcon } from '@/components/SkillIcon'
 import { Snippet } from '@/components/Snippet'
 import { ThreadLine } from '@/components/ThreadLine'
 import { ThreadMenuItems } from '@/components/ThreadMenuItems'
@@ -54,6 +55,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
             checked={selection.ids.has(thread.id)}
             onChange={() => selection.toggle(thread.id)}
           />
+          <SkillIcon path={thread.skill.icon_path} size={18} />
           <Lines thread={thread} title={title} />
         </label>
       </li>
@@ -72,7 +74,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
         className={cx(styles.link)}
         to={threadPath(thread)}
         aria-current={current ? 'page' : undefined}
-        title={`${title}\n${formatFull(thread.touched_at)}`}
+        title={`${title}\n${thread.skill.name}・${formatFull(thread.touched_at)}`}
       >
         {thread.running && (
           <span className={styles.running}>
@@ -80,6 +82,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
             <span className="visually-hidden">{texts.running}</span>
           </span>
         )}
+        <SkillIcon path={thread.skill.icon_path} size={18} />
         <Lines thread={thread} title={title} />
       </Link>
       <span className={styles.menu}>

@@ -1623,6 +1623,8 @@ export interface components {
             form_type: "chat" | "form";
             form_fields: components["schemas"]["FormField"][];
             suggestions: string[];
+            /** @description Words that find the skill although neither its name nor its description has them. Searched, not shown. */
+            keywords: string[];
             accepts_data_sources: boolean;
             is_favorite: boolean;
             /** @description Why the skill cannot work on this server at present, for the person to read. Absent when it can. */

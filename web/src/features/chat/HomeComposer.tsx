@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useNavigate } from 'react-router'
+import { findGeneralChat } from '@/entities/skill/generalChat'
+import { useSkillNote } from '@/entities/skill/skillNote'
+import type { Skill } from '@/lib/api'
+import { queryClient, skillQuery, skillsQuery } from '@/lib/api/queries'
+import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
+import { Composer } from './Composer'
+import styles from './Composer.module.css'
+import type { Question } from './conversation'
+import { beginWith, newConversation } from './conversations'
+
+/** Asks the general chat from a page of its own: the question opens the chat, where it is answered. */
+export function HomeComposer() {
+  const skills = useQuery(skillsQuery).data
+  const skill = findGeneralChat(skills)
+  if (skill !== undefined) return <Asking skill={skill} />
+  return skills === undefined && <div className={styles.place} aria-hidden />
+}
+
+function Asking({ skill }: { skill: Skill }) {
+  const navigate = useNavigate()
+  const [conversation] = useState(() => newConversation(skill.id))
+  const note = useSkillNote(skill)
+
+  const ask = (question: Question) => {
+    preloadMarkdown().catch(() => {})
+    loadFormulaStyles().catch(() => {})
+    // The chat shows the question at once: it need not ask for the skill again.
+    queryClient.setQueryData(skillQuery(skill.id).queryKey, skill)
+    void conversation.ask(question)
+    beginWith(conversation)
+    void navigate(`/home/skill/${skill.id}`, { state: { asked: true } })
+  }
+
+  return (
+    <div className={styles.home}>
+      {note && !skill.unavailable_reason && <p className={styles.blocked}>{note}</p>}
+      <Composer skill={skill} conversation={conversation} focused={false} onAsk={ask} />
+    </div>
+  )
+}
