@@ -21,12 +21,15 @@ const (
 	csvFile
 	tsvFile
 	htmlFile
+	docxFile
+	xlsxFile
+	pptxFile
 )
 
 // FormatOf returns the format that a file's name stands for, by its extension in any case. ok is false if it is none
 // that can be read.
 func FormatOf(filename string) (f Format, ok bool) {
-	switch strings.ToLower(path.Ext(filename)) {
+	switch extensionOf(filename) {
 	case ".txt", ".text":
 		return Format{MediaType: "text/plain"}, true
 	case ".md", ".markdown":
@@ -37,9 +40,15 @@ func FormatOf(filename string) (f Format, ok bool) {
 		return Format{MediaType: "text/tab-separated-values", kind: tsvFile}, true
 	case ".html", ".htm":
 		return Format{MediaType: "text/html", kind: htmlFile}, true
+	case ".docx":
+		return Format{MediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document", kind: docxFile}, true
+	case ".docm": // Macros are not looked at.
+		return Format{MediaType: "application/vnd.ms-word.document.macroEnabled.12", kind: docxFile}, true
 	}
 	return Format{}, false
 }
+
+func extensionOf(filename string) string { return strings.ToLower(path.Ext(filename)) }
 
 // Page is the text of one page: valid UTF-8, lines ended by \n, no other control characters than tabs. A file without
 // pages has one.
@@ -100,6 +109,10 @@ const (
 // Pages reads a whole file of at most 30 MiB. At least one page has text. An error that a person can do something about
 // is an *Unreadable; when ctx ends, its error is returned soon after.
 func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
+	switch f.kind {
+	case docxFile, xlsxFile, pptxFile:
+		return officePages(ctx, f.kind, content)
+	}
 	declared := ""
 	if f.kind == htmlFile {
 		declared = declaredCharset(content)
@@ -122,7 +135,11 @@ func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Page{{Number: 1, Text: text}}, nil
+	page := Page{Number: 1, Text: text}
+	if f.kind != csvFile && f.kind != tsvFile {
+		page.Marks = headingMarks(text)
+	}
+	return []Page{page}, nil
 }
 
 // maxText bounds the text that a file of n bytes may grow to, so that a small file cannot become a large one.

@@ -1,0 +1,537 @@
+package extract
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// docx reads a document of WordprocessingML (ECMA-376 part 1, chapter 17). What a person sees in print is read: text that
+// is hidden or deleted, comments and the codes of fields are left out.
+type docx struct {
+	pkg     *opc
+	x       *parser
+	rels    map[string]relationship // Of the part that is read.
+	styles  styleSheet
+	numbers *numbering
+	notes   map[string]string // The texts of footnotes and endnotes, by kind and id.
+	margins []string          // The parts of headers and footers, in order.
+
+	story  *story
+	par    *docxParagraph // The one that is read; nil between paragraphs.
+	table  *docxTable     // The one that is read; nil outside of tables.
+	fields []bool         // Of those around, whether the code or, behind it, the result is read.
+	hidden bool
+	noted  int    // How many notes have been referred to.
+	cells  int    // Of all tables.
+	made   int    // Bytes of text read.
+	joined string // The text of a paragraph whose end is deleted.
+}
+
+// story is a run of paragraphs: the document, a cell, a text box.
+type story struct {
+	out      strings.Builder
+	listItem bool // What was written last is an item of a list.
+	layout   bool // More than lines of text has been written.
+}
+
+// write adds a block of text behind an empty line, or an item of a list behind the one before it.
+func (s *story) write(text string, listItem bool) {
+	switch {
+	case s.out.Len() == 0:
+	case listItem && s.listItem:
+		s.out.WriteByte('\n')
+	default:
+		s.out.WriteString("\n\n")
+	}
+	s.out.WriteString(text)
+	s.listItem = listItem
+}
+
+// docxParagraph is a paragraph as far as it is read.
+type docxParagraph struct {
+	text  strings.Builder
+	style string
+	level int // As a heading, from 1; 0 if it is none; -1 if only its style tells.
+	num   numRef
+	after []string // What hangs on it: text boxes, notes, charts.
+	open  bool     // Its end is deleted: it goes on in the next.
+}
+
+// docxTable is a table as far as it is read.
+type docxTable struct {
+	rows [][]tableCell
+}
+
+// docxText returns the text of a document as Markdown.
+func docxText(pkg *opc, main string) (string, error) {
+	d := &docx{pkg: pkg, notes: make(map[string]string), story: new(story)}
+	var err error
+	if d.rels, err = pkg.relationships(main); err != nil {
+		return "", err
+	}
+	if d.styles, err = readStyles(pkg, ofKind(d.rels, "styles")); err != nil {
+		return "", err
+	}
+	if d.numbers, err = readNumbering(pkg, ofKind(d.rels, "numbering")); err != nil {
+		return "", err
+	}
+	for _, kind := range []string{"footnote", "endnote"} {
+		if err := d.readNotes(kind, ofKind(d.rels, kind+"s")); err != nil {
+			return "", err
+		}
+	}
+	if err := d.part(main); err != nil {
+		return "", err
+	}
+	body := d.story
+	seen := make(map[string]bool)
+	for _, name := range d.margins {
+		if err := d.margin(name, body, seen); err != nil {
+			return "", err
+		}
+	}
+	return body.out.String(), nil
+}
+
+// part reads a part into the story.
+func (d *docx) part(name string) error {
+	outer := d.rels
+	defer func() { d.rels = outer }()
+	var err error
+	if d.rels, err = d.pkg.relationships(name); err != nil {
+		return err
+	}
+	return d.pkg.parse(name, func(x *parser) error {
+		before := d.x
+		defer func() { d.x = before }()
+		d.x = x
+		d.fields = nil
+		return x.each(d.element)
+	})
+}
+
+// inStory has read fill a story of its own, and returns it.
+func (d *docx) inStory(read func() error) (*story, error) {
+	type state struct {
+		story  *story
+		par    *docxParagraph
+		table  *docxTable
+		fields []bool
+		joined string
+	}
+	outer := state{d.story, d.par, d.table, d.fields, d.joined}
+	own := new(story)
+	d.story, d.par, d.table, d.fields, d.joined = own, nil, nil, nil, ""
+	err := read()
+	if d.joined != "" {
+		own.write(d.joined, false)
+	}
+	d.story, d.par, d.table, d.fields, d.joined = outer.story, outer.par, outer.table, outer.fields, outer.joined
+	return own, err
+}
+
+// readNotes reads footnotes or endnotes, if there are any.
+func (d *docx) readNotes(kind, name string) error {
+	if name == "" || d.pkg.parts[partName(name)] == nil {
+		return nil
+	}
+	outer := d.rels
+	defer func() { d.rels = outer }()
+	var err error
+	if d.rels, err = d.pkg.relationships(name); err != nil {
+		return err
+	}
+	return d.pkg.parse(name, func(x *parser) error {
+		d.x = x
+		return x.each(func(e element) error {
+			if t := e.attr("type"); !e.is(kind) || t != "" && t != "normal" {
+				return x.skip()
+			}
+			note, err := d.inStory(func() error { return x.each(d.element) })
+			d.notes[kind+e.attr("id")] = strings.Join(strings.Fields(note.out.String()), " ")
+			return err
+		})
+	})
+}
+
+// margin adds what a header or footer says and no other has said. Numbers of pages are left out.
+func (d *docx) margin(name string, body *story, seen map[string]bool) error {
+	own, err := d.inStory(func() error { return d.part(name) })
+	if err != nil {
+		return err
+	}
+	for _, block := range strings.Split(own.out.String(), "\n\n") {
+		if !seen[block] && pageNumber.FindString(block) == "" && strings.ContainsFunc(block, unicode.IsLetter) {
+			seen[block] = true
+			body.write(block, false)
+		}
+	}
+	return nil
+}
+
+// element reads an element, wherever it stands. One that is not known is what it contains.
+func (d *docx) element(e element) error {
+	switch e.Name.Space + ":" + e.Name.Local {
+	case "w:p":
+		return d.paragraph()
+	case "w:r":
+		return d.run()
+	case "w:t", "m:t", "a:t":
+		return d.characters()
+	case "w:tbl":
+		return d.readTable()
+	case "w:tr":
+		return d.row()
+	case "w:tc":
+		return d.readCell()
+	case "w:sdt":
+		return d.control()
+	case "mc:AlternateContent":
+		return d.alternate()
+	case "w:txbxContent":
+		return d.textBox()
+	case "w:sectPr":
+		return d.section()
+	case "w:fldSimple":
+		return d.x.each(d.element)
+	case "w:sdtPr", "w:rPr", "w:pPr", "w:tblPr", "w:tblGrid", "w:del", "w:moveFrom", "w:delText", "w:instrText",
+		"w:delInstrText", "w:rt", "w:pPrChange", "w:rubyPr", "w:fldData", "w:footnoteRef", "w:endnoteRef", "w:annotationRef":
+		return d.x.skip()
+	}
+	if err := d.mark(e); err != nil {
+		return err
+	}
+	return d.x.each(d.element)
+}
+
+// mark reads what stands for itself, by its attributes.
+func (d *docx) mark(e element) error {
+	switch e.Name.Space + ":" + e.Name.Local {
+	case "w:tab", "w:ptab":
+		d.emit("\t")
+	case "w:br", "w:cr":
+		d.emit("\n")
+	case "w:noBreakHyphen":
+		d.emit("-")
+	case "w:sym":
+		if code, err := strconv.ParseUint(e.attr("char"), 16, 16); err == nil {
+			d.emit(symbol(rune(code), e.attr("font")))
+		}
+	case "w:fldChar":
+		d.field(e.attr("fldCharType"))
+	case "w:footnoteReference":
+		d.note("footnote", e)
+	case "w:endnoteReference":
+		d.note("endnote", e)
+	case "wp:docPr":
+		d.hang(alternativeText(e))
+	case "v:textpath":
+		d.emit(e.attr("string"))
+	case "m:den":
+		d.emit("/")
+	case "m:sup":
+		d.emit("^")
+	case "m:sub":
+		d.emit("_")
+	case "m:rad":
+		d.emit("√")
+	case "c:chart":
+		text, err := chartText(d.pkg, d.rels[e.attr("r:id")].target)
+		d.hang(text)
+		return err
+	case "dgm:relIds":
+		text, err := diagramText(d.pkg, d.rels[e.attr("r:dm")].target)
+		d.hang(text)
+		return err
+	}
+	return nil
+}
+
+// emit adds to the paragraph, if what is read is to be seen.
+func (d *docx) emit(text string) {
+	if d.par == nil || d.hidden || text == "" {
+		return
+	}
+	for _, inCode := range d.fields {
+		if inCode {
+			return
+		}
+	}
+	d.made += len(text)
+	d.par.text.WriteString(text)
+}
+
+// hang adds a block behind the paragraph.
+func (d *docx) hang(text string) {
+	if text == "" || d.hidden {
+		return
+	}
+	d.made += len(text)
+	if d.par == nil {
+		d.story.write(text, false)
+		return
+	}
+	d.par.after = append(d.par.after, text)
+}
+
+func (d *docx) characters() error {
+	text, err := d.x.text()
+	if strings.ContainsFunc(text, isSymbol) {
+		var out strings.Builder
+		for _, r := range text {
+			out.WriteString(symbol(r, ""))
+		}
+		text = out.String()
+	}
+	d.emit(strings.Map(func(r rune) rune {
+		if r == '\n' {
+			return ' '
+		}
+		return r
+	}, text))
+	return err
+}
+
+func (d *docx) field(kind string) {
+	switch last := len(d.fields) - 1; {
+	case kind == "begin" && last < maxElementDepth:
+		d.fields = append(d.fields, true)
+	case kind == "separate" && last >= 0:
+		d.fields[last] = false
+	case kind == "end" && last >= 0:
+		d.fields = d.fields[:last]
+	}
+}
+
+// note refers to a footnote or endnote, whose text follows the paragraph.
+func (d *docx) note(kind string, e element) {
+	text := d.notes[kind+e.attr("id")]
+	if text == "" || d.par == nil || d.hidden {
+		return
+	}
+	if e.attr("customMarkFollows") != "" && e.on("customMarkFollows") {
+		d.hang("注：" + text)
+		return
+	}
+	d.noted++
+	d.emit("（注" + strconv.Itoa(d.noted) + "）")
+	d.hang("注" + strconv.Itoa(d.noted) + "：" + text)
+}
+
+func (d *docx) run() error {
+	outer := d.hidden
+	defer func() { d.hidden = outer }()
+	return d.x.each(func(e element) error {
+		if e.Name.Space != "w" || !e.is("rPr") {
+			return d.element(e)
+		}
+		return d.x.all(func(e element) { d.hidden = d.hidden || e.is("vanish") && e.on("val") })
+	})
+}
+
+func (d *docx) paragraph() error {
+	outer := d.par
+	d.par = &docxParagraph{level: -1}
+	d.par.text.WriteString(d.joined)
+	d.joined = ""
+	err := d.x.each(func(e element) error {
+		if e.Name.Space == "w" && e.is("pPr") {
+			return d.properties(d.par)
+		}
+		return d.element(e)
+	})
+	if err == nil {
+		err = d.finish(d.par)
+	}
+	d.par = outer
+	return err
+}
+
+func (d *docx) properties(p *docxParagraph) error {
+	return d.x.each(func(e element) error {
+		switch e.Name.Local {
+		case "pStyle":
+			p.style = e.attr("val")
+		case "outlineLvl":
+			if n, err := strconv.Atoi(e.attr("val")); err == nil {
+				p.level = outlineLevel(n)
+			}
+		case "numPr":
+			return p.num.read(d.x)
+		case "sectPr":
+			return d.section()
+		case "rPr":
+			return d.x.all(func(e element) { p.open = p.open || e.is("del") })
+		}
+		return d.x.skip()
+	})
+}
+
+// finish writes a paragraph and what hangs on it.
+func (d *docx) finish(p *docxParagraph) error {
+	if d.made > maxOfficeText || d.story.out.Len() > maxOfficeText {
+		return errBomb
+	}
+	if p.open && len(p.after) == 0 {
+		d.joined = p.text.String()
+		return nil
+	}
+	level, num := d.styles.of(p)
+	label, bullet := d.numbers.label(num)
+	text := strings.TrimSpace(p.text.String())
+	switch {
+	case text == "":
+	case level > 0:
+		text = strings.Repeat("#", min(level, 6)) + " " + strings.Join(strings.Fields(label+" "+text), " ")
+		d.story.layout = true
+		d.story.write(text, false)
+	case label != "" || bullet:
+		if bullet {
+			label = "-"
+		}
+		indent := strings.Repeat("  ", num.level)
+		d.story.write(indent+label+" "+strings.ReplaceAll(text, "\n", "\n"+indent+"  "), true)
+	default:
+		d.story.write(text, false)
+	}
+	for _, block := range p.after {
+		d.story.write(block, false)
+	}
+	return nil
+}
+
+// control reads a content control. The words that ask for content are none.
+func (d *docx) control() error {
+	asks := false
+	return d.x.each(func(e element) error {
+		switch {
+		case e.is("sdtPr"):
+			return d.x.all(func(e element) { asks = asks || e.is("showingPlcHdr") && e.on("val") })
+		case e.is("sdtContent") && asks && d.par != nil:
+			return d.x.skip()
+		case e.is("sdtContent"):
+			return d.x.each(d.element)
+		}
+		return d.x.skip()
+	})
+}
+
+// alternate reads the first choice, or where it says nothing the fallback. Both are the same to a reader.
+func (d *docx) alternate() error {
+	before, chosen := d.made, false
+	return d.x.each(func(e element) error {
+		if e.is("Choice") && !chosen || e.is("Fallback") && d.made == before {
+			chosen = true
+			return d.x.each(d.element)
+		}
+		return d.x.skip()
+	})
+}
+
+// textBox reads a text box, whose paragraphs follow the one that it hangs on.
+func (d *docx) textBox() error {
+	box, err := d.inStory(func() error { return d.x.each(d.element) })
+	if err != nil {
+		return err
+	}
+	d.hang(box.out.String())
+	d.story.layout = d.story.layout || box.layout
+	return nil
+}
+
+// section notes the headers and footers of a section.
+func (d *docx) section() error {
+	return d.x.all(func(e element) {
+		rel, ok := d.rels[e.attr("r:id")]
+		if ok && (e.is("headerReference") || e.is("footerReference")) && !slices.Contains(d.margins, rel.target) {
+			d.margins = append(d.margins, rel.target)
+		}
+	})
+}
+
+func (d *docx) readTable() error {
+	outer := d.table
+	d.table = new(docxTable)
+	err := d.x.each(d.element)
+	text := ""
+	if err == nil {
+		text = markdownTable(d.table.rows)
+	}
+	d.table = outer
+	if text == "" {
+		return err
+	}
+	if d.par != nil { // No program writes a table within a paragraph.
+		d.hang(text)
+		return err
+	}
+	d.story.layout = true
+	d.story.write(text, false)
+	return err
+}
+
+func (d *docx) row() error {
+	if d.table == nil {
+		return d.x.each(d.element)
+	}
+	t := d.table
+	t.rows = append(t.rows, nil)
+	deleted := false
+	err := d.x.each(func(e element) error {
+		if e.Name.Space != "w" || !e.is("trPr") {
+			return d.element(e)
+		}
+		return d.x.all(func(e element) {
+			switch n, err := strconv.Atoi(e.attr("val")); {
+			case e.is("del"):
+				deleted = true
+			case e.is("gridBefore") && err == nil && n > 0:
+				t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], tableCell{span: min(n, maxTableSpan)})
+			}
+		})
+	})
+	if deleted {
+		t.rows = t.rows[:len(t.rows)-1]
+	}
+	return err
+}
+
+func (d *docx) readCell() error {
+	t := d.table
+	if t == nil || len(t.rows) == 0 {
+		return d.x.each(d.element)
+	}
+	if d.cells++; d.cells > maxTableCells {
+		return errBomb
+	}
+	cell := tableCell{span: 1}
+	own, err := d.inStory(func() error {
+		return d.x.each(func(e element) error {
+			if e.Name.Space == "w" && e.is("tcPr") {
+				return d.cellProperties(&cell)
+			}
+			return d.element(e)
+		})
+	})
+	cell.blocks = own.out.String()
+	cell.text = oneLine(cell.blocks)
+	cell.layout = own.layout || strings.Count(cell.blocks, "\n\n") > 6 || utf8.RuneCountInString(cell.text) > 1000
+	t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], cell)
+	return err
+}
+
+func (d *docx) cellProperties(cell *tableCell) error {
+	return d.x.all(func(e element) {
+		switch e.Name.Local {
+		case "gridSpan":
+			if n, err := strconv.Atoi(e.attr("val")); err == nil {
+				cell.span = min(max(n, 1), maxTableSpan)
+			}
+		case "vMerge":
+			cell.merged = e.attr("val") != "restart"
+		}
+	})
+}

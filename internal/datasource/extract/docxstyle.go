@@ -1,0 +1,379 @@
+package extract
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// style is what a paragraph style says of its paragraphs.
+type style struct {
+	basedOn string
+	level   int // As a heading, from 1; 0 if it says that they are none; -1 if it says nothing.
+	num     numRef
+}
+
+// numRef is the numbering that a paragraph or style refers to.
+type numRef struct {
+	id    string
+	level int
+	style string // That through which it refers, "" if it does so itself.
+}
+
+func (n *numRef) read(x *parser) error {
+	return x.all(func(e element) {
+		switch e.Name.Local {
+		case "numId":
+			n.id = e.attr("val")
+		case "ilvl":
+			if level, err := strconv.Atoi(e.attr("val")); err == nil {
+				n.level = min(max(level, 0), 8)
+			}
+		}
+	})
+}
+
+// outlineLevel returns the level of a heading of an outline level, of which 9 is plain text.
+func outlineLevel(n int) int {
+	if n < 0 || n > 8 {
+		return 0
+	}
+	return n + 1
+}
+
+// headingName matches the names of the styles of headings, in the languages in which Office writes them here.
+var headingName = regexp.MustCompile(`(?i)^(?:heading|見出し)[\s　]*([1-9１-９])$`)
+
+// headingLevel returns the level of a heading that the name of a style stands for, -1 if it is none.
+func headingLevel(name string) int {
+	switch strings.ToLower(name) {
+	case "title", "表題":
+		return 1
+	}
+	found := headingName.FindStringSubmatch(name)
+	if found == nil {
+		return -1
+	}
+	digit := []rune(found[1])[0]
+	if digit >= '１' {
+		return int(digit-'１') + 1
+	}
+	return int(digit-'1') + 1
+}
+
+// readStyles reads the paragraph styles of a document, by their ids. The default one has the id "" too.
+func readStyles(pkg *opc, name string) (styleSheet, error) {
+	all := styleSheet{}
+	if name == "" || pkg.parts[partName(name)] == nil {
+		return all, nil
+	}
+	return all, pkg.parse(name, func(x *parser) error {
+		return x.each(func(e element) error {
+			if !e.is("style") || e.attr("type") != "paragraph" && e.attr("type") != "" {
+				return x.skip()
+			}
+			s := style{level: -1}
+			id, isDefault := e.attr("styleId"), e.attr("default") != "" && e.on("default")
+			named := -1
+			err := x.each(func(e element) error {
+				switch e.Name.Local {
+				case "name":
+					named = headingLevel(e.attr("val"))
+				case "basedOn":
+					s.basedOn = e.attr("val")
+				case "pPr":
+					return s.properties(x)
+				}
+				return x.skip()
+			})
+			if s.level < 0 {
+				s.level = named
+			}
+			s.num.style = id
+			all[id] = s
+			if isDefault {
+				all[""] = s
+			}
+			return err
+		})
+	})
+}
+
+func (s *style) properties(x *parser) error {
+	return x.each(func(e element) error {
+		switch e.Name.Local {
+		case "outlineLvl":
+			if n, err := strconv.Atoi(e.attr("val")); err == nil {
+				s.level = outlineLevel(n)
+			}
+		case "numPr":
+			return s.num.read(x)
+		}
+		return x.skip()
+	})
+}
+
+// styleSheet is the paragraph styles of a document.
+type styleSheet map[string]style
+
+// of returns the level as a heading and the numbering of a paragraph, from itself or else from its styles.
+func (all styleSheet) of(p *docxParagraph) (level int, num numRef) {
+	level, num = p.level, p.num
+	id := p.style
+	for range 20 { // Styles may be based on each other in a circle.
+		s, ok := all[id]
+		if !ok {
+			break
+		}
+		if level < 0 {
+			level = s.level
+		}
+		if num.id == "" && s.num.id != "" {
+			num = s.num
+		}
+		if id = s.basedOn; id == "" {
+			break
+		}
+	}
+	return max(level, 0), num
+}
+
+// listLevel is a level of a numbered list.
+type listLevel struct {
+	start  int
+	format string
+	text   string // With %1 to %9 for the numbers of the levels.
+	legal  bool   // All numbers in it are decimal.
+	style  string // The style whose paragraphs are of this level.
+}
+
+// numbering counts the paragraphs of numbered lists as they come.
+type numbering struct {
+	lists  map[string]*[9]listLevel // By the id of the abstract numbering.
+	nums   map[string]string        // From numbering to abstract numbering.
+	starts map[string][9]int        // Where a numbering starts anew, by its id; -1 where it does not.
+	counts map[string]*[9]int       // By the id of the abstract numbering.
+}
+
+// readNumbering reads the numbered lists of a document.
+func readNumbering(pkg *opc, name string) (*numbering, error) {
+	n := &numbering{
+		lists: make(map[string]*[9]listLevel), nums: make(map[string]string), starts: make(map[string][9]int), counts: make(map[string]*[9]int),
+	}
+	if name == "" || pkg.parts[partName(name)] == nil {
+		return n, nil
+	}
+	return n, pkg.parse(name, func(x *parser) error {
+		return x.each(func(e element) error {
+			switch e.Name.Local {
+			case "abstractNum":
+				return n.readList(x, e.attr("abstractNumId"))
+			case "num":
+				return n.readNum(x, e.attr("numId"))
+			}
+			return x.skip()
+		})
+	})
+}
+
+func (n *numbering) readList(x *parser, id string) error {
+	levels := new([9]listLevel)
+	n.lists[id] = levels
+	return x.each(func(e element) error {
+		i, err := strconv.Atoi(e.attr("ilvl"))
+		if !e.is("lvl") || err != nil || i < 0 || i > 8 {
+			return x.skip()
+		}
+		return levels[i].read(x)
+	})
+}
+
+func (l *listLevel) read(x *parser) error {
+	l.format = "decimal"
+	return x.all(func(e element) {
+		value := e.attr("val")
+		switch e.Name.Local {
+		case "start":
+			l.start, _ = strconv.Atoi(value)
+		case "numFmt":
+			if value != "" {
+				l.format = value
+			}
+		case "lvlText":
+			l.text = value
+		case "isLgl":
+			l.legal = e.on("val")
+		case "pStyle":
+			l.style = value
+		}
+	})
+}
+
+func (n *numbering) readNum(x *parser, id string) error {
+	starts := [9]int{-1, -1, -1, -1, -1, -1, -1, -1, -1}
+	level := -1
+	err := x.all(func(e element) {
+		switch e.Name.Local {
+		case "abstractNumId":
+			n.nums[id] = e.attr("val")
+		case "lvlOverride":
+			if i, err := strconv.Atoi(e.attr("ilvl")); err == nil && i >= 0 && i < 9 {
+				level = i
+			}
+		case "startOverride":
+			if start, err := strconv.Atoi(e.attr("val")); err == nil && level >= 0 {
+				starts[level] = start
+			}
+		}
+	})
+	n.starts[id] = starts
+	return err
+}
+
+// label counts a paragraph and returns the label before its text; bullet says that it is a sign without a number.
+func (n *numbering) label(ref numRef) (label string, bullet bool) {
+	list := n.lists[n.nums[ref.id]]
+	if list == nil {
+		return "", false
+	}
+	level := ref.level
+	for i := range list {
+		if ref.style != "" && list[i].style == ref.style {
+			level = i
+		}
+	}
+	counts := n.counts[n.nums[ref.id]]
+	if counts == nil {
+		counts = new([9]int)
+		n.counts[n.nums[ref.id]] = counts
+		for i := range counts {
+			counts[i] = list[i].start - 1
+		}
+	}
+	if starts, anew := n.starts[ref.id]; anew {
+		for i, start := range starts {
+			if start >= 0 {
+				counts[i] = start - 1
+			}
+		}
+		delete(n.starts, ref.id)
+	}
+	counts[level]++
+	for i := level + 1; i < 9; i++ {
+		counts[i] = list[i].start - 1
+	}
+	l := list[level]
+	switch l.format {
+	case "bullet":
+		return "", true
+	case "none":
+		return strings.TrimSpace(percent.ReplaceAllString(l.text, "")), false
+	}
+	return strings.TrimSpace(percent.ReplaceAllStringFunc(l.text, func(s string) string {
+		i := int(s[1] - '1')
+		format := list[i].format
+		if l.legal {
+			format = "decimal"
+		}
+		return formatNumber(max(counts[i], min(list[i].start, 1)), format)
+	})), false
+}
+
+var percent = regexp.MustCompile("%[1-9]")
+
+// series are the signs that number what stands before them in order; behind the last, decimal numbers follow.
+var series = map[string][]rune{
+	"aiueo":                        []rune("ｱｲｳｴｵｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾅﾆﾇﾈﾉﾊﾋﾌﾍﾎﾏﾐﾑﾒﾓﾔﾕﾖﾗﾘﾙﾚﾛﾜｦﾝ"),
+	"aiueoFullWidth":               []rune("アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン"),
+	"iroha":                        []rune("ｲﾛﾊﾆﾎﾍﾄﾁﾘﾇﾙｦﾜｶﾖﾀﾚｿﾂﾈﾅﾗﾑｳヰﾉｵｸﾔﾏｹﾌｺｴﾃｱｻｷﾕﾒﾐｼヱﾋﾓｾｽﾝ"),
+	"irohaFullWidth":               []rune("イロハニホヘトチリヌルヲワカヨタレソツネナラムウヰノオクヤマケフコエテアサキユメミシヱヒモセスン"),
+	"decimalEnclosedCircle":        []rune("①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳㉑㉒㉓㉔㉕㉖㉗㉘㉙㉚㉛㉜㉝㉞㉟㊱㊲㊳㊴㊵㊶㊷㊸㊹㊺㊻㊼㊽㊾㊿"),
+	"decimalEnclosedCircleChinese": []rune("①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"),
+	"decimalEnclosedFullstop":      []rune("⒈⒉⒊⒋⒌⒍⒎⒏⒐⒑⒒⒓⒔⒕⒖⒗⒘⒙⒚⒛"),
+	"decimalEnclosedParen":         []rune("⑴⑵⑶⑷⑸⑹⑺⑻⑼⑽⑾⑿⒀⒁⒂⒃⒄⒅⒆⒇"),
+	"ideographEnclosedCircle":      []rune("㊀㊁㊂㊃㊄㊅㊆㊇㊈㊉"),
+	"ideographTraditional":         []rune("甲乙丙丁戊己庚辛壬癸"),
+	"ideographZodiac":              []rune("子丑寅卯辰巳午未申酉戌亥"),
+}
+
+// formatNumber writes a number in one of the formats of lists (ECMA-376 part 1, 17.18.59).
+func formatNumber(n int, format string) string {
+	if n < 0 || n > 1_000_000 {
+		return strconv.Itoa(n)
+	}
+	if signs := series[format]; n > 0 && n <= len(signs) {
+		return string(signs[n-1])
+	}
+	decimal := strconv.Itoa(n)
+	switch format {
+	case "decimalZero":
+		if n < 10 {
+			return "0" + decimal
+		}
+	case "decimalFullWidth", "decimalFullWidth2":
+		return mapDigits(decimal, []rune("０１２３４５６７８９"))
+	case "ideographDigital", "japaneseDigitalTenThousand", "koreanDigital", "taiwaneseDigital":
+		return mapDigits(decimal, []rune("〇一二三四五六七八九"))
+	case "japaneseCounting", "chineseCounting", "chineseCountingThousand", "taiwaneseCounting", "taiwaneseCountingThousand":
+		return kanjiNumber(n, []rune("〇一二三四五六七八九"), []string{"", "十", "百", "千"}, "万", false)
+	case "japaneseLegal", "chineseLegalSimplified", "ideographLegalTraditional":
+		return kanjiNumber(n, []rune("零壱弐参四伍六七八九"), []string{"", "拾", "百", "阡"}, "萬", true)
+	case "upperRoman":
+		return roman(n)
+	case "lowerRoman":
+		return strings.ToLower(roman(n))
+	case "upperLetter", "lowerLetter":
+		if n > 0 && n <= 26*20 {
+			s := strings.Repeat(string(rune('A'+(n-1)%26)), (n-1)/26+1)
+			if format == "lowerLetter" {
+				s = strings.ToLower(s)
+			}
+			return s
+		}
+	}
+	return decimal
+}
+
+func mapDigits(decimal string, digits []rune) string {
+	return strings.Map(func(r rune) rune { return digits[r-'0'] }, decimal)
+}
+
+// kanjiNumber writes a number up to a million with the signs of tens; ones says whether 一 stands before them too.
+func kanjiNumber(n int, digits []rune, tens []string, myriad string, ones bool) string {
+	if n == 0 {
+		return string(digits[0])
+	}
+	if n >= 10_000 {
+		rest := ""
+		if n%10_000 > 0 {
+			rest = kanjiNumber(n%10_000, digits, tens, myriad, ones)
+		}
+		return kanjiNumber(n/10_000, digits, tens, myriad, ones) + myriad + rest
+	}
+	out := ""
+	for i := 0; n > 0; i, n = i+1, n/10 {
+		switch digit := n % 10; {
+		case digit == 0:
+		case digit == 1 && i > 0 && !ones:
+			out = tens[i] + out
+		default:
+			out = string(digits[digit]) + tens[i] + out
+		}
+	}
+	return out
+}
+
+func roman(n int) string {
+	if n == 0 || n >= 4000 {
+		return strconv.Itoa(n)
+	}
+	values := []int{1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1}
+	signs := []string{"M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"}
+	var out strings.Builder
+	for i, value := range values {
+		for ; n >= value; n -= value {
+			out.WriteString(signs[i])
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,212 @@
+package extract
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// generated matches the descriptions of pictures that Office writes by itself.
+var generated = regexp.MustCompile(`自動的に生成された説明|によって生成されたコンテンツ|AI-generated content|Description automatically generated`)
+
+// pageNumber matches text that numbers pages and says nothing else.
+var pageNumber = regexp.MustCompile(`(?i)^[\s　\-－―–—/／0-9０-９]*(?:page|ページ|頁|p\.?)?[\s　\-－―–—/／0-9０-９]*(?:of|ページ|頁)?[\s　\-－―–—/／0-9０-９]*$`)
+
+// alternativeText returns how a person describes a picture, "" if nobody does.
+func alternativeText(e element) string {
+	text := strings.Join(strings.Fields(e.attr("descr")), " ")
+	if text == "" || generated.MatchString(text) {
+		return ""
+	}
+	return "（図：" + text + "）"
+}
+
+// isSymbol reports whether r is a place in a font of symbols, and no character.
+func isSymbol(r rune) bool { return r >= 0xF020 && r <= 0xF0FF }
+
+// wingdings maps the places of the font Wingdings that are met in lists and forms.
+var wingdings = map[rune]string{
+	0x6C: "●", 0x6E: "■", 0x6F: "□", 0x71: "❑", 0x72: "❒", 0x75: "◆", 0x76: "❖", 0x77: "◆", 0xA1: "○", 0xA7: "▪", 0xA8: "□",
+	0xAB: "★", 0xD8: "➢", 0xDF: "←", 0xE0: "→", 0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xF0: "⇨", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑",
+	0x28: "☎", 0x29: "✆", 0x2A: "✉", 0x46: "☞", 0x4A: "☺", 0x80: "⓪", 0x81: "①", 0x82: "②", 0x83: "③", 0x84: "④", 0x85: "⑤",
+	0x86: "⑥", 0x87: "⑦", 0x88: "⑧", 0x89: "⑨", 0x8A: "⑩", 0x9F: "•",
+}
+
+// greek is the font Symbol from its place 0x61 on.
+const greek = "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"
+
+// symbol returns the character of a place in a font, "" for a picture that is none.
+func symbol(r rune, font string) string {
+	switch {
+	case !isSymbol(r):
+		if font != "" && r < 0x100 && strings.HasPrefix(font, "Wingdings") {
+			return wingdings[r]
+		}
+		return string(r)
+	case font == "Symbol" && r >= 0xF061 && r <= 0xF07A:
+		return string([]rune(greek)[r-0xF061])
+	case font == "Symbol":
+		return map[rune]string{0xF0B7: "•", 0xF0B1: "±", 0xF0B4: "×", 0xF0B8: "÷", 0xF0A3: "≦", 0xF0B3: "≧", 0xF0B0: "°", 0xF0AE: "→"}[r]
+	}
+	return wingdings[r-0xF000]
+}
+
+// chart is what a chart shows, as the program has stored it beside the chart.
+type chart struct {
+	title  []string
+	series []chartSeries
+	points int
+}
+
+type chartSeries struct {
+	name       string
+	categories map[int]string
+	values     map[int]string
+}
+
+const (
+	maxChartPoints = 20_000
+	maxChartSeries = 100
+)
+
+// chartText returns a chart as a table below its title, "" if the part is not there or is no chart.
+func chartText(pkg *opc, name string) (string, error) {
+	var c chart
+	err := pkg.parse(name, c.read)
+	if errors.Is(err, errNoPart) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return c.text(), nil
+}
+
+func (c *chart) read(x *parser) error {
+	var visit func(element) error
+	visit = func(e element) error {
+		switch e.Name.Space + ":" + e.Name.Local {
+		case "a:t":
+			text, err := x.text()
+			c.title = append(c.title, strings.TrimSpace(text))
+			return err
+		case "c:ser":
+			if len(c.series) == maxChartSeries {
+				return x.skip()
+			}
+			c.series = append(c.series, chartSeries{categories: make(map[int]string), values: make(map[int]string)})
+			return c.readSeries(x, &c.series[len(c.series)-1])
+		case "mc:Fallback":
+			return x.skip()
+		}
+		return x.each(visit)
+	}
+	return x.each(visit)
+}
+
+func (c *chart) readSeries(x *parser, s *chartSeries) error {
+	return x.each(func(e element) error {
+		switch e.Name.Local {
+		case "tx":
+			return c.values(x, func(_ int, v string) { s.name = strings.TrimSpace(s.name + " " + v) })
+		case "cat", "xVal":
+			return c.values(x, func(i int, v string) { s.categories[i] = strings.TrimSpace(s.categories[i] + " " + v) })
+		case "val", "yVal":
+			return c.values(x, func(i int, v string) { s.values[i] = shortNumber(v) })
+		}
+		return x.skip()
+	})
+}
+
+// values calls set for each value below the element that was entered last, with its index.
+func (c *chart) values(x *parser, set func(int, string)) error {
+	index := 0
+	var visit func(element) error
+	visit = func(e element) error {
+		switch e.Name.Local {
+		case "pt":
+			index, _ = strconv.Atoi(e.attr("idx"))
+		case "v":
+			text, err := x.text()
+			if c.points++; c.points <= maxChartPoints && index >= 0 && index < maxChartPoints {
+				set(index, oneLine(text))
+			}
+			return err
+		case "f", "formatCode":
+			return x.skip()
+		}
+		return x.each(visit)
+	}
+	return x.each(visit)
+}
+
+func (c *chart) text() string {
+	last := -1
+	for _, s := range c.series {
+		for i := range s.values {
+			last = max(last, i)
+		}
+	}
+	title := strings.Join(strings.Fields(strings.Join(c.title, " ")), " ")
+	if last < 0 || (last+1)*len(c.series) > 4*maxChartPoints {
+		return title
+	}
+	head := []tableCell{{text: "項目", span: 1}}
+	for _, s := range c.series {
+		head = append(head, tableCell{text: s.name, span: 1})
+	}
+	rows := [][]tableCell{head}
+	for i := range last + 1 {
+		row := []tableCell{{text: c.series[0].categories[i], span: 1}}
+		for _, s := range c.series {
+			row = append(row, tableCell{text: s.values[i], span: 1})
+		}
+		rows = append(rows, row)
+	}
+	return strings.TrimSpace(title + "\n\n" + markdownTable(rows))
+}
+
+// shortNumber returns a number as people write it: without the noise behind its fifteenth digit.
+func shortNumber(v string) string {
+	if f, err := strconv.ParseFloat(v, 64); err == nil {
+		return generalNumber(f)
+	}
+	return v
+}
+
+// diagramText returns the texts of a diagram (SmartArt) as a list.
+func diagramText(pkg *opc, name string) (string, error) {
+	var items []string
+	err := pkg.parse(name, func(x *parser) error {
+		var visit func(element) error
+		text := ""
+		visit = func(e element) error {
+			switch e.Name.Space + ":" + e.Name.Local {
+			case "dgm:pt":
+				if t := e.attr("type"); t != "" && t != "node" && t != "asst" {
+					return x.skip()
+				}
+			case "a:p":
+				text = ""
+				err := x.each(visit)
+				if text = strings.Join(strings.Fields(text), " "); text != "" {
+					items = append(items, "- "+text)
+				}
+				return err
+			case "a:br":
+				text += " "
+			case "a:t":
+				own, err := x.text()
+				text += own
+				return err
+			}
+			return x.each(visit)
+		}
+		return x.each(visit)
+	})
+	if errors.Is(err, errNoPart) {
+		return "", nil
+	}
+	return strings.Join(items, "\n"), err
+}

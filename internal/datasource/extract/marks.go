@@ -1,0 +1,128 @@
+package extract
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxTitleRunes bounds what a locator shows of one heading.
+const maxTitleRunes = 60
+
+// articleLevels are the levels of what heads the parts of Japanese rules, all of them below the headings of Markdown.
+var articleLevels = map[string]int{"編": 7, "部": 8, "章": 9, "節": 10, "款": 11, "条": 12}
+
+// article matches a line that heads a part of a rule: 第1章　総則, 第12条の2（休暇）. What goes on as a sentence does, as in
+// 第3条の規定により, refers to it only.
+var article = regexp.MustCompile(
+	`^(第[0-9０-９〇一二三四五六七八九十百千]{1,6}([編部章節款条])(?:の[0-9０-９一二三四五六七八九十]{1,3})*)(?:$|[\s　]|([（(][^（）()]{1,50}[）)]))`)
+
+// headingMarks returns marks for the headings of a text: those of Markdown, and what heads the parts of Japanese rules. The
+// locator of each is the path of headings down to it.
+func headingMarks(text string) []Mark {
+	var marks []Mark
+	var p headingPath
+	fence, before, offset := "", "", 0
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case fence != "":
+			if strings.HasPrefix(trimmed, fence) {
+				fence = ""
+			}
+		case offset == 0 && trimmed == "---":
+			fence = trimmed // What describes the file.
+		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
+			fence = trimmed[:3]
+		case underlines(trimmed, before) && plainTitle(before) != "":
+			p.enter(strings.IndexByte("=-", trimmed[0])+1, before)
+			start := offset - len(before) - 1
+			marks = append(marks, Mark{Offset: start, Locator: p.String(), Heading: true})
+			trimmed = ""
+		default:
+			if level, title, alone := headingOf(trimmed); level > 0 {
+				p.enter(level, title)
+				start := offset + strings.Index(line, trimmed)
+				marks = append(marks, Mark{Offset: start, Locator: p.String(), Heading: alone})
+				trimmed = ""
+			}
+		}
+		offset += len(line)
+		before = ""
+		if trimmed == strings.TrimSuffix(line, "\n") {
+			before = trimmed
+		}
+	}
+	return marks
+}
+
+// headingOf returns the level and the title if a line heads a section. alone says that it does nothing else.
+func headingOf(line string) (level int, title string, alone bool) {
+	for level < len(line) && line[level] == '#' {
+		level++
+	}
+	if level > 0 {
+		if level > 6 || level == len(line) || line[level] != ' ' && line[level] != '\t' {
+			return 0, "", false
+		}
+		title = strings.TrimSpace(strings.TrimRight(strings.TrimSpace(line[level:]), "#"))
+		if plainTitle(title) == "" {
+			return 0, "", false
+		}
+		return level, title, true
+	}
+	found := article.FindStringSubmatch(line)
+	if found == nil {
+		return 0, "", false
+	}
+	alone = utf8.RuneCountInString(line) <= maxTitleRunes && !strings.HasSuffix(line, "。")
+	switch {
+	case alone:
+		title = line
+	case found[2] != "条":
+		return 0, "", false
+	default:
+		title = found[1] + found[3]
+	}
+	return articleLevels[found[2]], title, alone
+}
+
+// underlines reports whether a line makes a heading of the one before it.
+func underlines(line, before string) bool {
+	if len(line) < 3 || before == "" || strings.ContainsAny(before[:1], "|->*+") {
+		return false
+	}
+	return strings.Trim(line, "=") == "" || strings.Trim(line, "-") == ""
+}
+
+// headingPath is the headings that a place in a text stands under.
+type headingPath struct {
+	levels []int
+	titles []string
+}
+
+// enter has a heading take the place of those of its level and below.
+func (p *headingPath) enter(level int, title string) {
+	n := len(p.levels)
+	for n > 0 && p.levels[n-1] >= level {
+		n--
+	}
+	p.levels, p.titles = append(p.levels[:n], level), append(p.titles[:n], plainTitle(title))
+}
+
+// String returns the path as people read it.
+func (p *headingPath) String() string { return strings.Join(p.titles, " > ") }
+
+var (
+	markdownLink = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+	emphasis     = strings.NewReplacer("**", "", "__", "", "`", "", "\t", " ", "　", " ")
+)
+
+// plainTitle returns a title without the signs of Markdown, cut to a bound.
+func plainTitle(title string) string {
+	title = strings.TrimSpace(emphasis.Replace(markdownLink.ReplaceAllString(title, "$1")))
+	if runes := []rune(title); len(runes) > maxTitleRunes {
+		title = string(runes[:maxTitleRunes-1]) + "…"
+	}
+	return title
+}

@@ -1,0 +1,190 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxOfficeText bounds the text of an Office file, in bytes.
+const maxOfficeText = 64 << 20
+
+// officeKind is what is told of one of the kinds of Office files.
+type officeKind struct {
+	name      string // As people say it.
+	extension string
+	folder    string // Where its parts are.
+	oleStream string // Names the old binary format.
+}
+
+var officeKinds = map[kind]officeKind{
+	docxFile: {"Word文書", ".docx", "word", "WordDocument"},
+	xlsxFile: {"Excelブック", ".xlsx", "xl", "Workbook"},
+	pptxFile: {"PowerPointプレゼンテーション", ".pptx", "ppt", "PowerPoint Document"},
+}
+
+const again = "もう一度アップロードしてください。"
+
+// What a person reads about an Office file that cannot be read.
+const (
+	reasonOfficeCorrupt = "ファイルが壊れているため、読み取れませんでした。元のアプリで開けることを確認し、保存し直してから、" + again
+	reasonOfficeLarge   = "ファイルの中身が大きすぎるため、読み取れませんでした。必要な部分だけを別のファイルに保存し、" + again
+	reasonOfficeEmpty   = "ファイルに読み取れる文字がありません。文字が画像になっている場合は、文字を入力したファイルに直して、" + again
+	reasonEncrypted     = "パスワードで保護されているため、読み取れませんでした。パスワードを解除して保存し直し、" + again
+)
+
+// OldOffice returns what to do with a file whose name says that it is of a format of Office that is not read, "" if it does
+// not.
+func OldOffice(filename string) string {
+	switch extensionOf(filename) {
+	case ".doc", ".dot":
+		return oldOffice(docxFile)
+	case ".xls", ".xlt":
+		return oldOffice(xlsxFile)
+	case ".ppt", ".pps", ".pot":
+		return oldOffice(pptxFile)
+	case ".xlsb":
+		return "バイナリ形式のExcelブック（.xlsb）には対応していません。Excelで開き、「名前を付けて保存」で.xlsx形式にして、" + again
+	}
+	return ""
+}
+
+func oldOffice(k kind) string {
+	app, _, _ := strings.Cut(officeKinds[k].name, "文書")
+	app = strings.TrimSuffix(strings.TrimSuffix(app, "ブック"), "プレゼンテーション")
+	return "古い形式の" + officeKinds[k].name + "には対応していません。" + app + "で開き、「名前を付けて保存」で" +
+		officeKinds[k].extension + "形式にして、" + again
+}
+
+// officePages reads an Office file.
+func officePages(ctx context.Context, k kind, content []byte) ([]Page, error) {
+	pages, err := readOffice(ctx, k, content)
+	switch _, told := errors.AsType[*Unreadable](err); {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case told:
+		return nil, err
+	case errors.Is(err, errBomb), errors.Is(err, errDepth):
+		return nil, &Unreadable{TooLarge, reasonOfficeLarge}
+	case errors.Is(err, errCipher):
+		return nil, &Unreadable{Encrypted, reasonEncrypted}
+	case err != nil:
+		return nil, &Unreadable{Corrupt, reasonOfficeCorrupt}
+	}
+	for i, page := range pages {
+		if pages[i].Text = strings.Map(withoutControl, page.Text); len(pages[i].Text) != len(page.Text) {
+			return nil, &Unreadable{Corrupt, reasonOfficeCorrupt} // XML has none.
+		}
+	}
+	for _, page := range pages {
+		if !blank(page.Text) {
+			return pages, nil
+		}
+	}
+	return nil, &Unreadable{NoText, reasonOfficeEmpty}
+}
+
+func readOffice(ctx context.Context, k kind, content []byte) ([]Page, error) {
+	if err := notZIP(k, content); err != nil {
+		return nil, err
+	}
+	pkg, err := openOPC(ctx, content)
+	if err != nil {
+		return nil, err
+	}
+	main, err := pkg.mainPart(k)
+	if err != nil {
+		return nil, err
+	}
+	switch k {
+	case docxFile:
+		text, err := docxText(pkg, main)
+		return []Page{{Number: 1, Text: text, Marks: headingMarks(text)}}, err
+	default:
+		return nil, errNoPart
+	}
+}
+
+var oleMagic = []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")
+
+// notZIP says what a file is instead of an archive. nil means that it may be one.
+func notZIP(k kind, content []byte) error {
+	if bytes.HasPrefix(content, []byte("PK\x03\x04")) || bytes.HasPrefix(content, []byte("PK\x05\x06")) {
+		return nil
+	}
+	if bytes.HasPrefix(content, oleMagic) {
+		if bytes.Contains(content, utf16Name("EncryptedPackage")) {
+			return &Unreadable{Encrypted, reasonEncrypted}
+		}
+		for _, old := range []kind{docxFile, xlsxFile, pptxFile} {
+			if bytes.Contains(content, utf16Name(officeKinds[old].oleStream)) {
+				return &Unreadable{Unsupported, oldOffice(old)}
+			}
+		}
+		return &Unreadable{Unsupported, oldOffice(k)}
+	}
+	head := bytes.TrimLeft(bytes.TrimPrefix(content[:min(len(content), 1024)], []byte("\xEF\xBB\xBF")), " \t\r\n")
+	is := ""
+	switch lower := bytes.ToLower(head); {
+	case len(head) == 0:
+		return &Unreadable{NoText, reasonOfficeEmpty}
+	case bytes.HasPrefix(head, []byte("%PDF-")):
+		is = "PDF"
+	case bytes.HasPrefix(head, []byte(`{\rtf`)):
+		is = "リッチテキスト（RTF）"
+	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
+		is = "HTML"
+	case bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xFF\xD8\xFF")), bytes.HasPrefix(head, []byte("GIF8")):
+		is = "画像"
+	case bytes.HasPrefix(lower, []byte("<?xml")):
+		is = "XML"
+	case utf8.Valid(content) && bytes.IndexByte(content, 0) < 0:
+		is = "テキスト"
+	default:
+		return nil
+	}
+	return mismatch(k, is)
+}
+
+// utf16Name returns a name as a directory of an OLE container has it.
+func utf16Name(name string) []byte {
+	out := make([]byte, 0, 2*len(name))
+	for _, b := range []byte(name) {
+		out = append(out, b, 0)
+	}
+	return out
+}
+
+func mismatch(k kind, is string) error {
+	return &Unreadable{Mismatch, "拡張子は" + officeKinds[k].name + "ですが、中身は" + is + "です。" +
+		"正しい拡張子に直すか、" + officeKinds[k].extension + "形式で保存し直して、" + again}
+}
+
+// mainPart returns the name of the part with which reading begins, if the package is of the kind.
+func (p *opc) mainPart(k kind) (string, error) {
+	rels, err := p.relationships("")
+	if err != nil {
+		return "", err
+	}
+	name := ofKind(rels, "officeDocument")
+	if name == "" {
+		switch {
+		case p.parts["mimetype"] != nil:
+			return "", mismatch(k, "OpenDocument形式のファイル")
+		case p.parts["[content_types].xml"] == nil && p.parts["_rels/.rels"] == nil:
+			return "", mismatch(k, "ZIPファイル")
+		}
+		return "", errNoPart
+	}
+	if strings.HasSuffix(name, ".bin") {
+		return "", &Unreadable{Unsupported, OldOffice(".xlsb")}
+	}
+	for other, o := range officeKinds {
+		if other != k && partName(name[:strings.IndexByte(name+"/", '/')]) == o.folder {
+			return "", mismatch(k, o.name)
+		}
+	}
+	return name, nil
+}

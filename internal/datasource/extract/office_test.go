@@ -1,0 +1,241 @@
+package extract_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+const (
+	relationsSpace = "http://schemas.openxmlformats.org/package/2006/relationships"
+	officeSpace    = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+	wordSpaces     = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+ xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"
+ xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape" xmlns:v="urn:schemas-microsoft-com:vml"
+ xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"
+ xmlns:wp="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"
+ xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"`
+)
+
+// archive returns an archive of parts, in the order of their names and contents.
+func archive(t testing.TB, parts ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := 0; i < len(parts); i += 2 {
+		method := zip.Store // A compressor takes a megabyte, which slows fuzzing down.
+		if len(parts[i+1]) > 32<<10 {
+			method = zip.Deflate
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: parts[i], Method: method})
+		if err == nil {
+			_, err = io.WriteString(w, parts[i+1])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// relations returns a part of relationships, of triples of id, kind and target.
+func relations(of ...string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, `<?xml version="1.0" encoding="UTF-8"?><Relationships xmlns=%q>`, relationsSpace)
+	for i := 0; i < len(of); i += 3 {
+		fmt.Fprintf(&out, `<Relationship Id=%q Type="%s/%s" Target=%q/>`, of[i], officeSpace, of[i+1], of[i+2])
+	}
+	return out.String() + "</Relationships>"
+}
+
+// document returns a document of Word with a body and further parts.
+func document(t testing.TB, body string, parts ...string) []byte {
+	t.Helper()
+	return archive(t, append([]string{
+		"_rels/.rels", relations("rId1", "officeDocument", "word/document.xml"),
+		"word/document.xml", "<w:document " + wordSpaces + "><w:body>" + body + "</w:body></w:document>",
+	}, parts...)...)
+}
+
+func TestOldOfficeSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"a.doc": "Wordで開き、「名前を付けて保存」で.docx", "a.XLS": "Excelで開き、「名前を付けて保存」で.xlsx",
+		"a.pps": "PowerPointで開き、「名前を付けて保存」で.pptx", "a.xlsb": "Excelで開き",
+	} {
+		if got := extract.OldOffice(name); !strings.Contains(got, want) || !strings.HasSuffix(got, "もう一度アップロードしてください。") {
+			t.Errorf("%s: %q, want one with %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"a.docx", "a.pdf", "doc", ""} {
+		if got := extract.OldOffice(name); got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// utf16Text returns a text in little-endian UTF-16 without a mark.
+func utf16Text(s string) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune(s)) {
+		out = binary.LittleEndian.AppendUint16(out, unit)
+	}
+	return string(out)
+}
+
+func TestOfficeFilesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	const ole = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
+	whole := document(t, `<w:p><w:r><w:t>`+strings.Repeat("本文", 2000)+`</w:t></w:r></w:p>`)
+	damaged := bytes.Clone(whole)
+	damaged[bytes.Index(damaged, []byte("本文"))] ^= 1
+	locked := bytes.Clone(whole)
+	for at := 0; ; { // The flag stands in the entry and in the directory.
+		i := bytes.Index(locked[at:], []byte("PK\x01\x02"))
+		if i < 0 {
+			break
+		}
+		locked[at+i+8] |= 1
+		at += i + 4
+	}
+	bomb := `<!DOCTYPE a [<!ENTITY b "底底底底"><!ENTITY c "&b;&b;&b;">]>`
+	sheet := archive(t, "_rels/.rels", relations("rId1", "officeDocument", "xl/workbook.xml"), "xl/workbook.xml", "<workbook/>")
+	tests := []struct {
+		name    string
+		content []byte
+		code    extract.Code
+		want    string
+	}{
+		{"encrypted", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("EncryptedPackage")), extract.Encrypted, "パスワード"},
+		{"encrypted entry", locked, extract.Encrypted, "パスワード"},
+		{"Word 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("WordDocument")), extract.Unsupported, "Wordで開き"},
+		{"Excel 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("Workbook")), extract.Unsupported, "Excelで開き"},
+		{"cut off", whole[:len(whole)-100], extract.Corrupt, "壊れている"},
+		{"damaged", damaged, extract.Corrupt, "壊れている"},
+		{"nothing", []byte("PK\x05\x06"), extract.Corrupt, "壊れている"},
+		{"noise", []byte("\x00\x01\x02\xff\xfe"), extract.Corrupt, "壊れている"},
+		{"entities", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml", bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
+		{"entities in relationships", archive(t, "_rels/.rels", bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
+		{"no main part", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "word/a.xml")), extract.Corrupt, "壊れている"},
+		{"half a document", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml", "<d><p>底</p>"), extract.Corrupt, "壊れている"},
+		{"Excel", sheet, extract.Mismatch, "中身はExcelブックです"},
+		{"OpenDocument", archive(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"), extract.Mismatch, "OpenDocument"},
+		{"ZIP", archive(t, "a.txt", "底"), extract.Mismatch, "中身はZIPファイルです"},
+		{"PDF", []byte("%PDF-1.7\n\x00"), extract.Mismatch, "中身はPDFです"},
+		{"HTML", []byte("\n<HTML><body>底"), extract.Mismatch, "中身はHTMLです"},
+		{"RTF", []byte(`{\rtf1 a}`), extract.Mismatch, "RTF"},
+		{"picture", []byte("\x89PNG\r\n\x1a\n\x00"), extract.Mismatch, "中身は画像です"},
+		{"text", []byte("議事録"), extract.Mismatch, "中身はテキストです"},
+		{"empty", nil, extract.NoText, "文字がありません"},
+		{"no text", document(t, "<w:p/>"), extract.NoText, "文字がありません"},
+		{"depth", document(t, strings.Repeat("<w:sdt><w:sdtContent>", 5000)+strings.Repeat("</w:sdtContent></w:sdt>", 5000)), extract.TooLarge, "大きすぎる"},
+	}
+	for _, test := range tests {
+		got := unreadable(t, "a.docx", test.content)
+		if got.Code != test.code || !strings.Contains(got.Reason, test.want) || !strings.HasSuffix(got.Reason, "アップロードしてください。") {
+			t.Errorf("%s: %+v, want %s and a reason about %q", test.name, got, test.code, test.want)
+		}
+	}
+}
+
+// endless returns a document that grows from little to size, and says that it is small.
+func endless(t testing.TB, part string, size int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	w, err := z.Create("_rels/.rels")
+	if err == nil {
+		_, err = io.WriteString(w, relations("rId1", "officeDocument", part))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err = z.Create(part); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(w, "<w:document "+wordSpaces+"><w:body>")
+	piece := bytes.Repeat([]byte("<w:p/>"), 1<<20/6)
+	for n := 0; n < size; n += len(piece) {
+		if _, err := w.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content := out.Bytes()
+	binary.LittleEndian.PutUint32(content[bytes.LastIndex(content, []byte("PK\x01\x02"))+24:], 1000)
+	return content
+}
+
+// The test is not parallel because it measures what is allocated.
+func TestOfficeBombs(t *testing.T) {
+	entries := make([]string, 0, 200_000)
+	for i := range 100_000 {
+		entries = append(entries, fmt.Sprintf("word/%d.xml", i), "")
+	}
+	wide := strings.Repeat(`<w:tc><w:tcPr><w:gridSpan w:val="60000"/></w:tcPr><w:p/></w:tc>`, 500)
+	for name, content := range map[string][]byte{
+		"100,000 entries": archive(t, entries...),
+		"endless deflate": endless(t, "word/document.xml", 200<<20),
+		"cells":           document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc><w:p><w:r><w:t>底</w:t></w:r></w:p></w:tc>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
+		"spans":           document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+wide+"</w:tr>", 400)+"</w:tbl><w:p><w:r><w:t>底</w:t></w:r></w:p>"),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		_, err := formatOf(t, "a.docx").Pages(t.Context(), content)
+		took := time.Since(began)
+		runtime.ReadMemStats(&after)
+		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 1500 || took > 10*time.Second {
+			t.Errorf("%s: %d MiB allocated in %v", name, n, took)
+		}
+		t.Logf("%s: %d bytes, %d MiB allocated in %v, %v", name, len(content), (after.TotalAlloc-before.TotalAlloc)>>20, took, err)
+		if name != "spans" && err == nil {
+			t.Errorf("%s: read", name)
+		}
+	}
+}
+
+// replacePart returns an archive with another content of a part, nil if there is no such part.
+func replacePart(t testing.TB, file []byte, name, content string) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []string
+	found := false
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name == name {
+			found, old = true, []byte(content)
+		}
+		parts = append(parts, f.Name, string(old))
+	}
+	if !found {
+		return nil
+	}
+	return archive(t, parts...)
+}
