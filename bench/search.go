@@ -105,7 +105,7 @@ func fillThreads(ctx context.Context, dsn, skillID string, threads int) error {
 		return err
 	}
 	_, err = conn.CopyFrom(ctx, pgx.Identifier{"messages"},
-		[]string{"id", "organization_id", "thread_id", "role", "content", "status", "question_id", "completed_at"},
+		[]string{"id", "organization_id", "thread_id", "role", "content", "status", "parent_id", "completed_at"},
 		pgx.CopyFromRows(messages))
 	if err != nil {
 		return err

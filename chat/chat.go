@@ -43,6 +43,7 @@ type ThreadEdit struct {
 	Archived *bool
 	Pinned   *bool
 	Title    *string
+	Leaf     *uuid.UUID // Any message of the branch that is looked at: see ThreadStore.ListMessages.
 }
 
 // Role says whose words a message is.
@@ -119,13 +120,18 @@ type Feedback struct {
 	Comment string
 }
 
-// Message is a question or an answer.
+// Message is a question or an answer. The messages of a thread are a tree: a question follows an answer, or begins the
+// thread, and an answer follows its question. A way from a message that begins the thread to one that nothing follows is a
+// branch.
 type Message struct {
 	ID           uuid.UUID
 	ThreadID     uuid.UUID
+	ParentID     *uuid.UUID  // The message that it follows; nil for a question that begins the thread.
+	Siblings     []uuid.UUID // Its alternatives, which follow the same message, oldest first, with itself.
 	Role         Role
-	Content      string // Markdown. "" while an answer is being written: its text is in the stream hub.
-	Prompt       string // What the model reads, where that is not the content.
+	Content      string            // Markdown. "" while an answer is being written: its text is in the stream hub.
+	Prompt       string            // What the model reads, where that is not the content.
+	Form         map[string]string // Of a question that a form asked: its values. Nil for none.
 	Status       Status
 	FinishReason FinishReason // "" while it is being written, and for questions.
 	Failure      *Failure     // Set if and only if the status is StatusFailed.
@@ -138,10 +144,9 @@ type Message struct {
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
-	QuestionID   *uuid.UUID // Of an answer: what it answers.
-	Feedback     *Feedback  // Of the owner, nil for none.
-	Run          int        // Of an answer: the run of its generation that is current. 0 for questions.
-	ThreadTitle  Title      // Given or made. Set by FindMessage and ListMessages, and in an Exchange that was known.
+	Feedback     *Feedback // Of the owner, nil for none.
+	Run          int       // Of an answer: the run of its generation that is current. 0 for questions.
+	ThreadTitle  Title     // Given or made. Set by FindMessage and ListMessages, and in an Exchange that was known.
 	CreatedAt    time.Time
 	CompletedAt  *time.Time // Nil while it is being written.
 }

@@ -277,7 +277,7 @@ func (f *fixture) drainUntil(w *stream.Watch, text string) string {
 
 func (f *fixture) messages() []chat.Message {
 	f.t.Helper()
-	messages, err := f.server.ListMessages(f.t.Context(), f.owner, f.thread.ID, 0, 100)
+	messages, err := f.server.ListMessages(f.t.Context(), f.owner, f.thread.ID, nil, 0, 100)
 	if err != nil {
 		f.t.Fatal(err)
 	}

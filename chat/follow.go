@@ -192,8 +192,8 @@ func source(c Citation) stream.Source {
 
 func head(m Message) stream.Head {
 	metadata := `{"thread_id":"` + m.ThreadID.String() + `"`
-	if m.QuestionID != nil {
-		metadata += `,"user_message_id":"` + m.QuestionID.String() + `"`
+	if m.ParentID != nil {
+		metadata += `,"user_message_id":"` + m.ParentID.String() + `"`
 	}
 	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: json.RawMessage(metadata + "}")}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Question is what a person asks: Content, or Form for a skill with a form, or Regenerate to have the thread's last
-// answer asked again.
+// Question is what a person asks: Content, or Form for a skill with a form. With Edit it is asked in place of an earlier
+// question, and begins a branch there. Regenerate alone has an answer asked again, which begins a branch as well.
 type Question struct {
 	RequestID     uuid.UUID // Made by the client; the same one is the same question.
 	ThreadID      uuid.UUID
@@ -27,6 +27,8 @@ type Question struct {
 	Form          map[string]string
 	DataSourceIDs []uuid.UUID
 	Regenerate    *uuid.UUID
+	Edit          *uuid.UUID `json:",omitempty"` // Left out of the hash, so that a request from before there was it stays the same.
+	ParentID      *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: the last one of the branch that was looked at last.
 }
 
 // hash identifies the question's contents.
@@ -51,6 +53,10 @@ func (q Question) validate() error {
 		return fault.InvalidField("content", "質問を入力してください。")
 	case given > 1:
 		return fault.InvalidField("content", "content、form、regenerate は、どれか一つだけを指定してください。")
+	case q.Edit != nil && q.Regenerate != nil:
+		return fault.InvalidField("edit", "edit と regenerate は、どちらか一つだけを指定してください。")
+	case q.ParentID != nil && (q.Edit != nil || q.Regenerate != nil):
+		return fault.InvalidField("parent_id", "parent_id は、edit や regenerate と同時には指定できません。")
 	case utf8.RuneCountInString(q.Content) > MaxContent:
 		return fault.InvalidField("content", "質問は%d文字以内で入力してください。", MaxContent)
 	case strings.ContainsRune(q.Content, 0):
@@ -91,9 +97,9 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	defer leave()
 
 	b := Begin{
-		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Regenerate: q.Regenerate,
+		Owner: owner, RequestID: q.RequestID, RequestHash: q.hash(), ServerID: s.serverID, Asked: q.Regenerate != nil,
 	}
-	looked, err := s.questions.Look(ctx, owner, q.ThreadID, q.RequestID, b.RequestHash, s.cfg.history())
+	looked, err := s.questions.Look(ctx, owner, q.ThreadID, q.ParentID, q.RequestID, b.RequestHash, s.cfg.history())
 	if err != nil {
 		return Exchange{}, err
 	}
@@ -159,28 +165,57 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 	if reason := s.skills.Unavailable(looked.Skill); reason != "" {
 		return nil, fault.Errorf(fault.SkillUnavailable, "%s", reason)
 	}
-	history := looked.History
-	if q.Regenerate != nil {
-		var err error
-		if b.Question, err = s.questionOf(ctx, b.Owner, q.ThreadID, *q.Regenerate); err != nil {
-			return nil, err
-		}
-		// What was said before that question, and not the answer that is to be replaced.
-		if history, err = s.questions.History(ctx, b.Owner, q.ThreadID, b.Question.ID, s.cfg.history()); err != nil {
-			return nil, err
-		}
+	history, err := s.place(ctx, b, q, looked)
+	if err != nil {
+		return nil, err
+	}
+	if b.Asked {
 		b.Title = questionTitle(b.Question.Content)
 	} else {
 		rendered, err := render(looked.Skill, q)
 		if err != nil {
 			return nil, err
 		}
-		b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
-		b.Question.Content, b.Question.Prompt, b.Title = rendered.Display, rendered.Prompt, questionTitle(rendered.Subject)
+		b.Question.Content, b.Question.Prompt, b.Question.Form = rendered.Display, rendered.Prompt, q.Form
+		b.Title = questionTitle(rendered.Subject)
 	}
 	b.Answer = newMessage(q.ThreadID, RoleAssistant, StatusPending)
-	b.Answer.QuestionID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
+	b.Answer.ParentID, b.Answer.Run = &b.Question.ID, max(s.cfg.Epoch(), 1)
 	return newPrompt(looked.Skill, history, b.Question), nil
+}
+
+// place decides where in the thread a question stands, and returns what was said before it: at the end of a branch, in place
+// of another question, or where it stands already, to be answered once more.
+func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
+	b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
+	switch {
+	case q.Edit != nil:
+		edited, err := s.findIn(ctx, b.Owner, q.ThreadID, *q.Edit, RoleUser)
+		if err != nil {
+			return nil, err
+		}
+		b.Question.ParentID = edited.ParentID
+	case q.Regenerate != nil:
+		answer, err := s.findIn(ctx, b.Owner, q.ThreadID, *q.Regenerate, RoleAssistant)
+		if err != nil {
+			return nil, err
+		}
+		if b.Question, err = s.threads.FindMessage(ctx, b.Owner, *answer.ParentID); err != nil {
+			return nil, err
+		}
+	default:
+		b.Question.ParentID = looked.Leaf
+		return looked.History, nil
+	}
+	return s.before(ctx, b.Owner, b.Question)
+}
+
+// before returns what was said in the branch of a question before it.
+func (s *Service) before(ctx context.Context, owner Owner, question Message) ([]Message, error) {
+	if question.ParentID == nil {
+		return nil, nil
+	}
+	return s.questions.History(ctx, owner, question.ThreadID, *question.ParentID, s.cfg.history())
 }
 
 func newMessage(threadID uuid.UUID, role Role, status Status) Message {
@@ -189,16 +224,13 @@ func newMessage(threadID uuid.UUID, role Role, status Status) Message {
 	}
 }
 
-// questionOf returns what an answer of the thread answers.
-func (s *Service) questionOf(ctx context.Context, owner Owner, threadID, answerID uuid.UUID) (Message, error) {
-	answer, err := s.threads.FindMessage(ctx, owner, answerID)
-	if err != nil {
-		return Message{}, err
+// findIn returns a question, or an answer, of a thread.
+func (s *Service) findIn(ctx context.Context, owner Owner, threadID, id uuid.UUID, role Role) (Message, error) {
+	message, err := s.threads.FindMessage(ctx, owner, id)
+	if err == nil && (message.ThreadID != threadID || message.Role != role) {
+		err = ErrNoMessage
 	}
-	if answer.ThreadID != threadID || answer.QuestionID == nil {
-		return Message{}, ErrNoMessage
-	}
-	return s.threads.FindMessage(ctx, owner, *answer.QuestionID)
+	return message, err
 }
 
 // render returns what the thread shows of a question, and what the model reads where that differs. A thread that a form

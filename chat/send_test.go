@@ -49,7 +49,7 @@ func TestRefusedQuestionAsksNoModel(t *testing.T) {
 	if _, err := f.server.Send(t.Context(), f.owner, other); fault.CodeOf(err) != fault.SkillUnavailable {
 		t.Errorf("got %v", err)
 	}
-	list, err := f.server.ListMessages(t.Context(), f.owner, other.ThreadID, 0, 10)
+	list, err := f.server.ListMessages(t.Context(), f.owner, other.ThreadID, nil, 0, 10)
 	if err != nil || len(list) != 0 || len(f.messages()) != 2 {
 		t.Errorf("stored %d, %v, and %d", len(list), err, len(f.messages()))
 	}

@@ -213,7 +213,7 @@ func (s *Service) FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Th
 	return s.threads.FindThread(ctx, owner, id)
 }
 
-// EditThread changes a thread's title or its place. An empty title is refused.
+// EditThread changes a thread's title, its place, or the branch that is looked at. An empty title is refused.
 func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error) {
 	if edit.Title != nil {
 		title, err := cleanTitle(*edit.Title)
@@ -256,9 +256,12 @@ func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) e
 	return nil
 }
 
-// ListMessages returns a page of a thread's messages, newest first.
-func (s *Service) ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, offset, limit int) ([]Message, error) {
-	return s.threads.ListMessages(ctx, owner, threadID, offset, limit)
+// ListMessages returns a page of a branch of a thread, newest first: of the one through the message leaf, or if leaf is nil
+// of the one that was looked at last.
+func (s *Service) ListMessages(
+	ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
+) ([]Message, error) {
+	return s.threads.ListMessages(ctx, owner, threadID, leaf, offset, limit)
 }
 
 // GiveFeedback rates an answer, in place of an earlier rating.

@@ -27,9 +27,8 @@ type Begin struct {
 	Exchange              // As it is to be stored. The answer is running, or pending where it waits for a place.
 	Title       string    // What the thread is called if it has no title, until one is made.
 
-	// Regenerate is the thread's last answer, to be asked again: the new answer answers the same question, which is stored
-	// already, and takes its place; the old one is kept. Nil to ask a new question.
-	Regenerate *uuid.UUID
+	// Asked says that the question is stored already, and that this is another answer to it.
+	Asked bool
 }
 
 // Limit says how much of a thread's history is read.
@@ -43,7 +42,8 @@ type Looked struct {
 	Known   *Exchange   // What the request has begun, as it is now; nil if it is new. The rest is empty then.
 	Running bool        // An answer is being written in the thread.
 	Skill   skill.Skill // Of the thread. Only what asking needs: its id, kind, task, form and prompt.
-	History []Message
+	Leaf    *uuid.UUID  // The answer that a new question follows; nil if there is none.
+	History []Message   // What was said up to there.
 }
 
 // Begun is a generation that is stored as a server's own: that of a new question, or one that was taken over.
@@ -99,7 +99,6 @@ type Renewal struct {
 var (
 	ErrThreadBusy      = fault.Errorf(fault.ThreadBusy, "このスレッドでは別の回答を作成しています。完了してからお試しください。")
 	ErrRequestConflict = fault.Errorf(fault.RequestConflict, "同じ request_id が別の内容で使われています。")
-	ErrNotLast         = fault.Errorf(fault.Conflict, "再生成できるのは、スレッドの最後の回答だけです。")
 	ErrStaleRun        = fault.Errorf(fault.Conflict, "この生成は別のサーバーに引き継がれています。")
 	ErrNoThread        = fault.Errorf(fault.NotFound, "スレッドが見つかりません。")
 	ErrNoMessage       = fault.Errorf(fault.NotFound, "メッセージが見つかりません。")
@@ -128,7 +127,7 @@ type ThreadStore interface {
 	// FindThread returns one thread.
 	FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
 
-	// EditThread changes a thread without touching it.
+	// EditThread changes a thread without touching it. If its leaf is not a message of the thread, the error is ErrNoMessage.
 	EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
 
 	// TouchThread moves a thread to the top of the list.
@@ -137,14 +136,16 @@ type ThreadStore interface {
 	// DeleteThread deletes a thread with all that is in it and returns the answers that were being written.
 	DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) (running []uuid.UUID, err error)
 
-	// ListMessages returns the thread's messages that were not replaced, newest first.
-	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, offset, limit int) ([]Message, error)
+	// ListMessages returns the messages of a branch, newest first: of the one that goes through the message leaf and on to the
+	// newest message that comes after it, or if leaf is nil of the one that was looked at last. That is the one that
+	// EditThread has named or in which BeginGeneration has begun an answer. If leaf is not a message of the thread, the error is ErrNoMessage.
+	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int) ([]Message, error)
 
-	// LastAnswer returns the newest answer of a thread, the one that is being written if there is one. It is nil if
-	// there is none.
+	// LastAnswer returns the newest answer of a thread, in whichever branch: the one that is being written if there is one.
+	// It is nil if there is none.
 	LastAnswer(ctx context.Context, owner Owner, threadID uuid.UUID) (*Message, error)
 
-	// FindMessage returns one message, replaced or not.
+	// FindMessage returns one message, of whichever branch.
 	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
 
 	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
@@ -156,19 +157,21 @@ type ThreadStore interface {
 
 // QuestionStore has what a question rests on, and takes it in.
 type QuestionStore interface {
-	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the thread and
-	// its skill and its whole History up to limit. Errors: ErrRequestConflict if the request is known with another hash,
-	// ErrNoThread, and fault.NotFound if the skill is not the organization's.
-	Look(ctx context.Context, owner Owner, threadID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
+	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the thread, its
+	// skill, and the History up to the answer parent or, if that is nil, to the end of the branch that was looked at last.
+	// Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread, ErrNoMessage if parent is not an
+	// answer of the thread, and fault.NotFound if the skill is not the organization's.
+	Look(ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
 
-	// History returns what was said in a thread before a question (uuid.Nil: all of it), oldest first, the newest messages
-	// that limit allows: questions, and answers that are complete and have text, without those that were replaced. Of each
-	// message it reads what the model is told: id, role, content and prompt.
-	History(ctx context.Context, owner Owner, threadID, before uuid.UUID, limit Limit) ([]Message, error)
+	// History returns what was said in a branch up to a message of the thread, that included, oldest first, the newest
+	// messages that limit allows: questions, and answers that are complete and have text. Of each message it reads what the
+	// model is told: id, role, content and prompt.
+	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit Limit) ([]Message, error)
 
-	// BeginGeneration stores a question, its answer, pending or running, and its generation, and touches the thread. The thread's row
-	// is locked meanwhile, so that of several at the same time one wins. Errors: ErrNoThread, ErrThreadBusy,
-	// ErrRequestConflict, ErrNotLast.
+	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one that
+	// was looked at last, and touches the thread. The thread's row is locked meanwhile, so that of several at the same time
+	// one wins. The parent of the question is one that Look or FindMessage has found. Errors: ErrNoThread, ErrThreadBusy,
+	// ErrRequestConflict.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
 }
 

@@ -154,7 +154,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	history, err := s.questions.History(ctx, b.Owner, b.Thread.ID, b.Question.ID, s.cfg.history())
+	history, err := s.before(ctx, b.Owner, b.Question)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if err := s.launch(s.root, g); err != nil {
 		return err
 	}
-	if b.Untitled && len(history) == 0 {
+	if b.Untitled && b.Question.ParentID == nil {
 		s.beginTitle(g)
 	}
 	close(g.told) // Its beginning was told by the first run.

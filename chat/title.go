@@ -25,7 +25,7 @@ type Title struct {
 	UpdatedAt time.Time // Of the thread. The later one is the true one.
 }
 
-// MadeTitle is what a model made of a thread's first question.
+// MadeTitle is what a model made of a question that begins a thread.
 type MadeTitle struct {
 	Owner        Owner
 	ThreadID     uuid.UUID

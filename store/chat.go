@@ -86,31 +86,49 @@ func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat
 	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
 
-// EditThread implements chat.Store. A client takes the record that was updated last for the newer one.
+// EditThread implements chat.Store. A client takes the record that was updated last for the newer one. The thread is locked
+// before the end of a branch is looked for, so that nothing is added to it meanwhile.
 func (db *DB) EditThread(ctx context.Context, owner chat.Owner, id uuid.UUID, edit chat.ThreadEdit) (chat.Thread, error) {
-	return db.changeThread(ctx, owner, id, `
-		UPDATE threads
-		SET title = coalesce($4, title), pinned = coalesce($5, pinned), archived = coalesce($6, archived),
-		    title_provisional = title_provisional AND $4::text IS NULL,
-		    updated_at = clock_timestamp()
-		WHERE id = $3 AND organization_id = $1 AND user_id = $2`, edit.Title, edit.Pinned, edit.Archived)
+	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
+		leaf := edit.Leaf
+		if leaf != nil {
+			if err := lockThread(ctx, tx, owner, id); err != nil {
+				return err
+			}
+			newest, err := newestAfter(ctx, tx, owner, id, *leaf)
+			if err != nil {
+				return err
+			}
+			leaf = &newest
+		}
+		_, err := tx.Exec(ctx, `
+			UPDATE threads
+			SET title = coalesce($4, title), pinned = coalesce($5, pinned), archived = coalesce($6, archived),
+			    leaf_id = coalesce($7, leaf_id), title_provisional = title_provisional AND $4::text IS NULL,
+			    updated_at = clock_timestamp()
+			WHERE id = $3 AND organization_id = $1 AND user_id = $2`,
+			owner.OrganizationID, owner.UserID, id, edit.Title, edit.Pinned, edit.Archived, leaf)
+		return err
+	})
 }
 
 // TouchThread implements chat.Store.
 func (db *DB) TouchThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (chat.Thread, error) {
-	return db.changeThread(ctx, owner, id, `
-		UPDATE threads
-		SET touched_at = clock_timestamp()
-		WHERE id = $3 AND organization_id = $1 AND user_id = $2`)
+	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `
+			UPDATE threads
+			SET touched_at = clock_timestamp()
+			WHERE id = $3 AND organization_id = $1 AND user_id = $2`, owner.OrganizationID, owner.UserID, id)
+		return err
+	})
 }
 
-// changeThread runs an update of one thread, whose first parameters are organization, user and id, and returns what the
-// thread is then.
-func (db *DB) changeThread(ctx context.Context, owner chat.Owner, id uuid.UUID, sql string, args ...any) (chat.Thread, error) {
-	var thread chat.Thread
-	err := db.tx(ctx, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sql, append([]any{owner.OrganizationID, owner.UserID, id}, args...)...)
-		if err != nil {
+// changeThread changes one thread and returns what it is then.
+func (db *DB) changeThread(
+	ctx context.Context, owner chat.Owner, id uuid.UUID, change func(pgx.Tx) error,
+) (thread chat.Thread, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		if err := change(tx); err != nil {
 			return err
 		}
 		thread, err = findThread(ctx, tx, owner, id)

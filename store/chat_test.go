@@ -188,7 +188,7 @@ func TestTitles(t *testing.T) {
 	}
 	told := func(thread chat.Thread) chat.Title {
 		t.Helper()
-		list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 1)
+		list, err := f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 1)
 		must(t, err)
 		return list[0].ThreadTitle
 	}
@@ -266,13 +266,13 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 			},
 			"TouchThread":  func() error { _, err := f.TouchThread(ctx, tt.owner, tt.thread); return err },
 			"DeleteThread": func() error { _, err := f.DeleteThread(ctx, tt.owner, tt.thread); return err },
-			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, 0, 10); return err },
+			"ListMessages": func() error { _, err := f.ListMessages(ctx, tt.owner, tt.thread, nil, 0, 10); return err },
 			"History": func() error {
-				_, err := f.History(ctx, tt.owner, tt.thread, uuid.Nil, chat.Limit{Messages: 10, Bytes: 1 << 20})
+				_, err := f.History(ctx, tt.owner, tt.thread, tt.message, chat.Limit{Messages: 10, Bytes: 1 << 20})
 				return err
 			},
 			"Look": func() error {
-				_, err := f.Look(ctx, tt.owner, tt.thread, newID(), [32]byte{}, chat.Limit{Messages: 10, Bytes: 1 << 20})
+				_, err := f.Look(ctx, tt.owner, tt.thread, nil, newID(), [32]byte{}, chat.Limit{Messages: 10, Bytes: 1 << 20})
 				return err
 			},
 			"BeginGeneration": func() error {
@@ -315,9 +315,8 @@ func TestDeleteThreadTakesEverythingAlong(t *testing.T) {
 	thread, other := f.thread(t, f.ann), f.thread(t, f.ann)
 	server := newID()
 	first := f.exchange(t, f.ann, thread.ID, server, "一", "壱")
-	again := question(f.ann, thread.ID, server)
-	again.Regenerate = &first.Answer.ID
-	begun, err := f.BeginGeneration(t.Context(), again)
+	f.exchange(t, f.ann, thread.ID, server, "二", "弐")
+	begun, err := f.BeginGeneration(t.Context(), again(f.ann, first.Question, server))
 	must(t, err)
 	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingBad}))
 	f.exchange(t, f.ann, other.ID, server, "残る", "はい")
@@ -347,10 +346,10 @@ func TestMessagesAndHistory(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread, server := f.thread(t, f.ann), newID()
-	if list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 10); err != nil || len(list) != 0 {
+	if list, err := f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("an empty thread: %+v, %v", list, err)
 	}
-	if list, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, chat.Limit{Messages: 10, Bytes: 1 << 20}); err != nil || len(list) != 0 {
+	if list, err := f.History(t.Context(), f.ann, thread.ID, newID(), chat.Limit{Messages: 10, Bytes: 1 << 20}); err != nil || len(list) != 0 {
 		t.Errorf("an empty history: %+v, %v", list, err)
 	}
 	var last chat.Begun
@@ -359,7 +358,7 @@ func TestMessagesAndHistory(t *testing.T) {
 	}
 	f.exchange(t, f.ann, thread.ID, server, "問3", "") // An answer without text.
 	again := question(f.ann, thread.ID, server)
-	again.Question.Content = "問4"
+	again.Question.Content, again.Question.ParentID = "問4", f.leaf(t, thread.ID)
 	running, err := f.BeginGeneration(t.Context(), again)
 	must(t, err)
 
@@ -372,26 +371,27 @@ func TestMessagesAndHistory(t *testing.T) {
 		return strings.Join(all, " ")
 	}
 	list := func(offset, limit int) string {
-		return texts(f.ListMessages(t.Context(), f.ann, thread.ID, offset, limit))
+		return texts(f.ListMessages(t.Context(), f.ann, thread.ID, nil, offset, limit))
 	}
-	history := func(before uuid.UUID, limit int) string {
-		return texts(f.History(t.Context(), f.ann, thread.ID, before, chat.Limit{Messages: limit, Bytes: 1 << 20}))
+	history := func(leaf uuid.UUID, limit int) string {
+		return texts(f.History(t.Context(), f.ann, thread.ID, leaf, chat.Limit{Messages: limit, Bytes: 1 << 20}))
 	}
 	sized := func(bytes int) string {
-		return texts(f.History(t.Context(), f.ann, thread.ID, uuid.Nil, chat.Limit{Messages: 100, Bytes: bytes}))
+		return texts(f.History(t.Context(), f.ann, thread.ID, running.Answer.ID, chat.Limit{Messages: 100, Bytes: bytes}))
 	}
 	size := value[int](t, f, `SELECT octet_length(coalesce(nullif(prompt, ''), content)) FROM messages WHERE content = '問3'`)
 	for got, want := range map[string]string{
-		list(0, 100):                      " 問4  問3 答2 問2 答1 問1 答0 問0",
-		list(4, 3):                        "答2 問2 答1",
-		list(10, 3):                       "",
-		history(uuid.Nil, 100):            "問0 答0 問1 答1 問2 答2 問3 問4",
-		history(running.Question.ID, 100): "問0 答0 問1 答1 問2 答2 問3",
-		history(last.Question.ID, 3):      "答0 問1 答1",
-		history(newID(), 3):               "",
-		sized(2*size + len("答2")):         "答2 問3 問4",
-		sized(2*size + len("答2") - 1):     "問3 問4",
-		sized(size - 1):                   "",
+		list(0, 100):                             " 問4  問3 答2 問2 答1 問1 答0 問0",
+		list(4, 3):                               "答2 問2 答1",
+		list(10, 3):                              "",
+		history(running.Answer.ID, 100):          "問0 答0 問1 答1 問2 答2 問3 問4",
+		history(*running.Question.ParentID, 100): "問0 答0 問1 答1 問2 答2 問3",
+		history(last.Question.ID, 3):             "問1 答1 問2",
+		history(last.Answer.ID, 3):               "答1 問2 答2",
+		history(newID(), 3):                      "",
+		sized(2*size + len("答2")):                "答2 問3 問4",
+		sized(2*size + len("答2") - 1):            "問3 問4",
+		sized(size - 1):                          "",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

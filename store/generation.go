@@ -23,8 +23,8 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
 		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
-			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Regenerate, b.Answer.Status,
-			b.Title, b.Answer.Run).Query(collect(&written))
+			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
+			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form).Query(collect(&written))
 	})
 	switch {
 	case violates(err, "generations_user_id_request_id_key"):
@@ -40,14 +40,11 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 
 // notBegun returns what the request has begun before, or why it can begin nothing.
 func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
-	thread, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID)
-	if err != nil {
+	if _, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID); err != nil {
 		return chat.Begun{}, err
 	}
 	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID, b.RequestID)
 	switch {
-	case isNoRows(err) && b.Regenerate != nil && !thread.Running:
-		return chat.Begun{}, chat.ErrNotLast
 	case isNoRows(err): // The answer that was being written may have ended since.
 		return chat.Begun{}, chat.ErrThreadBusy
 	case err != nil:
@@ -63,45 +60,36 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	return chat.Begun{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
 }
 
-// beginSQL adds the question, or none if an answer is asked again, the pending answer and its generation, and touches the
-// thread, unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
-// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, the answer
-// to be asked again or NULL, the answer's status, what an untitled thread is called from now on, and the run. Each part
-// takes its rows from the one before, so that they are written in this order.
+// beginSQL adds the question, unless it is stored already, the answer and its generation, and touches the thread, unless the
+// thread is not the owner's, the request is known, or an answer is being written. Its parameters are organization, user,
+// thread, request, its hash, server, question, answer, the question's content and prompt, whether it is stored already,
+// the answer's status, what an untitled thread is called from now on, the run, and what the question follows and the values
+// of its form, NULL for none. Each part takes its rows from the one before, so that they are written in this order.
+//
+// A thread is untitled, too, while it is called by a question that began it and that is now asked otherwise.
 const beginSQL = `
 	WITH allowed AS (
-	    SELECT t.id, t.title = '' AS untitled
+	    SELECT t.id, t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11) AS untitled
 	    FROM threads t
 	    WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1 AND g.user_id = $2 AND g.request_id = $4)
 	      AND NOT EXISTS (SELECT FROM generations g
 	                      WHERE g.organization_id = $1 AND g.thread_id = $3 AND g.ended_at IS NULL)
 	), question AS (
-	    INSERT INTO messages (id, organization_id, thread_id, role, content, prompt, status, completed_at)
-	    SELECT $7, $1, $3, 'user', $9, $10, 'success', now()
+	    INSERT INTO messages (id, organization_id, thread_id, parent_id, role, content, prompt, form, status, completed_at)
+	    SELECT $7, $1, $3, $15, 'user', $9, $10, $16, 'success', now()
 	    FROM allowed
-	    WHERE $11::uuid IS NULL
+	    WHERE NOT $11
 	    RETURNING id
 	), asked AS (
 	    SELECT id FROM question
 	    UNION ALL
-	    SELECT last.question_id
-	    FROM allowed, (SELECT m.id, m.question_id
-	                   FROM messages m
-	                   WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
-	                   ORDER BY m.seq DESC
-	                   LIMIT 1) last
-	    WHERE last.id = $11 AND last.question_id IS NOT NULL
+	    SELECT $7 FROM allowed WHERE $11
 	), answer AS (
-	    INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
+	    INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 	    SELECT $8, $1, $3, 'assistant', $12, asked.id
 	    FROM asked
 	    RETURNING id
-	), replaced AS (
-	    UPDATE messages m
-	    SET replaced_by = answer.id
-	    FROM answer
-	    WHERE m.id = $11 AND m.organization_id = $1 AND m.thread_id = $3
 	), generation AS (
 	    INSERT INTO generations (message_id, organization_id, user_id, thread_id, request_id, request_hash, server_id, run)
 	    SELECT answer.id, $1, $2, $3, $4, $5, $6, $14
@@ -109,25 +97,35 @@ const beginSQL = `
 	    RETURNING message_id
 	)
 	UPDATE threads t
-	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(), archived = false,
+	SET updated_at = clock_timestamp(), touched_at = clock_timestamp(), archived = false, leaf_id = generation.message_id,
 	    title = CASE WHEN untitled THEN $13 ELSE t.title END, title_provisional = t.title_provisional OR untitled
 	FROM allowed, generation, skills s
 	WHERE t.id = $3 AND t.organization_id = $1 AND s.id = t.skill_id
-	RETURNING ` + threadColumns + `, true AS running, now() AS begun_at, untitled`
+	RETURNING ` + threadColumns + `, true AS running, now() AS begun_at, untitled,
+	          CASE WHEN $15::uuid IS NOT NULL
+	              THEN ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $15 ORDER BY m.seq)
+	              ELSE ARRAY(SELECT m.id FROM messages m WHERE m.thread_id = $3 AND m.parent_id IS NULL ORDER BY m.seq)
+	          END AS questions,
+	          ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq) AS answers`
 
-// beginRow is what beginSQL has written: nothing in it is the database's own but the times.
+// beginRow is what beginSQL has written: nothing in it is the database's own but the times. The questions and answers are
+// those that were there before.
 type beginRow struct {
 	chat.Thread
-	BegunAt  time.Time
-	Untitled bool
+	BegunAt   time.Time
+	Untitled  bool
+	Questions []uuid.UUID
+	Answers   []uuid.UUID
 }
 
 func (r beginRow) begun(b chat.Begin) chat.Begun {
 	exchange := b.Exchange
-	if b.Regenerate == nil {
+	if !b.Asked {
 		exchange.Question.CreatedAt, exchange.Question.CompletedAt = r.BegunAt, &r.BegunAt
+		exchange.Question.Siblings = append(r.Questions, b.Question.ID)
 	}
 	exchange.Answer.CreatedAt = r.BegunAt
+	exchange.Answer.Siblings = append(r.Answers, b.Answer.ID)
 	return chat.Begun{Owner: b.Owner, Exchange: exchange, Thread: r.Thread, Untitled: r.Untitled}
 }
 
@@ -181,7 +179,8 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	case len(threads) == 0 || len(written) == 0:
 		return db.endedBefore(ctx, o)
 	}
-	message.QuestionID, message.CreatedAt, message.CompletedAt = written[0].QuestionID, written[0].CreatedAt, written[0].CompletedAt
+	message.ParentID, message.Siblings = written[0].ParentID, written[0].Siblings
+	message.CreatedAt, message.CompletedAt = written[0].CreatedAt, written[0].CompletedAt
 	return chat.Ended{Thread: threads[0], Message: message}, nil
 }
 
@@ -231,7 +230,8 @@ const goesOn = `CASE WHEN ended_at IS NULL THEN run = $2 AND server_id = $3 END`
 
 // endRow is what the database adds to an answer that is complete.
 type endRow struct {
-	QuestionID  *uuid.UUID
+	ParentID    *uuid.UUID
+	Siblings    []uuid.UUID
 	CreatedAt   time.Time
 	CompletedAt *time.Time
 }
@@ -261,7 +261,7 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		    completed_at = clock_timestamp()
 		FROM ended
 		WHERE m.id = ended.message_id
-		RETURNING m.question_id, m.created_at, m.completed_at`,
+		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at`,
 		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable, m.Model,
 		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
 		storableCount(int(m.ReasoningTime.Milliseconds()))).Query(collect(written))

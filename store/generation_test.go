@@ -31,7 +31,7 @@ func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
 	}
 	b.Answer = chat.Message{
 		ID: newID(), ThreadID: threadID, Role: chat.RoleAssistant, Status: chat.StatusPending, Citations: []chat.Citation{},
-		Steps: []chat.Step{}, QuestionID: &b.Question.ID, Run: 1,
+		Steps: []chat.Step{}, ParentID: &b.Question.ID, Run: 1,
 	}
 	return b
 }
@@ -51,15 +51,34 @@ func (f *fixture) end(t *testing.T, o chat.Outcome) error {
 	return err
 }
 
-// exchange asks and answers.
+// exchange asks at the end of the branch that was looked at last, and answers.
 func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask, answer string) chat.Begun {
 	t.Helper()
 	b := question(owner, threadID, serverID)
-	b.Question.Content = ask
+	b.Question.Content, b.Question.ParentID = ask, f.leaf(t, threadID)
+	return f.answer(t, b, answer)
+}
+
+// answer begins what was asked and answers it.
+func (f *fixture) answer(t *testing.T, b chat.Begin, answer string) chat.Begun {
+	t.Helper()
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
-	must(t, f.end(t, outcome(owner, begun, serverID, answer)))
+	must(t, f.end(t, outcome(b.Owner, begun, b.ServerID, answer)))
 	return begun
+}
+
+// again returns the same question, to be answered once more.
+func again(owner chat.Owner, asked chat.Message, serverID uuid.UUID) chat.Begin {
+	b := question(owner, asked.ThreadID, serverID)
+	b.Question, b.Asked, b.Answer.ParentID = asked, true, &asked.ID
+	return b
+}
+
+// leaf returns the end of the branch of a thread that was looked at last.
+func (f *fixture) leaf(t *testing.T, threadID uuid.UUID) *uuid.UUID {
+	t.Helper()
+	return value[*uuid.UUID](t, f, `SELECT leaf_id FROM threads WHERE id = $1`, threadID)
 }
 
 func TestGenerationFromBeginToEnd(t *testing.T) {
@@ -71,11 +90,11 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	must(t, err)
 	q, a := begun.Question, begun.Answer
 	if begun.Existing || q.ID != b.Question.ID || q.ThreadID != thread.ID || q.Role != chat.RoleUser || q.Content != b.Question.Content ||
-		q.Prompt != b.Question.Prompt || q.Status != chat.StatusSuccess || q.Run != 0 || q.QuestionID != nil || q.CompletedAt == nil {
+		q.Prompt != b.Question.Prompt || q.Status != chat.StatusSuccess || q.Run != 0 || q.ParentID != nil || q.CompletedAt == nil {
 		t.Errorf("question: %+v", q)
 	}
 	if a.ID != b.Answer.ID || a.ThreadID != thread.ID || a.Role != chat.RoleAssistant || a.Content != "" || a.Run != 1 ||
-		a.Status != chat.StatusPending || a.FinishReason != "" || a.QuestionID == nil || *a.QuestionID != q.ID ||
+		a.Status != chat.StatusPending || a.FinishReason != "" || a.ParentID == nil || *a.ParentID != q.ID ||
 		a.CompletedAt != nil || a.Failure != nil {
 		t.Errorf("answer: %+v", a)
 	}
@@ -186,7 +205,7 @@ func TestRequests(t *testing.T) {
 	thread, other, server := f.thread(t, f.ann), f.thread(t, f.ann), newID()
 	b := question(f.ann, thread.ID, server)
 	look := func(owner chat.Owner, hash [32]byte) (chat.Looked, error) {
-		return f.Look(t.Context(), owner, thread.ID, b.RequestID, hash, chat.Limit{Messages: 10, Bytes: 1 << 20})
+		return f.Look(t.Context(), owner, thread.ID, nil, b.RequestID, hash, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	}
 	sk, err := f.FindSkill(t.Context(), f.ann.OrganizationID, f.ann.UserID, thread.SkillID)
 	must(t, err)
@@ -207,9 +226,9 @@ func TestRequests(t *testing.T) {
 		t.Errorf("a colleague's: %+v, %v", got, err)
 	}
 	// Another request in the thread finds what was said there, as History does.
-	got, err = f.Look(t.Context(), f.ann, thread.ID, newID(), b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
+	got, err = f.Look(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
-	said, err := f.History(t.Context(), f.ann, thread.ID, uuid.Nil, chat.Limit{Messages: 10, Bytes: 1 << 20})
+	said, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	if err != nil || got.Known != nil || len(said) != 2 || !reflect.DeepEqual(got.History, said) {
 		t.Errorf("another request: %+v, %v; want %+v", got, err, said)
 	}
@@ -229,7 +248,7 @@ func TestRequests(t *testing.T) {
 	if _, err := f.BeginGeneration(t.Context(), changed); !errors.Is(err, chat.ErrRequestConflict) {
 		t.Errorf("in another thread: %v", err)
 	}
-	if list, err := f.ListMessages(t.Context(), f.ann, other.ID, 0, 10); err != nil || len(list) != 0 {
+	if list, err := f.ListMessages(t.Context(), f.ann, other.ID, nil, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("what was refused was stored: %+v, %v", list, err)
 	}
 }
@@ -242,7 +261,7 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 	thread := f.thread(t, f.ann)
 	b := question(f.ann, thread.ID, newID())
 	look := func() (chat.Looked, error) {
-		return f.Look(t.Context(), f.ann, thread.ID, b.RequestID, b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
+		return f.Look(t.Context(), f.ann, thread.ID, nil, b.RequestID, b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	}
 	_, err := look() // Now its statements are prepared: nothing but the thread holds it up.
 	must(t, err)
@@ -266,7 +285,7 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 		VALUES ($1, $2, $3, 'user', 'x', 'success', now())`, b.Question.ID, f.ann.OrganizationID, thread.ID)
 	must(t, err)
 	_, err = other.Exec(t.Context(), `
-		INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
+		INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 		VALUES ($1, $2, $3, 'assistant', 'pending', $4)`, b.Answer.ID, f.ann.OrganizationID, thread.ID, b.Question.ID)
 	must(t, err)
 	_, err = other.Exec(t.Context(), `
@@ -346,57 +365,6 @@ func TestOneGenerationAtATimeInAThread(t *testing.T) {
 	must(t, f.end(t, outcome(f.ann, *winner.Load(), server, "答え")))
 	_, err := f.BeginGeneration(t.Context(), question(f.ann, thread.ID, server))
 	must(t, err)
-}
-
-func TestRegenerate(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	thread, server := f.thread(t, f.ann), newID()
-	first := f.exchange(t, f.ann, thread.ID, server, "問0", "答0")
-	second := f.exchange(t, f.ann, thread.ID, server, "問1", "答1")
-	foreign := f.exchange(t, f.ann, f.thread(t, f.ann).ID, server, "別", "別")
-
-	missing := newID()
-	for name, id := range map[string]*uuid.UUID{
-		"an earlier answer": &first.Answer.ID, "a question": &second.Question.ID,
-		"another thread's": &foreign.Answer.ID, "missing": &missing,
-	} {
-		b := question(f.ann, thread.ID, server)
-		b.Regenerate = id
-		if _, err := f.BeginGeneration(t.Context(), b); !errors.Is(err, chat.ErrNotLast) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-
-	b := question(f.ann, thread.ID, server)
-	b.Regenerate, b.Question = &second.Answer.ID, second.Question
-	begun, err := f.BeginGeneration(t.Context(), b)
-	if err != nil || begun.Question.ID != second.Question.ID || begun.Answer.ID != b.Answer.ID {
-		t.Fatalf("BeginGeneration = %+v, %v", begun, err)
-	}
-	must(t, f.end(t, outcome(f.ann, begun, server, "答1改")))
-	list, err := f.ListMessages(t.Context(), f.ann, thread.ID, 0, 10)
-	must(t, err)
-	var got []string
-	for _, m := range list {
-		got = append(got, m.Content)
-	}
-	if !equal(got, "答1改", "問1", "答0", "問0") {
-		t.Errorf("list: %v", got)
-	}
-	if old, err := f.FindMessage(t.Context(), f.ann, second.Answer.ID); err != nil || old.Content != "答1" {
-		t.Errorf("the old answer: %+v, %v", old, err)
-	}
-	history, err := f.History(t.Context(), f.ann, thread.ID, begun.Question.ID, chat.Limit{Messages: 10, Bytes: 1 << 20})
-	if err != nil || len(history) != 2 || history[1].Content != "答0" {
-		t.Errorf("history before the question: %+v, %v", history, err)
-	}
-
-	empty := question(f.ann, f.thread(t, f.ann).ID, server)
-	empty.Regenerate = &missing
-	if _, err := f.BeginGeneration(t.Context(), empty); !errors.Is(err, chat.ErrNotLast) {
-		t.Errorf("in an empty thread: %v", err)
-	}
 }
 
 func TestRequestStop(t *testing.T) {

@@ -24,7 +24,8 @@ func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
 	first := f.exchange(t, f.ann, thread.ID, server, "質問", "回答")
 	must(t, f.GiveFeedback(t.Context(), f.ann, first.Answer.ID, chat.Feedback{Rating: chat.RatingGood}))
 	again := question(f.ann, thread.ID, server)
-	again.Regenerate = &first.Answer.ID
+	again.Question, again.Asked = first.Question, true
+	again.Answer.ParentID = &first.Question.ID
 	second, err := f.BeginGeneration(t.Context(), again)
 	must(t, err)
 	must(t, f.end(t, outcome(f.ann, second, server, "別の回答")))

@@ -19,9 +19,12 @@ import (
 type messageRow struct {
 	ID              uuid.UUID
 	ThreadID        uuid.UUID
+	ParentID        *uuid.UUID
+	Siblings        []uuid.UUID
 	Role            chat.Role
 	Content         string
 	Prompt          string
+	Form            map[string]string
 	Status          chat.Status
 	FinishReason    chat.FinishReason
 	ErrorCode       string
@@ -34,7 +37,6 @@ type messageRow struct {
 	OutputTokens    int
 	Citations       []chat.Citation
 	Steps           []chat.Step
-	QuestionID      *uuid.UUID
 	Run             int
 	ThreadTitle     string
 	ThreadUpdatedAt time.Time
@@ -46,10 +48,11 @@ type messageRow struct {
 
 func (r messageRow) message() chat.Message {
 	m := chat.Message{
-		ID: r.ID, ThreadID: r.ThreadID, Role: r.Role, Content: r.Content, Prompt: r.Prompt, Status: r.Status,
+		ID: r.ID, ThreadID: r.ThreadID, ParentID: r.ParentID, Siblings: r.Siblings, Role: r.Role, Content: r.Content,
+		Prompt: r.Prompt, Form: r.Form, Status: r.Status,
 		FinishReason: r.FinishReason, Model: r.Model, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens,
 		Reasoning: r.Reasoning, ReasoningTime: time.Duration(r.ReasoningMs) * time.Millisecond,
-		Citations: r.Citations, Steps: r.Steps, QuestionID: r.QuestionID, Run: r.Run, CreatedAt: r.CreatedAt,
+		Citations: r.Citations, Steps: r.Steps, Run: r.Run, CreatedAt: r.CreatedAt,
 		CompletedAt: r.CompletedAt,
 	}
 	if r.ThreadTitle != "" {
@@ -64,11 +67,17 @@ func (r messageRow) message() chat.Message {
 	return m
 }
 
+// siblings are the messages that follow the same one as the message m, with itself.
+const siblings = `CASE WHEN m.parent_id IS NULL
+	    THEN ARRAY(SELECT s.id FROM messages s WHERE s.thread_id = m.thread_id AND s.parent_id IS NULL ORDER BY s.seq)
+	    ELSE ARRAY(SELECT s.id FROM messages s WHERE s.parent_id = m.parent_id ORDER BY s.seq)
+	END`
+
 // selectMessage begins every query for messages. Its first two parameters are the owner's organization and user.
 const selectMessage = `
-	SELECT m.id, m.thread_id, m.role, m.content, m.prompt, m.status, coalesce(m.finish_reason, '') AS finish_reason,
+	SELECT m.id, m.thread_id, m.parent_id, ` + siblings + ` AS siblings, m.role, m.content, m.prompt, m.form, m.status, coalesce(m.finish_reason, '') AS finish_reason,
 	       m.error_code, m.error_detail, m.error_retryable, m.model, m.reasoning, m.reasoning_ms, m.input_tokens, m.output_tokens,
-	       m.citations, m.steps, m.question_id, coalesce(g.run, 0) AS run,
+	       m.citations, m.steps, coalesce(g.run, 0) AS run,
 	       CASE WHEN t.title_provisional THEN '' ELSE t.title END AS thread_title,
 	       t.updated_at AS thread_updated_at, f.rating AS feedback_rating,
 	       coalesce(f.comment, '') AS feedback_comment, m.created_at, m.completed_at
@@ -84,23 +93,72 @@ func queryMessages(ctx context.Context, q querier, owner chat.Owner, rest string
 	if err != nil {
 		return nil, err
 	}
+	return toMessages(rows), nil
+}
+
+func toMessages(rows []messageRow) []chat.Message {
 	list := make([]chat.Message, len(rows))
 	for i, r := range rows {
 		list[i] = r.message()
 	}
-	return list, nil
+	return list
 }
 
 // ListMessages implements chat.Store.
-func (db *DB) ListMessages(ctx context.Context, owner chat.Owner, threadID uuid.UUID, offset, limit int) ([]chat.Message, error) {
-	list, err := queryMessages(ctx, db.pool, owner, `
-		WHERE m.thread_id = $3 AND m.organization_id = $1 AND m.replaced_by IS NULL
+func (db *DB) ListMessages(
+	ctx context.Context, owner chat.Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
+) ([]chat.Message, error) {
+	rows, err := queryRows[messageRow](ctx, db.pool, branchSQL+selectMessage+`
+		JOIN branch b ON b.id = m.id
 		ORDER BY m.seq DESC
-		OFFSET $4 LIMIT $5`, threadID, offset, limit)
-	if err == nil && len(list) == 0 {
-		_, err = findThread(ctx, db.pool, owner, threadID) // An empty page of the owner's, or somebody else's thread.
+		OFFSET $5 LIMIT $6`, owner.OrganizationID, owner.UserID, threadID, leaf, offset, limit)
+	if err == nil && len(rows) == 0 {
+		// An empty page of the owner's, or somebody else's thread or message.
+		if _, err = findThread(ctx, db.pool, owner, threadID); err == nil && leaf != nil {
+			_, err = newestAfter(ctx, db.pool, owner, threadID, *leaf)
+		}
 	}
-	return list, translate(err)
+	return toMessages(rows), translate(err)
+}
+
+// branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization and user,
+// the thread, the message through which the branch goes or NULL, how many messages come before the page, and its length.
+const branchSQL = `
+	WITH RECURSIVE ` + afterSQL + `, branch AS (
+	    SELECT m.id, m.parent_id, 1 AS length
+	    FROM messages m
+	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+	    WHERE m.thread_id = $3
+	      AND m.id = CASE WHEN $4::uuid IS NULL THEN t.leaf_id ELSE (SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1) END
+	    UNION ALL
+	    SELECT p.id, p.parent_id, b.length + 1
+	    FROM branch b
+	    JOIN messages p ON p.id = b.parent_id
+	    WHERE b.length < $5::int + $6::int
+	)`
+
+// afterSQL is the message of the thread $3 that has the id $4, with all that come after it, in whatever branch. The newest one
+// is one that nothing follows: messages are stored after those that they follow.
+const afterSQL = `after AS (
+	    SELECT m.id, m.seq
+	    FROM messages m
+	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+	    WHERE m.id = $4 AND m.thread_id = $3
+	    UNION ALL
+	    SELECT c.id, c.seq
+	    FROM after a
+	    JOIN messages c ON c.parent_id = a.id
+	)`
+
+// newestAfter returns the end of the branch that goes through a message of a thread.
+func newestAfter(ctx context.Context, q querier, owner chat.Owner, threadID, id uuid.UUID) (uuid.UUID, error) {
+	type row struct{ ID uuid.UUID }
+	newest, err := queryRow[row](ctx, q, `WITH RECURSIVE `+afterSQL+`
+		SELECT a.id FROM after a ORDER BY a.seq DESC LIMIT 1`, owner.OrganizationID, owner.UserID, threadID, id)
+	if isNoRows(err) {
+		return uuid.Nil, chat.ErrNoMessage
+	}
+	return newest.ID, err
 }
 
 // LastAnswer implements chat.Store.
@@ -141,7 +199,7 @@ func findMessage(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID)
 // whereExchange follows selectMessage for an answer, the third parameter, and its question.
 const whereExchange = `
 	WHERE m.organization_id = $1
-	  AND m.id IN ($3, (SELECT a.question_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
+	  AND m.id IN ($3, (SELECT a.parent_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
 	ORDER BY m.seq`
 
 // toExchange makes an exchange of what whereExchange has found.
@@ -185,15 +243,15 @@ func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found
 
 // Look implements chat.Store.
 func (db *DB) Look(
-	ctx context.Context, owner chat.Owner, threadID, requestID uuid.UUID, hash [32]byte, limit chat.Limit,
+	ctx context.Context, owner chat.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte, limit chat.Limit,
 ) (chat.Looked, error) {
 	var request *requestRow
 	var threads []lookRow
 	var history []saidRow
 	batch := &pgx.Batch{}
-	batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, threadID).Query(collect(&threads))
+	batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
 	queueRequest(batch, owner, requestID, &request) // After what keeps the thread busy, which may be this very request.
-	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, uuid.NullUUID{}, limit.Messages, limit.Bytes).
+	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return chat.Looked{}, translate(err)
@@ -207,12 +265,19 @@ func (db *DB) Look(
 	if len(threads) == 0 {
 		return chat.Looked{}, chat.ErrNoThread
 	}
+	if parent != nil && threads[0].Leaf == nil {
+		return chat.Looked{}, chat.ErrNoMessage
+	}
 	return threads[0].looked(history), nil
 }
 
-// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word.
+// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word. Its fourth parameter
+// is the answer after which is asked, NULL for the end of the branch that was looked at last.
 const lookSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
+	       (SELECT m.id
+	        FROM messages m
+	        WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = t.id AND m.role = 'assistant') AS leaf,
 	       t.skill_id, s.kind, coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.prompt
 	FROM threads t
 	JOIN skills s ON s.id = t.skill_id AND (s.organization_id IS NULL OR s.organization_id = $1)
@@ -220,6 +285,7 @@ const lookSQL = `
 
 type lookRow struct {
 	Running    bool
+	Leaf       *uuid.UUID
 	SkillID    uuid.UUID
 	Kind       skill.Kind
 	TaskType   skill.TaskType
@@ -230,7 +296,7 @@ type lookRow struct {
 
 func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
-		Running: r.Running, History: toHistory(history),
+		Running: r.Running, Leaf: r.Leaf, History: toHistory(history),
 		Skill: skill.Skill{
 			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields, Prompt: r.Prompt,
 		},
@@ -252,25 +318,33 @@ func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, h
 	return &exchange, nil
 }
 
-// historySQL reads what was said in a thread, newest first: of each message only what the model is told. Its parameters are
-// the owner's organization and user, the thread, the question before which it was said, NULL for all, how many messages at
-// most, and how many bytes the model would read of them. The sizes are summed up before a text is read.
+// historySQL reads what was said in a branch, newest first: of each message only what the model is told. Its parameters are
+// the owner's organization and user, the thread, the message up to which it was said, NULL for the end of the branch that was
+// looked at last, how many messages at most, and how many bytes the model would read of them. The sizes are summed up before
+// a text is read.
 const historySQL = `
+	WITH RECURSIVE branch AS (
+	    SELECT m.id, m.parent_id, m.seq, ` + isTold + ` AS told, (` + isTold + `)::int AS count
+	    FROM messages m
+	    JOIN threads t ON t.id = m.thread_id AND t.organization_id = $1 AND t.user_id = $2
+	    WHERE m.id = coalesce($4, t.leaf_id) AND m.thread_id = $3
+	    UNION ALL
+	    SELECT m.id, m.parent_id, m.seq, ` + isTold + `, b.count + (` + isTold + `)::int
+	    FROM branch b
+	    JOIN messages m ON m.id = b.parent_id
+	    WHERE b.count < $5
+	)
 	SELECT id, role, content, prompt
-	FROM (SELECT id, seq, role, content, prompt,
-	             sum(octet_length(coalesce(nullif(prompt, ''), content))) OVER (ORDER BY seq DESC) AS bytes
-	      FROM (SELECT h.id, h.seq, h.role, h.content, h.prompt
-	            FROM messages h
-	            WHERE h.thread_id = (SELECT t.id FROM threads t WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2)
-	              AND h.organization_id = $1 AND h.replaced_by IS NULL
-	              AND (h.role = 'user' OR (h.role = 'assistant' AND h.completed_at IS NOT NULL AND h.content <> ''))
-	              AND ($4::uuid IS NULL
-	                   OR h.seq < (SELECT b.seq FROM messages b
-	                               WHERE b.id = $4 AND b.thread_id = $3 AND b.organization_id = $1))
-	            ORDER BY h.seq DESC
-	            LIMIT $5) newest) counted
+	FROM (SELECT h.id, h.seq, h.role, h.content, h.prompt,
+	             sum(octet_length(coalesce(nullif(h.prompt, ''), h.content))) OVER (ORDER BY h.seq DESC) AS bytes
+	      FROM branch b
+	      JOIN messages h ON h.id = b.id
+	      WHERE b.told) counted
 	WHERE bytes <= $6
 	ORDER BY seq DESC`
+
+// isTold is whether the model is told of the message m: of a question, and of an answer that is complete and has text.
+const isTold = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))`
 
 // saidRow is a message as the model is told of it.
 type saidRow struct {
@@ -290,9 +364,9 @@ func toHistory(rows []saidRow) []chat.Message {
 }
 
 // History implements chat.Store.
-func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, before uuid.UUID, limit chat.Limit) ([]chat.Message, error) {
-	rows, err := queryRows[saidRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID,
-		uuid.NullUUID{UUID: before, Valid: before != uuid.Nil}, limit.Messages, limit.Bytes)
+func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID, limit chat.Limit) ([]chat.Message, error) {
+	rows, err := queryRows[saidRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
+		limit.Messages, limit.Bytes)
 	if err == nil && len(rows) == 0 {
 		_, err = findThread(ctx, db.pool, owner, threadID)
 	}

@@ -26,7 +26,7 @@ func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...st
 			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, completed_at)
 				VALUES ($1, $2, $3, 'user', $4, 'success', now())`, id, owner.OrganizationID, thread.ID, text)
 		} else {
-			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, question_id)
+			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 				VALUES ($1, $2, $3, 'assistant', 'running', $4)`, id, owner.OrganizationID, thread.ID, ids[i-1])
 			f.exec(t, `UPDATE messages SET content = $2, status = 'success', completed_at = now() WHERE id = $1`, id, text)
 		}

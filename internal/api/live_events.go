@@ -112,8 +112,8 @@ func toLiveMessage(m chat.Message) LiveMessage {
 		ID: whole.ID, ThreadID: whole.ThreadID, Role: whole.Role, Status: whole.Status, FinishReason: whole.FinishReason,
 		Error: whole.Error, Feedback: whole.Feedback, CompletedAt: whole.CompletedAt,
 	}
-	if m.QuestionID != nil {
-		live.QuestionID = *m.QuestionID
+	if m.ParentID != nil {
+		live.ParentID = *m.ParentID
 	}
 	return live
 }

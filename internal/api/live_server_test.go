@@ -87,7 +87,7 @@ func TestEventsReachEveryTabOfTheirPersonInOrder(t *testing.T) {
 			seen[i] = append(seen[i], frame)
 			renamed = renamed || event.Thread != nil && event.Thread.ID == thread.ID && event.Thread.Title == "新しい名前"
 			ended = ended || event.Message != nil && event.Message.ID == exchange.Answer.ID && event.Message.Status == api.JobStatusSuccess &&
-				event.Message.QuestionID == exchange.Question.ID && event.Message.FinishReason == api.Stop
+				event.Message.ParentID == exchange.Question.ID && event.Message.FinishReason == api.Stop
 			deleted = event.Deleted && event.ID == thread.ID
 			if bytes.Contains(frame, []byte("ひみつ")) && event.Message != nil {
 				t.Errorf("a message's content was sent: %s", frame)

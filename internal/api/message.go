@@ -15,11 +15,12 @@ import (
 func (s *Server) listMessages(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	var c checks
 	threadID := c.id("thread_id", r.URL.Query().Get("thread_id"))
+	leaf := c.optionalID("leaf", r.URL.Query().Get("leaf"))
 	offset, limit := c.page(r)
 	if err := c.err(); err != nil {
 		return err
 	}
-	messages, err := s.Chat.ListMessages(r.Context(), owner(actor), threadID, offset, limit)
+	messages, err := s.Chat.ListMessages(r.Context(), owner(actor), threadID, leaf, offset, limit)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,8 @@ func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {
 	var c checks
 	q := chat.Question{
 		ThreadID: c.id("thread_id", req.ThreadID), Content: req.Content, Form: req.Form,
-		Regenerate: c.optionalID("regenerate", req.Regenerate),
+		Regenerate: c.optionalID("regenerate", req.Regenerate), Edit: c.optionalID("edit", req.Edit),
+		ParentID: c.optionalID("parent_id", req.ParentID),
 	}
 	if id := c.requestID(r, req.RequestID); id != nil {
 		q.RequestID = *id
@@ -153,7 +155,7 @@ func toExchange(e chat.Exchange) Exchange {
 
 func toMessage(m chat.Message) Message {
 	out := Message{
-		ID: m.ID, ThreadID: m.ThreadID, Role: MessageRole(m.Role), Content: m.Content, Status: JobStatus(m.Status),
+		ID: m.ID, ThreadID: m.ThreadID, Siblings: m.Siblings, Role: MessageRole(m.Role), Content: m.Content, Form: m.Form, Status: JobStatus(m.Status),
 		FinishReason: MessageFinishReason(m.FinishReason), Model: m.Model, CreatedAt: m.CreatedAt.UTC(),
 		Reasoning: m.Reasoning, ReasoningMs: int(m.ReasoningTime.Milliseconds()),
 		Usage: Usage{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens},
@@ -166,6 +168,9 @@ func toMessage(m chat.Message) Message {
 		Steps: convert(m.Steps, func(t chat.Step) Step {
 			return Step{Kind: StepKind(t.Kind), Status: JobStatus(t.Status), Detail: t.Detail}
 		}),
+	}
+	if m.ParentID != nil {
+		out.ParentID = *m.ParentID
 	}
 	if m.Failure != nil {
 		out.Error = MessageError{Code: m.Failure.Code, Detail: m.Failure.Detail, Retryable: m.Failure.Retryable}

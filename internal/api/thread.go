@@ -61,7 +61,13 @@ func (s *Server) editThread(w http.ResponseWriter, r *http.Request, actor identi
 		if err := decode(w, r, &req); err != nil {
 			return chat.Thread{}, err
 		}
-		return s.Chat.EditThread(r.Context(), o, id, chat.ThreadEdit(req))
+		edit := chat.ThreadEdit{Title: req.Title, Pinned: req.Pinned, Archived: req.Archived}
+		var c checks
+		edit.Leaf = c.optionalID("leaf", req.Leaf)
+		if err := c.err(); err != nil {
+			return chat.Thread{}, err
+		}
+		return s.Chat.EditThread(r.Context(), o, id, edit)
 	})
 }
 

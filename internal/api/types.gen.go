@@ -711,11 +711,11 @@ type LiveMessage struct {
 	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
 	ID           openapi_types.UUID  `json:"id"`
 
-	// QuestionID Of an answer: what it answers.
-	QuestionID openapi_types.UUID `json:"question_id,omitempty,omitzero"`
-	Role       MessageRole        `json:"role"`
-	Status     JobStatus          `json:"status"`
-	ThreadID   openapi_types.UUID `json:"thread_id"`
+	// ParentID The message that it follows. Of an answer its question.
+	ParentID openapi_types.UUID `json:"parent_id,omitempty,omitzero"`
+	Role     MessageRole        `json:"role"`
+	Status   JobStatus          `json:"status"`
+	ThreadID openapi_types.UUID `json:"thread_id"`
 }
 
 // LiveMessageChanged A new question, or an answer that was begun, has ended or was rated. Its text is in its stream, and in the list
@@ -801,19 +801,28 @@ type Message struct {
 	Error        MessageError        `json:"error,omitempty,omitzero"`
 	Feedback     MessageFeedback     `json:"feedback,omitempty,omitzero"`
 	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
-	ID           openapi_types.UUID  `json:"id"`
-	Model        string              `json:"model,omitempty,omitzero"`
+
+	// Form Of a question that a form asked, its values.
+	Form  map[string]string  `json:"form,omitempty,omitzero"`
+	ID    openapi_types.UUID `json:"id"`
+	Model string             `json:"model,omitempty,omitzero"`
+
+	// ParentID The message that it follows. Not there for a question that begins the thread.
+	ParentID openapi_types.UUID `json:"parent_id,omitempty,omitzero"`
 
 	// Reasoning What the model thought before its answer, Markdown; not there where it told nothing. No part of the content: it is not copied, exported or searched with it, and no model is told of it again.
 	Reasoning string `json:"reasoning,omitempty,omitzero"`
 
 	// ReasoningMs For how long it thought.
-	ReasoningMs int                `json:"reasoning_ms,omitempty,omitzero"`
-	Role        MessageRole        `json:"role"`
-	Status      JobStatus          `json:"status"`
-	Steps       []Step             `json:"steps"`
-	ThreadID    openapi_types.UUID `json:"thread_id"`
-	Usage       Usage              `json:"usage,omitempty,omitzero"`
+	ReasoningMs int         `json:"reasoning_ms,omitempty,omitzero"`
+	Role        MessageRole `json:"role"`
+
+	// Siblings Its alternatives, which follow the same message, oldest first, with itself.
+	Siblings []openapi_types.UUID `json:"siblings"`
+	Status   JobStatus            `json:"status"`
+	Steps    []Step               `json:"steps"`
+	ThreadID openapi_types.UUID   `json:"thread_id"`
+	Usage    Usage                `json:"usage,omitempty,omitzero"`
 }
 
 // MessageFinishReason defines model for Message.FinishReason.
@@ -843,12 +852,17 @@ type MessageList struct {
 	Items []Message `json:"items"`
 }
 
-// MessageRequest A question: `content`, or `form` for a skill with a form. Or `regenerate` alone, with the id of the thread's
-// last answer, to have it asked again. `request_id` is required here unless `Idempotency-Key` is sent.
+// MessageRequest A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the last
+// one of the branch that was looked at last. With `edit`, the id of any question of the thread, it is asked in place of
+// that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that asked again, which
+// begins a new branch as well. The old branches are kept. `request_id` is required here unless `Idempotency-Key` is
+// sent.
 type MessageRequest struct {
 	Content       string            `json:"content,omitempty,omitzero"`
 	DataSourceIds []string          `json:"data_source_ids,omitempty,omitzero"`
+	Edit          string            `json:"edit,omitempty,omitzero"`
 	Form          map[string]string `json:"form,omitempty,omitzero"`
+	ParentID      string            `json:"parent_id,omitempty,omitzero"`
 	Regenerate    string            `json:"regenerate,omitempty,omitzero"`
 	RequestID     string            `json:"request_id,omitempty,omitzero"`
 	ThreadID      string            `json:"thread_id"`
@@ -1307,6 +1321,7 @@ type ThreadCreateRequest struct {
 // ThreadEditRequest defines model for ThreadEditRequest.
 type ThreadEditRequest struct {
 	Archived *bool   `json:"archived,omitempty"`
+	Leaf     string  `json:"leaf,omitempty,omitzero"`
 	Pinned   *bool   `json:"pinned,omitempty"`
 	Title    *string `json:"title,omitempty"`
 }
@@ -1516,6 +1531,10 @@ type ListFavoriteSkillsParams struct {
 // ListMessagesParams defines parameters for ListMessages.
 type ListMessagesParams struct {
 	ThreadID openapi_types.UUID `form:"thread_id" json:"thread_id"`
+
+	// Leaf Any message of the thread: the branch goes through it, and on to the newest message that comes after it. Without it,
+	// it is the branch that was looked at last: where was asked last, or what `PUT /v1/thread/{thread_id}` has named since.
+	Leaf openapi_types.UUID `form:"leaf,omitempty" json:"leaf,omitempty,omitzero"`
 
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`

@@ -6,6 +6,7 @@ import { storedTurn } from './turns'
 const base: Message = {
   id: 'm1',
   thread_id: 't',
+  siblings: [],
   role: 'user',
   content: '一行目\n二行目',
   status: 'success',

@@ -20,6 +20,7 @@ export const thread: Thread = {
 export const message = (n: number, change: Partial<Message> = {}): Message => ({
   id: `m${String(n).padStart(3, '0')}`,
   thread_id: 't',
+  siblings: [],
   role: n % 2 === 1 ? 'user' : 'assistant',
   content: `本文${n}`,
   status: 'success',

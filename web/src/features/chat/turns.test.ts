@@ -7,6 +7,7 @@ import { aheadTurns, endedMessage, mergeNewest, prependOlder, storedTurn, toSour
 const message = (id: string, change: Partial<Message> = {}): Message => ({
   id,
   thread_id: 't',
+  siblings: [],
   role: 'user',
   content: id,
   status: 'success',

@@ -48,7 +48,7 @@ export function aheadTurns(
   live: LiveAnswer,
   now: string,
 ): readonly [Turn, Turn] {
-  const base = { thread_id: threadId, citations: [], steps: [], created_at: now }
+  const base = { thread_id: threadId, siblings: [], citations: [], steps: [], created_at: now }
   const question: Message = { ...base, id: `question:${requestId}`, role: 'user', content, status: 'success' }
   const answer: Message = {
     ...base,

@@ -722,8 +722,9 @@ export interface paths {
         /** One thread */
         get: operations["getThread"];
         /**
-         * Change a thread's title or its place
-         * @description What is not given stays. Asking in an archived thread brings it back.
+         * Change a thread's title, its place, or the branch that is looked at
+         * @description What is not given stays. Asking in an archived thread brings it back. `leaf` is the id of any message of the thread: the
+         *     branch through it, on to its newest message, is the one that `GET /v1/message` answers from now on.
          */
         put: operations["editThread"];
         post?: never;
@@ -843,8 +844,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A thread's messages, newest first
-         * @description Answers that were asked again are left out; the new answer stands in their place.
+         * The messages of a branch of a thread, newest first
+         * @description The messages of a thread are a tree: asking a question otherwise (`edit`) or an answer again (`regenerate`) begins a
+         *     new branch beside the old one. The answer is one branch: each message follows the next one in the list, its
+         *     `parent_id`. What stands in its place in other branches are its `siblings`.
          */
         get: operations["listMessages"];
         put?: never;
@@ -1755,10 +1758,15 @@ export interface components {
             title?: string;
             pinned?: boolean;
             archived?: boolean;
+            /** Format: uuid */
+            leaf?: string;
         };
         /**
-         * @description A question: `content`, or `form` for a skill with a form. Or `regenerate` alone, with the id of the thread's
-         *     last answer, to have it asked again. `request_id` is required here unless `Idempotency-Key` is sent.
+         * @description A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the last
+         *     one of the branch that was looked at last. With `edit`, the id of any question of the thread, it is asked in place of
+         *     that one and begins a new branch there. `regenerate` alone, with the id of any answer, has that asked again, which
+         *     begins a new branch as well. The old branches are kept. `request_id` is required here unless `Idempotency-Key` is
+         *     sent.
          */
         MessageRequest: {
             /** Format: uuid */
@@ -1772,6 +1780,10 @@ export interface components {
             data_source_ids?: string[];
             /** Format: uuid */
             regenerate?: string;
+            /** Format: uuid */
+            edit?: string;
+            /** Format: uuid */
+            parent_id?: string;
         };
         Usage: {
             input_tokens: number;
@@ -1804,10 +1816,21 @@ export interface components {
             id: string;
             /** Format: uuid */
             thread_id: string;
+            /**
+             * Format: uuid
+             * @description The message that it follows. Not there for a question that begins the thread.
+             */
+            parent_id?: string;
+            /** @description Its alternatives, which follow the same message, oldest first, with itself. */
+            siblings: string[];
             /** @enum {string} */
             role: "system" | "user" | "assistant" | "function";
             /** @description Markdown. While an answer is being written it is empty here; attach to its stream. */
             content: string;
+            /** @description Of a question that a form asked, its values. */
+            form?: {
+                [key: string]: string;
+            };
             status: components["schemas"]["JobStatus"];
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
@@ -2044,9 +2067,9 @@ export interface components {
             role: "system" | "user" | "assistant" | "function";
             /**
              * Format: uuid
-             * @description Of an answer: what it answers.
+             * @description The message that it follows. Of an answer its question.
              */
-            question_id?: string;
+            parent_id?: string;
             status: components["schemas"]["JobStatus"];
             /** @enum {string} */
             finish_reason?: "stop" | "length" | "stopped" | "error";
@@ -3334,6 +3357,11 @@ export interface operations {
         parameters: {
             query: {
                 thread_id: string;
+                /**
+                 * @description Any message of the thread: the branch goes through it, and on to the newest message that comes after it. Without it,
+                 *     it is the branch that was looked at last: where was asked last, or what `PUT /v1/thread/{thread_id}` has named since.
+                 */
+                leaf?: string;
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */

@@ -1,0 +1,250 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/migrations"
+)
+
+// tree is what a test knows of a thread: its messages in the order in which they were stored.
+type tree struct {
+	thread   uuid.UUID
+	messages []chat.Message
+}
+
+func (tr *tree) find(id uuid.UUID) chat.Message {
+	return tr.messages[slices.IndexFunc(tr.messages, func(m chat.Message) bool { return m.ID == id })]
+}
+
+// newestAfter returns the newest of a message and those that come after it.
+func (tr *tree) newestAfter(id uuid.UUID) uuid.UUID {
+	after := map[uuid.UUID]bool{id: true}
+	newest := id
+	for _, m := range tr.messages {
+		if m.ParentID != nil && after[*m.ParentID] {
+			after[m.ID], newest = true, m.ID
+		}
+	}
+	return newest
+}
+
+// branch returns the ids from a message to the beginning of the thread.
+func (tr *tree) branch(id uuid.UUID) []uuid.UUID {
+	branch := []uuid.UUID{id}
+	for parent := tr.find(id).ParentID; parent != nil; parent = tr.find(*parent).ParentID {
+		branch = append(branch, *parent)
+	}
+	return branch
+}
+
+func (tr *tree) siblings(id uuid.UUID) []uuid.UUID {
+	var all []uuid.UUID
+	for _, m := range tr.messages {
+		if reflect.DeepEqual(m.ParentID, tr.find(id).ParentID) {
+			all = append(all, m.ID)
+		}
+	}
+	return all
+}
+
+// TestBranchesOfRandomThreads grows threads at random, asking at the end, asking something else in place of an earlier
+// question, and asking answers again, and looks after each step whether what the store says of siblings, branches, the leaf
+// and the history is what follows from the parents alone.
+func TestBranchesOfRandomThreads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // No secret.
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	}()
+	server := newID()
+	for range 3 {
+		tr := &tree{thread: f.thread(t, f.ann).ID}
+		for step := range 25 {
+			b := question(f.ann, tr.thread, server)
+			b.Question.Content = fmt.Sprintf("問%d", step)
+			var any chat.Message
+			if len(tr.messages) > 0 {
+				any = tr.messages[random.IntN(len(tr.messages))]
+			}
+			switch {
+			case any.Role == chat.RoleUser && random.IntN(2) == 0: // Edit.
+				b.Question.ParentID = any.ParentID
+			case any.Role == chat.RoleUser: // Regenerate.
+				b = again(f.ann, any, server)
+			case any.Role == chat.RoleAssistant && random.IntN(3) == 0: // Anywhere.
+				b.Question.ParentID = &any.ID
+			default:
+				b.Question.ParentID = f.leaf(t, tr.thread)
+			}
+			begun := f.answer(t, b, fmt.Sprintf("答%d", step))
+			if !b.Asked {
+				tr.messages = append(tr.messages, b.Question)
+			}
+			tr.messages = append(tr.messages, b.Answer)
+			if got, want := begun.Question.Siblings, tr.siblings(begun.Question.ID); !b.Asked && !slices.Equal(got, want) {
+				t.Fatalf("the new question has siblings %v, want %v", got, want)
+			}
+			if got, want := begun.Answer.Siblings, tr.siblings(begun.Answer.ID); !slices.Equal(got, want) {
+				t.Fatalf("the new answer has siblings %v, want %v", got, want)
+			}
+			f.checkBranch(t, tr, nil, b.Answer.ID)
+			through := tr.messages[random.IntN(len(tr.messages))].ID
+			f.checkBranch(t, tr, &through, tr.newestAfter(through))
+			if random.IntN(3) == 0 {
+				_, err := f.EditThread(t.Context(), f.ann, tr.thread, chat.ThreadEdit{Leaf: &through})
+				must(t, err)
+				f.checkBranch(t, tr, nil, tr.newestAfter(through))
+			}
+		}
+	}
+}
+
+// checkBranch asks for the branch through a message, page by page, and for what was said in it.
+func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uuid.UUID) {
+	t.Helper()
+	want := tr.branch(end)
+	var got []uuid.UUID
+	for limit := 3; ; {
+		page, err := f.ListMessages(t.Context(), f.ann, tr.thread, through, len(got), limit)
+		must(t, err)
+		for _, m := range page {
+			got = append(got, m.ID)
+			if known := tr.find(m.ID); !reflect.DeepEqual(m.ParentID, known.ParentID) || m.Role != known.Role {
+				t.Fatalf("%s follows %v, want %v", m.ID, m.ParentID, known.ParentID)
+			}
+			if siblings := tr.siblings(m.ID); !slices.Equal(m.Siblings, siblings) || !slices.Contains(m.Siblings, m.ID) {
+				t.Fatalf("%s has siblings %v, want %v", m.ID, m.Siblings, siblings)
+			}
+		}
+		if len(page) < limit {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("the branch through %v is %v, want %v", through, got, want)
+	}
+	said, err := f.History(t.Context(), f.ann, tr.thread, end, chat.Limit{Messages: 5, Bytes: 1 << 20})
+	must(t, err)
+	for i, m := range slices.Backward(said) {
+		if want[len(said)-1-i] != m.ID {
+			t.Fatalf("the history up to %s is %+v, want the end of %v", end, said, want)
+		}
+	}
+	if len(said) != min(5, len(want)) {
+		t.Fatalf("%d messages were said up to %s, want %d", len(said), end, min(5, len(want)))
+	}
+}
+
+// TestR59_BranchesOfOthers: somebody else's message, or another thread's, is like none.
+func TestR59_BranchesOfOthers(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	server := newID()
+	mine, other, bobs := f.thread(t, f.ann).ID, f.thread(t, f.ann).ID, f.thread(t, f.bob).ID
+	f.exchange(t, f.ann, mine, server, "問", "答")
+	for name, id := range map[string]uuid.UUID{
+		"another thread's": f.exchange(t, f.ann, other, server, "別", "別").Answer.ID,
+		"a colleague's":    f.exchange(t, f.bob, bobs, server, "別", "別").Answer.ID,
+		"missing":          newID(),
+	} {
+		if _, err := f.ListMessages(t.Context(), f.ann, mine, &id, 0, 10); !errors.Is(err, chat.ErrNoMessage) {
+			t.Errorf("%s: ListMessages: %v", name, err)
+		}
+		if _, err := f.EditThread(t.Context(), f.ann, mine, chat.ThreadEdit{Leaf: &id, Title: new("x")}); !errors.Is(err, chat.ErrNoMessage) {
+			t.Errorf("%s: EditThread: %v", name, err)
+		}
+		limit := chat.Limit{Messages: 10, Bytes: 1 << 20}
+		if _, err := f.Look(t.Context(), f.ann, mine, &id, newID(), [32]byte{}, limit); !errors.Is(err, chat.ErrNoMessage) {
+			t.Errorf("%s: Look: %v", name, err)
+		}
+		if said, err := f.History(t.Context(), f.ann, mine, id, limit); len(said) > 0 || err != nil {
+			t.Errorf("%s: History: %v, %v", name, said, err)
+		}
+	}
+	if thread, err := f.FindThread(t.Context(), f.ann, mine); err != nil || thread.Title == "x" {
+		t.Errorf("the thread is now %+v, %v", thread, err)
+	}
+}
+
+// TestOldThreadsBecomeChains migrates threads of before there were branches, when an answer that was asked again named the one
+// that replaced it.
+func TestOldThreadsBecomeChains(t *testing.T) {
+	t.Parallel()
+	f := &fixture{dsn: emptyDatabase(t)}
+	f.DB = open(t, f.dsn)
+	files, before := fstest.MapFS{}, fstest.MapFS{}
+	names, err := migrations.Files.ReadDir(".")
+	must(t, err)
+	reached := false
+	for _, name := range names {
+		data, err := migrations.Files.ReadFile(name.Name())
+		must(t, err)
+		files[name.Name()] = &fstest.MapFile{Data: data}
+		if reached = reached || name.Name() >= "0023"; !reached {
+			before[name.Name()] = files[name.Name()]
+		}
+	}
+	must(t, f.MigrateFrom(t.Context(), before))
+	f.ann = chat.Owner{OrganizationID: newID(), UserID: newID()}
+	o, u, skill, thread, empty := f.ann.OrganizationID, f.ann.UserID, newID(), newID(), newID()
+	f.exec(t, `INSERT INTO organizations (id, name, auth_type) VALUES ($1, '会社', 'cognito')`, o)
+	f.exec(t, `INSERT INTO users (id, organization_id, subject, email, name, role, auth_type)
+		VALUES ($1, $2, 's', 'a@example.com', 'a', 'general-user', 'cognito')`, u, o)
+	f.exec(t, `INSERT INTO categories (id, name, position) VALUES ($1, 'c', 1)`, skill)
+	f.exec(t, `INSERT INTO skills (id, category_id, position, name, description, icon_path, form_type, prompt)
+		VALUES ($1, $1, 1, 's', '', '/x.svg', 'chat', '')`, skill)
+	for _, id := range []uuid.UUID{thread, empty} {
+		f.exec(t, `INSERT INTO threads (id, organization_id, user_id, skill_id) VALUES ($1, $2, $3, $4)`, id, o, u, skill)
+	}
+	q1, a1, a1b, q2, a2 := newID(), newID(), newID(), newID(), newID()
+	for _, m := range []struct {
+		id       uuid.UUID
+		role     string
+		question *uuid.UUID
+		replaced *uuid.UUID
+	}{{q1, "user", nil, nil}, {a1, "assistant", &q1, &a1b}, {a1b, "assistant", &q1, nil}, {q2, "user", nil, nil}, {a2, "assistant", &q2, nil}} {
+		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, question_id, completed_at)
+			VALUES ($1, $2, $3, $4, 'x', 'success', $5, now())`, m.id, o, thread, m.role, m.question)
+		if m.id == a1b {
+			f.exec(t, `UPDATE messages SET replaced_by = $2 WHERE id = $1`, a1, a1b)
+		}
+	}
+
+	must(t, f.MigrateFrom(t.Context(), files))
+	for through, want := range map[uuid.UUID][]uuid.UUID{
+		uuid.Nil: {a2, q2, a1b, q1}, q1: {a2, q2, a1b, q1}, a1: {a1, q1},
+	} {
+		leaf := &through
+		if through == uuid.Nil {
+			leaf = nil
+		}
+		list, err := f.ListMessages(t.Context(), f.ann, thread, leaf, 0, 10)
+		must(t, err)
+		var got []uuid.UUID
+		for _, m := range list {
+			got = append(got, m.ID)
+			if m.ID == a1b && !slices.Equal(m.Siblings, []uuid.UUID{a1, a1b}) {
+				t.Errorf("the newer answer has siblings %v", m.Siblings)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("through %v: %v, want %v", through, got, want)
+		}
+	}
+	if list, err := f.ListMessages(t.Context(), f.ann, empty, nil, 0, 10); err != nil || len(list) != 0 {
+		t.Errorf("an empty thread: %v, %v", list, err)
+	}
+}
