@@ -114,17 +114,17 @@ func TestBranchesThatCannotBegin(t *testing.T) {
 		question chat.Question
 		want     error
 	}{
-		"edit an answer":            {chat.Question{Content: "x", Edit: &a}, chat.ErrNoMessage},
-		"edit nothing":              {chat.Question{Content: "x", Edit: &missing}, chat.ErrNoMessage},
-		"edit in another thread":    {chat.Question{ThreadID: elsewhere.ID, Content: "x", Edit: &q}, chat.ErrNoMessage},
-		"regenerate a question":     {chat.Question{Regenerate: &q}, chat.ErrNoMessage},
-		"regenerate elsewhere":      {chat.Question{ThreadID: elsewhere.ID, Regenerate: &a}, chat.ErrNoMessage},
-		"follow a question":         {chat.Question{Content: "x", ParentID: &q}, chat.ErrNoMessage},
-		"follow in another thread":  {chat.Question{ThreadID: elsewhere.ID, Content: "x", ParentID: &a}, chat.ErrNoMessage},
-		"edit to nothing":           {chat.Question{Edit: &q}, fault.InvalidField("content", "")},
-		"edit and regenerate":       {chat.Question{Regenerate: &a, Edit: &q}, fault.InvalidField("edit", "")},
-		"edit and follow":           {chat.Question{Content: "x", ParentID: &a, Edit: &q}, fault.InvalidField("parent_id", "")},
-		"regenerate and follow":     {chat.Question{Regenerate: &a, ParentID: &a}, fault.InvalidField("parent_id", "")},
+		"edit an answer":             {chat.Question{Content: "x", Edit: &a}, chat.ErrNoMessage},
+		"edit nothing":               {chat.Question{Content: "x", Edit: &missing}, chat.ErrNoMessage},
+		"edit in another thread":     {chat.Question{ThreadID: elsewhere.ID, Content: "x", Edit: &q}, chat.ErrNoMessage},
+		"regenerate a question":      {chat.Question{Regenerate: &q}, chat.ErrNoMessage},
+		"regenerate elsewhere":       {chat.Question{ThreadID: elsewhere.ID, Regenerate: &a}, chat.ErrNoMessage},
+		"follow a question":          {chat.Question{Content: "x", ParentID: &q}, chat.ErrNoMessage},
+		"follow in another thread":   {chat.Question{ThreadID: elsewhere.ID, Content: "x", ParentID: &a}, chat.ErrNoMessage},
+		"edit to nothing":            {chat.Question{Edit: &q}, fault.InvalidField("content", "")},
+		"edit and regenerate":        {chat.Question{Regenerate: &a, Edit: &q}, fault.InvalidField("edit", "")},
+		"edit and follow":            {chat.Question{Content: "x", ParentID: &a, Edit: &q}, fault.InvalidField("parent_id", "")},
+		"regenerate and follow":      {chat.Question{Regenerate: &a, ParentID: &a}, fault.InvalidField("parent_id", "")},
 		"a form where there is none": {chat.Question{Form: map[string]string{"x": "y"}, Edit: &q}, fault.InvalidField("form", "")},
 	} {
 		tt.question.RequestID = newID()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,10 +123,10 @@ func (r beginRow) begun(b chat.Begin) chat.Begun {
 	exchange := b.Exchange
 	if !b.Asked {
 		exchange.Question.CreatedAt, exchange.Question.CompletedAt = r.BegunAt, &r.BegunAt
-		exchange.Question.Siblings = append(r.Questions, b.Question.ID)
+		exchange.Question.Siblings = slices.Concat(r.Questions, []uuid.UUID{b.Question.ID})
 	}
 	exchange.Answer.CreatedAt = r.BegunAt
-	exchange.Answer.Siblings = append(r.Answers, b.Answer.ID)
+	exchange.Answer.Siblings = slices.Concat(r.Answers, []uuid.UUID{b.Answer.ID})
 	return chat.Begun{Owner: b.Owner, Exchange: exchange, Thread: r.Thread, Untitled: r.Untitled}
 }
 
