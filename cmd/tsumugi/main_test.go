@@ -26,6 +26,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	extracting "github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
@@ -34,7 +35,7 @@ import (
 const child = "TSUMUGI_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(child) != "" {
+	if os.Getenv(child) != "" || len(os.Args) > 1 && os.Args[1] == extracting.Command {
 		main()
 		return
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -160,7 +161,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	people := identity.NewService(f.db, tokens, log)
 	limiter := api.NewLimiter(with.limits)
 	f.live = api.NewLive(feed, people, limiter, log, with.live)
-	f.sources = datasource.NewService(f.db, f.bucket(), f.events, log, datasource.Config{})
+	f.sources = datasource.NewService(f.db, f.bucket(), inProcess{}, f.events, log, datasource.Config{})
 	if with.reads {
 		f.sources.Start()
 		t.Cleanup(f.sources.Stop)
@@ -485,3 +486,15 @@ func (f *fixture) find(form skill.FormType) skill.Skill {
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// inProcess reads files without a child.
+type inProcess struct{}
+
+func (inProcess) Extract(ctx context.Context, filename string, file io.Reader, page func(extract.Page, int) error) error {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	format, _ := extract.FormatOf(filename)
+	return format.Read(ctx, content, page)
+}

@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// uploadTimeout bounds a whole upload, as long as its bytes keep coming: 30 MiB at 0.4 Mbit/s.
+// uploadTimeout bounds a whole upload, as long as its bytes keep coming: 50 MiB at 0.7 Mbit/s.
 const uploadTimeout = 10 * time.Minute
 
 func sourceOwner(actor identity.Actor) datasource.Owner { return datasource.Owner(owner(actor)) }

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 )
 
 // Limits of what one person may keep.
 const (
-	MaxSize    = 30 << 20 // Of a file, in bytes.
-	MaxSources = 1000     // Of a person.
+	MaxSize    = extract.MaxSize // Of a file, in bytes.
+	MaxSources = 1000            // Of a person.
 )
 
 // Owner names the person whose data sources are meant. Nobody else sees them.
@@ -124,6 +126,13 @@ type Files interface {
 	Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error)
 	// Remove removes a file, and what is left of it by a server that died while it wrote. One that is not there is no error.
 	Remove(ctx context.Context, id uuid.UUID) error
+}
+
+// Extractor reads files where they can do no harm. It is safe for concurrent use.
+type Extractor interface {
+	// Extract calls page for each page of a file, whose format its name tells, with the number of pages, 0 while that is
+	// unknown. An *extract.Unreadable says what is wrong with the file; any other error nothing about it.
+	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 }
 
 // Found is what reading a data source brought: either a failure or the rest.

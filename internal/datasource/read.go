@@ -3,9 +3,6 @@ package datasource
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"runtime/debug"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
@@ -73,27 +70,18 @@ func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	return Found{}, err
 }
 
-// extract returns what a file says. What a reader did not expect is an error, not the end of the server.
-func (s *Service) extract(ctx context.Context, source Source) (_ Found, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-		}
-	}()
-	format, ok := extract.FormatOf(source.Filename)
-	if !ok {
-		return Found{}, fmt.Errorf("no format for %s", source.MediaType)
-	}
+// extract returns what a file says.
+func (s *Service) extract(ctx context.Context, source Source) (Found, error) {
 	file, err := s.files.Open(ctx, source.ID)
 	if err != nil {
 		return Found{}, err
 	}
 	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, MaxSize))
-	if err != nil {
-		return Found{}, err
-	}
-	pages, err := format.Pages(ctx, content)
+	var pages []extract.Page
+	err = s.extractor.Extract(ctx, source.Filename, file, func(p extract.Page, _ int) error {
+		pages = append(pages, p)
+		return nil
+	})
 	if err != nil {
 		return Found{}, err
 	}

@@ -12,9 +12,9 @@ import (
 
 // Config tunes how files are read. The zero value of a field means its default.
 type Config struct {
-	Places int           // Files that this server reads at once: one may take ten times its size of memory. Default 2.
+	Places int           // Files that this server reads at once. Default 2.
 	Quick  time.Duration // A reading that takes longer may have to give way. Default 2 s.
-	Limit  time.Duration // What a reading may take. Default 1 min.
+	Limit  time.Duration // What a reading may take, storing it included. Default 12 min.
 	Lease  time.Duration // How long a server may be silent before others take its readings over. Default 10 s.
 	Poll   time.Duration // How often this server looks for what it was not told of, and renews leases. Default 1 s.
 	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
@@ -25,7 +25,7 @@ func (c Config) withDefaults() Config {
 		value    *time.Duration
 		standard time.Duration
 	}{
-		{&c.Quick, 2 * time.Second}, {&c.Limit, time.Minute}, {&c.Lease, 10 * time.Second}, {&c.Poll, time.Second}, {&c.Pause, time.Second},
+		{&c.Quick, 2 * time.Second}, {&c.Limit, 12 * time.Minute}, {&c.Lease, 10 * time.Second}, {&c.Poll, time.Second}, {&c.Pause, time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard

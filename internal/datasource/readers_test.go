@@ -158,7 +158,7 @@ func (f *slowFile) Read(p []byte) (int, error) {
 
 // start has the files read until stop is called.
 func (q *queue) start() (stop func()) {
-	s := datasource.NewService(q, q, nil, slog.New(slog.DiscardHandler), datasource.Config{})
+	s := datasource.NewService(q, q, inProcess{}, nil, slog.New(slog.DiscardHandler), datasource.Config{})
 	s.Start()
 	synctest.Wait()
 	return s.Stop
@@ -236,15 +236,15 @@ func TestReadingEndsWithItsServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()
-		id := q.add(uuid.New(), 10*time.Minute)
+		id := q.add(uuid.New(), time.Hour)
 		began := time.Now()
 		stop := q.start()
-		<-time.After(90 * time.Second)
+		<-time.After(13 * time.Minute)
 		if back := q.back[id]; len(back) != 1 || !back[0].Counts || !back[0].Slow || back[0].After == 0 {
 			t.Errorf("after its time it was put back as %+v", back)
 		}
 		stop()
-		if back := q.back[id]; len(back) != 2 || back[1] != (datasource.PutBack{}) || time.Since(began) != 90*time.Second {
+		if back := q.back[id]; len(back) != 2 || back[1] != (datasource.PutBack{}) || time.Since(began) != 13*time.Minute {
 			t.Errorf("after %v it was put back as %+v", time.Since(began), back)
 		}
 	})

@@ -30,11 +30,12 @@ const (
 
 // Service keeps data sources. It is safe for concurrent use.
 type Service struct {
-	store   Store
-	files   Files
-	events  Events
-	readers *readers
-	log     *slog.Logger
+	store     Store
+	files     Files
+	extractor Extractor
+	events    Events
+	readers   *readers
+	log       *slog.Logger
 
 	loose   chan struct{}      // Holds a value while there may be a file to remove.
 	stop    context.CancelFunc // Set by Start.
@@ -42,11 +43,11 @@ type Service struct {
 }
 
 // NewService returns a Service. Where events is nil, nobody is told. Nothing is read before Start.
-func NewService(store Store, files Files, events Events, log *slog.Logger, cfg Config) *Service {
+func NewService(store Store, files Files, extractor Extractor, events Events, log *slog.Logger, cfg Config) *Service {
 	if events == nil {
 		events = noEvents{}
 	}
-	s := &Service{store: store, files: files, events: events, log: log, loose: make(chan struct{}, 1)}
+	s := &Service{store: store, files: files, extractor: extractor, events: events, log: log, loose: make(chan struct{}, 1)}
 	s.readers = newReaders(s, cfg.withDefaults())
 	return s
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/org"
@@ -64,6 +65,18 @@ func (f *fixture) tell(event told) {
 	f.more = make(chan struct{})
 }
 
+// inProcess reads files without a child.
+type inProcess struct{}
+
+func (inProcess) Extract(ctx context.Context, filename string, file io.Reader, page func(extract.Page, int) error) error {
+	content, err := io.ReadAll(file)
+	if err != nil {
+		return err
+	}
+	format, _ := extract.FormatOf(filename)
+	return format.Read(ctx, content, page)
+}
+
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, dsn: storetest.DSN(t), dir: t.TempDir(), more: make(chan struct{})}
@@ -81,7 +94,7 @@ func newFixture(t *testing.T) *fixture {
 // service returns another server's service on the same folder.
 func (f *fixture) service(db datasource.Store) *datasource.Service {
 	f.t.Helper()
-	return datasource.NewService(db, f.bucket(f.dir), f, slog.New(slog.DiscardHandler), datasource.Config{Pause: time.Millisecond, Poll: 20 * time.Millisecond})
+	return datasource.NewService(db, f.bucket(f.dir), inProcess{}, f, slog.New(slog.DiscardHandler), datasource.Config{Pause: time.Millisecond, Poll: 20 * time.Millisecond})
 }
 
 func (f *fixture) bucket(dir string) *bucket.Bucket {

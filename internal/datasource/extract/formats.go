@@ -106,7 +106,28 @@ const (
 		"必要な部分だけをテキストファイルとして保存し、もう一度アップロードしてください。"
 )
 
-// Pages reads a whole file of at most 30 MiB. At least one page has text. An error that a person can do something about
+// MaxSize bounds a file, in bytes.
+const MaxSize = 50 << 20
+
+// ByPage reports whether Read reads a file of the format page by page, and not as a whole.
+func (f Format) ByPage() bool { return false }
+
+// Read reads a whole file of at most MaxSize, and calls page for each of its pages with their number, 0 while that is
+// unknown. The error is that of Pages, or page's.
+func (f Format) Read(ctx context.Context, content []byte, page func(p Page, total int) error) error {
+	pages, err := f.Pages(ctx, content)
+	if err != nil {
+		return err
+	}
+	for _, p := range pages {
+		if err := page(p, len(pages)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pages reads a whole file of at most MaxSize. At least one page has text. An error that a person can do something about
 // is an *Unreadable; when ctx ends, its error is returned soon after.
 func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	switch f.kind {

@@ -13,6 +13,9 @@ var ErrFrames = errFrames
 // WriteFrames writes what a file says.
 func WriteFrames(w io.Writer, pages []extract.Page, wrong *extract.Unreadable) error {
 	f := newFrameWriter(w)
+	if err := f.step(len(pages)); err != nil {
+		return err
+	}
 	for _, p := range pages {
 		if err := f.page(p, len(pages)); err != nil {
 			return err
@@ -32,6 +35,8 @@ func ReadFrames(r io.Reader) (pages []extract.Page, _ error) {
 		if err != nil {
 			return pages, err
 		}
-		pages = append(pages, page)
+		if page.Number > 0 {
+			pages = append(pages, page)
+		}
 	}
 }

@@ -22,10 +22,12 @@ const (
 	maxMarks   = 50_000  // Of a page.
 	maxLocator = 1 << 10 // In bytes.
 	maxReason  = 1 << 10 // In bytes.
+	maxSteps   = 2
 )
 
 // A frame is its kind, the length of its head as four bytes, and the head. A page's text follows its head.
 const (
+	stepFrame   = 's' // The head is a pageHead without a page: the file is there, or open.
 	pageFrame   = 'p' // The head is a pageHead as JSON.
 	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
 	endFrame    = 'e' // No head.
@@ -46,6 +48,18 @@ var errFrames = errors.New("child: malformed frames")
 type frameWriter struct{ w *bufio.Writer }
 
 func newFrameWriter(w io.Writer) *frameWriter { return &frameWriter{bufio.NewWriterSize(w, 64<<10)} }
+
+// step says that the child goes on: the file is there, or open.
+func (f *frameWriter) step(total int) error {
+	head, err := json.Marshal(pageHead{Total: total})
+	if err != nil {
+		return err
+	}
+	if err := f.frame(stepFrame, head); err != nil {
+		return err
+	}
+	return f.w.Flush()
+}
 
 // page writes a page. total is the number of pages, 0 while it is unknown.
 func (f *frameWriter) page(page extract.Page, total int) error {
@@ -92,13 +106,15 @@ func (f *frameWriter) frame(kind byte, head []byte) error {
 // frameReader reads what a child writes, and believes nothing of it.
 type frameReader struct {
 	r          *bufio.Reader
-	pages      int // So far.
+	steps      int // So far.
+	pages      int
 	characters int
 }
 
 func newFrameReader(r io.Reader) *frameReader { return &frameReader{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next page, and how many pages the file has, 0 while that is unknown. The error is io.EOF when the file is
+// next returns the next page, or one without a number if the child only goes on, and how many pages the file has, 0 while
+// that is unknown. The error is io.EOF when the file is
 // over, an *extract.Unreadable if it cannot be read, errFrames for what no child writes, or what reading ended with:
 // io.ErrUnexpectedEOF if the child ended early.
 func (f *frameReader) next() (_ extract.Page, total int, _ error) {
@@ -107,6 +123,8 @@ func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 		return extract.Page{}, 0, err
 	}
 	switch kind {
+	case stepFrame:
+		return f.step(head)
 	case pageFrame:
 		return f.page(head)
 	case failedFrame:
@@ -151,6 +169,20 @@ func early(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+func (f *frameReader) step(encoded []byte) (extract.Page, int, error) {
+	var head pageHead
+	if err := json.Unmarshal(encoded, &head); err != nil {
+		return extract.Page{}, 0, fmt.Errorf("%w: %w", errFrames, err)
+	}
+	if f.steps++; f.steps > maxSteps || f.pages > 0 || head.Total < 0 {
+		return extract.Page{}, 0, fmt.Errorf("%w: step %d", errFrames, f.steps)
+	}
+	if head.Total > MaxPages {
+		return extract.Page{}, 0, extract.ErrTooManyPages
+	}
+	return extract.Page{}, head.Total, nil
 }
 
 func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {

@@ -59,6 +59,7 @@ func TestFramesAreNotBelieved(t *testing.T) {
 		frames []byte
 		want   error
 	}{
+		"many steps":          {[]byte(strings.Repeat("s\x00\x00\x00\x02{}", 3)), child.ErrFrames},
 		"unknown kind":        {[]byte("x\x00\x00\x00\x00"), child.ErrFrames},
 		"huge head":           {[]byte("p\xff\xff\xff\xff"), child.ErrFrames},
 		"no JSON":             {[]byte("p\x00\x00\x00\x01{"), child.ErrFrames},

@@ -18,7 +18,7 @@ describe('a file', () => {
     ['資料', 4096, texts.refused.none],
     ['a.', 1, texts.refused.none],
     ['a.md', 0, texts.refused.empty],
-    ['a.md', MAX_BYTES + 1, texts.refused.size(30)],
+    ['a.md', MAX_BYTES + 1, texts.refused.size(50)],
   ])('that the server would refuse is not sent: %s, %i bytes', (name, size, reason) => {
     expect(whyRefused({ name, size })).toBe(reason)
   })
@@ -27,7 +27,7 @@ describe('a file', () => {
     expect(['a.htm', 'a.TXT', 'a.docx', 'a'].map(kindOf)).toEqual(['HTML', 'テキスト', 'DOCX', ''])
     expect(
       [1, 1023, 1024, 1025, 1023 * 1024, 1024 * 1024, 1_500_000, MAX_BYTES, MAX_BYTES + 1].map(formatSize),
-    ).toEqual(['1 B', '1023 B', '1 KB', '2 KB', '1023 KB', '1 MB', '1.5 MB', '30 MB', '31 MB'])
+    ).toEqual(['1 B', '1023 B', '1 KB', '2 KB', '1023 KB', '1 MB', '1.5 MB', '50 MB', '51 MB'])
   })
 
   it('that has gone cannot be read any more', async () => {

@@ -3,7 +3,7 @@ import { texts } from './texts'
 const MEGABYTE = 1024 * 1024
 
 /** The most that the server takes of one file, in megabytes and in bytes. */
-export const MAX_MEGABYTES = 30
+export const MAX_MEGABYTES = 50
 export const MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 
 /** The kinds of files that can be read, by the end of their names. */

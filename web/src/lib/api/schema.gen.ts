@@ -785,7 +785,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a file
-         * @description Keeps a file of at most 30 MiB and has it read: its `status` goes from `pending` over `running` to `success` or
+         * @description Keeps a file of at most 50 MiB and has it read: its `status` goes from `pending` over `running` to `success` or
          *     `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are plain text, Markdown, CSV, TSV
          *     and HTML, in UTF-8, UTF-16, Shift_JIS or EUC-JP, and another one is 415 `unsupported_media_type`. A file whose
          *     content one has uploaded before is not read twice: the answer is 200 with the data source that there is, and one

@@ -1,0 +1,168 @@
+package child
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+// Command is the command of the program that calls Main with the argument behind it.
+const Command = "extract"
+
+// Config bounds what a child may use. The zero value of a field means its default.
+type Config struct {
+	Page   time.Duration // For opening a file that is read page by page, and for each of its pages. Default 5 s.
+	Whole  time.Duration // For a file that is read at once, and for a child to begin. Default 1 min.
+	Total  time.Duration // For everything. Default 10 min.
+	Memory int64         // In memory at once, in bytes. Default 512 MiB.
+	Log    *slog.Logger  // Default: none.
+}
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		value    *time.Duration
+		standard time.Duration
+	}{{&c.Page, 5 * time.Second}, {&c.Whole, time.Minute}, {&c.Total, 10 * time.Minute}} {
+		if *d.value <= 0 {
+			*d.value = d.standard
+		}
+	}
+	if c.Memory <= 0 {
+		c.Memory = 512 << 20
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Why a file is refused whose child was ended.
+var (
+	unreadableSlow = &extract.Unreadable{Code: extract.TooLarge, Reason: "読み取りに時間がかかりすぎるため、中止しました。" +
+		"ファイルを分けるか、図を減らして保存し直してから、もう一度アップロードしてください。"}
+	unreadableBig = &extract.Unreadable{Code: extract.TooLarge, Reason: "ファイルが大きく複雑なため、読み取れませんでした。" +
+		"ファイルを分けるか、図を減らして保存し直してから、もう一度アップロードしてください。"}
+	unreadableBroken = &extract.Unreadable{Code: extract.Corrupt, Reason: "ファイルが壊れているか、特殊な作りのため、読み取れませんでした。" +
+		"元のアプリで保存し直してから、もう一度アップロードしてください。"}
+)
+
+// Extractor reads files, each in a child of its own. It is safe for concurrent use, and keeps nothing.
+type Extractor struct{ cfg Config }
+
+// New returns an Extractor. The program must call Main for Command.
+func New(cfg Config) *Extractor { return &Extractor{cfg.withDefaults()} }
+
+// Extract reads a file, whose format its name tells, and calls page for each of its pages, in order, with the number of pages, or 0 while that is unknown.
+// It returns an *extract.Unreadable if the file cannot be read, whatever became of the child by it, and the error of page, of
+// file, or of ctx as they are. Any other error says nothing about the file: the child was killed from outside, or could not be
+// started.
+func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error {
+	format, ok := extract.FormatOf(filename)
+	if !ok {
+		return fmt.Errorf("child: no format for a file *%s", path.Ext(filename))
+	}
+	job := Job{Task: taskRead, Name: "a" + path.Ext(filename), CPU: e.cpuSeconds()}
+	return e.run(ctx, job, file, func(p *process) error {
+		frames := newFrameReader(p.out)
+		for within := e.cfg.Whole; ; {
+			p.expect(within)
+			got, total, err := frames.next()
+			p.received()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if got.Number > 0 {
+				if err := page(got, total); err != nil {
+					return &callerError{err}
+				}
+			}
+			if format.ByPage() {
+				within = e.cfg.Page
+			}
+		}
+	})
+}
+
+// cpuSeconds is what a child may compute: all of its time, on two cores.
+func (e *Extractor) cpuSeconds() uint64 { return uint64(2 * e.cfg.Total / time.Second) }
+
+// callerError is an error of the caller's own, which passes through.
+type callerError struct{ error }
+
+// run has a child do a job, and read handle what it writes.
+func (e *Extractor) run(ctx context.Context, job Job, file io.Reader, read func(*process) error) error {
+	argument, err := json.Marshal(job)
+	if err != nil {
+		return err
+	}
+	p, err := e.start(ctx, []string{Command, string(argument)}, file, nil, false)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	err = read(p)
+	if err == nil {
+		p.stop()
+		return p.source.err
+	}
+	if caller, ok := errors.AsType[*callerError](err); ok {
+		return caller.error
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return e.explain(p, err)
+}
+
+// explain says what has become of a file whose child ended early, or wrote what nobody understands.
+func (e *Extractor) explain(p *process, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		select { // It may be about to say why.
+		case <-p.ended:
+		case <-time.After(endPatience):
+			err = fmt.Errorf("%w: %w before the child's", errFrames, err)
+		}
+	}
+	why := context.Cause(p.ctx)
+	p.stop()
+	if p.source.err != nil {
+		return p.source.err
+	}
+	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
+		return wrong
+	}
+	said := p.message.b.String()
+	switch {
+	case errors.Is(why, errTooSlow):
+		return unreadableSlow
+	case errors.Is(why, errTooBig), strings.Contains(said, "out of memory"):
+		return unreadableBig
+	case errors.Is(err, errFrames), !killed(p.err):
+		e.cfg.Log.Warn("a child that read a file broke down", "err", err, "exit", p.err, "said", said)
+		return unreadableBroken
+	}
+	return fmt.Errorf("child: %w: %w", err, p.err)
+}
+
+// killed reports whether a child was killed, by the kernel or by a person.
+func killed(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && (status.Signal() == syscall.SIGKILL || status.Signal() == syscall.SIGTERM)
+}

@@ -1,0 +1,74 @@
+package child_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/test/leak"
+)
+
+// TestMain is the child, too. One that is given the word "misbehave" and how does so once it has seen it.
+func TestMain(m *testing.M) {
+	if len(os.Args) != 3 || os.Args[1] != child.Command {
+		leak.Main(m)
+		return
+	}
+	in := &mischief{r: os.Stdin}
+	if err := child.Main(context.Background(), os.Args[2], in, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+type mischief struct{ r io.Reader }
+
+// Read implements io.Reader.
+func (m *mischief) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	how, found := strings.CutPrefix(string(p[:n]), "misbehave ")
+	if !found {
+		return n, err
+	}
+	switch how {
+	case "sleep":
+		time.Sleep(time.Hour)
+	case "eat":
+		for eaten := [][]byte(nil); ; {
+			b := make([]byte, 1<<20)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			eaten = append(eaten, b)
+		}
+	case "flood":
+		for {
+			if _, err := os.Stdout.WriteString(strings.Repeat("s\x00\x00\x00\x02{}", 1000)); err != nil {
+				time.Sleep(time.Hour)
+			}
+		}
+	case "panic":
+		panic("as it was told")
+	case "hang up":
+		_ = os.Stdout.Close()
+		time.Sleep(time.Hour)
+	case "write":
+		if err := os.WriteFile("/tmp/tsumugi-child-test", []byte("a"), 0o600); err == nil {
+			return 0, fmt.Errorf("it could write a file")
+		}
+	case "tell":
+		return copy(p, fmt.Sprintf("uid=%d env=%v %s", os.Getuid(), os.Environ(), status())), io.EOF
+	}
+	return n, err
+}
+
+func status() string {
+	b, _ := os.ReadFile("/proc/self/status")
+	_, privileges, _ := strings.Cut(string(b), "NoNewPrivs:\t")
+	return "no new privileges: " + privileges[:1]
+}

@@ -1,0 +1,58 @@
+package child
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// nobody is whom a child runs as where its parent is root.
+const nobody = 65534
+
+// attributes starts a child in a process group of its own, which the kernel kills when the parent dies. privileged keeps the
+// parent's user.
+func attributes(privileged bool) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() == 0 && !privileged {
+		a.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	return a
+}
+
+// giveUpPrivileges bars the thread, and the children that it starts, from gaining any.
+func giveUpPrivileges() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
+
+// restrict lowers the limits of this process, the child, for good.
+func restrict(cpuSeconds uint64, writes bool) error {
+	limits := map[int]uint64{unix.RLIMIT_CPU: cpuSeconds, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 64}
+	if !writes {
+		limits[unix.RLIMIT_FSIZE] = 0
+	}
+	for resource, limit := range limits {
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
+			return fmt.Errorf("limit %d: %w", resource, err)
+		}
+	}
+	return nil
+}
+
+// killGroup kills a child and whatever it has started.
+func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+
+// memory returns how much of a process is in memory, in bytes, 0 if it is gone.
+func memory(pid int) int64 {
+	statm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(statm)
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+	return pages * int64(os.Getpagesize())
+}
