@@ -331,7 +331,7 @@ test.describe('the list', () => {
     }
     // The live line has what is there read once more when it comes up: something may have happened meanwhile.
     expect(pages[0]).toBe('?offset=0&limit=20')
-    expect(pages.filter((search) => !search.startsWith('?offset=0&'))).toEqual([
+    expect([...new Set(pages)].filter((search) => !search.startsWith('?offset=0&'))).toEqual([
       '?offset=20&limit=20',
       '?offset=40&limit=20',
     ])

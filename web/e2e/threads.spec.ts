@@ -195,7 +195,7 @@ test.describe('the thread list', () => {
       await expect(list.getByRole('link')).toHaveCount(count)
     }
     // The live line has what is there read once more when it comes up: something may have happened meanwhile.
-    expect(pages.filter((search) => !search.startsWith('?offset=0&'))).toEqual([
+    expect([...new Set(pages)].filter((search) => !search.startsWith('?offset=0&'))).toEqual([
       '?offset=20&limit=20',
       '?offset=40&limit=20',
     ])

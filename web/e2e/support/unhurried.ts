@@ -7,7 +7,7 @@ import type { BrowserContext } from '@playwright/test'
 export async function unhurried(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     const inTime = window.setTimeout.bind(window)
-    // How long they stay is said in src/lib/ui/toast.ts and src/entities/thread/threads.ts.
+    // How long they stay is said in src/lib/ui/toast.ts.
     const hurried = [5000, 6000, 8000]
     const wait = (run: TimerHandler, ms = 0, ...rest: unknown[]) =>
       inTime(run, hurried.includes(ms) ? ms * 10 : ms, ...rest)

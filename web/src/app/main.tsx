@@ -3,7 +3,6 @@ import '../styles/base.css'
 import './componentStyles'
 import { createRoot } from 'react-dom/client'
 import { session } from '@/entities/session/session'
-import { flushDeletions } from '@/entities/thread/threads'
 import { callAs } from '@/lib/api/caller'
 import { configQuery, queryClient } from '@/lib/api/queries'
 import { forgetReload } from '@/lib/browser/reload'
@@ -27,7 +26,6 @@ followTheme(window)
 refuseStrayFiles(window)
 followSendKey(window)
 forgetReload(window)
-window.addEventListener('pagehide', flushDeletions)
 
 queryClient.fetchQuery(configQuery).then(
   (config) => startTagManager(config.tag_manager_id, router),

@@ -1,15 +1,15 @@
 import { QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { api, type FavoriteSkill, type Skill } from '@/lib/api'
+import { itemsOf } from '@/lib/api/lists'
 import { queryClient, skillsQuery } from '@/lib/api/queries'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
-import { favoriteList, setFavorite } from './favorites'
+import { favoritesQuery, setFavorite } from './favorites'
 
 const skill = { id: 's', name: '要約', icon_path: '/i.svg', is_favorite: false } as Skill
-const entry: FavoriteSkill = { id: 's', name: '要約', icon_path: '/i.svg' }
 const starred = () => queryClient.getQueryData(skillsQuery.queryKey)?.map((item) => item.is_favorite)
-const listed = () => favoriteList.state.items.map((item) => item.id)
+const listed = () => itemsOf(favoritesQuery).map((item) => item.id)
 const settle = () => new Promise((resolve) => setTimeout(resolve))
 
 /** A call of the API that the test answers. */
@@ -26,7 +26,7 @@ describe('a favourite', () => {
     queryClient.clear()
     queryClient.setQueryData(skillsQuery.queryKey, [skill])
     vi.spyOn(api, 'listFavoriteSkills').mockResolvedValue([])
-    await favoriteList.load()
+    await queryClient.fetchInfiniteQuery(favoritesQuery)
   })
   afterEach(() => {
     vi.restoreAllMocks()
@@ -52,7 +52,7 @@ describe('a favourite', () => {
       const stop = new QueryObserver(queryClient, skillsQuery).subscribe(() => {})
       void queryClient.invalidateQueries({ queryKey: skillsQuery.queryKey })
       const done = setFavorite(skill, true)
-      const opened = favoriteList.load()
+      const opened = queryClient.fetchInfiniteQuery(favoritesQuery)
       await vi.waitFor(() => expect([lists.length, skills.length, adding.length]).toEqual([1, 1, 1]))
       if (when === 'after it') adding[0]?.give(undefined)
       else {
@@ -63,10 +63,7 @@ describe('a favourite', () => {
       adding[0]?.give(undefined)
       lists[0]?.give([])
       skills[0]?.give([skill])
-      await Promise.all([opened, settle()])
-      lists[1]?.give([entry])
-      skills[1]?.give([{ ...skill, is_favorite: true }])
-      await Promise.all([done, settle()])
+      await Promise.all([opened, done, settle()])
       expect([starred(), listed()]).toEqual([[true], ['s']])
       stop()
     },

@@ -1,15 +1,16 @@
 import { api, type FavoriteSkill, type Skill } from '@/lib/api'
-import { PagedList } from '@/lib/api/pagedList'
-import { outdate, queryClient, skillQuery, skillsQuery } from '@/lib/api/queries'
+import { changeItems, listQuery } from '@/lib/api/lists'
+import { changeData, skillQuery, skillsQuery } from '@/lib/api/queries'
 import { toastFailure } from '@/lib/ui/toast'
 
 /** How many favourites a page has. */
 export const FAVORITE_PAGE = 10
 
-/** The user's favourite skills, newest first. */
-export const favoriteList = new PagedList<FavoriteSkill>(FAVORITE_PAGE, (page) =>
-  api.listFavoriteSkills(page),
-)
+/** The user's favourite skills, newest first; read anew whenever they are shown, since no event tells of them. */
+export const favoritesQuery = {
+  ...listQuery<FavoriteSkill>(['favorites'], FAVORITE_PAGE, (page) => api.listFavoriteSkills(page)),
+  staleTime: 0,
+}
 
 /** What was last asked for, by skill. */
 const wanted = new Map<string, boolean>()
@@ -31,8 +32,6 @@ export async function setFavorite(
     await call
     // Lists that were read before the server had it may have come meanwhile, or are still to come.
     if (wanted.get(skill.id) === favorite) mark(skill, favorite)
-    favoriteList.outdate()
-    await outdate(skillsQuery.queryKey)
   } catch {
     if (wanted.get(skill.id) === favorite) mark(skill, !favorite)
     const message = favorite ? 'お気に入りに追加できませんでした。' : 'お気に入りから外せませんでした。'
@@ -42,9 +41,9 @@ export async function setFavorite(
 
 function mark(skill: Pick<Skill, 'id' | 'name' | 'icon_path'>, favorite: boolean): void {
   const change = (item: Skill): Skill => (item.id === skill.id ? { ...item, is_favorite: favorite } : item)
-  queryClient.setQueryData(skillsQuery.queryKey, (items) => items?.map(change))
-  queryClient.setQueryData(skillQuery(skill.id).queryKey, (item) => item && change(item))
-  favoriteList.update((items) => {
+  changeData<Skill[]>(skillsQuery.queryKey, (items) => items.map(change))
+  changeData<Skill>(skillQuery(skill.id).queryKey, change)
+  changeItems(favoritesQuery, (items) => {
     if (favorite && items.some((item) => item.id === skill.id)) return items
     const others = items.filter((item) => item.id !== skill.id)
     return favorite ? [{ id: skill.id, name: skill.name, icon_path: skill.icon_path }, ...others] : others

@@ -1,5 +1,5 @@
 import { api, type Notification } from '@/lib/api'
-import { notificationsQuery, outdate, queryClient, readAnew } from '@/lib/api/queries'
+import { changeData, notificationsQuery, queryClient, readAnew } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
 
 const { queryKey } = notificationsQuery
@@ -15,7 +15,6 @@ export async function markRead(ids: readonly string[]): Promise<void> {
   }
   // A list that was read before the server had it may have come meanwhile, or is still to come.
   setRead(ids)
-  await outdate(queryKey)
 }
 
 /** Keeps the notices as the server tells them, until the returned function is called. */
@@ -24,8 +23,9 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
     live.on('notification', ({ notification, read }) => {
       if (notification === undefined) setRead(read)
       else put(notification)
+      // A list that could not be read is tried again now that there is something to show.
       const unread = queryClient.getQueryData(queryKey) === undefined
-      void (unread ? readAnew(queryKey) : outdate(queryKey))
+      if (unread && queryClient.isFetching({ queryKey }) === 0) void readAnew(queryKey)
     }),
     live.onMissed(() => void readAnew(queryKey)),
   ]
@@ -35,10 +35,8 @@ export function followNotifications(live: Pick<Live, 'on' | 'onMissed'>): () => 
 }
 
 function put(notification: Notification): void {
-  queryClient.setQueryData(
-    queryKey,
-    (items) =>
-      items && [notification, ...items.filter((item) => item.id !== notification.id)].sort(newestFirst),
+  changeData<Notification[]>(queryKey, (items) =>
+    [notification, ...items.filter((item) => item.id !== notification.id)].sort(newestFirst),
   )
 }
 
@@ -48,5 +46,5 @@ function newestFirst(a: Notification, b: Notification): number {
 
 function setRead(ids: readonly string[]): void {
   const read = (item: Notification) => (ids.includes(item.id) ? { ...item, read: true } : item)
-  queryClient.setQueryData(queryKey, (items) => items?.map(read))
+  changeData<Notification[]>(queryKey, (items) => items.map(read))
 }

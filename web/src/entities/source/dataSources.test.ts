@@ -1,10 +1,12 @@
 import { act, renderHook } from '@testing-library/react'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { DataSource, JobStatus } from '@/lib/api'
+import { itemsOf } from '@/lib/api/lists'
+import { queryClient } from '@/lib/api/queries'
 import type { Live, LiveEvents } from '@/lib/live'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
-import { deleteSource, followSources, sourceList, takeUploaded, useSources } from './dataSources'
+import { followSources, sourceDeletions, sourcesQuery, takeUploaded, useSources } from './dataSources'
 
 const source = (id: string, hour: number, change: Partial<DataSource> = {}): DataSource => ({
   id,
@@ -23,7 +25,7 @@ const source = (id: string, hour: number, change: Partial<DataSource> = {}): Dat
 const step = (status: JobStatus, revision: number) => source('p3', 20, { status, revision })
 
 const shown = () => renderHook(() => useSources()).result.current.items.map(({ id }) => id)
-const find = (id: string) => sourceList.state.items.find((item) => item.id === id)
+const find = (id: string) => itemsOf(sourcesQuery).find((item) => item.id === id)
 const lastToast = () => store.get(toastsAtom).at(-1)
 
 // One list for the app: what a test deletes stays deleted, so each has data sources of its own.
@@ -64,7 +66,8 @@ describe('the data sources', () => {
     round++
     page = Array.from({ length: 20 }, (_, at) => source(`${round}-${String(at).padStart(2, '0')}`, 23 - at))
     answer(page)
-    await sourceList.load()
+    queryClient.clear()
+    await queryClient.fetchInfiniteQuery(sourcesQuery)
     server.mockClear()
     stop = followSources(live as Pick<Live, 'on' | 'onMissed'>)
   })
@@ -118,16 +121,29 @@ describe('the data sources', () => {
     it('are read anew when something was missed', async () => {
       const news = [source('only', 20, { id: `${round}-only` })]
       answer(news)
+      const looking = renderHook(() => useSources())
       emit.missed()
       await vi.advanceTimersByTimeAsync(0)
       expect(shown()).toEqual([`${round}-only`])
+      looking.unmount()
     })
 
-    it('are read once more when something came while they were read', async () => {
+    it('keep what came while they were read', async () => {
+      const looking = renderHook(() => useSources())
+      let tell = () => {}
+      server.mockReturnValueOnce(
+        new Promise((resolve) => {
+          tell = () => resolve(Response.json({ items: page }))
+        }),
+      )
       emit.missed()
-      emit.event({ data_source: source('m', 23, { id: `${round}-m` }) })
       await vi.advanceTimersByTimeAsync(0)
-      expect(calls('GET')).toBe(2)
+      emit.event({ data_source: source('m', 23, { id: `${round}-m` }) })
+      tell()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(calls('GET')).toBe(1)
+      expect(shown()).toContain(`${round}-m`)
+      looking.unmount()
     })
   })
 
@@ -145,7 +161,7 @@ describe('the data sources', () => {
 
     it('and were there already are said to be, and are not deleted after all', async () => {
       const [known] = page as [DataSource]
-      act(() => deleteSource(known.id))
+      act(() => sourceDeletions.delete([known.id]))
       const offer = lastToast()
       act(() => takeUploaded({ source: known, isNew: false }))
       expect(shown()).toContain(known.id)
@@ -160,7 +176,7 @@ describe('the data sources', () => {
     it('are hidden, and come back on undo without a call', async () => {
       const [id = ''] = ids()
       const onRestore = vi.fn()
-      act(() => deleteSource(id, onRestore))
+      act(() => sourceDeletions.delete([id], onRestore))
       expect(shown()).not.toContain(id)
       const { action } = lastToast() ?? {}
       expect(action?.label).toBe('元に戻す')
@@ -173,7 +189,7 @@ describe('the data sources', () => {
 
     it('go on the server when the time to undo is over', async () => {
       const [id = ''] = ids()
-      act(() => deleteSource(id))
+      act(() => sourceDeletions.delete([id]))
       const offer = lastToast()
       await act(() => vi.advanceTimersByTimeAsync(10_000))
       expect(calls('DELETE')).toBe(1)
@@ -183,7 +199,7 @@ describe('the data sources', () => {
 
     it('go at once when the page goes away', async () => {
       const [id = ''] = ids()
-      act(() => deleteSource(id))
+      act(() => sourceDeletions.delete([id]))
       await act(async () => window.dispatchEvent(new Event('pagehide')))
       await vi.waitFor(() => expect(calls('DELETE')).toBe(1))
       await act(() => vi.advanceTimersByTimeAsync(10_000))
@@ -192,7 +208,7 @@ describe('the data sources', () => {
 
     it('elsewhere are not offered to be brought back', async () => {
       const [id = ''] = ids()
-      act(() => deleteSource(id))
+      act(() => sourceDeletions.delete([id]))
       const offer = lastToast()
       act(() => emit.event({ id, deleted: true }))
       expect(store.get(toastsAtom)).not.toContain(offer)
@@ -204,7 +220,7 @@ describe('the data sources', () => {
     it('are shown again when that fails', async () => {
       const [id = ''] = ids()
       server.mockResolvedValue(new Response('{}', { status: 500 }))
-      act(() => deleteSource(id))
+      act(() => sourceDeletions.delete([id]))
       await act(() => vi.advanceTimersByTimeAsync(10_000))
       expect(shown()).toContain(id)
       expect(lastToast()?.message).toBe('データソースを削除できませんでした。')

@@ -1,7 +1,8 @@
-import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import { keepPreviousData } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { api, type Page, type Thread } from '@/lib/api'
-import { FOUND_THREADS, THREAD_PAGE, useNotDeleted } from './threads'
+import { type List, listQuery, useList } from '@/lib/api/lists'
+import { FOUND_THREADS, THREAD_PAGE, threadDeletions } from './threads'
 
 /** How long typing must pause before the server is asked. */
 const PAUSE_MS = 150
@@ -12,18 +13,8 @@ export function threadPath(thread: Thread): string {
   return `/home/skill/${thread.skill.id}/chat/${thread.id}${message === undefined ? '' : `#${message}`}`
 }
 
-/** Threads beside the list of the side column, page by page. `asking`: an answer is on its way. */
-export interface FoundThreads {
-  readonly items: readonly Thread[]
-  readonly asking: boolean
-  readonly error: Error | null
-  readonly hasMore: boolean
-  readonly loadMore: () => void
-  readonly retry: () => void
-}
-
 /** Searches titles and what was said, as one types. What was found last stays until the next answer is there. */
-export function useThreadSearch(query: string): FoundThreads {
+export function useThreadSearch(query: string): List<Thread> {
   const words = useSettled(query.trim())
   const found = useFound(
     ['search', words],
@@ -34,7 +25,7 @@ export function useThreadSearch(query: string): FoundThreads {
 }
 
 /** The archived threads. */
-export function useArchivedThreads(): FoundThreads {
+export function useArchivedThreads(): List<Thread> {
   return useFound(['archived'], api.listArchivedThreads, true)
 }
 
@@ -42,30 +33,14 @@ function useFound(
   key: readonly string[],
   read: (page: Page, signal: AbortSignal) => Promise<Thread[]>,
   enabled: boolean,
-): FoundThreads {
-  const { data, error, isFetching, hasNextPage, fetchNextPage, refetch } = useInfiniteQuery<
-    Thread[],
-    Error,
-    InfiniteData<Thread[]>,
-    string[],
-    number
-  >({
-    queryKey: [...FOUND_THREADS, ...key],
-    queryFn: ({ pageParam, signal }) => read({ offset: pageParam, limit: THREAD_PAGE }, signal),
-    initialPageParam: 0,
-    getNextPageParam: (last, pages) => (last.length < THREAD_PAGE ? undefined : pages.length * THREAD_PAGE),
+): List<Thread> {
+  const list = useList({
+    ...listQuery([...FOUND_THREADS, ...key], THREAD_PAGE, read),
     enabled,
     placeholderData: keepPreviousData,
     staleTime: 0,
   })
-  return {
-    items: useNotDeleted(enabled ? (data?.pages.flat() ?? none) : none),
-    asking: isFetching,
-    error,
-    hasMore: hasNextPage,
-    loadMore: () => void fetchNextPage(),
-    retry: () => void refetch(),
-  }
+  return { ...list, items: threadDeletions.useKept(enabled ? list.items : none) }
 }
 
 const none: readonly Thread[] = []

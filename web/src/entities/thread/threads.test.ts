@@ -2,17 +2,18 @@ import { act, renderHook } from '@testing-library/react'
 import { createStore } from 'jotai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Thread } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
+import { fillList } from '@/lib/api/testing'
 import type { Live, LiveEvents } from '@/lib/live'
 import { store } from '@/lib/ui/store'
 import { toastsAtom } from '@/lib/ui/toast'
 import {
   changeThread,
-  deleteThreads,
   findThread,
-  flushDeletions,
   followThreads,
   patchThread,
-  threadList,
+  threadDeletions,
+  threadsQuery,
   titleThread,
   upsertThread,
   useThreads,
@@ -41,7 +42,8 @@ describe('the thread list', () => {
     vi.useFakeTimers()
     server.mockReset()
     vi.stubGlobal('fetch', server)
-    threadList.update(() => [thread('c', 3), thread('b', 2), thread('a', 1)])
+    queryClient.clear()
+    fillList(threadsQuery, [thread('c', 3), thread('b', 2), thread('a', 1)])
   })
 
   afterEach(() => {
@@ -87,7 +89,7 @@ describe('the thread list', () => {
 
   it('hides a deleted thread, and brings it back on undo without a call', async () => {
     const onRestore = vi.fn()
-    act(() => deleteThreads(['b'], onRestore))
+    act(() => threadDeletions.delete(['b'], onRestore))
     expect(shown()).toEqual(['c', 'a'])
     const { action } = store.get(toastsAtom).at(-1) ?? {}
     expect(action?.label).toBe('元に戻す')
@@ -100,7 +102,7 @@ describe('the thread list', () => {
 
   it('deletes on the server when the time to undo is over', async () => {
     server.mockResolvedValue(new Response(null, { status: 204 }))
-    act(() => deleteThreads(['b']))
+    act(() => threadDeletions.delete(['b']))
     const offer = store.get(toastsAtom).at(-1)
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(calls()).toEqual(['DELETE'])
@@ -111,8 +113,8 @@ describe('the thread list', () => {
 
   it('deletes at once when the page goes away', async () => {
     server.mockResolvedValue(new Response(null, { status: 204 }))
-    act(() => deleteThreads(['a']))
-    await act(async () => flushDeletions())
+    act(() => threadDeletions.delete(['a']))
+    await act(async () => window.dispatchEvent(new Event('pagehide')))
     await vi.waitFor(() => expect(calls()).toEqual(['DELETE']))
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(calls()).toEqual(['DELETE'])
@@ -120,7 +122,7 @@ describe('the thread list', () => {
 
   it('shows a thread again that could not be deleted', async () => {
     server.mockResolvedValue(new Response('{}', { status: 500 }))
-    act(() => deleteThreads(['c']))
+    act(() => threadDeletions.delete(['c']))
     await act(() => vi.advanceTimersByTimeAsync(10_000))
     expect(shown()).toEqual(['c', 'b', 'a'])
     expect(store.get(toastsAtom).at(-1)?.message).toBe('スレッドを削除できませんでした。')
@@ -142,12 +144,22 @@ describe('the thread list', () => {
       },
     }
     const answer = (items: Thread[]) => server.mockImplementation(async () => Response.json({ items }))
+    const hold = (items: Thread[]) => {
+      let tell = () => {}
+      server.mockReturnValueOnce(
+        new Promise((resolve) => {
+          tell = () => resolve(Response.json({ items }))
+        }),
+      )
+      return () => tell()
+    }
     const page = Array.from({ length: 20 }, (_, at) => thread(`p${at}`, 23 - at))
 
     beforeEach(async () => {
       followThreads(live as Pick<Live, 'on' | 'onMissed'>)
       answer(page)
-      await threadList.load()
+      queryClient.clear()
+      await queryClient.fetchInfiniteQuery(threadsQuery)
     })
 
     it('takes in what is new, changed and gone', () => {
@@ -171,17 +183,43 @@ describe('the thread list', () => {
       expect(findThread('p3')?.title).toBe('後')
     })
 
-    it('reads anew when something was missed, and once more when something came meanwhile', async () => {
+    it('is not offered to be brought back once it is deleted elsewhere', async () => {
+      act(() => threadDeletions.delete(['p1']))
+      const offer = store.get(toastsAtom).at(-1)
       server.mockClear()
-      answer([thread('n', 22)])
+      act(() => emit.thread({ id: 'p1', deleted: true }))
+      expect(store.get(toastsAtom)).not.toContain(offer)
+      await act(() => vi.advanceTimersByTimeAsync(10_000))
+      expect(server).not.toHaveBeenCalled()
+      expect(shown()).not.toContain('p1')
+    })
+
+    it('reads anew when something was missed, and keeps what came meanwhile', async () => {
+      const looking = renderHook(() => useThreads())
+      server.mockClear()
+      const told = hold([thread('n', 22)])
       emit.missed()
       await vi.advanceTimersByTimeAsync(0)
-      expect(shown()).toEqual(['n'])
-      expect(server).toHaveBeenCalledTimes(1)
-      emit.missed()
       emit.thread({ thread: thread('m', 23) })
+      expect(findThread('m')).toBeDefined()
+      told()
       await vi.advanceTimersByTimeAsync(0)
-      expect(server).toHaveBeenCalledTimes(3)
+      expect(shown()).toEqual(['m', 'n'])
+      expect(server).toHaveBeenCalledTimes(1)
+      looking.unmount()
+    })
+
+    it('keeps a new name, though an answer from before comes later', async () => {
+      const looking = renderHook(() => useThreads())
+      const told = hold(page)
+      emit.missed()
+      await vi.advanceTimersByTimeAsync(0)
+      server.mockImplementation(async () => Response.json({ ...thread('p3', 20), title: '別名' }))
+      await changeThread('p3', { title: '別名' })
+      told()
+      await vi.advanceTimersByTimeAsync(0)
+      expect(findThread('p3')?.title).toBe('別名')
+      looking.unmount()
     })
   })
 })

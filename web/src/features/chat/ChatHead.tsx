@@ -1,14 +1,13 @@
 import { useAtomValue } from 'jotai'
 import { Download, MoreHorizontal, Printer } from 'lucide-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
-import { Link, useNavigate } from 'react-router'
+import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu, MenuItem, MenuSeparator } from '@/components/Menu'
 import { RenameField } from '@/components/RenameField'
 import { SkillIcon } from '@/components/SkillIcon'
 import { ThreadMenuItems } from '@/components/ThreadMenuItems'
-import { threadPath } from '@/entities/thread/foundThreads'
-import { changeThread, deleteThreads, useThreads } from '@/entities/thread/threads'
+import { changeThread, useDeleteThreads, useThreads } from '@/entities/thread/threads'
 import type { Skill, Thread } from '@/lib/api'
 import { download } from '@/lib/browser/download'
 import { toastFailure } from '@/lib/ui/toast'
@@ -28,15 +27,14 @@ export function ChatHead({
   title: string
 }) {
   const thread = useThread(conversation)
-  const navigate = useNavigate()
+  const deleteThreads = useDeleteThreads()
   const [renaming, setRenaming] = useState(false)
   // The field that just opened needs the focus more than the menu's button.
   const keepFocus = useRef(false)
   const remove = () => {
     if (thread === null) return
     keepFocus.current = true
-    void navigate(`/home/skill/${skill.id}`)
-    deleteThreads([thread.id], () => void navigate(threadPath(thread)))
+    deleteThreads([thread.id])
   }
   const withAll = (run: () => void) => {
     conversation.loadAll().then(run, () => toastFailure(texts.menu.failed, () => withAll(run)))

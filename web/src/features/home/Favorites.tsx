@@ -1,12 +1,12 @@
 import { ChevronDown, Star } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'react-router'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { Popover } from '@/components/Popover'
 import { SkillIcon } from '@/components/SkillIcon'
-import { favoriteList } from '@/entities/favorite/favorites'
-import { usePagedList } from '@/lib/api/pagedList'
+import { favoritesQuery } from '@/entities/favorite/favorites'
+import { useList } from '@/lib/api/lists'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import styles from './Favorites.module.css'
 import header from './Header.module.css'
@@ -41,16 +41,14 @@ export function Favorites({ compact }: { compact: boolean }) {
 }
 
 function FavoriteGrid({ onChoose }: { onChoose: () => void }) {
-  const { items, loading, error, mightHaveMore, loaded } = usePagedList(favoriteList)
+  const { items, loading, error, loaded, ready, loadMore, retry } = useList(favoritesQuery)
   const root = useRef<HTMLDivElement>(null)
   const sentinel = useScrollTrigger<HTMLDivElement>(root, {
-    enabled: loaded && mightHaveMore && !error,
-    onNear: () => void favoriteList.loadMore(),
+    enabled: ready,
+    onNear: loadMore,
     count: items.length,
     afterScroll: true,
   })
-
-  useEffect(() => void favoriteList.load(), [])
 
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
@@ -70,16 +68,13 @@ function FavoriteGrid({ onChoose }: { onChoose: () => void }) {
       {error && (
         <p className={styles.note} role="alert">
           {texts.favorites.error}
-          <Button
-            variant="link"
-            onClick={() => void (items.length > 0 ? favoriteList.loadMore() : favoriteList.load())}
-          >
+          <Button variant="link" onClick={retry}>
             {texts.favorites.reload}
           </Button>
         </p>
       )}
       {loading && <p className={styles.note}>{texts.favorites.loading}</p>}
-      {loaded && !loading && !error && items.length === 0 && (
+      {loaded && items.length === 0 && (
         <div className={styles.empty}>
           <Star size={20} aria-hidden />
           <p>{texts.favorites.empty}</p>

@@ -3,9 +3,10 @@ import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { Provider } from 'jotai'
 import { MemoryRouter, useLocation } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { threadList } from '@/entities/thread/threads'
+import { findThread, threadsQuery } from '@/entities/thread/threads'
 import type { Me, Skill, Thread } from '@/lib/api'
 import { meQuery, queryClient, skillsQuery } from '@/lib/api/queries'
+import { fillList } from '@/lib/api/testing'
 import { paletteOpenAtom, shortcutsOpenAtom } from '@/lib/ui/overlays'
 import { sidebarFoldedAtom } from '@/lib/ui/sidebar'
 import { store } from '@/lib/ui/store'
@@ -29,7 +30,7 @@ describe('the shortcuts', () => {
         keywords: ['サマリー'],
       } as Skill,
     ])
-    threadList.update(() => [
+    fillList(threadsQuery, [
       {
         id: 't1',
         title: '四半期レポート',
@@ -61,7 +62,7 @@ describe('the shortcuts', () => {
 
   it('find threads by Ctrl K, and open one where the words are by Enter', async () => {
     const match = { message_id: 'm1', snippet: '四半期のレポートです', ranges: [[4, 8]] }
-    const found = { ...threadList.state.items[0], match }
+    const found = { ...findThread('t1'), match }
     const asked: string[] = []
     vi.stubGlobal('fetch', async (request: Request) => {
       asked.push(new URL(request.url).searchParams.get('q') ?? '')

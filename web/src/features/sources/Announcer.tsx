@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { sourceList } from '@/entities/source/dataSources'
-import { usePagedList } from '@/lib/api/pagedList'
+import { sourcesQuery } from '@/entities/source/dataSources'
+import { useList } from '@/lib/api/lists'
 import { type Ended, endedSources, refusedUploads } from './ended'
 import { texts } from './texts'
 import { uploads } from './uploads'
@@ -9,7 +9,7 @@ const words = texts.said
 
 /** Tells screen readers which files can be used now and which can not, once each, and no step on the way there. */
 export function Announcer() {
-  const { items, loaded } = usePagedList(sourceList)
+  const { items, loaded } = useList(sourcesQuery)
   const shown = useSyncExternalStore(uploads.subscribe, () => uploads.uploads)
   const [said, setSaid] = useState('')
   const before = useRef({ items: loaded ? items : null, uploads: shown })

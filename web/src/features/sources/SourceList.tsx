@@ -1,7 +1,7 @@
 import { type RefObject, useSyncExternalStore } from 'react'
 import { Button } from '@/components/Button'
 import { EmptyState, ErrorState, Skeleton } from '@/components/States'
-import { SOURCE_PAGE, sourceList, useSources } from '@/entities/source/dataSources'
+import { useSources } from '@/entities/source/dataSources'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import styles from './SourceList.module.css'
 import { SourceTable } from './SourceTable'
@@ -13,23 +13,21 @@ const words = texts.list
 
 /** The data sources, newest first, with more of them when the end comes near. */
 export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
-  const { items, loading, error, mightHaveMore, loaded } = useSources()
+  const { items, loading, error, hasMore, loaded, ready, loadMore, retry } = useSources()
   const uploading = useSyncExternalStore(uploads.subscribe, () => uploads.busy)
   const { box, onFocus } = useKeptFocus<HTMLElement>(items)
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
-    enabled: loaded && mightHaveMore && !error,
-    onNear: () => void sourceList.loadMore(),
+    enabled: ready,
+    onNear: loadMore,
     count: items.length,
   })
   const none = items.length === 0
-  // What is there may have been told by the server and not read: less than a page is read from its beginning.
-  const reload = () => void (items.length < SOURCE_PAGE ? sourceList.load() : sourceList.loadMore())
   return (
     <section className={styles.list} aria-label={words.label} ref={box} onFocus={onFocus}>
       {!none && <SourceTable sources={items} />}
       {none && loading && <Skeletons />}
-      {none && error && <ErrorState onRetry={reload} />}
-      {none && loaded && !loading && !error && !mightHaveMore && !uploading && (
+      {none && error && <ErrorState onRetry={retry} />}
+      {none && loaded && !hasMore && !uploading && (
         <EmptyState title={words.empty}>
           <p>{words.emptyHint}</p>
         </EmptyState>
@@ -38,7 +36,7 @@ export function SourceList({ scroller }: { scroller: RefObject<HTMLElement | nul
       {!none && error && (
         <p className={styles.note} role="alert">
           {words.error}
-          <Button variant="link" onClick={reload}>
+          <Button variant="link" onClick={retry}>
             {words.reload}
           </Button>
         </p>

@@ -2,7 +2,7 @@ import { Download, Trash2 } from 'lucide-react'
 import { memo, useState } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Spinner } from '@/components/Spinner'
-import { deleteSource } from '@/entities/source/dataSources'
+import { sourceDeletions } from '@/entities/source/dataSources'
 import type { DataSource } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
@@ -107,7 +107,7 @@ function Actions({ source }: { source: DataSource }) {
         size="sm"
         label={texts.delete(filename)}
         data-delete
-        onClick={() => deleteSource(id, () => requestAnimationFrame(() => focusDelete(id)))}
+        onClick={() => sourceDeletions.delete([id], () => requestAnimationFrame(() => focusDelete(id)))}
       >
         <Trash2 size={16} />
       </IconButton>

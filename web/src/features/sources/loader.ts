@@ -1,4 +1,5 @@
-import { followSources, sourceList } from '@/entities/source/dataSources'
+import { followSources, sourcesQuery } from '@/entities/source/dataSources'
+import { queryClient } from '@/lib/api/queries'
 import { live } from '@/lib/live'
 import { askBeforeLeaving, uploads } from './uploads'
 
@@ -11,6 +12,6 @@ export function sourcesLoader(): null {
     followSources(live)
     askBeforeLeaving(uploads, window)
   }
-  void sourceList.load()
+  void queryClient.prefetchInfiniteQuery({ ...sourcesQuery, staleTime: 0 })
   return null
 }

@@ -1,8 +1,9 @@
 import { act, render } from '@testing-library/react'
 import { createMemoryRouter, RouterProvider } from 'react-router'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { lookAt, threadList } from '@/entities/thread/threads'
+import { lookAt, threadsQuery } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
+import { fillList } from '@/lib/api/testing'
 import { type LiveEvents, type LiveMessage, live } from '@/lib/live'
 import { store } from '@/lib/ui/store'
 import { dismissToast, toastsAtom } from '@/lib/ui/toast'
@@ -38,7 +39,7 @@ describe('an answer that has ended', () => {
   beforeEach(() => {
     for (const item of store.get(toastsAtom)) dismissToast(item.id)
     const on = vi.spyOn(live, 'on')
-    threadList.update(() => [thread('t', '旅費の精算')])
+    fillList(threadsQuery, [thread('t', '旅費の精算')])
     router = createMemoryRouter([{ path: '*', element: <Finished /> }], { initialEntries: ['/home/skill'] })
     render(<RouterProvider router={router} />)
     const onMessage: (event: LiveEvents['message']) => void = on.mock.calls[0]?.[1] as never
@@ -98,9 +99,9 @@ describe('an answer that has ended', () => {
   })
 
   it('is named by its thread, shortly, and by no name if it is not at hand', () => {
-    threadList.update(() => [thread('t', 'とても長い題名のスレッドなので途中で切られて短く示される')])
+    fillList(threadsQuery, [thread('t', 'とても長い題名のスレッドなので途中で切られて短く示される')])
     tell(ended())
-    threadList.update(() => [])
+    fillList(threadsQuery, [])
     tell(ended({ id: 'next' }))
     expect(shown()).toEqual([
       'plain: 『とても長い題名のスレッドなので途中で切られて短…』の回答が完了しました。',

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { useNavigate } from 'react-router'
-import { findThread, isBeingDeleted, isLookedAt } from '@/entities/thread/threads'
+import { findThread, isLookedAt, threadDeletions } from '@/entities/thread/threads'
 import { type LiveMessage, live } from '@/lib/live'
 import { toast } from '@/lib/ui/toast'
 import { texts } from './texts'
@@ -16,7 +16,7 @@ export function Finished() {
       if (message.feedback) told.add(id)
       if (!hasEnded(message)) return
       if (document.visibilityState === 'hidden' || isLookedAt(thread_id)) return
-      if (told.has(id) || isBeingDeleted(thread_id)) return
+      if (told.has(id) || threadDeletions.has(thread_id)) return
       told.add(id)
       const failed = status === 'failed'
       const name = shorten(findThread(thread_id)?.title || texts.untitled)

@@ -1,7 +1,9 @@
 import type { ReactNode, RefObject } from 'react'
 import { Button } from '@/components/Button'
 import { EmptyState } from '@/components/States'
-import { type FoundThreads, useArchivedThreads, useThreadSearch } from '@/entities/thread/foundThreads'
+import { useArchivedThreads, useThreadSearch } from '@/entities/thread/foundThreads'
+import type { Thread } from '@/lib/api'
+import type { List } from '@/lib/api/lists'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
 import { Skeletons } from './Skeletons'
 import styles from './ThreadColumn.module.css'
@@ -50,13 +52,13 @@ export function ArchivedThreads({ scroller, onClose }: { scroller: Scroller; onC
 }
 
 function Found({
-  found: { items, asking, error, hasMore, loadMore, retry },
+  found: { items, asking, error, ready, loadMore, retry },
   label,
   failed,
   scroller,
   children,
 }: {
-  found: FoundThreads
+  found: List<Thread>
   label: string
   failed: string
   scroller: Scroller
@@ -64,7 +66,7 @@ function Found({
   children: ReactNode
 }) {
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
-    enabled: hasMore && !asking && error === null,
+    enabled: ready,
     onNear: loadMore,
     count: items.length,
   })

@@ -1,6 +1,5 @@
-import { useMatch, useNavigate } from 'react-router'
 import { Button } from '@/components/Button'
-import { archiveThreads, deleteThreads } from '@/entities/thread/threads'
+import { archiveThreads, useDeleteThreads } from '@/entities/thread/threads'
 import styles from './ThreadColumn.module.css'
 import { texts } from './texts'
 
@@ -15,16 +14,11 @@ export function SelectionBar({
   archived: boolean
   onDone: () => void
 }) {
-  const navigate = useNavigate()
-  const shown = useMatch('/home/skill/:skillId/chat/:threadId')
+  const deleteThreads = useDeleteThreads()
   const all = [...ids]
   const none = all.length === 0
   const remove = () => {
-    const { skillId, threadId = '' } = shown?.params ?? {}
-    if (ids.has(threadId)) {
-      void navigate(`/home/skill/${skillId}`)
-      deleteThreads(all, () => void navigate(`/home/skill/${skillId}/chat/${threadId}`))
-    } else deleteThreads(all)
+    deleteThreads(all)
     onDone()
   }
   return (

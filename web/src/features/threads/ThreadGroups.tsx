@@ -3,7 +3,7 @@ import { type RefObject, useId } from 'react'
 import { useMatch } from 'react-router'
 import { Button } from '@/components/Button'
 import { EmptyState } from '@/components/States'
-import { FOUND_THREADS, isBeingDeleted, threadList, useThreads } from '@/entities/thread/threads'
+import { FOUND_THREADS, threadDeletions, useThreads } from '@/entities/thread/threads'
 import { api, type Thread } from '@/lib/api'
 import { dateGroup } from '@/lib/ui/dates'
 import { useScrollTrigger } from '@/lib/ui/scrollTrigger'
@@ -14,14 +14,13 @@ import { texts } from './texts'
 
 /** The threads by date, with more of them when the end comes near. */
 export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | null> }) {
-  const { items, loading, error, mightHaveMore, loaded } = useThreads()
+  const { items, loading, error, hasMore, loaded, ready, loadMore, retry } = useThreads()
   const opened = useOpened()
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
-    enabled: loaded && mightHaveMore && !error,
-    onNear: () => void threadList.loadMore(),
+    enabled: ready,
+    onNear: loadMore,
     count: items.length,
   })
-  const retry = () => void (items.length > 0 ? threadList.loadMore() : threadList.load())
 
   return (
     <>
@@ -39,7 +38,7 @@ export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | n
           </Button>
         </p>
       )}
-      {loaded && !loading && !error && items.length === 0 && (
+      {loaded && !hasMore && items.length === 0 && (
         <EmptyState title={texts.empty}>
           <p>{texts.emptyHint}</p>
         </EmptyState>
@@ -59,7 +58,7 @@ function useOpened(): Thread | null {
     queryFn: ({ signal }) => api.getThread(id ?? '', signal),
     enabled: missing,
   })
-  return missing && data !== undefined && !isBeingDeleted(id) ? data : null
+  return missing && data !== undefined && !threadDeletions.has(id) ? data : null
 }
 
 function Group({ name, threads }: { name: string; threads: readonly Thread[] }) {

@@ -2,8 +2,9 @@ import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter } from 'react-router'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { flushDeletions, threadList, useThreads } from '@/entities/thread/threads'
+import { threadDeletions, threadsQuery, useThreads } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
+import { fillList } from '@/lib/api/testing'
 import { ThreadItem } from './ThreadItem'
 
 const thread = (id: string, title: string) =>
@@ -28,7 +29,7 @@ function List() {
 describe('a thread of the list', () => {
   beforeEach(() => {
     vi.stubGlobal('fetch', async () => new Response(null, { status: 204 }))
-    threadList.update(() => [thread('a', '議事録'), thread('b', '英訳'), thread('c', '企画')])
+    fillList(threadsQuery, [thread('a', '議事録'), thread('b', '英訳'), thread('c', '企画')])
     render(
       <MemoryRouter initialEntries={['/home/skill']}>
         <List />
@@ -36,7 +37,7 @@ describe('a thread of the list', () => {
     )
   })
   afterEach(() => {
-    flushDeletions()
+    threadDeletions.flush()
     cleanup()
     vi.unstubAllGlobals()
   })

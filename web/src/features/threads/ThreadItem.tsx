@@ -1,6 +1,6 @@
 import { MoreHorizontal } from 'lucide-react'
 import { useRef, useState } from 'react'
-import { Link, useMatch, useNavigate } from 'react-router'
+import { Link, useMatch } from 'react-router'
 import { IconButton } from '@/components/IconButton'
 import { Menu } from '@/components/Menu'
 import { RenameField } from '@/components/RenameField'
@@ -9,7 +9,7 @@ import { Snippet } from '@/components/Snippet'
 import { ThreadLine } from '@/components/ThreadLine'
 import { ThreadMenuItems } from '@/components/ThreadMenuItems'
 import { threadPath } from '@/entities/thread/foundThreads'
-import { changeThread, deleteThreads } from '@/entities/thread/threads'
+import { changeThread, useDeleteThreads } from '@/entities/thread/threads'
 import type { Thread } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatFull } from '@/lib/ui/dates'
@@ -21,7 +21,7 @@ import { texts } from './texts'
 export function ThreadItem({ thread }: { thread: Thread }) {
   const path = `/home/skill/${thread.skill.id}/chat/${thread.id}`
   const current = useMatch(path) !== null
-  const navigate = useNavigate()
+  const deleteThreads = useDeleteThreads()
   const [renaming, setRenaming] = useState(false)
   // The menu gives the focus back to its button when it closes; the field that just opened needs it more.
   const keepFocus = useRef(false)
@@ -42,8 +42,7 @@ export function ThreadItem({ thread }: { thread: Thread }) {
     keepFocus.current = true
     // A page that is left gives the focus to the next one; a list that loses a line, to the line beside it.
     if (!current) requestAnimationFrame(() => focusLink(neighbour))
-    if (current) void navigate(`/home/skill/${thread.skill.id}`)
-    deleteThreads([thread.id], current ? () => void navigate(path) : undefined)
+    deleteThreads([thread.id])
   }
 
   if (selection !== null) {

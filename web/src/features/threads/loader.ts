@@ -1,8 +1,10 @@
 import type { LoaderFunctionArgs } from 'react-router'
-import { threadList } from '@/entities/thread/threads'
+import { threadsQuery } from '@/entities/thread/threads'
+import { queryClient } from '@/lib/api/queries'
 
 /** Starts reading the threads; the page need not wait for them. */
 export function threadsLoader(_: LoaderFunctionArgs): null {
-  void threadList.load()
+  // Nothing told of changes while /home was left.
+  void queryClient.prefetchInfiniteQuery({ ...threadsQuery, staleTime: 0 })
   return null
 }

@@ -16,15 +16,44 @@ export const queryClient = new QueryClient({
   },
 })
 
+type Change<T> = (data: T) => T
+
+/** The changes made to a query's data while an answer to it is on its way. */
+const meanwhile = new Map<string, Change<unknown>[]>()
+
+/**
+ * Changes what the server told, because of an event or of what the user does. An answer that is on its way may not know of it:
+ * the change is applied to that too, so `change` must do no harm to data that has it already. Data that nobody has read is
+ * not changed.
+ */
+export function changeData<T>(queryKey: QueryKey, change: Change<T>): void {
+  const query = queryClient.getQueryCache().find<T>({ queryKey })
+  if (query === undefined) return
+  const { data, dataUpdatedAt, fetchStatus, isInvalidated } = query.state
+  if (fetchStatus !== 'idle') {
+    const before = meanwhile.get(query.queryHash) ?? []
+    meanwhile.set(query.queryHash, [...before, change as Change<unknown>])
+  }
+  if (data === undefined) return
+  queryClient.setQueryData<T>(queryKey, change(data), { updatedAt: dataUpdatedAt })
+  // What had to be read again still has to be.
+  if (isInvalidated) query.invalidate()
+}
+
+queryClient.getQueryCache().subscribe((event) => {
+  if (event.type !== 'updated') return
+  const { query, action } = event
+  const answered = action.type === 'success' && !action.manual
+  if (action.type !== 'fetch' && !answered) return
+  const changes = meanwhile.get(query.queryHash) ?? []
+  meanwhile.delete(query.queryHash)
+  if (answered) for (const change of changes) changeData(query.queryKey, change)
+})
+
 /** Reads anew, with an answer that is asked for from now on: one that is on its way may be from before what has happened. */
 export async function readAnew(queryKey: QueryKey): Promise<void> {
   await queryClient.cancelQueries({ queryKey })
   await queryClient.invalidateQueries({ queryKey })
-}
-
-/** Something has just happened that an answer on its way may not know of: it is asked for once more. */
-export async function outdate(queryKey: QueryKey): Promise<void> {
-  if (queryClient.isFetching({ queryKey }) > 0) await readAnew(queryKey)
 }
 
 /** The signed-in user. */

@@ -35,6 +35,14 @@ export function toast(message: string, options: Partial<Omit<Toast, 'id' | 'mess
   return item.id
 }
 
+/** How long something can be undone, in milliseconds. */
+export const UNDO_MS = 6000
+
+/** Says what was done, with 元に戻す to undo it. */
+export function offerUndo(message: string, undo: () => void): number {
+  return toast(message, { action: { label: '元に戻す', run: undo }, duration: UNDO_MS })
+}
+
 /** Takes a toast away. */
 export function dismissToast(id: number): void {
   store.set(

@@ -1,0 +1,111 @@
+import { atom, useAtomValue } from 'jotai'
+import { useMemo } from 'react'
+import { ApiError } from '@/lib/api'
+import { store } from './store'
+import { dismissToast, offerUndo, toastFailure, UNDO_MS } from './toast'
+
+/** A kind of things that can be deleted. */
+export interface Deletable {
+  /** Deletes one on the server. */
+  readonly remove: (id: string) => Promise<void>
+  /** Called with what is gone from the server, to take it out of the lists. */
+  readonly onGone: (ids: readonly string[]) => void
+  readonly texts: { readonly deleted: (count: number) => string; readonly failed: string }
+}
+
+interface Deletion {
+  readonly ids: Set<string>
+  readonly timer: ReturnType<typeof setTimeout>
+  /** The toast that offers to undo it. */
+  readonly toast: number
+}
+
+/**
+ * Deletions that can be undone for a while: what is deleted is hidden at once, and deleted on the server when the time is
+ * over, at the latest when the page goes away. If that fails it is shown again.
+ */
+export class Deletions {
+  readonly #what: Deletable
+  readonly #pending = new Set<Deletion>()
+  readonly #hidden = atom<ReadonlySet<string>>(new Set<string>())
+
+  constructor(what: Deletable) {
+    this.#what = what
+  }
+
+  /** Whether something is as good as gone: its deletion can only be undone. */
+  has(id: string): boolean {
+    return this.#find(id) !== undefined
+  }
+
+  /** Deletes after the time to undo it. `onRestore` is called if it is undone, so that a screen that was left can return. */
+  delete(ids: readonly string[], onRestore?: () => void): void {
+    const wanted = ids.filter((id) => !this.has(id))
+    if (wanted.length === 0) return
+    const undo = () => {
+      for (const id of wanted) this.callOff(id)
+      onRestore?.()
+    }
+    const deletion: Deletion = {
+      ids: new Set(wanted),
+      timer: setTimeout(() => void this.#commit(deletion, true), UNDO_MS),
+      toast: offerUndo(this.#what.texts.deleted(wanted.length), undo),
+    }
+    this.#pending.add(deletion)
+    this.#hide(wanted, true)
+    window.addEventListener('pagehide', this.flush)
+  }
+
+  /** Calls a deletion off: it was undone, or what was to be deleted is gone or wanted elsewhere. */
+  callOff(id: string): void {
+    const deletion = this.#find(id)
+    if (deletion === undefined) return
+    deletion.ids.delete(id)
+    if (deletion.ids.size === 0) this.#end(deletion)
+    this.#hide([id], false)
+  }
+
+  /** Deletes at once what is waiting to be deleted. */
+  flush = (): void => {
+    for (const deletion of this.#pending) void this.#commit(deletion, false)
+  }
+
+  /** Renders without what is being deleted. */
+  useKept<T extends { readonly id: string }>(items: readonly T[]): readonly T[] {
+    const hidden = useAtomValue(this.#hidden, { store })
+    return useMemo(() => items.filter(({ id }) => !hidden.has(id)), [items, hidden])
+  }
+
+  #find(id: string): Deletion | undefined {
+    return [...this.#pending].find(({ ids }) => ids.has(id))
+  }
+
+  /** Ends the time in which a deletion can be undone. */
+  #end(deletion: Deletion): void {
+    clearTimeout(deletion.timer)
+    // A toast under the pointer stays, but what it offers is over.
+    dismissToast(deletion.toast)
+    this.#pending.delete(deletion)
+  }
+
+  async #commit(deletion: Deletion, report: boolean): Promise<void> {
+    this.#end(deletion)
+    const ids = [...deletion.ids]
+    const results = await Promise.allSettled(ids.map(this.#what.remove))
+    const failed = ids.filter((_, at) => {
+      const result = results[at]
+      // One that is gone already is as good as deleted.
+      return (
+        result?.status === 'rejected' && !(result.reason instanceof ApiError && result.reason.status === 404)
+      )
+    })
+    this.#what.onGone(ids.filter((id) => !failed.includes(id)))
+    this.#hide(ids, false)
+    if (failed.length > 0 && report) toastFailure(this.#what.texts.failed, () => this.delete(failed))
+  }
+
+  #hide(ids: readonly string[], hide: boolean): void {
+    const rest = [...store.get(this.#hidden)].filter((id) => !ids.includes(id))
+    store.set(this.#hidden, new Set(hide ? [...rest, ...ids] : rest))
+  }
+}
