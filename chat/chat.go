@@ -1,7 +1,7 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, stream, llm and skill. It knows no database and no HTTP: it declares the Store that it needs.
+// It imports fault, stream, llm, skill, and of identity and org who somebody is, for what concerns others: shares. It knows no database and no HTTP: it declares the Store that it needs.
 package chat
 
 import (
@@ -36,6 +36,9 @@ type Thread struct {
 	Running       bool      // An answer is being written.
 	Pinned        bool      // Stands at the top of the list.
 	Archived      bool      // Stands in a list of its own, until somebody asks in it again.
+
+	// ExpiresAt is when a temporary thread is deleted: one that is in no list and not searched. Nil for one that is kept.
+	ExpiresAt *time.Time
 }
 
 // ThreadEdit is what changes of a thread; nil for what stays.

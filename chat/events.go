@@ -14,7 +14,7 @@ import (
 // where two servers tell them: the record with the later UpdatedAt or TouchedAt is the newer one.
 type Events interface {
 	// ThreadChanged is told of a thread that was created, renamed, given a title or touched, and of one whose answer was
-	// begun or has ended: Running says so.
+	// begun or has ended: Running says so. It is not told of temporary threads, which are in no list.
 	ThreadChanged(owner Owner, thread Thread)
 
 	// ThreadDeleted is told of a thread that is gone with all its messages.
@@ -34,7 +34,7 @@ func (noEvents) MessageChanged(Owner, Message)  {}
 
 // tellBegun tells of a question that was stored, and then lets its end be told.
 func (s *Service) tellBegun(g *generation, b Begun) {
-	s.events.ThreadChanged(g.owner, b.Thread)
+	s.tellThread(g.owner, b.Thread)
 	s.events.MessageChanged(g.owner, b.Question)
 	s.events.MessageChanged(g.owner, b.Answer)
 	close(g.told)
@@ -46,7 +46,14 @@ func (s *Service) tellEnded(owner Owner, ended Ended) {
 		return
 	}
 	s.events.MessageChanged(owner, ended.Message)
-	s.events.ThreadChanged(owner, ended.Thread)
+	s.tellThread(owner, ended.Thread)
+}
+
+// tellThread tells of a thread as it is now, if it is in a list.
+func (s *Service) tellThread(owner Owner, thread Thread) {
+	if thread.ExpiresAt == nil {
+		s.events.ThreadChanged(owner, thread)
+	}
 }
 
 // tellMessage tells of a message that was changed. What cannot be read, the tabs find out when they look next.

@@ -62,7 +62,7 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	request := newID()
 	var err error
 	for range 2 { // The second time it is there.
-		if f.thread, err = f.server.CreateThread(t.Context(), f.owner, chatSkill.ID, "", &request); err != nil {
+		if f.thread, err = f.server.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID, RequestID: &request}); err != nil {
 			t.Fatal(err)
 		}
 	}

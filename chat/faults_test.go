@@ -116,7 +116,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	var streams sync.WaitGroup
 	for i := range 100 {
 		way := ways[i%len(ways)]
-		thread, err := s.CreateThread(t.Context(), f.owner, chatSkill.ID, "題", nil)
+		thread, err := s.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"})
 		if err != nil {
 			t.Fatal(err)
 		}

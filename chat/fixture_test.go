@@ -147,7 +147,7 @@ func (s *server) kill() {
 
 func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 	f.t.Helper()
-	thread, err := f.server.CreateThread(f.t.Context(), f.owner, sk.ID, "", nil)
+	thread, err := f.server.CreateThread(f.t.Context(), f.owner, chat.NewThread{SkillID: sk.ID})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // askElsewhere asks in a new thread.
 func (f *fixture) askElsewhere(s *server, owner chat.Owner) (chat.Exchange, error) {
 	f.t.Helper()
-	thread, err := s.CreateThread(f.t.Context(), owner, chatSkill.ID, "題", nil)
+	thread, err := s.CreateThread(f.t.Context(), owner, chat.NewThread{SkillID: chatSkill.ID, Title: "題"})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ type Config struct {
 	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
 	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
 	TitleTimeout time.Duration // What the model has to make a title. Nothing waits for it. Default 30 s.
+	Expiry       time.Duration // How often temporary threads whose time is over are deleted. Default 1 min.
 	MirrorGrace  time.Duration // How long after an answer was stored its mirrors wait for its end. Default 5 s.
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
 	MaxReasoning int           // Bytes of an answer's reasoning; what the model thinks past it is dropped. Default 128 KiB.
@@ -65,6 +66,7 @@ func (c Config) withDefaults() Config {
 	set(&c.StoreRetry, 5*time.Second)
 	set(&c.Patience, 5*time.Second)
 	set(&c.TitleTimeout, 30*time.Second)
+	set(&c.Expiry, time.Minute)
 	set(&c.MirrorGrace, 5*time.Second)
 	if c.MaxReasoning <= 0 {
 		c.MaxReasoning = 128 << 10
@@ -188,21 +190,20 @@ func NewService(n Needs, cfg Config) *Service {
 // newID returns a UUIDv7, which sorts by time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// CreateThread starts a thread with a skill. requestID makes repeating safe; nil for none.
-func (s *Service) CreateThread(ctx context.Context, owner Owner, skillID uuid.UUID, title string, requestID *uuid.UUID) (Thread, error) {
-	title, err := cleanTitle(title)
-	if err != nil {
+// CreateThread starts a thread with a skill. Its id is the Service's to give.
+func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (thread Thread, err error) {
+	if n.Title, err = cleanTitle(n.Title); err != nil {
 		return Thread{}, err
 	}
-	id := newID()
-	thread, err := s.threads.CreateThread(ctx, owner, NewThread{ID: id, SkillID: skillID, Title: title, RequestID: requestID})
-	if err == nil && thread.ID == id { // Else it was there.
-		s.events.ThreadChanged(owner, thread)
+	n.ID = newID()
+	thread, err = s.threads.CreateThread(ctx, owner, n)
+	if err == nil && thread.ID == n.ID { // Else it was there.
+		s.tellThread(owner, thread)
 	}
 	return thread, err
 }
 
-// ListThreads returns a page of the owner's threads, those that are archived or the others: pinned ones first, then as they
+// ListThreads returns a page of the owner's threads that are kept, those that are archived or the others: pinned ones first, then as they
 // were touched last.
 func (s *Service) ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error) {
 	return s.threads.ListThreads(ctx, owner, archived, offset, limit)
@@ -237,7 +238,7 @@ func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (T
 func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
 	return func(thread Thread, err error) (Thread, error) {
 		if err == nil {
-			s.events.ThreadChanged(owner, thread)
+			s.tellThread(owner, thread)
 		}
 		return thread, err
 	}

@@ -15,7 +15,8 @@ type NewThread struct {
 	ID        uuid.UUID
 	SkillID   uuid.UUID
 	Title     string
-	RequestID *uuid.UUID // Made by the client; nil for none.
+	RequestID *uuid.UUID    // Made by the client; nil for none.
+	Lifetime  time.Duration // After which it is deleted; 0 for a thread that is kept.
 }
 
 // Begin is what BeginGeneration stores: a question and the answer that is about to be written.
@@ -116,11 +117,11 @@ type Store interface {
 // ThreadStore has threads and messages as people see and change them.
 type ThreadStore interface {
 	// CreateThread adds a thread. If the owner has made one with the same request id before, that one is returned if it
-	// is with the same skill, else ErrRequestConflict. If the skill is not visible to the organization or is retired, the
+	// is with the same skill and as temporary, else ErrRequestConflict. If the skill is not visible to the organization or is retired, the
 	// error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
-	// ListThreads returns the owner's threads, archived ones or the others: pinned ones first, then last touched first, then by
+	// ListThreads returns the owner's threads that are kept, archived ones or the others: pinned ones first, then last touched first, then by
 	// id descending.
 	ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error)
 
@@ -135,6 +136,10 @@ type ThreadStore interface {
 
 	// DeleteThread deletes a thread with all that is in it and returns the answers that were being written.
 	DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) (running []uuid.UUID, err error)
+
+	// DeleteExpired deletes temporary threads whose time is over, at most limit, and returns them. Servers that do it at the
+	// same time share the work.
+	DeleteExpired(ctx context.Context, limit int) ([]Expired, error)
 
 	// ListMessages returns the messages of a branch, newest first: of the one that goes through the message leaf and on to the
 	// newest message that comes after it, or if leaf is nil of the one that was looked at last. That is the one that

@@ -28,6 +28,7 @@ func (s *Service) Start(ctx context.Context) error {
 	s.sweeper.Go(func() { s.obeyStops(stops) })
 	s.sweeper.Go(s.keepLease)
 	s.sweeper.Go(s.watchOver)
+	s.sweeper.Go(s.expireThreads)
 	return nil
 }
 

@@ -83,7 +83,7 @@ func (s *Service) storeTitle(g *generation, made MadeTitle) {
 	s.budget.Spent(g.owner.OrganizationID, made.InputTokens+made.OutputTokens)
 	if given {
 		g.text.PutTitle(thread.Title, thread.UpdatedAt)
-		s.events.ThreadChanged(g.owner, thread)
+		s.tellThread(g.owner, thread)
 	}
 }
 

@@ -20,12 +20,12 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	var threads []chat.Thread
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(`
-			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title)
-			SELECT $1, $2, $3, s.id, $5, $6
+			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title, expires_at)
+			SELECT $1, $2, $3, s.id, $5, $6, now() + nullif($7::interval, '0')
 			FROM skills s
 			WHERE s.id = $4 AND (s.organization_id IS NULL OR s.organization_id = $2) AND s.retired_at IS NULL
 			ON CONFLICT (user_id, request_id) DO NOTHING`,
-			t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title)
+			t.ID, owner.OrganizationID, owner.UserID, t.SkillID, t.RequestID, t.Title, t.Lifetime)
 		batch.Queue(selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
 			owner.OrganizationID, owner.UserID, t.ID, t.RequestID).Query(collect(&threads))
 	})
@@ -34,7 +34,7 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 		return chat.Thread{}, err
 	case len(threads) == 0:
 		return chat.Thread{}, noSkill(nil)
-	case threads[0].SkillID != t.SkillID:
+	case threads[0].SkillID != t.SkillID, (threads[0].ExpiresAt != nil) != (t.Lifetime > 0):
 		return chat.Thread{}, chat.ErrRequestConflict
 	}
 	return threads[0], nil
@@ -43,14 +43,14 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 // threadColumns are those of a chat.Thread, of the tables threads t and skills s. What is missing is whether an answer is being
 // written, as running.
 const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
-	t.updated_at, t.touched_at, t.pinned, t.archived`
+	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at`
 
 // isRunning is whether an answer is being written in the thread t.
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
 
 // ListThreads implements chat.Store.
 func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, archived bool, offset, limit int) ([]chat.Thread, error) {
-	list, err := queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3
+	list, err := queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3 AND t.expires_at IS NULL
 		ORDER BY t.pinned DESC, t.touched_at DESC, t.id DESC
 		OFFSET $4 LIMIT $5`,
 		owner.OrganizationID, owner.UserID, archived, offset, limit)
@@ -188,6 +188,48 @@ func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) 
 		return nil, err
 	}
 	return running, nil
+}
+
+// DeleteExpired implements chat.Store. The threads are locked before their answers are looked for: none begins meanwhile.
+func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, error) {
+	type row struct {
+		ID             uuid.UUID
+		OrganizationID uuid.UUID
+		UserID         uuid.UUID
+		Running        *uuid.UUID
+	}
+	var rows []row
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		locked, err := tx.Query(ctx, `
+			SELECT id FROM threads
+			WHERE expires_at <= now()
+			ORDER BY expires_at
+			LIMIT $1
+			FOR UPDATE SKIP LOCKED`, limit)
+		if err != nil {
+			return err
+		}
+		ids, err := pgx.CollectRows(locked, pgx.RowTo[uuid.UUID])
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		rows, err = queryRows[row](ctx, tx, `
+			DELETE FROM threads t
+			WHERE t.id = ANY ($1)
+			RETURNING t.id, t.organization_id, t.user_id,
+			          (SELECT g.message_id FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`, ids)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	expired := make([]chat.Expired, len(rows))
+	for i, r := range rows {
+		expired[i] = chat.Expired{
+			Owner: chat.Owner{OrganizationID: r.OrganizationID, UserID: r.UserID}, ThreadID: r.ID, Running: r.Running,
+		}
+	}
+	return expired, nil
 }
 
 // lockThreadSQL keeps others from writing to a thread until the transaction ends. Its parameters are organization, user and

@@ -106,6 +106,18 @@ func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.C
 	return view, nil
 }
 
+// OwnUsage implements org.Store. The days are counted out, so that each is looked up by the whole of the key.
+func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (org.OwnUsage, error) {
+	usage, err := queryRow[org.OwnUsage](ctx, db.pool, `
+		SELECT coalesce(sum(d.messages), 0)::bigint AS messages, coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
+		       coalesce(sum(d.output_tokens), 0)::bigint AS output_tokens, (`+thisMonth+` + interval '1 month')::date AS resets_on
+		FROM usage_daily d
+		WHERE d.organization_id = $1 AND d.user_id = $2
+		  AND d.date = ANY (ARRAY (SELECT t.date::date FROM generate_series(`+thisMonth+`, `+japanToday+`, interval '1 day') AS t (date)))`,
+		organizationID, userID)
+	return usage, translate(err)
+}
+
 // memberUsageRow is what a member used, or all removed ones together.
 type memberUsageRow struct {
 	UserID       *uuid.UUID

@@ -70,7 +70,7 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 // A thread is untitled, too, while it is called by a question that began it and that is now asked otherwise.
 const beginSQL = `
 	WITH allowed AS (
-	    SELECT t.id, t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11) AS untitled
+	    SELECT t.id, t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11)) AS untitled
 	    FROM threads t
 	    WHERE t.id = $3 AND t.organization_id = $1 AND t.user_id = $2
 	      AND NOT EXISTS (SELECT FROM generations g WHERE g.organization_id = $1 AND g.user_id = $2 AND g.request_id = $4)

@@ -20,17 +20,18 @@ func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...st
 	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Title: title})
 	must(t, err)
 	var ids []uuid.UUID
+	var last *uuid.UUID
 	for i, text := range texts {
 		id := newID()
 		if i%2 == 0 {
-			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, completed_at)
-				VALUES ($1, $2, $3, 'user', $4, 'success', now())`, id, owner.OrganizationID, thread.ID, text)
+			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, parent_id, completed_at)
+				VALUES ($1, $2, $3, 'user', $4, 'success', $5, now())`, id, owner.OrganizationID, thread.ID, text, last)
 		} else {
 			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
-				VALUES ($1, $2, $3, 'assistant', 'running', $4)`, id, owner.OrganizationID, thread.ID, ids[i-1])
+				VALUES ($1, $2, $3, 'assistant', 'running', $4)`, id, owner.OrganizationID, thread.ID, last)
 			f.exec(t, `UPDATE messages SET content = $2, status = 'success', completed_at = now() WHERE id = $1`, id, text)
 		}
-		ids = append(ids, id)
+		ids, last = append(ids, id), &id
 	}
 	return thread.ID, ids
 }

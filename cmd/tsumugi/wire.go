@@ -96,7 +96,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search, Stream: s.streams, Live: s.live, Limiter: limiter,
+		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search, Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),

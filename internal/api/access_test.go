@@ -30,6 +30,7 @@ const (
 	aMember  kind = "member"
 	aSource  kind = "data source"
 	aTrial   kind = "trial"
+	aShare   kind = "share"
 	nothing  kind = ""
 )
 
@@ -61,7 +62,7 @@ var access = map[string]rule{
 	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
 	"GET /v1/live": {status: 426}, // Who it is comes later.
 
-	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
+	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200}, "GET /v1/me/usage": {may: everybody, status: 200},
 	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409}, // Test tokens name none.
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
@@ -79,8 +80,13 @@ var access = map[string]rule{
 	"GET /v1/thread":             {may: everybody, status: 200},
 	"POST /v1/thread":            {may: everybody, status: 201, names: aSkill, body: id("skill_id")},
 	"GET /v1/thread/{thread_id}": {may: everybody, status: 200, names: aThread}, "DELETE /v1/thread/{thread_id}": {may: everybody, status: 204, names: aThread},
-	"PUT /v1/thread/{thread_id}":          {may: everybody, status: 200, names: aThread, body: with(map[string]any{"title": "見出し"})},
-	"PUT /v1/thread/{thread_id}/touch":    {may: everybody, status: 200, names: aThread},
+	"PUT /v1/thread/{thread_id}":       {may: everybody, status: 200, names: aThread, body: with(map[string]any{"title": "見出し"})},
+	"PUT /v1/thread/{thread_id}/touch": {may: everybody, status: 200, names: aThread},
+	"PUT /v1/thread/{thread_id}/share": {may: everybody, status: 404, names: aThread, body: with(map[string]any{"leaf": newID()})}, // Without messages.
+	"GET /v1/share":                    {may: everybody, status: 200}, "GET /v1/organization/share": {may: admins, status: 200},
+	"GET /v1/share/{share_id}": {may: everybody, status: 200, names: aShare}, "DELETE /v1/share/{share_id}": {may: everybody, status: 204, names: aShare},
+	"GET /v1/share/{share_id}/message":    {may: everybody, status: 200, names: aShare},
+	"POST /v1/share/{share_id}/thread":    {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
 	"GET /v1/message":                     {may: everybody, status: 200, names: aThread}, // In the query.
 	"POST /v1/message/async":              {may: everybody, status: 202, names: aThread, body: question},
 	"POST /v1/message/sync":               {may: everybody, status: 200, names: aThread, body: question},
@@ -193,6 +199,8 @@ func (w *world) make(k kind, token, super string) string {
 		return get[api.Exchange](w.fixture, http.StatusOK, call{
 			method: "POST", path: "/v1/message/sync", token: token, body: question(w.thread(token).ID.String()),
 		}).Answer.ID.String()
+	case aShare:
+		return w.share(token, w.answered(token)).ID.String()
 	case aSkill:
 		return w.skills[super]
 	case aSource:
@@ -271,6 +279,7 @@ func TestR59_AccessMatrix(t *testing.T) {
 	for route, k := range map[string]kind{
 		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage, "PUT /v1/user/{user_id}": aMember,
 		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/data-source/file/{data_source_id}": aSource, "GET /v1/saml-config/test/{test_id}": aTrial,
+		"GET /v1/share/{share_id}": aShare,
 	} {
 		if resp := w.do(access[route].call(route, w.foreign, strangers[k])); resp.status != http.StatusOK {
 			t.Errorf("%s of the other organization: %d %s", route, resp.status, resp.body)

@@ -30,6 +30,16 @@ func (s *Server) listMemberUsage(w http.ResponseWriter, r *http.Request, actor i
 	return writeJSON(w, http.StatusOK, MemberUsageList{Items: convert(usage, toMemberUsage), Total: total})
 }
 
+func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	usage, err := s.Org.OwnUsage(r.Context(), actor)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, OwnUsage{
+		Messages: usage.Messages, InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, ResetsOn: day(usage.ResetsOn),
+	})
+}
+
 func toContract(v org.ContractView) Contract {
 	out := Contract{
 		Plan: v.Plan, Status: ContractStatus(v.Status), StartsOn: day(v.StartsOn),

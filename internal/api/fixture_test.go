@@ -174,7 +174,7 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	services.Identity, services.Org, services.Skill, services.Chat = people, notices, skills, answers
 	services.Live, services.Stream, services.Sources, services.Limiter = f.live, f.streams, f.sources, limiter
-	services.Search = chat.NewSearcher(f.db, log)
+	services.Search, services.Shares = chat.NewSearcher(f.db, log), chat.NewSharer(f.db, f.events)
 	f.handler, err = api.New(services, cfg, log)
 	if err != nil {
 		t.Fatal(err)

@@ -50,6 +50,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Use(withTimeLimit, s.withActor)
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))
 		r.Get("/v1/me", s.as(reads, s.me))
+		r.Get("/v1/me/usage", s.as(reads, s.myUsage))
 
 		r.Get("/v1/session", s.as(reads, s.listSessions))
 		r.Delete("/v1/session", s.as(writes, s.endOtherSessions))
@@ -91,6 +92,14 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Put("/v1/thread/{thread_id}", s.as(writes, s.editThread))
 		r.Delete("/v1/thread/{thread_id}", s.as(writes, s.deleteThread))
 		r.Put("/v1/thread/{thread_id}/touch", s.as(writes, s.touchThread))
+
+		r.Put("/v1/thread/{thread_id}/share", s.as(writes, s.shareThread))
+		r.Get("/v1/share", s.as(reads, s.listShares))
+		r.Get("/v1/share/{share_id}", s.as(reads, s.getShare))
+		r.Delete("/v1/share/{share_id}", s.as(writes, s.endShare))
+		r.Get("/v1/share/{share_id}/message", s.as(reads, s.listSharedMessages))
+		r.Post("/v1/share/{share_id}/thread", s.as(writes, s.copyShare))
+		r.Get("/v1/organization/share", s.as(reads, s.listOrganizationShares))
 
 		r.Get("/v1/data-source", s.as(reads, s.listDataSources))
 		r.Delete("/v1/data-source/{data_source_id}", s.as(writes, s.deleteDataSource))

@@ -46,6 +46,7 @@ type Services struct {
 	Sources  *datasource.Service
 	Chat     *chat.Service
 	Search   *chat.Searcher
+	Shares   *chat.Sharer
 	Stream   *sse.Server
 	Live     *Live
 	Limiter  *Limiter                    // Nil: there are no limits.

@@ -42,7 +42,11 @@ func (s *Server) createThread(w http.ResponseWriter, r *http.Request, actor iden
 	if err := c.err(); err != nil {
 		return err
 	}
-	thread, err := s.Chat.CreateThread(r.Context(), owner(actor), skillID, req.Title, requestID)
+	created := chat.NewThread{SkillID: skillID, Title: req.Title, RequestID: requestID}
+	if req.Temporary {
+		created.Lifetime = chat.TemporaryLifetime
+	}
+	thread, err := s.Chat.CreateThread(r.Context(), owner(actor), created)
 	if err != nil {
 		return err
 	}
@@ -104,12 +108,16 @@ func (s *Server) deleteThread(w http.ResponseWriter, r *http.Request, actor iden
 }
 
 func toThread(t chat.Thread) Thread {
-	return Thread{
+	thread := Thread{
 		ID: t.ID, Skill: ThreadSkill{ID: t.SkillID, Name: t.SkillName, IconPath: t.SkillIconPath}, Title: t.Title,
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), TouchedAt: t.TouchedAt.UTC(), Running: t.Running,
 		Pinned: t.Pinned, Archived: t.Archived,
 		DataSources: []DataSource{},
 	}
+	if t.ExpiresAt != nil {
+		thread.ExpiresAt = t.ExpiresAt.UTC()
+	}
+	return thread
 }
 
 func toFound(f chat.Found) Thread {

@@ -905,6 +905,18 @@ type Organization struct {
 	Name string             `json:"name"`
 }
 
+// OwnUsage defines model for OwnUsage.
+type OwnUsage struct {
+	InputTokens int64 `json:"input_tokens"`
+
+	// Messages Answers.
+	Messages     int64 `json:"messages"`
+	OutputTokens int64 `json:"output_tokens"`
+
+	// ResetsOn The first day of the next month, in Japan.
+	ResetsOn openapi_types.Date `json:"resets_on"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable machine-readable name.
@@ -1109,6 +1121,71 @@ type SessionList struct {
 	Items []Session `json:"items"`
 }
 
+// Share defines model for Share.
+type Share struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// ID Random. Its page is `/share/{id}`.
+	ID openapi_types.UUID `json:"id"`
+
+	// Messages How many it shows.
+	Messages int `json:"messages"`
+
+	// Own Whether it is the user's own.
+	Own       bool        `json:"own"`
+	OwnerName string      `json:"owner_name"`
+	Skill     ThreadSkill `json:"skill"`
+
+	// ThreadID Only for its owner.
+	ThreadID openapi_types.UUID `json:"thread_id,omitempty,omitzero"`
+	Title    string             `json:"title"`
+
+	// UpdatedAt When the snapshot was taken.
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// ShareCopyRequest defines model for ShareCopyRequest.
+type ShareCopyRequest struct {
+	RequestID string `json:"request_id,omitempty,omitzero"`
+}
+
+// ShareList defines model for ShareList.
+type ShareList struct {
+	Items []Share `json:"items"`
+	Total int     `json:"total"`
+}
+
+// ShareRequest defines model for ShareRequest.
+type ShareRequest struct {
+	// Leaf The last message that is shown.
+	Leaf string `json:"leaf"`
+}
+
+// SharedCitation Where an answer has something from; not what stands there.
+type SharedCitation struct {
+	Filename string `json:"filename"`
+	Index    int    `json:"index"`
+	Page     int    `json:"page"`
+}
+
+// SharedMessage defines model for SharedMessage.
+type SharedMessage struct {
+	Citations []SharedCitation `json:"citations"`
+
+	// Content Markdown.
+	Content   string    `json:"content"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// FinishReason Of an answer.
+	FinishReason MessageFinishReason `json:"finish_reason,omitempty,omitzero"`
+	Role         MessageRole         `json:"role"`
+}
+
+// SharedMessageList defines model for SharedMessageList.
+type SharedMessageList struct {
+	Items []SharedMessage `json:"items"`
+}
+
 // SignOut defines model for SignOut.
 type SignOut struct {
 	SignOutURL string `json:"sign_out_url"`
@@ -1290,10 +1367,13 @@ type StreamTitle struct {
 // Thread defines model for Thread.
 type Thread struct {
 	// Archived Whether it stands in the list of archived threads.
-	Archived    bool               `json:"archived"`
-	CreatedAt   time.Time          `json:"created_at"`
-	DataSources []DataSource       `json:"data_sources"`
-	ID          openapi_types.UUID `json:"id"`
+	Archived    bool         `json:"archived"`
+	CreatedAt   time.Time    `json:"created_at"`
+	DataSources []DataSource `json:"data_sources"`
+
+	// ExpiresAt When it is deleted with its messages. Only of a temporary thread.
+	ExpiresAt time.Time          `json:"expires_at,omitempty,omitzero"`
+	ID        openapi_types.UUID `json:"id"`
 
 	// Match Where a search has found its words. Only in the list with `q`.
 	Match ThreadMatch `json:"match,omitempty,omitzero"`
@@ -1315,6 +1395,10 @@ type Thread struct {
 type ThreadCreateRequest struct {
 	RequestID string `json:"request_id,omitempty,omitzero"`
 	SkillID   string `json:"skill_id"`
+
+	// Temporary The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the thread, and
+	// 24 hours later it is deleted. Its own calls are like those of any other.
+	Temporary bool   `json:"temporary,omitempty,omitzero"`
 	Title     string `json:"title,omitempty,omitzero"`
 }
 
@@ -1454,6 +1538,9 @@ type OrganizationID = openapi_types.UUID
 
 // OrganizationIDQuery defines model for OrganizationIdQuery.
 type OrganizationIDQuery = openapi_types.UUID
+
+// ShareID defines model for ShareId.
+type ShareID = openapi_types.UUID
 
 // SkillID defines model for SkillId.
 type SkillID = openapi_types.UUID
@@ -1601,6 +1688,42 @@ type GetSSOLinkParams struct {
 	Link           string              `form:"link" json:"link"`
 }
 
+// ListOrganizationSharesParams defines parameters for ListOrganizationShares.
+type ListOrganizationSharesParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListSharesParams defines parameters for ListShares.
+type ListSharesParams struct {
+	// ThreadID Only the one of this thread.
+	ThreadID openapi_types.UUID `form:"thread_id,omitempty" json:"thread_id,omitempty,omitzero"`
+
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ListSharedMessagesParams defines parameters for ListSharedMessages.
+type ListSharedMessagesParams struct {
+	// Offset How many items to pass over.
+	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
+
+	// Limit How many items to answer at most.
+	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// CopyShareParams defines parameters for CopyShare.
+type CopyShareParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
 // ListSkillsParams defines parameters for ListSkills.
 type ListSkillsParams struct {
 	// Offset How many items to pass over.
@@ -1699,11 +1822,17 @@ type SamlAssertionConsumerFormdataRequestBody = SAMLResponseForm
 // PutSessionLimitsJSONRequestBody defines body for PutSessionLimits for application/json ContentType.
 type PutSessionLimitsJSONRequestBody = SessionLimits
 
+// CopyShareJSONRequestBody defines body for CopyShare for application/json ContentType.
+type CopyShareJSONRequestBody = ShareCopyRequest
+
 // CreateThreadJSONRequestBody defines body for CreateThread for application/json ContentType.
 type CreateThreadJSONRequestBody = ThreadCreateRequest
 
 // EditThreadJSONRequestBody defines body for EditThread for application/json ContentType.
 type EditThreadJSONRequestBody = ThreadEditRequest
+
+// ShareThreadJSONRequestBody defines body for ShareThread for application/json ContentType.
+type ShareThreadJSONRequestBody = ShareRequest
 
 // InviteUsersJSONRequestBody defines body for InviteUsers for application/json ContentType.
 type InviteUsersJSONRequestBody = UserInviteRequest

@@ -36,6 +36,9 @@ const (
 	ActionPublish          Action = "notification.publish"
 	ActionSkillImport      Action = "skill.import"
 	ActionKeysRotate       Action = "keys.rotate"
+	ActionShare            Action = "share.create"
+	ActionShareUpdate      Action = "share.update"
+	ActionShareEnd         Action = "share.end"
 
 	// Of sign-ins and passwords. Packages identity/pool and identity/saml tell of them.
 	ActionSignIn          Action = "session.begin"
@@ -65,7 +68,7 @@ func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink, ActionSessionEnd, ActionSessionLimits,
 		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit, ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionSkillImport, ActionKeysRotate, ActionSignIn, ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
+		ActionSkillImport, ActionKeysRotate, ActionShare, ActionShareUpdate, ActionShareEnd, ActionSignIn, ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
 		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged, ActionPasswordFailed,
 	}
 }
@@ -113,6 +116,7 @@ const (
 	TargetNotification = "notification"
 	TargetSkill        = "skill"
 	TargetKey          = "key"
+	TargetShare        = "share"
 )
 
 // Change is one thing that was changed. Nothing secret stands in it.

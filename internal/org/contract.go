@@ -72,6 +72,12 @@ type ContractView struct {
 	Usage      []DayUsage // The last UsageDays days, oldest first, each of them.
 }
 
+// OwnUsage is what a person used this month.
+type OwnUsage struct {
+	Usage
+	ResetsOn time.Time // The first day of the next month.
+}
+
 // UsageDays is how many days usage is shown for, today included.
 const UsageDays = 30
 
@@ -84,6 +90,11 @@ func (s *Service) Contract(ctx context.Context, actor identity.Actor) (ContractV
 		return ContractView{}, err
 	}
 	return s.reports.ContractView(ctx, actor.OrganizationID)
+}
+
+// OwnUsage returns what the actor used this month.
+func (s *Service) OwnUsage(ctx context.Context, actor identity.Actor) (OwnUsage, error) {
+	return s.reports.OwnUsage(ctx, actor.OrganizationID, actor.ID)
 }
 
 // UsageByMember returns a page of what members used in the last UsageDays days, most tokens first, and how many have used

@@ -179,7 +179,7 @@ func (s *Service) resend(ctx context.Context, m Member) (subject string, err err
 
 // mayInvite says whether somebody may invite people, as they are now.
 func mayInvite(actor *Member, invitees []Invitee) error {
-	if actor == nil || actor.State != identity.StateActive || !isAdmin(actor.Role) {
+	if actor == nil || actor.State != identity.StateActive || !IsAdmin(actor.Role) {
 		return ErrForbidden
 	}
 	for _, i := range invitees {
@@ -346,7 +346,7 @@ func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 // AuthTypeOf says how a new member of an organization signs in. Where it uses single sign-on, administrators alone have a
 // password: with it they agree to be linked, and super-admins get in when single sign-on fails.
 func AuthTypeOf(organization identity.AuthType, role identity.Role) identity.AuthType {
-	if organization == identity.AuthFederated && !isAdmin(role) {
+	if organization == identity.AuthFederated && !IsAdmin(role) {
 		return identity.AuthFederated
 	}
 	return identity.AuthCognito

@@ -147,6 +147,9 @@ type ReportStore interface {
 	// rows there are on all pages. Removed members are one row.
 	UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]MemberUsage, int, error)
 
+	// OwnUsage returns what somebody used this month, by the calendar of Japan.
+	OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (OwnUsage, error)
+
 	// ListEvents returns entries of the audit log, newest first, and how many there are on all pages.
 	ListEvents(ctx context.Context, query AuditQuery) ([]Event, int, error)
 }

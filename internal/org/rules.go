@@ -51,18 +51,19 @@ type MemberChange struct {
 
 // administers refuses everybody but an organization's administrators.
 func administers(actor identity.Actor) error {
-	if !isAdmin(actor.Role) {
+	if !IsAdmin(actor.Role) {
 		return ErrForbidden
 	}
 	return nil
 }
 
-func isAdmin(role identity.Role) bool {
+// IsAdmin reports whether a role is that of an organization's administrators.
+func IsAdmin(role identity.Role) bool {
 	return role == identity.RoleOrganizationAdmin || role == identity.RoleOrganizationSuperAdmin
 }
 
 // assignable reports whether a role is one of an organization's.
-func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || isAdmin(role) }
+func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || IsAdmin(role) }
 
 // mayHandle reports whether an administrator may give, take or touch a role: a super-admin each of an organization's, an
 // admin only that of general users.
@@ -80,7 +81,7 @@ func mayHandle(actor, role identity.Role) bool {
 // touch says whether an administrator may change the member at all.
 func (r Roster) touch(actorID uuid.UUID) error {
 	switch {
-	case r.Actor == nil || r.Actor.State != identity.StateActive || !isAdmin(r.Actor.Role):
+	case r.Actor == nil || r.Actor.State != identity.StateActive || !IsAdmin(r.Actor.Role):
 		return ErrForbidden
 	case r.Member.ID == actorID:
 		return ErrSelf
@@ -182,7 +183,7 @@ func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 // not know them yet and links administrators by their password only.
 func (r Roster) stranded() bool {
 	m := r.Member
-	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || isAdmin(m.Role) && !m.SSOLinked)
+	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || IsAdmin(m.Role) && !m.SSOLinked)
 }
 
 // disable is an operator's change: they may do it to anybody.

@@ -477,6 +477,9 @@ export const texts = {
       'notification.publish': 'お知らせの配信',
       'skill.import': 'スキルの取り込み',
       'keys.rotate': '署名鍵の更新',
+      'share.create': '会話の共有',
+      'share.update': '共有する内容の更新',
+      'share.end': '共有の終了',
       'session.begin': 'ログイン',
       'session.fail': 'ログインの失敗',
       'session.lock': 'ログインの一時停止（失敗の繰り返し）',
@@ -491,6 +494,7 @@ export const texts = {
     } as Record<string, string>,
     fields: {
       name: '名前',
+      owner: '共有した人',
       email: 'メールアドレス',
       role: '役割',
       state: '状態',

@@ -200,6 +200,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the user has used this month */
+        get: operations["myUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session": {
         parameters: {
             query?: never;
@@ -750,6 +767,131 @@ export interface paths {
         get?: never;
         /** Move a thread to the top of the list */
         put: operations["touchThread"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/thread/{thread_id}/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Show a thread to one's organization
+         * @description A snapshot of the branch that ends in `leaf`, an answer that is complete; what is said later is not shown. A thread has one
+         *     share at most: one that there is keeps its id and shows the new snapshot. It ends with `DELETE /v1/share/{share_id}`, with its
+         *     thread, and with its owner. A temporary thread is not shared (409).
+         */
+        put: operations["shareThread"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One's own shares, last updated first */
+        get: operations["listShares"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/share/{share_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: components["parameters"]["ShareId"];
+            };
+            cookie?: never;
+        };
+        /** A share of the organization */
+        get: operations["getShare"];
+        put?: never;
+        post?: never;
+        /**
+         * End a share
+         * @description One's own, or, for the organization's administrators, any of the organization. Its address leads nowhere from then on.
+         */
+        delete: operations["endShare"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/share/{share_id}/message": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: components["parameters"]["ShareId"];
+            };
+            cookie?: never;
+        };
+        /** What a share shows, oldest first */
+        get: operations["listSharedMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/share/{share_id}/thread": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: components["parameters"]["ShareId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Go on with a share in a thread of one's own
+         * @description The thread is with the same skill and has what the share shows. It has nothing more to do with the share.
+         */
+        post: operations["copyShare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/organization/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The organization's shares, last updated first
+         * @description For the organization's administrators.
+         */
+        get: operations["listOrganizationShares"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -1374,6 +1516,22 @@ export interface components {
             /** Format: int64 */
             output_tokens: number;
         };
+        OwnUsage: {
+            /**
+             * Format: int64
+             * @description Answers.
+             */
+            messages: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            /**
+             * Format: date
+             * @description The first day of the next month, in Japan.
+             */
+            resets_on: string;
+        };
         MemberUsageList: {
             items: components["schemas"]["MemberUsage"][];
             total: number;
@@ -1729,6 +1887,11 @@ export interface components {
             pinned: boolean;
             /** @description Whether it stands in the list of archived threads. */
             archived: boolean;
+            /**
+             * Format: date-time
+             * @description When it is deleted with its messages. Only of a temporary thread.
+             */
+            expires_at?: string;
             data_sources: components["schemas"]["DataSource"][];
             match?: components["schemas"]["ThreadMatch"];
         };
@@ -1753,6 +1916,11 @@ export interface components {
             /** Format: uuid */
             skill_id: string;
             title?: string;
+            /**
+             * @description The thread is in no list, not searched and given no title, `/v1/live` tells of its messages but not of the thread, and
+             *     24 hours later it is deleted. Its own calls are like those of any other.
+             */
+            temporary?: boolean;
         };
         ThreadEditRequest: {
             title?: string;
@@ -1760,6 +1928,70 @@ export interface components {
             archived?: boolean;
             /** Format: uuid */
             leaf?: string;
+        };
+        Share: {
+            /**
+             * Format: uuid
+             * @description Random. Its page is `/share/{id}`.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Only for its owner.
+             */
+            thread_id?: string;
+            title: string;
+            skill: components["schemas"]["ThreadSkill"];
+            owner_name: string;
+            /** @description Whether it is the user's own. */
+            own: boolean;
+            /** @description How many it shows. */
+            messages: number;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the snapshot was taken.
+             */
+            updated_at: string;
+        };
+        ShareList: {
+            items: components["schemas"]["Share"][];
+            total: number;
+        };
+        ShareRequest: {
+            /**
+             * Format: uuid
+             * @description The last message that is shown.
+             */
+            leaf: string;
+        };
+        ShareCopyRequest: {
+            /** Format: uuid */
+            request_id?: string;
+        };
+        SharedMessage: {
+            /** @enum {string} */
+            role: "user" | "assistant";
+            /** @description Markdown. */
+            content: string;
+            /**
+             * @description Of an answer.
+             * @enum {string}
+             */
+            finish_reason?: "stop" | "length" | "stopped" | "error";
+            citations: components["schemas"]["SharedCitation"][];
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description Where an answer has something from; not what stands there. */
+        SharedCitation: {
+            index: number;
+            filename: string;
+            page: number;
+        };
+        SharedMessageList: {
+            items: components["schemas"]["SharedMessage"][];
         };
         /**
          * @description A question: `content`, or `form` for a skill with a form. It follows the answer `parent_id`; without that, the last
@@ -2154,6 +2386,7 @@ export interface components {
         SkillId: string;
         DataSourceId: string;
         ThreadId: string;
+        ShareId: string;
         /** @description The id of the answer. */
         MessageId: string;
         OrganizationIdQuery: string;
@@ -2404,6 +2637,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    myUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnUsage"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -3244,6 +3498,189 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    shareThread: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareRequest"];
+            };
+        };
+        responses: {
+            /** @description The share */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Share"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listShares: {
+        parameters: {
+            query?: {
+                /** @description Only the one of this thread. */
+                thread_id?: string;
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Shares */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: components["parameters"]["ShareId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The share */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Share"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                share_id: components["parameters"]["ShareId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSharedMessages: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                share_id: components["parameters"]["ShareId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Messages */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedMessageList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    copyShare: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                share_id: components["parameters"]["ShareId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShareCopyRequest"];
+            };
+        };
+        responses: {
+            /** @description The thread */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Thread"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listOrganizationShares: {
+        parameters: {
+            query?: {
+                /** @description How many items to pass over. */
+                offset?: components["parameters"]["Offset"];
+                /** @description How many items to answer at most. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Shares */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
                 };
             };
             default: components["responses"]["Problem"];

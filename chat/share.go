@@ -1,0 +1,135 @@
+package chat
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+// Share is a thread that its owner shows to their organization, as it was when the share was made or last updated.
+type Share struct {
+	ID            uuid.UUID
+	ThreadID      uuid.UUID
+	UserID        uuid.UUID
+	OwnerName     string
+	OwnerEmail    string
+	SkillID       uuid.UUID
+	SkillName     string
+	SkillIconPath string
+	Title         string
+	Messages      int // How many it has.
+	CreatedAt     time.Time
+	UpdatedAt     time.Time // When the snapshot was taken.
+}
+
+// Snapshot is what a person shares: a thread up to a message.
+type Snapshot struct {
+	ShareID  uuid.UUID // Of a new share. One that there is keeps its own.
+	ThreadID uuid.UUID
+	Leaf     uuid.UUID // The last message of the branch.
+}
+
+// Errors of the ShareStore that clients know by their codes.
+var (
+	ErrNoShare        = fault.Errorf(fault.NotFound, "共有されている会話が見つかりません。")
+	ErrShareRunning   = fault.Errorf(fault.Conflict, "回答の作成が完了してから共有してください。")
+	ErrShareTemporary = fault.Errorf(fault.Conflict, "一時チャットは共有できません。")
+)
+
+// ShareStore is what a Sharer needs of a database. Each method is one transaction. What belongs to another organization is
+// answered like what does not exist: ErrNoShare.
+type ShareStore interface {
+	// PutShare takes a snapshot of the owner's thread and logs it. A thread has one share at most: one that there is shows the
+	// new snapshot from now on. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
+	// ErrShareTemporary.
+	PutShare(ctx context.Context, owner Owner, snapshot Snapshot, by org.Doer) (Share, error)
+
+	// ListShares returns shares of an organization, those of one thread if threadID is set, those of one person if userID is,
+	// last updated first, and how many there are.
+	ListShares(ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int) ([]Share, int, error)
+
+	// FindShare returns a share of the organization.
+	FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (Share, error)
+
+	// SharedMessages returns messages of a share, oldest first: of each its role, content, finish reason, citations and times.
+	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
+
+	// EndShare removes a share, one of userID if that is set, and logs it.
+	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.Doer) error
+
+	// CopyShare makes a thread of the owner's with what a share shows. If the owner has made one with the same request id
+	// before, that one is returned. If the skill is retired, the error has the code fault.NotFound.
+	CopyShare(ctx context.Context, owner Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool, err error)
+}
+
+// Sharer shows threads to members of their owner's organization.
+type Sharer struct {
+	store  ShareStore
+	events Events
+}
+
+// NewSharer returns a Sharer. Events is told of threads that are made of what was shared; nil for nobody.
+func NewSharer(store ShareStore, events Events) *Sharer {
+	if events == nil {
+		events = noEvents{}
+	}
+	return &Sharer{store: store, events: events}
+}
+
+// Share shows a thread up to a message to the actor's organization: a new snapshot, where the thread is shared already.
+func (s *Sharer) Share(ctx context.Context, actor identity.Actor, threadID, leaf uuid.UUID) (Share, error) {
+	// Not a UUIDv7, which tells when it was made and has fewer random bits.
+	snapshot := Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf}
+	return s.store.PutShare(ctx, ownerOf(actor), snapshot, org.DoerOf(actor))
+}
+
+// Own returns a page of the actor's shares, or the one of a thread, last updated first, and how many there are.
+func (s *Sharer) Own(ctx context.Context, actor identity.Actor, threadID *uuid.UUID, offset, limit int) ([]Share, int, error) {
+	return s.store.ListShares(ctx, actor.OrganizationID, &actor.ID, threadID, offset, limit)
+}
+
+// All returns a page of the shares of the actor's organization. For administrators.
+func (s *Sharer) All(ctx context.Context, actor identity.Actor, offset, limit int) ([]Share, int, error) {
+	if !org.IsAdmin(actor.Role) {
+		return nil, 0, org.ErrForbidden
+	}
+	return s.store.ListShares(ctx, actor.OrganizationID, nil, nil, offset, limit)
+}
+
+// Find returns a share of the actor's organization.
+func (s *Sharer) Find(ctx context.Context, actor identity.Actor, shareID uuid.UUID) (Share, error) {
+	return s.store.FindShare(ctx, actor.OrganizationID, shareID)
+}
+
+// Messages returns a page of what a share of the actor's organization shows, oldest first.
+func (s *Sharer) Messages(ctx context.Context, actor identity.Actor, shareID uuid.UUID, offset, limit int) ([]Message, error) {
+	return s.store.SharedMessages(ctx, actor.OrganizationID, shareID, offset, limit)
+}
+
+// End ends a share of the actor's own or, for administrators, any of the organization.
+func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUID) error {
+	userID := &actor.ID
+	if org.IsAdmin(actor.Role) {
+		userID = nil
+	}
+	return s.store.EndShare(ctx, actor.OrganizationID, shareID, userID, org.DoerOf(actor))
+}
+
+// Copy makes a thread of the actor's own with what a share shows. requestID makes repeating safe; nil for none.
+func (s *Sharer) Copy(ctx context.Context, actor identity.Actor, shareID uuid.UUID, requestID *uuid.UUID) (Thread, error) {
+	owner := ownerOf(actor)
+	thread, created, err := s.store.CopyShare(ctx, owner, shareID, NewThread{ID: newID(), RequestID: requestID})
+	if err == nil && created {
+		s.events.ThreadChanged(owner, thread)
+	}
+	return thread, err
+}
+
+func ownerOf(actor identity.Actor) Owner {
+	return Owner{OrganizationID: actor.OrganizationID, UserID: actor.ID}
+}

@@ -1,0 +1,74 @@
+package chat_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
+	"github.com/tsumugi-ai/tsumugi/store"
+	"github.com/tsumugi-ai/tsumugi/store/storetest"
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// TestTemporaryThreadsAreDeletedByAnyServer: a thread's time is over while another server writes an answer in it: the one that
+// deletes it has the writing ended, tabs are told that it is gone, and threads that are kept stay.
+func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.DSN(t)
+	db, err := store.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	f := newFixtureOn(t, db, llmtest.Say("はい"))
+	feed, err := stream.NewFeed(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, events := llmtest.NewLive(), &told{}
+	writer := f.startWith(chat.Needs{Model: model, Feed: feed}, chat.Config{Expiry: time.Hour})
+	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
+	thread, err := writer.CreateThread(t.Context(), f.owner, temporary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange, err := writer.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: thread.ID, Content: "質問"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	attached, err := writer.Attach(t.Context(), f.owner, exchange.Answer.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer attached.Leave()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	if _, err := conn.Exec(t.Context(), `UPDATE threads SET expires_at = now() WHERE id = $1`, thread.ID); err != nil {
+		t.Fatal(err)
+	}
+
+	f.startWith(chat.Needs{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour}) // It looks when it starts.
+	within, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := attached.Text.WaitClosed(within); err != nil {
+		t.Fatal("the answer is still being written: ", err)
+	}
+	if _, err := writer.FindThread(t.Context(), f.owner, thread.ID); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("the thread whose time is over: %v", err)
+	}
+	if _, err := writer.FindThread(t.Context(), f.owner, f.thread.ID); err != nil {
+		t.Errorf("the thread that is kept: %v", err)
+	}
+	if got := strings.Join(events.take(), "|"); got != "deleted" {
+		t.Errorf("the tabs are told %q", got)
+	}
+}

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/org"
+)
+
+var _ chat.ShareStore = (*DB)(nil)
+
+// selectShare begins every query for shares.
+const selectShare = `
+	SELECT h.id, h.thread_id, h.user_id, u.name AS owner_name, u.email AS owner_email, t.skill_id, s.name AS skill_name,
+	       s.icon_path AS skill_icon_path, h.title, cardinality(h.message_ids) AS messages, h.created_at, h.updated_at
+	FROM shares h
+	JOIN users u ON u.id = h.user_id
+	JOIN threads t ON t.id = h.thread_id
+	JOIN skills s ON s.id = t.skill_id`
+
+func findShare(ctx context.Context, q querier, organizationID, shareID uuid.UUID) (chat.Share, error) {
+	share, err := queryRow[chat.Share](ctx, q, selectShare+` WHERE h.organization_id = $1 AND h.id = $2`, organizationID, shareID)
+	if isNoRows(err) {
+		return share, chat.ErrNoShare
+	}
+	return share, err
+}
+
+// FindShare implements chat.ShareStore.
+func (db *DB) FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (chat.Share, error) {
+	share, err := findShare(ctx, db.pool, organizationID, shareID)
+	return share, translate(err)
+}
+
+// ListShares implements chat.ShareStore.
+func (db *DB) ListShares(
+	ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int,
+) ([]chat.Share, int, error) {
+	const where = `
+		WHERE h.organization_id = $1 AND ($2::uuid IS NULL OR h.user_id = $2) AND ($3::uuid IS NULL OR h.thread_id = $3)`
+	var shares []chat.Share
+	var total int
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT count(*) FROM shares h`+where, organizationID, userID, threadID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(selectShare+where+` ORDER BY h.updated_at DESC, h.id OFFSET $4 LIMIT $5`,
+		organizationID, userID, threadID, offset, limit).Query(collect(&shares))
+	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, 0, translate(err)
+	}
+	return shares, total, nil
+}
+
+// PutShare implements chat.ShareStore.
+func (db *DB) PutShare(ctx context.Context, owner chat.Owner, snapshot chat.Snapshot, by org.Doer) (chat.Share, error) {
+	var share chat.Share
+	err := db.tx(ctx, func(tx pgx.Tx) error {
+		if err := lockThread(ctx, tx, owner, snapshot.ThreadID); err != nil {
+			return err
+		}
+		thread, err := findThread(ctx, tx, owner, snapshot.ThreadID)
+		if err != nil {
+			return err
+		}
+		if thread.ExpiresAt != nil {
+			return chat.ErrShareTemporary
+		}
+		leaf, err := findMessage(ctx, tx, owner, snapshot.Leaf)
+		switch {
+		case err != nil:
+			return err
+		case leaf.ThreadID != thread.ID, leaf.Role != chat.RoleAssistant:
+			return chat.ErrNoMessage
+		case !leaf.Status.Terminal():
+			return chat.ErrShareRunning
+		}
+		var id uuid.UUID
+		var updated bool
+		err = tx.QueryRow(ctx, `
+			INSERT INTO shares AS h (id, organization_id, user_id, thread_id, title, message_ids)
+			VALUES ($1, $2, $3, $4, $5, ARRAY (`+upToSQL+`))
+			ON CONFLICT (organization_id, thread_id) DO UPDATE
+			SET title = excluded.title, message_ids = excluded.message_ids, updated_at = clock_timestamp()
+			RETURNING h.id, h.id <> $1`,
+			snapshot.ShareID, owner.OrganizationID, owner.UserID, thread.ID, thread.Title, leaf.ID).Scan(&id, &updated)
+		if err != nil {
+			return err
+		}
+		if share, err = findShare(ctx, tx, owner.OrganizationID, id); err != nil {
+			return err
+		}
+		action := org.ActionShare
+		if updated {
+			action = org.ActionShareUpdate
+		}
+		return audit(ctx, tx, shareEvent(by, action, owner.OrganizationID, share))
+	})
+	return share, err
+}
+
+// upToSQL are the ids of the branch that ends in the message $6, in order.
+const upToSQL = `
+	WITH RECURSIVE branch AS (
+	    SELECT m.id, m.parent_id, m.seq FROM messages m WHERE m.id = $6
+	    UNION ALL
+	    SELECT m.id, m.parent_id, m.seq FROM branch b JOIN messages m ON m.id = b.parent_id
+	)
+	SELECT b.id FROM branch b ORDER BY b.seq`
+
+// shareEvent returns an entry about a share.
+func shareEvent(by org.Doer, action org.Action, organizationID uuid.UUID, share chat.Share) org.Event {
+	event := org.Event{
+		OrganizationID: &organizationID, By: by, Action: action, TargetKind: org.TargetShare, TargetID: share.ID.String(),
+		TargetLabel: share.Title,
+	}
+	if by.ID == nil || *by.ID != share.UserID {
+		event.Details = []org.Change{{Field: "owner", Before: share.OwnerEmail}}
+	}
+	return event
+}
+
+// sharedRow is a message as a share shows it: nothing of what the model was told or thought, and of documents no more than the
+// answer says.
+type sharedRow struct {
+	Role         chat.Role
+	Content      string
+	FinishReason chat.FinishReason
+	Citations    []chat.Citation
+	CreatedAt    time.Time
+}
+
+// SharedMessages implements chat.ShareStore.
+func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]chat.Message, error) {
+	rows, err := queryRows[sharedRow](ctx, db.pool, `
+		SELECT m.role, m.content, coalesce(m.finish_reason, '') AS finish_reason, m.citations, m.created_at
+		FROM shares h
+		CROSS JOIN LATERAL unnest(h.message_ids) WITH ORDINALITY AS said (id, place)
+		JOIN messages m ON m.id = said.id AND m.thread_id = h.thread_id
+		WHERE h.organization_id = $1 AND h.id = $2
+		ORDER BY said.place
+		OFFSET $3 LIMIT $4`, organizationID, shareID, offset, limit)
+	if err == nil && len(rows) == 0 {
+		_, err = findShare(ctx, db.pool, organizationID, shareID)
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	list := make([]chat.Message, len(rows))
+	for i, r := range rows {
+		list[i] = chat.Message{
+			Role: r.Role, Content: r.Content, FinishReason: r.FinishReason, Citations: r.Citations, CreatedAt: r.CreatedAt,
+		}
+	}
+	return list, nil
+}
+
+// EndShare implements chat.ShareStore.
+func (db *DB) EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.Doer) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		share, err := findShare(ctx, tx, organizationID, shareID)
+		if err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			DELETE FROM shares WHERE organization_id = $1 AND id = $2 AND ($3::uuid IS NULL OR user_id = $3)`,
+			organizationID, shareID, userID)
+		switch {
+		case err != nil:
+			return err
+		case tag.RowsAffected() == 0:
+			return chat.ErrNoShare
+		}
+		return audit(ctx, tx, shareEvent(by, org.ActionShareEnd, organizationID, share))
+	})
+}
+
+// CopyShare implements chat.ShareStore.
+func (db *DB) CopyShare(
+	ctx context.Context, owner chat.Owner, shareID uuid.UUID, t chat.NewThread,
+) (copied chat.Thread, created bool, err error) {
+	err = db.tx(ctx, func(tx pgx.Tx) error {
+		// What it shows stays as it is meanwhile, and so does its thread, with which it would go.
+		if _, err := tx.Exec(ctx, `
+			SELECT 1 FROM shares WHERE organization_id = $1 AND id = $2 FOR SHARE`, owner.OrganizationID, shareID); err != nil {
+			return err
+		}
+		share, err := findShare(ctx, tx, owner.OrganizationID, shareID)
+		if err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO threads (id, organization_id, user_id, skill_id, request_id, title)
+			SELECT $1, $2, $3, s.id, $5, $6
+			FROM skills s
+			WHERE s.id = $4 AND s.retired_at IS NULL
+			ON CONFLICT (user_id, request_id) DO NOTHING`,
+			t.ID, owner.OrganizationID, owner.UserID, share.SkillID, t.RequestID, share.Title)
+		if err != nil {
+			return err
+		}
+		if created = tag.RowsAffected() > 0; created {
+			if err := copyMessages(ctx, tx, owner.OrganizationID, shareID, t.ID); err != nil {
+				return err
+			}
+		}
+		copied, err = queryRow[chat.Thread](ctx, tx, selectThread+` AND (t.id = $3 OR t.request_id = $4)`,
+			owner.OrganizationID, owner.UserID, t.ID, t.RequestID)
+		switch {
+		case isNoRows(err):
+			return noSkill(nil)
+		case err == nil && copied.SkillID != share.SkillID:
+			return chat.ErrRequestConflict
+		}
+		return err
+	})
+	return copied, created && err == nil, err
+}
+
+// copyMessages copies what a share shows into a thread. What the model was told besides, what it thought, what it quotes of
+// documents, what it cost and how it was rated stays with the owner.
+func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threadID uuid.UUID) error {
+	rows, err := tx.Query(ctx, `
+		SELECT unnest(h.message_ids) FROM shares h WHERE h.organization_id = $1 AND h.id = $2`, organizationID, shareID)
+	if err != nil {
+		return err
+	}
+	said, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil || len(said) == 0 {
+		return err
+	}
+	copies, parents := make([]uuid.UUID, len(said)), make([]*uuid.UUID, len(said))
+	for i := range said {
+		if copies[i] = newID(); i > 0 {
+			parents[i] = &copies[i-1]
+		}
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`
+		INSERT INTO messages (id, organization_id, thread_id, role, content, status, finish_reason, error_code, error_detail,
+		                      error_retryable, model, parent_id, completed_at)
+		SELECT said.copy, $1, $2, m.role, m.content, m.status, m.finish_reason, m.error_code, m.error_detail,
+		       m.error_retryable, m.model, said.parent, now()
+		FROM unnest($3::uuid[], $4::uuid[], $5::uuid[]) WITH ORDINALITY AS said (id, copy, parent, place)
+		JOIN messages m ON m.id = said.id
+		ORDER BY said.place`, organizationID, threadID, said, copies, parents)
+	batch.Queue(`UPDATE threads SET leaf_id = $3 WHERE organization_id = $1 AND id = $2`, organizationID, threadID, copies[len(copies)-1])
+	return tx.SendBatch(ctx, batch).Close()
+}
