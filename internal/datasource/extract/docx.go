@@ -190,7 +190,7 @@ func (d *docx) element(e element) error {
 	case "w:sdt":
 		return d.control()
 	case "mc:AlternateContent":
-		return d.alternate()
+		return d.x.alternate(func() int { return d.made }, d.element)
 	case "w:txbxContent":
 		return d.textBox()
 	case "w:sectPr":
@@ -413,18 +413,6 @@ func (d *docx) control() error {
 		case e.is("sdtContent") && asks && d.par != nil:
 			return d.x.skip()
 		case e.is("sdtContent"):
-			return d.x.each(d.element)
-		}
-		return d.x.skip()
-	})
-}
-
-// alternate reads the first choice, or where it says nothing the fallback. Both are the same to a reader.
-func (d *docx) alternate() error {
-	before, chosen := d.made, false
-	return d.x.each(func(e element) error {
-		if e.is("Choice") && !chosen || e.is("Fallback") && d.made == before {
-			chosen = true
 			return d.x.each(d.element)
 		}
 		return d.x.skip()

@@ -99,11 +99,11 @@ func readOffice(ctx context.Context, k kind, content []byte) ([]Page, error) {
 		return nil, err
 	}
 	switch k {
-	case docxFile:
+	case pptxFile:
+		return pptxPages(pkg, main)
+	default:
 		text, err := docxText(pkg, main)
 		return []Page{{Number: 1, Text: text, Marks: headingMarks(text)}}, err
-	default:
-		return nil, errNoPart
 	}
 }
 

@@ -79,6 +79,7 @@ func (e element) on(name string) bool {
 // parser reads a part element by element. It keeps nothing of what it has passed.
 type parser struct {
 	pkg   *opc
+	root  element
 	xml   *xml.Decoder
 	depth int
 }
@@ -103,8 +104,8 @@ func (p *opc) parse(name string, read func(*parser) error) error {
 		case err != nil:
 			return err
 		}
-		if _, ok := token.(element); ok && !entered {
-			entered = true
+		if root, ok := token.(element); ok && !entered {
+			entered, x.root = true, root
 			if err := read(x); err != nil {
 				return err
 			}
@@ -231,4 +232,17 @@ func (x *parser) all(read func(element)) error {
 		return x.each(visit)
 	}
 	return x.each(visit)
+}
+
+// alternate reads the first choice of mc:AlternateContent, or where it makes nothing, the fallback: both are the same to a
+// person. made returns how much has been made so far.
+func (x *parser) alternate(made func() int, read func(element) error) error {
+	before, chosen := made(), false
+	return x.each(func(e element) error {
+		if e.is("Choice") && !chosen || e.is("Fallback") && made() == before {
+			chosen = true
+			return x.each(read)
+		}
+		return x.skip()
+	})
 }

@@ -1,0 +1,366 @@
+package extract
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxSlides bounds a presentation. A page more than the limit of all formats is enough to be refused for its pages.
+const maxSlides = 5001
+
+// pptx reads the slides of a presentation (ECMA-376 part 1, chapter 19).
+type pptx struct {
+	pkg     *opc
+	footers map[string]bool // Those that a slide before has shown.
+	made    int             // Bytes of text read.
+}
+
+// slide is a slide, or its notes, as far as it is read.
+type slide struct {
+	*pptx
+	x      *parser
+	rels   map[string]relationship
+	notes  bool // Of notes, only what a person has written.
+	hidden bool
+	title  string
+	blocks []string
+	counts [9]int // Of numbered paragraphs of a shape, by level.
+	cells  int    // Of all tables.
+}
+
+// shape is what is known of a shape before its text.
+type shape struct {
+	placeholder string // Its type, "" if it is none.
+	hidden      bool
+}
+
+// pptxPages returns the slides of a presentation in the order in which they are shown, each with its notes.
+func pptxPages(pkg *opc, main string) ([]Page, error) {
+	p := &pptx{pkg: pkg, footers: make(map[string]bool)}
+	rels, err := pkg.relationships(main)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = pkg.parse(main, func(x *parser) error {
+		return x.all(func(e element) {
+			if rel, ok := rels[e.attr("r:id")]; ok && e.is("sldId") && rel.kind == "slide" {
+				names = append(names, rel.target)
+			}
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	pages := make([]Page, 0, min(len(names), maxSlides))
+	for i, name := range names[:min(len(names), maxSlides)] {
+		page, err := p.page(i+1, name)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, page)
+	}
+	return pages, nil
+}
+
+// page returns a slide and its notes.
+func (p *pptx) page(number int, name string) (Page, error) {
+	s, err := p.slide(name, false)
+	if err != nil {
+		return Page{}, err
+	}
+	locator := fmt.Sprintf("スライド %d", number)
+	if s.hidden {
+		locator += "（非表示）"
+	}
+	where := locator
+	if s.title != "" {
+		where += " > " + plainTitle(s.title)
+		s.blocks = append([]string{"# " + s.title}, s.blocks...)
+	}
+	page := Page{Number: number, Text: strings.Join(s.blocks, "\n\n"), Marks: []Mark{{Locator: where, Heading: s.title != ""}}}
+	notes := ofKind(s.rels, "notesSlide")
+	if notes == "" || p.pkg.parts[partName(notes)] == nil {
+		return page, nil
+	}
+	n, err := p.slide(notes, true)
+	if err != nil || len(n.blocks) == 0 {
+		return page, err
+	}
+	if page.Text != "" {
+		page.Text += "\n\n"
+	}
+	page.Marks = append(page.Marks, Mark{Offset: len(page.Text), Locator: locator + " > ノート"})
+	page.Text += "ノート：" + strings.Join(n.blocks, "\n\n")
+	if page.Marks[1].Offset == 0 {
+		page.Marks = page.Marks[1:]
+	}
+	return page, nil
+}
+
+func (p *pptx) slide(name string, notes bool) (*slide, error) {
+	rels, err := p.pkg.relationships(name)
+	if err != nil {
+		return nil, err
+	}
+	s := &slide{pptx: p, rels: rels, notes: notes}
+	return s, p.pkg.parse(name, func(x *parser) error {
+		s.x = x
+		s.hidden = x.root.attr("show") != "" && !x.root.on("show")
+		return x.each(func(e element) error {
+			if e.is("cSld") {
+				return x.each(s.element)
+			}
+			return x.skip()
+		})
+	})
+}
+
+// amount is how much has been read so far.
+func (s *slide) amount() int { return s.made }
+
+// element reads an element of a slide. One that is not known is what it contains.
+func (s *slide) element(e element) error {
+	switch e.Name.Space + ":" + e.Name.Local {
+	case "p:sp", "p:pic", "p:graphicFrame", "p:cxnSp":
+		return s.shape()
+	case "mc:AlternateContent":
+		return s.x.alternate(s.amount, s.element)
+	case "p:bg", "p:extLst", "a:extLst", "p:oleObj":
+		return s.x.skip()
+	}
+	return s.x.each(s.element)
+}
+
+// shape reads a shape: its text, table, chart, diagram or description.
+func (s *slide) shape() error {
+	var own shape
+	var visit func(element) error
+	visit = func(e element) error {
+		switch e.Name.Space + ":" + e.Name.Local {
+		case "p:cNvPr":
+			own.hidden = isSet(e, "hidden")
+			if text := alternativeText(e); !own.hidden && !s.notes {
+				s.add(text)
+			}
+		case "p:ph":
+			if own.placeholder = e.attr("type"); own.placeholder == "" {
+				own.placeholder = "obj"
+			}
+		case "p:txBody":
+			return s.body(own)
+		case "a:tbl":
+			if own.hidden {
+				return s.x.skip()
+			}
+			return s.readTable()
+		case "c:chart":
+			return s.addPart(own, chartText, s.rels[e.attr("r:id")].target)
+		case "dgm:relIds":
+			return s.addPart(own, diagramText, s.rels[e.attr("r:dm")].target)
+		case "mc:AlternateContent":
+			return s.x.alternate(s.amount, visit)
+		case "p:oleObj", "p:extLst", "a:extLst":
+			return s.x.skip()
+		}
+		return s.x.each(visit)
+	}
+	return s.x.each(visit)
+}
+
+func (s *slide) addPart(own shape, read func(*opc, string) (string, error), name string) error {
+	text, err := read(s.pkg, name)
+	if err == nil && !own.hidden {
+		s.add(text)
+	}
+	if err != nil {
+		return err
+	}
+	return s.x.skip()
+}
+
+func (s *slide) add(text string) {
+	if text != "" {
+		s.made += len(text)
+		s.blocks = append(s.blocks, text)
+	}
+}
+
+// body reads the text of a shape. What numbers or dates the slides is left out, and what stands at the foot of all is told once.
+func (s *slide) body(own shape) error {
+	lines, err := s.paragraphs(own.placeholder == "obj" || own.placeholder == "body")
+	if err != nil || len(lines) == 0 || own.hidden {
+		return err
+	}
+	text := strings.Join(lines, "\n")
+	switch own.placeholder {
+	case "sldNum", "dt", "sldImg":
+		return nil
+	case "ftr", "hdr":
+		if s.notes || s.footers[text] {
+			return nil
+		}
+		s.footers[text] = true
+	case "title", "ctrTitle":
+		if s.title == "" && !s.notes {
+			s.title = strings.Join(strings.Fields(text), " ")
+			s.made += len(s.title)
+			return nil
+		}
+	}
+	if s.made += len(text); s.made > maxOfficeText {
+		return errBomb
+	}
+	s.add(text)
+	return nil
+}
+
+// paragraphs reads the paragraphs below the element that was entered last, each as a line. In a list, paragraphs are items
+// unless they say otherwise; elsewhere they are if they say so.
+func (s *slide) paragraphs(list bool) ([]string, error) {
+	var lines []string
+	s.counts = [9]int{}
+	var visit func(element) error
+	visit = func(e element) error {
+		if e.Name.Space != "a" || !e.is("p") {
+			return s.x.each(visit)
+		}
+		line, err := s.paragraph(list && !s.notes)
+		if line != "" {
+			lines = append(lines, line)
+		}
+		return err
+	}
+	return lines, s.x.each(visit)
+}
+
+func (s *slide) paragraph(list bool) (string, error) {
+	var out strings.Builder
+	level, item, number := 0, list, ""
+	var visit func(element) error
+	visit = func(e element) error {
+		switch e.Name.Space + ":" + e.Name.Local {
+		case "a:pPr":
+			if n, err := strconv.Atoi(e.attr("lvl")); err == nil {
+				level = min(max(n, 0), 8)
+			}
+			return s.x.all(func(e element) {
+				switch e.Name.Local {
+				case "buNone":
+					item = false
+				case "buChar", "buBlip":
+					item = true
+				case "buAutoNum":
+					item, number = true, s.number(level, e)
+				}
+			})
+		case "a:t", "m:t":
+			text, err := s.x.text()
+			out.WriteString(text)
+			return err
+		case "a:br":
+			out.WriteByte(' ')
+		case "a:fld":
+			if e.attr("type") == "slidenum" {
+				return s.x.skip()
+			}
+		case "m:den":
+			out.WriteByte('/')
+		case "m:sup":
+			out.WriteByte('^')
+		case "m:sub":
+			out.WriteByte('_')
+		case "mc:AlternateContent":
+			return s.x.alternate(out.Len, visit)
+		case "a:rPr", "a:endParaRPr":
+			return s.x.skip()
+		}
+		return s.x.each(visit)
+	}
+	err := s.x.each(visit)
+	text := strings.Join(strings.Fields(out.String()), " ")
+	switch {
+	case text == "":
+		return "", err
+	case number != "":
+		s.counts[level]++
+		clear(s.counts[level+1:])
+		return strings.Repeat("  ", level) + number + " " + text, err
+	case item:
+		return strings.Repeat("  ", level) + "- " + text, err
+	}
+	return text, err
+}
+
+// numbers maps what types of automatic numbers begin with to formats of lists.
+var numbers = []struct{ prefix, format string }{
+	{"romanUc", "upperRoman"}, {"romanLc", "lowerRoman"}, {"alphaUc", "upperLetter"}, {"alphaLc", "lowerLetter"},
+	{"arabicDb", "decimalFullWidth"}, {"circle", "decimalEnclosedCircle"}, {"ea1", "japaneseCounting"},
+}
+
+// number returns the number of the next paragraph of a level.
+func (s *slide) number(level int, e element) string {
+	start, err := strconv.Atoi(e.attr("startAt"))
+	if err != nil {
+		start = 1
+	}
+	kind, format := e.attr("type"), "decimal"
+	for _, n := range numbers {
+		if strings.HasPrefix(kind, n.prefix) {
+			format = n.format
+		}
+	}
+	number := formatNumber(start+s.counts[level], format)
+	switch {
+	case strings.HasSuffix(kind, "Period"):
+		return number + "."
+	case strings.HasSuffix(kind, "ParenR"):
+		return number + ")"
+	case strings.HasSuffix(kind, "ParenBoth"):
+		return "(" + number + ")"
+	}
+	return number
+}
+
+func (s *slide) readTable() error {
+	var rows [][]tableCell
+	err := s.x.each(func(e element) error {
+		if !e.is("tr") {
+			return s.x.skip()
+		}
+		rows = append(rows, nil)
+		return s.x.each(func(e element) error {
+			if !e.is("tc") {
+				return s.x.skip()
+			}
+			c, err := s.readCell(e)
+			if !isSet(e, "hMerge") { // Else it belongs to the span of the cell before.
+				rows[len(rows)-1] = append(rows[len(rows)-1], c)
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	s.add(markdownTable(rows))
+	return nil
+}
+
+// isSet reports whether an attribute is there and on.
+func isSet(e element, name string) bool { return e.attr(name) != "" && e.on(name) }
+
+func (s *slide) readCell(e element) (tableCell, error) {
+	if s.cells++; s.cells > maxTableCells {
+		return tableCell{}, errBomb
+	}
+	c := tableCell{span: 1, merged: isSet(e, "vMerge")}
+	if n, err := strconv.Atoi(e.attr("gridSpan")); err == nil {
+		c.span = min(max(n, 1), maxTableSpan)
+	}
+	lines, err := s.paragraphs(false)
+	c.blocks = strings.Join(lines, "\n")
+	c.text = oneLine(c.blocks)
+	return c, err
+}
