@@ -103,12 +103,10 @@ func writeTable(ctx context.Context, text string, comma rune, write rowWriter) (
 		case t.headings != nil:
 			write(t, cells)
 		case several(cells):
-			t.headings = []string{}
-			if !isNumber(cells[0]) {
-				t.headings = slices.Clone(cells)
+			t.head(cells)
+			if isNumber(cells[0]) {
+				t.headings = []string{}
 			}
-			t.line(present(cells), " / ")
-			t.block = t.out.Len()
 		default:
 			t.line(present(cells), " / ")
 		}
@@ -116,6 +114,13 @@ func writeTable(ctx context.Context, text string, comma rune, write rowWriter) (
 			return "", errTooLong
 		}
 	}
+}
+
+// head writes the headings of the rows that follow.
+func (t *sheet) head(cells []string) {
+	t.headings = slices.Clone(cells)
+	t.line(present(cells), " / ")
+	t.block = t.out.Len()
 }
 
 // line writes a paragraph of one line.

@@ -44,6 +44,10 @@ func FormatOf(filename string) (f Format, ok bool) {
 		return Format{MediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document", kind: docxFile}, true
 	case ".docm": // Macros are not looked at.
 		return Format{MediaType: "application/vnd.ms-word.document.macroEnabled.12", kind: docxFile}, true
+	case ".xlsx":
+		return Format{MediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", kind: xlsxFile}, true
+	case ".xlsm":
+		return Format{MediaType: "application/vnd.ms-excel.sheet.macroEnabled.12", kind: xlsxFile}, true
 	case ".pptx":
 		return Format{MediaType: "application/vnd.openxmlformats-officedocument.presentationml.presentation", kind: pptxFile}, true
 	case ".pptm":

@@ -101,6 +101,8 @@ func readOffice(ctx context.Context, k kind, content []byte) ([]Page, error) {
 	switch k {
 	case pptxFile:
 		return pptxPages(pkg, main)
+	case xlsxFile:
+		return xlsxPages(pkg, main)
 	default:
 		text, err := docxText(pkg, main)
 		return []Page{{Number: 1, Text: text, Marks: headingMarks(text)}}, err

@@ -16,7 +16,7 @@ type pptx struct {
 	made    int             // Bytes of text read.
 }
 
-// slide is a slide, or its notes, as far as it is read.
+// slide is a slide, its notes or what is drawn on a sheet, as far as it is read.
 type slide struct {
 	*pptx
 	x      *parser
@@ -123,7 +123,7 @@ func (s *slide) amount() int { return s.made }
 // element reads an element of a slide. One that is not known is what it contains.
 func (s *slide) element(e element) error {
 	switch e.Name.Space + ":" + e.Name.Local {
-	case "p:sp", "p:pic", "p:graphicFrame", "p:cxnSp":
+	case "p:sp", "p:pic", "p:graphicFrame", "p:cxnSp", "xdr:sp", "xdr:pic", "xdr:graphicFrame", "xdr:cxnSp":
 		return s.shape()
 	case "mc:AlternateContent":
 		return s.x.alternate(s.amount, s.element)
@@ -139,7 +139,7 @@ func (s *slide) shape() error {
 	var visit func(element) error
 	visit = func(e element) error {
 		switch e.Name.Space + ":" + e.Name.Local {
-		case "p:cNvPr":
+		case "p:cNvPr", "xdr:cNvPr":
 			own.hidden = isSet(e, "hidden")
 			if text := alternativeText(e); !own.hidden && !s.notes {
 				s.add(text)
@@ -148,7 +148,7 @@ func (s *slide) shape() error {
 			if own.placeholder = e.attr("type"); own.placeholder == "" {
 				own.placeholder = "obj"
 			}
-		case "p:txBody":
+		case "p:txBody", "xdr:txBody":
 			return s.body(own)
 		case "a:tbl":
 			if own.hidden {

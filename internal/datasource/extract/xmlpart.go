@@ -32,6 +32,8 @@ var spaces = map[string]string{
 	"http://purl.oclc.org/ooxml/presentationml/main":                         "p",
 	"http://schemas.openxmlformats.org/spreadsheetml/2006/main":              "x",
 	"http://purl.oclc.org/ooxml/spreadsheetml/main":                          "x",
+	"http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing":    "xdr",
+	"http://purl.oclc.org/ooxml/drawingml/spreadsheetDrawing":                "xdr",
 	"http://schemas.openxmlformats.org/drawingml/2006/main":                  "a",
 	"http://purl.oclc.org/ooxml/drawingml/main":                              "a",
 	"http://schemas.openxmlformats.org/drawingml/2006/chart":                 "c",

@@ -1,0 +1,396 @@
+package extract
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of a workbook.
+const (
+	maxSheets       = 5001 // As of slides.
+	maxSheetColumns = 16_384
+	maxSheetRows    = 1_048_576
+)
+
+// xlsx reads the sheets of a workbook (ECMA-376 part 1, chapter 18).
+type xlsx struct {
+	pkg     *opc
+	is1904  bool
+	strings []string
+	formats []*numberFormat // By the style of a cell; nil for General.
+	made    int             // Bytes of text read.
+}
+
+// xlsxRow is a row of a sheet that has values.
+type xlsxRow struct {
+	number int // From 1.
+	cells  []xlsxCell
+}
+
+// xlsxCell is a cell that has a value.
+type xlsxCell struct {
+	column int // From 0.
+	text   string
+	number bool // Its value is a number or date.
+}
+
+// area is a rectangle of cells, its ends included.
+type area struct{ top, left, bottom, right int }
+
+// xlsxPages returns the sheets of a workbook that are not hidden.
+func xlsxPages(pkg *opc, main string) ([]Page, error) {
+	w := &xlsx{pkg: pkg}
+	rels, err := pkg.relationships(main)
+	if err != nil {
+		return nil, err
+	}
+	type sheetRef struct{ name, part string }
+	var sheets []sheetRef
+	err = pkg.parse(main, func(x *parser) error {
+		return x.all(func(e element) {
+			switch e.Name.Local {
+			case "workbookPr":
+				w.is1904 = isSet(e, "date1904")
+			case "sheet":
+				rel := rels[e.attr("r:id")]
+				shown := e.attr("state") == "" || e.attr("state") == "visible"
+				if shown && (rel.kind == "worksheet" || rel.kind == "chartsheet") && len(sheets) < maxSheets {
+					sheets = append(sheets, sheetRef{e.attr("name"), rel.target})
+				}
+			}
+		})
+	})
+	if err == nil {
+		err = w.readStrings(ofKind(rels, "sharedStrings"))
+	}
+	if err == nil {
+		err = w.readFormats(ofKind(rels, "styles"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	pages := make([]Page, 0, len(sheets))
+	for i, s := range sheets {
+		page, err := w.page(strings.Join(strings.Fields(s.name), " "), s.part)
+		if err != nil {
+			return nil, err
+		}
+		page.Number = i + 1
+		pages = append(pages, page)
+	}
+	return pages, nil
+}
+
+// readStrings reads the strings that cells share.
+func (w *xlsx) readStrings(name string) error {
+	if name == "" || w.pkg.parts[partName(name)] == nil {
+		return nil
+	}
+	return w.pkg.parse(name, func(x *parser) error {
+		return x.each(func(e element) error {
+			if !e.is("si") {
+				return x.skip()
+			}
+			text, err := richText(x)
+			w.strings = append(w.strings, text)
+			return err
+		})
+	})
+}
+
+// richText returns the text of a string in runs, without what says how it is pronounced.
+func richText(x *parser) (string, error) {
+	text := ""
+	var visit func(element) error
+	visit = func(e element) error {
+		switch e.Name.Local {
+		case "t":
+			run, err := x.text()
+			text += unescaped(run)
+			return err
+		case "rPh", "phoneticPr", "rPr":
+			return x.skip()
+		}
+		return x.each(visit)
+	}
+	return text, x.each(visit)
+}
+
+// escaped matches what stands for a character that XML does not take.
+var escaped = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
+
+func unescaped(text string) string {
+	if !strings.Contains(text, "_x") {
+		return text
+	}
+	return escaped.ReplaceAllStringFunc(text, func(s string) string {
+		code, _ := strconv.ParseUint(s[2:6], 16, 16)
+		if r := rune(code); withoutControl(r) == r && utf8.ValidRune(r) {
+			return string(r)
+		}
+		return ""
+	})
+}
+
+// readFormats reads how the cells of each style show numbers.
+func (w *xlsx) readFormats(name string) error {
+	if name == "" || w.pkg.parts[partName(name)] == nil {
+		return nil
+	}
+	codes := make(map[int]string)
+	parsed := make(map[int]*numberFormat)
+	format := func(id int) *numberFormat {
+		code, ok := codes[id]
+		if !ok {
+			code = builtinFormats[id]
+		}
+		if code == "" || strings.EqualFold(code, "General") {
+			return nil
+		}
+		if parsed[id] == nil {
+			parsed[id] = parseNumberFormat(code)
+		}
+		return parsed[id]
+	}
+	return w.pkg.parse(name, func(x *parser) error {
+		return x.each(func(e element) error {
+			switch e.Name.Local {
+			case "numFmts":
+				return x.all(func(e element) {
+					if id, err := strconv.Atoi(e.attr("numFmtId")); err == nil {
+						codes[id] = e.attr("formatCode")
+					}
+				})
+			case "cellXfs":
+				return x.each(func(e element) error {
+					id, _ := strconv.Atoi(e.attr("numFmtId"))
+					w.formats = append(w.formats, format(id))
+					return x.skip()
+				})
+			}
+			return x.skip()
+		})
+	})
+}
+
+// page returns a sheet under its name: its rows, then what is drawn on it.
+func (w *xlsx) page(name, part string) (Page, error) {
+	rows, merged, drawing, err := w.sheet(part)
+	if err != nil {
+		return Page{}, err
+	}
+	out := &sheetWriter{name: name, rows: fill(rows, merged), merged: make(map[int][]area)}
+	for _, a := range merged {
+		out.merged[a.top+1] = append(out.merged[a.top+1], a)
+	}
+	out.write()
+	drawn, err := w.drawn(drawing)
+	if err != nil {
+		return Page{}, err
+	}
+	for _, block := range drawn {
+		out.marks = append(out.marks, Mark{Offset: out.next(), Locator: name})
+		out.table.line([]string{block}, "")
+		out.table.headings = nil
+	}
+	body := out.table.out.String()
+	if w.made += len(body); w.made > maxOfficeText {
+		return Page{}, errBomb
+	}
+	if body == "" {
+		return Page{}, nil
+	}
+	title := "# " + name + "\n\n"
+	for i := range out.marks {
+		out.marks[i].Offset += len(title)
+	}
+	return Page{Text: title + body, Marks: append([]Mark{{Locator: name, Heading: true}}, out.marks...)}, nil
+}
+
+// sheet returns the rows of a sheet, its merged cells, and the part of what is drawn on it.
+func (w *xlsx) sheet(part string) (rows []xlsxRow, merged []area, drawing string, err error) {
+	rels, err := w.pkg.relationships(part)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	err = w.pkg.parse(part, func(x *parser) error {
+		var visit func(element) error
+		visit = func(e element) error {
+			switch e.Name.Local {
+			case "row":
+				number := 1
+				if len(rows) > 0 {
+					number = rows[len(rows)-1].number + 1
+				}
+				if n, err := strconv.Atoi(e.attr("r")); err == nil && n > 0 && n <= maxSheetRows {
+					number = n
+				}
+				row, err := w.row(x, number)
+				if len(row.cells) > 0 {
+					rows = append(rows, row)
+				}
+				return err
+			case "mergeCell":
+				if a, ok := parseArea(e.attr("ref")); ok && len(merged) < maxMerged {
+					merged = append(merged, a)
+				}
+			case "drawing":
+				drawing = rels[e.attr("r:id")].target
+			case "extLst", "conditionalFormatting", "dataValidations", "Fallback":
+				return x.skip()
+			}
+			return x.each(visit)
+		}
+		return x.each(visit)
+	})
+	byNumber := func(a, b xlsxRow) int { return a.number - b.number }
+	if !slices.IsSortedFunc(rows, byNumber) {
+		slices.SortStableFunc(rows, byNumber)
+	}
+	return rows, merged, drawing, err
+}
+
+func (w *xlsx) row(x *parser, number int) (xlsxRow, error) {
+	row := xlsxRow{number: number}
+	column := -1
+	err := x.each(func(e element) error {
+		if !e.is("c") {
+			return x.skip()
+		}
+		column++
+		if at, _, ok := parseCell(e.attr("r")); ok {
+			column = at
+		}
+		c, err := w.cell(x, e)
+		if c.column = column; c.text != "" && column < maxSheetColumns {
+			row.cells = append(row.cells, c)
+		}
+		return err
+	})
+	byColumn := func(a, b xlsxCell) int { return a.column - b.column }
+	if !slices.IsSortedFunc(row.cells, byColumn) {
+		slices.SortStableFunc(row.cells, byColumn)
+	}
+	row.cells = slices.CompactFunc(row.cells, func(a, b xlsxCell) bool { return a.column == b.column })
+	return row, err
+}
+
+// cell returns the value of a cell as it is shown. Of a formula, it is what the program has found last.
+func (w *xlsx) cell(x *parser, e element) (xlsxCell, error) {
+	value, inline := "", ""
+	err := x.each(func(e element) (err error) {
+		switch e.Name.Local {
+		case "v":
+			value, err = x.text()
+		case "is":
+			inline, err = richText(x)
+		default:
+			err = x.skip()
+		}
+		return err
+	})
+	var format *numberFormat
+	if i, err := strconv.Atoi(e.attr("s")); err == nil && i >= 0 && i < len(w.formats) {
+		format = w.formats[i]
+	}
+	c := w.value(e.attr("t"), strings.TrimSpace(value), value, inline, format)
+	c.text = strings.Join(strings.Fields(c.text), " ")
+	return c, err
+}
+
+func (w *xlsx) value(kind, value, raw, inline string, format *numberFormat) xlsxCell {
+	text := ""
+	switch kind {
+	case "s":
+		if i, err := strconv.Atoi(value); err == nil && i >= 0 && i < len(w.strings) {
+			text = w.strings[i]
+		}
+	case "inlineStr":
+		text = inline
+	case "str":
+		text = unescaped(raw)
+	case "b":
+		return xlsxCell{text: map[string]string{"0": "FALSE", "1": "TRUE"}[value]}
+	case "e":
+		return xlsxCell{text: value}
+	case "d":
+		return xlsxCell{text: isoDate(value, format), number: true}
+	default:
+		v, err := strconv.ParseFloat(value, 64)
+		switch {
+		case err != nil:
+			text = value
+		case format == nil:
+			return xlsxCell{text: generalNumber(v), number: true}
+		default:
+			return xlsxCell{text: format.number(v, w.is1904), number: true}
+		}
+	}
+	if format != nil && text != "" {
+		text = format.text(text)
+	}
+	return xlsxCell{text: text}
+}
+
+// isoDate returns a date in the form of ISO 8601 as it is shown.
+func isoDate(value string, format *numberFormat) string {
+	for _, layout := range []string{"2006-01-02T15:04:05.999Z07:00", "2006-01-02T15:04:05.999", "2006-01-02"} {
+		if t, err := time.Parse(layout, value); err == nil && format != nil {
+			days := t.Sub(time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)).Hours() / 24
+			return format.number(days, false)
+		}
+	}
+	return value
+}
+
+// drawn returns the texts, charts and diagrams that are drawn on a sheet.
+func (w *xlsx) drawn(part string) ([]string, error) {
+	if part == "" || w.pkg.parts[partName(part)] == nil {
+		return nil, nil
+	}
+	rels, err := w.pkg.relationships(part)
+	if err != nil {
+		return nil, err
+	}
+	s := &slide{pptx: &pptx{pkg: w.pkg, footers: make(map[string]bool)}, rels: rels}
+	err = w.pkg.parse(part, func(x *parser) error {
+		s.x = x
+		return x.each(s.element)
+	})
+	return s.blocks, err
+}
+
+// parseCell returns the column and row, both from 0, of a reference such as $B$12.
+func parseCell(ref string) (column, row int, ok bool) {
+	ref = strings.ReplaceAll(ref, "$", "")
+	i := 0
+	for i < len(ref) && i < 4 && ref[i] >= 'A' && ref[i] <= 'Z' {
+		column = column*26 + int(ref[i]-'A') + 1
+		i++
+	}
+	row, err := strconv.Atoi(ref[i:])
+	if i == 0 || column > maxSheetColumns || err != nil || row < 1 || row > maxSheetRows {
+		return 0, 0, false
+	}
+	return column - 1, row - 1, true
+}
+
+func parseArea(ref string) (a area, ok bool) {
+	from, to, _ := strings.Cut(ref, ":")
+	left, top, ok := parseCell(from)
+	right, bottom, ok2 := parseCell(to)
+	return area{top, left, bottom, right}, ok && ok2 && top <= bottom && left <= right
+}
+
+// columnName returns the letters of a column, from 0.
+func columnName(column int) string {
+	name := ""
+	for column++; column > 0; column = (column - 1) / 26 {
+		name = string(rune('A'+(column-1)%26)) + name
+	}
+	return name
+}
