@@ -1,0 +1,75 @@
+package answer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tsumugi-ai/tsumugi/internal/answer"
+)
+
+func found(document, ordinal int, score float64) answer.Found {
+	return answer.Found{
+		Passage: answer.Passage{Text: strings.Repeat("文", 100)}, Document: document, Ordinal: ordinal, Score: score,
+	}
+}
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	hits := []answer.Found{found(1, 5, 10), found(1, 2, 9), found(0, 7, 6.5), found(2, 0, 1), found(1, 6, 0.5)}
+	beside := func(f answer.Found) []answer.Found {
+		return []answer.Found{found(f.Document, f.Ordinal-1, 0), found(f.Document, f.Ordinal+1, 0)}
+	}
+	for budget, want := range map[int]string{
+		0:   "",
+		150: "1/5",
+		250: "0/7 1/5",     // One of each relevant document before a second of one.
+		350: "0/7 1/4 1/5", // Then what stands beside the best.
+		450: "0/7 1/4 1/5 1/6",
+		550: "0/7 1/2 1/4 1/5 1/6",
+	} {
+		var got []string
+		for i, f := range answer.Select(hits, budget, beside) {
+			got = append(got, fmt.Sprintf("%d/%d", f.Document, f.Ordinal))
+			if f.Index != i+1 {
+				t.Errorf("budget %d: passage %d has the number %d", budget, i, f.Index)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("budget %d: chose %q, want %q", budget, got, want)
+		}
+	}
+	if got := answer.Select(nil, 1000, beside); len(got) != 0 {
+		t.Errorf("chose %v of nothing", got)
+	}
+}
+
+func TestQueryOfAFollowUp(t *testing.T) {
+	t.Parallel()
+	earlier := []string{"育児休業は誰が取得できますか", "就業規則の概要"}
+	for question, want := range map[string]string{
+		"それはいつまで？":               "育児休業は誰が取得できますか\nそれはいつまで？",
+		"いつまでに申請しますか":            "育児休業は誰が取得できますか\nいつまでに申請しますか",
+		"通勤手当の上限金額と支給条件を教えてください": "通勤手当の上限金額と支給条件を教えてください",
+	} {
+		if got := answer.Query(question, earlier); got != want {
+			t.Errorf("%q is searched as %q, want %q", question, got, want)
+		}
+	}
+	if got := answer.Query("それは？", nil); got != "それは？" {
+		t.Errorf("searched as %q", got)
+	}
+}
+
+func TestCovered(t *testing.T) {
+	t.Parallel()
+	p := answer.Passage{Filename: "就業規則.pdf", Locator: "第4章 休暇", Text: "年次有給休暇の申請は3営業日前までに行う。"}
+	for question, least := range map[string]float64{"年次有給休暇の申請はいつまでですか": 0.9, "休暇について": 1} {
+		if got := answer.Covered(question, p); got < least {
+			t.Errorf("%q is covered by %v, want %v at least", question, got, least)
+		}
+	}
+	if got := answer.Covered("社員食堂の営業時間を教えてください", p); got > 0.3 {
+		t.Errorf("another matter is covered by %v", got)
+	}
+}
