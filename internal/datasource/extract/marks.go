@@ -6,8 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxTitleRunes bounds what a locator shows of one heading.
-const maxTitleRunes = 60
+// Bounds of marks. Of more headings than fit, the deepest levels are left out.
+const (
+	maxTitleRunes   = 60  // Characters that a locator shows of one heading.
+	maxLocator      = 900 // Bytes of one locator.
+	maxMarks        = 20_000
+	maxLocatorBytes = 1 << 20 // Of all.
+)
 
 // articleLevels are the levels of what heads the parts of Japanese rules, all of them below the headings of Markdown.
 var articleLevels = map[string]int{"編": 7, "部": 8, "章": 9, "節": 10, "款": 11, "条": 12}
@@ -20,11 +25,30 @@ var article = regexp.MustCompile(
 // headingMarks returns marks for the headings of a text: those of Markdown, and what heads the parts of Japanese rules. The
 // locator of each is the path of headings down to it.
 func headingMarks(text string) []Mark {
-	var marks []Mark
+	for deepest := articleLevels["条"]; deepest > 0; deepest-- {
+		marks, bytes := marksTo(text, deepest)
+		if len(marks) <= maxMarks && bytes <= maxLocatorBytes {
+			return marks
+		}
+	}
+	return nil
+}
+
+// marksTo returns the marks for the headings down to a level, as far as they may be of use, and the bytes of their locators.
+func marksTo(text string, deepest int) (marks []Mark, bytes int) {
 	var p headingPath
 	fence, before, offset := "", "", 0
+	add := func(at, level int, title string, alone bool) {
+		if level > deepest {
+			return
+		}
+		p.enter(level, title)
+		marks = append(marks, Mark{Offset: at, Locator: p.String(), Heading: alone})
+		bytes += len(marks[len(marks)-1].Locator)
+	}
 	for line := range strings.Lines(text) {
 		trimmed := strings.TrimSpace(line)
+		level, title, alone := headingOf(trimmed)
 		switch {
 		case fence != "":
 			if strings.HasPrefix(trimmed, fence) {
@@ -35,17 +59,14 @@ func headingMarks(text string) []Mark {
 		case strings.HasPrefix(trimmed, "```"), strings.HasPrefix(trimmed, "~~~"):
 			fence = trimmed[:3]
 		case underlines(trimmed, before) && plainTitle(before) != "":
-			p.enter(strings.IndexByte("=-", trimmed[0])+1, before)
-			start := offset - len(before) - 1
-			marks = append(marks, Mark{Offset: start, Locator: p.String(), Heading: true})
+			add(offset-len(before)-1, strings.IndexByte("=-", trimmed[0])+1, before, true)
 			trimmed = ""
-		default:
-			if level, title, alone := headingOf(trimmed); level > 0 {
-				p.enter(level, title)
-				start := offset + strings.Index(line, trimmed)
-				marks = append(marks, Mark{Offset: start, Locator: p.String(), Heading: alone})
-				trimmed = ""
-			}
+		case level > 0:
+			add(offset+strings.Index(line, trimmed), level, title, alone)
+			trimmed = ""
+		}
+		if len(marks) > maxMarks || bytes > maxLocatorBytes {
+			return marks, bytes
 		}
 		offset += len(line)
 		before = ""
@@ -53,7 +74,7 @@ func headingMarks(text string) []Mark {
 			before = trimmed
 		}
 	}
-	return marks
+	return marks, bytes
 }
 
 // headingOf returns the level and the title if a line heads a section. alone says that it does nothing else.
@@ -70,6 +91,9 @@ func headingOf(line string) (level int, title string, alone bool) {
 			return 0, "", false
 		}
 		return level, title, true
+	}
+	if !strings.HasPrefix(line, "第") {
+		return 0, "", false
 	}
 	found := article.FindStringSubmatch(line)
 	if found == nil {
@@ -110,8 +134,16 @@ func (p *headingPath) enter(level int, title string) {
 	p.levels, p.titles = append(p.levels[:n], level), append(p.titles[:n], plainTitle(title))
 }
 
-// String returns the path as people read it.
-func (p *headingPath) String() string { return strings.Join(p.titles, " > ") }
+// String returns the path as people read it, of a long one the end.
+func (p *headingPath) String() string {
+	titles := p.titles
+	for {
+		if path := strings.Join(titles, " > "); len(path) <= maxLocator {
+			return path
+		}
+		titles = titles[1:]
+	}
+}
 
 var (
 	markdownLink = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)

@@ -54,6 +54,30 @@ func TestHeadingMarks(t *testing.T) {
 	}
 }
 
+func TestHeadingMarksAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"many": "# 大\n" + strings.Repeat("## 小\n", 100_000),
+		"long": strings.Repeat("# "+strings.Repeat("長", 60)+"\n", 30_000) + "# 終\n",
+		"deep": "# " + strings.Repeat("一", 60) + "\n## " + strings.Repeat("二", 60) + "\n### " + strings.Repeat("三", 60) + "\n#### " +
+			strings.Repeat("四", 60) + "\n##### " + strings.Repeat("五", 60) + "\n###### " + strings.Repeat("六", 60) + "\n",
+	} {
+		pages, err := formatOf(t, "a.md").Pages(t.Context(), []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes := 0
+		for _, m := range pages[0].Marks {
+			if bytes += len(m.Locator); len(m.Locator) > 1000 {
+				t.Errorf("%s: locator %q", name, m.Locator)
+			}
+		}
+		if len(pages[0].Marks) > 20_000 || bytes > 1<<20 {
+			t.Errorf("%s: %d marks, %d bytes", name, len(pages[0].Marks), bytes)
+		}
+	}
+}
+
 func FuzzHeadingMarks(f *testing.F) {
 	f.Add("# 一\n二\n==\n　第3条（休暇） 文\n```\n# a\n")
 	f.Add("\n\n大\n---\n #  \n")

@@ -75,7 +75,7 @@ func xlsxPages(pkg *opc, main string) ([]Page, error) {
 	}
 	pages := make([]Page, 0, len(sheets))
 	for i, s := range sheets {
-		page, err := w.page(strings.Join(strings.Fields(s.name), " "), s.part)
+		page, err := w.page(plainTitle(s.name), s.part)
 		if err != nil {
 			return nil, err
 		}
@@ -192,10 +192,10 @@ func (w *xlsx) page(name, part string) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
+	marks := append([]Mark{{Locator: name, Heading: true}}, out.marks()...)
 	for _, block := range drawn {
-		out.marks = append(out.marks, Mark{Offset: out.next(), Locator: name})
+		marks = append(marks, Mark{Offset: out.next(), Locator: name})
 		out.table.line([]string{block}, "")
-		out.table.headings = nil
 	}
 	body := out.table.out.String()
 	if w.made += len(body); w.made > maxOfficeText {
@@ -205,10 +205,10 @@ func (w *xlsx) page(name, part string) (Page, error) {
 		return Page{}, nil
 	}
 	title := "# " + name + "\n\n"
-	for i := range out.marks {
-		out.marks[i].Offset += len(title)
+	for i := range marks[1:] {
+		marks[i+1].Offset += len(title)
 	}
-	return Page{Text: title + body, Marks: append([]Mark{{Locator: name, Heading: true}}, out.marks...)}, nil
+	return Page{Text: title + body, Marks: marks}, nil
 }
 
 // sheet returns the rows of a sheet, its merged cells, and the part of what is drawn on it.

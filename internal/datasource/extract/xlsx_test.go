@@ -201,6 +201,22 @@ func TestXLSXBombs(t *testing.T) {
 	}
 }
 
+func TestXLSXPlacesOfManyRows(t *testing.T) {
+	t.Parallel()
+	var rows strings.Builder
+	for i := range 50_000 {
+		rows.WriteString(cells(i+1, "=1"))
+	}
+	pages, err := formatOf(t, "a.xlsx").Pages(t.Context(), workbook(t, "", [][3]string{{"表", "", sheetXML(rows.String(), "")}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	marks := pages[0].Marks
+	if len(marks) > 20_001 || marks[1].Locator != "表!A1:A3" || marks[len(marks)-1].Locator != "表!A49999:A50000" {
+		t.Errorf("%d marks, the first row's %+v, the last's %+v", len(marks), marks[1], marks[len(marks)-1])
+	}
+}
+
 func FuzzXLSX(f *testing.F) {
 	f.Add("xl/worksheets/sheet1.xml", sheetXML(cells(1, "一", "=2@3")+cells(1, "二"), `<mergeCells><mergeCell ref="A1:C9"/></mergeCells>`))
 	f.Add("xl/worksheets/sheet1.xml", "<worksheet><row r='9'><c r='C1' t='s'><v>1</v></c><c r='A1' t='d' s='1'><v>2024-04-01</v></c></row><row r='2'>")

@@ -53,6 +53,12 @@ func cellAt(row xlsxRow, column int) xlsxCell {
 	return xlsxCell{column: column}
 }
 
+// place is where a row of a sheet begins in the text.
+type place struct {
+	offset int
+	area
+}
+
 // sheetWriter writes the rows of a sheet, region by region: what empty rows part. A region that looks like a table is written
 // with the heading before each value; of others, which are forms and notes, the cells stand as they are.
 type sheetWriter struct {
@@ -60,7 +66,7 @@ type sheetWriter struct {
 	rows   []xlsxRow
 	merged map[int][]area // By the number of their first row.
 	table  sheet
-	marks  []Mark
+	places []place
 
 	left    int    // The column of the first heading.
 	numeric []bool // By heading: the column has held numbers.
@@ -287,19 +293,36 @@ func (w *sheetWriter) markRow(offset int, row xlsxRow) {
 	w.mark(offset, area{row.number - 1, row.cells[0].column, row.number - 1, row.cells[len(row.cells)-1].column})
 }
 
+func (w *sheetWriter) mark(offset int, a area) { w.places = append(w.places, place{offset, a}) }
+
 // plainSheet matches the names of sheets that references need not quote.
 var plainSheet = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_.]*$`)
 
-func (w *sheetWriter) mark(offset int, a area) {
+// marks returns the places as references. Where there are more than fit, each stands for several rows.
+func (w *sheetWriter) marks() []Mark {
 	name := w.name
 	if !plainSheet.MatchString(name) {
 		name = "'" + strings.ReplaceAll(name, "'", "''") + "'"
 	}
-	locator := fmt.Sprintf("%s!%s%d", name, columnName(a.left), a.top+1)
-	if a.left != a.right || a.top != a.bottom {
-		locator += fmt.Sprintf(":%s%d", columnName(a.right), a.bottom+1)
+	most := min(maxMarks, maxLocatorBytes/(len(name)+20))
+	var marks []Mark
+	for places := range slices.Chunk(w.places, max(1, (len(w.places)+most-1)/most)) {
+		a := places[0].area
+		for _, p := range places[1:] {
+			a = area{min(a.top, p.top), min(a.left, p.left), max(a.bottom, p.bottom), max(a.right, p.right)}
+		}
+		marks = append(marks, Mark{Offset: places[0].offset, Locator: name + "!" + a.String()})
 	}
-	w.marks = append(w.marks, Mark{Offset: offset, Locator: locator})
+	return marks
+}
+
+// String returns the area as a reference.
+func (a area) String() string {
+	from := fmt.Sprintf("%s%d", columnName(a.left), a.top+1)
+	if a.left == a.right && a.top == a.bottom {
+		return from
+	}
+	return fmt.Sprintf("%s:%s%d", from, columnName(a.right), a.bottom+1)
 }
 
 // texts returns the texts of a row's cells.
