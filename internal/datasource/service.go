@@ -1,6 +1,7 @@
 package datasource
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"hash"
@@ -86,8 +87,9 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 	}
 	format, ok := extract.FormatOf(filename)
 	if !ok {
-		return Source{}, false, fault.Errorf(UnsupportedType,
-			"対応していない形式です。テキスト（.txt）、Markdown（.md）、CSV、TSV、HTMLのいずれかに変換してください。")
+		return Source{}, false, fault.Errorf(UnsupportedType, "%s", cmp.Or(extract.OldOffice(filename),
+			"対応していない形式です。Word（.docx）、Excel（.xlsx）、PowerPoint（.pptx）、テキスト（.txt）、Markdown（.md）、CSV、TSV、HTMLの"+
+				"いずれかに変換してください。"))
 	}
 	source := Source{ID: uuid.Must(uuid.NewV7()), Filename: filename, MediaType: format.MediaType}
 	if err := s.loosen(ctx, source.ID, uploadPatience); err != nil {

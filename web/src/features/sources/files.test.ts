@@ -3,16 +3,27 @@ import { ACCEPTED, formatSize, isReadable, kindOf, MAX_BYTES, whyRefused } from 
 import { texts } from './texts'
 
 describe('a file', () => {
-  it.each(['a.txt', 'a.TEXT', '議事録.md', 'a.b.markdown', 'a.csv', 'a.tsv', 'a.html', 'A.HTM'])(
-    'that can be read is sent: %s',
-    (name) => {
-      expect(whyRefused({ name, size: 1 })).toBeUndefined()
-      expect(whyRefused({ name, size: MAX_BYTES })).toBeUndefined()
-    },
-  )
+  it.each([
+    'a.txt',
+    'a.TEXT',
+    '議事録.md',
+    'a.b.markdown',
+    'a.csv',
+    'a.tsv',
+    'a.html',
+    'A.HTM',
+    '規程.docx',
+    'A.XLSX',
+    'a.pptm',
+  ])('that can be read is sent: %s', (name) => {
+    expect(whyRefused({ name, size: 1 })).toBeUndefined()
+    expect(whyRefused({ name, size: MAX_BYTES })).toBeUndefined()
+  })
 
   it.each([
     ['図面.pdf', 1, texts.refused.kind],
+    ['規程.doc', 1, texts.refused.old('Word', '.docx')],
+    ['A.XLS', 1, texts.refused.old('Excel', '.xlsx')],
     ['a.txt.exe', 1, texts.refused.kind],
     ['a.constructor', 1, texts.refused.kind],
     ['資料', 4096, texts.refused.none],
@@ -24,7 +35,13 @@ describe('a file', () => {
   })
 
   it('says its kind and its size', () => {
-    expect(['a.htm', 'a.TXT', 'a.docx', 'a'].map(kindOf)).toEqual(['HTML', 'テキスト', 'DOCX', ''])
+    expect(['a.htm', 'a.TXT', 'a.docx', 'a.exe', 'a'].map(kindOf)).toEqual([
+      'HTML',
+      'テキスト',
+      'Word',
+      'EXE',
+      '',
+    ])
     expect(
       [1, 1023, 1024, 1025, 1023 * 1024, 1024 * 1024, 1_500_000, MAX_BYTES, MAX_BYTES + 1].map(formatSize),
     ).toEqual(['1 B', '1023 B', '1 KB', '2 KB', '1023 KB', '1 MB', '1.5 MB', '50 MB', '51 MB'])
@@ -40,6 +57,12 @@ describe('a file', () => {
 
   it('is offered by the chooser if it can be read', () => {
     expect(ACCEPTED.split(',')).toEqual([
+      '.docx',
+      '.docm',
+      '.xlsx',
+      '.xlsm',
+      '.pptx',
+      '.pptm',
       '.txt',
       '.text',
       '.md',

@@ -8,6 +8,12 @@ export const MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 
 /** The kinds of files that can be read, by the end of their names. */
 const KINDS: ReadonlyMap<string, string> = new Map([
+  ['docx', 'Word'],
+  ['docm', 'Word'],
+  ['xlsx', 'Excel'],
+  ['xlsm', 'Excel'],
+  ['pptx', 'PowerPoint'],
+  ['pptm', 'PowerPoint'],
   ['txt', 'テキスト'],
   ['text', 'テキスト'],
   ['md', 'Markdown'],
@@ -18,6 +24,14 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['htm', 'HTML'],
 ])
 
+/** Those of older formats of Office, and what to save them as. */
+const OLD: ReadonlyMap<string, readonly [string, string]> = new Map([
+  ['doc', ['Word', '.docx']],
+  ['xls', ['Excel', '.xlsx']],
+  ['xlsb', ['Excel', '.xlsx']],
+  ['ppt', ['PowerPoint', '.pptx']],
+])
+
 /** What a file chooser is to offer. */
 export const ACCEPTED = [...KINDS.keys()].map((end) => `.${end}`).join(',')
 
@@ -25,6 +39,8 @@ export const ACCEPTED = [...KINDS.keys()].map((end) => `.${end}`).join(',')
 export function whyRefused({ name, size }: Pick<File, 'name' | 'size'>): string | undefined {
   const end = endOf(name)
   if (end === '') return texts.refused.none
+  const old = OLD.get(end)
+  if (old !== undefined) return texts.refused.old(...old)
   if (!KINDS.has(end)) return texts.refused.kind
   if (size === 0) return texts.refused.empty
   return size > MAX_BYTES ? texts.refused.size(MAX_MEGABYTES) : undefined

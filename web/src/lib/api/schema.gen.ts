@@ -928,10 +928,11 @@ export interface paths {
         /**
          * Upload a file
          * @description Keeps a file of at most 50 MiB and has it read: its `status` goes from `pending` over `running` to `success` or
-         *     `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are plain text, Markdown, CSV, TSV
-         *     and HTML, in UTF-8, UTF-16, Shift_JIS or EUC-JP, and another one is 415 `unsupported_media_type`. A file whose
-         *     content one has uploaded before is not read twice: the answer is 200 with the data source that there is, and one
-         *     that had failed is read again. A disk without room is 507 `storage_full`.
+         *     `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are Word, Excel and PowerPoint
+         *     (`.docx`, `.xlsx`, `.pptx`, also with macros, which are not looked at), and plain text, Markdown, CSV, TSV and HTML,
+         *     in UTF-8, UTF-16, Shift_JIS or EUC-JP. Another one is 415 `unsupported_media_type`; the older formats of Office are
+         *     told what to save them as. A file whose content one has uploaded before is not read twice: the answer is 200 with
+         *     the data source that there is, and one that had failed is read again. A disk without room is 507 `storage_full`.
          */
         post: operations["uploadDataSource"];
         delete?: never;
