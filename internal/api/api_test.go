@@ -379,6 +379,16 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	if resp := f.do(call{method: "HEAD", path: "/"}); resp.status != http.StatusOK || len(resp.body) != 0 {
 		t.Errorf("HEAD: %d", resp.status)
 	}
+	// The frame for diagrams: sandboxed, shown by the app alone, with no way to load anything or to reach anybody.
+	frame := f.do(call{method: "GET", path: "/diagram.html"}).header
+	for _, want := range []string{"sandbox allow-scripts;", "default-src 'none';", "script-src 'self' blob:;", "frame-ancestors 'self'"} {
+		if policy := frame.Get("Content-Security-Policy"); !strings.Contains(policy, want) {
+			t.Errorf("the frame's policy %q lacks %s", policy, want)
+		}
+	}
+	if got := frame.Get("X-Frame-Options"); got != "SAMEORIGIN" {
+		t.Errorf("got %q", got)
+	}
 	asset := f.do(call{method: "GET", path: "/assets/app-abc.js", header: map[string]string{"Accept-Encoding": "gzip"}})
 	if !strings.Contains(asset.header.Get("Cache-Control"), "immutable") || asset.header.Get("Content-Encoding") != "gzip" || asset.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("got %v", asset.header)

@@ -50,6 +50,11 @@ func contentPolicy(cfg Config) string {
 		"; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 
+// diagramPolicy holds the frame in which the app draws diagrams. Its source is a model's: the frame is an origin of its own,
+// whoever opens it, and may load nothing but its script and the library that the app hands in.
+const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self' blob:; style-src 'unsafe-inline'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
 func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 	info, err := fs.Stat(a.files, name)
@@ -69,8 +74,12 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		h.Set("Cache-Control", "no-cache")
 	}
-	if name == "index.html" {
+	switch name {
+	case "index.html":
 		h.Set("Content-Security-Policy", a.policy)
+	case "diagram.html":
+		h.Set("Content-Security-Policy", diagramPolicy)
+		h.Set("X-Frame-Options", "SAMEORIGIN")
 	}
 	media := mime.TypeByExtension(path.Ext(name))
 	if media == "" {

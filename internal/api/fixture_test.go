@@ -240,6 +240,7 @@ func (f *fixture) services() api.Services {
 		}),
 		App: fstest.MapFS{
 			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
+			"diagram.html":      {Data: []byte("<title>Diagram</title>")},
 			"assets/app-abc.js": {Data: []byte(strings.Repeat("console.log(1)\n", 100))},
 		},
 	}

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { hold } from './support/hold'
 import { expect, test } from './support/test'
 
@@ -33,7 +34,136 @@ const marked = `[規程][r]によります[^1]。H<sub>2</sub>O と <kbd>Ctrl</k
 [^1]: 就業規則の注です。
 `
 
+const flow = `申請の流れです。
+
+\`\`\`mermaid
+flowchart LR
+  accTitle: 申請の流れ
+  A[申請書を<br>提出] --> B{課長の承認}
+  B -->|承認| C[<img src=https://evil.example/a.png onerror="stolen=true">経理]
+  B -->|差し戻し| A
+  click C "javascript:stolen=true"
+\`\`\`
+
+\`\`\`mermaid
+flowchart LR
+  これは図ではない ->->
+\`\`\`
+
+以上です。`
+
 test.describe('what an answer looks like', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`a diagram is drawn where it can neither act nor load anything (${colorScheme})`, async ({
+      page,
+      chat,
+      model,
+      question,
+    }) => {
+      const elsewhere: string[] = []
+      page.on('request', (request) => {
+        if (!/^(?:blob:|data:|http:\/\/(?:localhost|127\.))/.test(request.url()))
+          elsewhere.push(request.url())
+      })
+      await page.emulateMedia({ colorScheme })
+      model.script(question, { text: flow, tokens_per_second: -1 })
+      await chat.open()
+      const frames = () => page.frames().filter((frame) => frame.url().endsWith('/diagram.html'))
+      expect(frames()).toHaveLength(0)
+      await chat.ask(question)
+      await chat.finished()
+      const picture = chat.answer.getByRole('img', { name: '申請の流れ' })
+      await expect(picture).toBeVisible()
+      expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(100)
+      // What is no diagram stays as it was written.
+      await expect(chat.answer.getByRole('region', { name: 'Mermaidのコード' })).toContainText('図ではない')
+
+      const [frame] = frames()
+      expect(frames()).toHaveLength(1)
+      expect(await page.locator('iframe').getAttribute('sandbox')).toBe('allow-scripts')
+      expect(await frame?.evaluate(() => self.origin)).toBe('null')
+      const storage = () => {
+        try {
+          return String(localStorage.length)
+        } catch {
+          return 'refused'
+        }
+      }
+      expect(await frame?.evaluate(storage)).toBe('refused')
+      expect(elsewhere).toEqual([])
+      expect(await page.evaluate(() => window.stolen)).toBeUndefined()
+
+      await chat.answer.getByRole('button', { name: 'コードを表示' }).click()
+      await expect(chat.answer.getByText('課長の承認')).toBeVisible()
+      await chat.answer.getByRole('button', { name: 'コードを表示' }).click()
+      for (const [name, file, begin] of [
+        ['図をSVGで保存', 'フローチャート.svg', '<svg'],
+        ['図をPNGで保存', 'フローチャート.png', '\u{89}PNG'],
+      ] as const) {
+        const saved = page.waitForEvent('download')
+        await chat.answer.getByRole('button', { name }).click()
+        const download = await saved
+        expect(download.suggestedFilename()).toBe(file)
+        const content = (await readFile(await download.path())).toString('latin1')
+        expect(content.slice(0, 4)).toBe(begin)
+        expect(content).not.toMatch(/javascript:|href=/)
+      }
+    })
+  }
+
+  test('wide code and tables take the room beside the measure, and scroll where there is none', async ({
+    page,
+    chat,
+    model,
+    question,
+  }) => {
+    const code = `\`\`\`sql\nSELECT ${Array.from({ length: 30 }, (_, i) => `column_${i}`).join(', ')}\n\`\`\``
+    await page.setViewportSize({ width: 1440, height: 900 })
+    model.script(question, { text: `${wide}\n${code}`, tokens_per_second: -1 })
+    model.script('続けてください', { text: 'はい。', tokens_per_second: -1 })
+    await chat.open()
+    await chat.ask(question)
+    await chat.finished()
+    const first = chat.answers.first()
+    const table = first.getByRole('region', { name: '表' })
+    const lines = first.getByRole('region', { name: 'SQLのコード' })
+    const size = async (of: typeof table) => (await of.boundingBox()) ?? { x: 0, width: 0 }
+    const check = async () => {
+      const [text, turn, main] = [
+        await size(first.getByText('数字の列が多い表です。')),
+        await size(first),
+        await size(page.getByRole('main')),
+      ]
+      for (const one of [table, lines]) {
+        const { x, width } = await size(one)
+        expect(width).toBeGreaterThan(text.width + 200)
+        // Within the turn, which cuts off what is outside of it once it is settled, and within the page.
+        expect(x).toBeGreaterThanOrEqual(Math.max(turn.x, main.x))
+        expect(x + width).toBeLessThanOrEqual(Math.min(turn.x + turn.width, main.x + main.width))
+      }
+      // Long lines use all there is, short text stays where it was.
+      expect((await size(lines)).width).toBeGreaterThan(main.width - 120)
+    }
+    await check()
+    for (let times = 0; times < 3; times++) {
+      await chat.ask('続けてください')
+      await chat.finished()
+    }
+    await expect(first).toHaveCSS('content-visibility', 'auto')
+    await table.scrollIntoViewIfNeeded()
+    await check()
+
+    await page.setViewportSize({ width: 390, height: 800 })
+    const scrolls = (of: typeof table) => of.evaluate((box) => box.scrollWidth - box.clientWidth)
+    for (const one of [table, lines]) {
+      expect(await scrolls(one)).toBeGreaterThan(0)
+      const { x, width } = await size(one)
+      expect(x + width).toBeLessThanOrEqual(390)
+    }
+    const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    expect(await overflow()).toBeLessThanOrEqual(0)
+  })
+
   test('links and footnotes find their definitions, details fold, warnings stand out', async ({
     page,
     chat,
@@ -49,8 +179,10 @@ test.describe('what an answer looks like', () => {
       'href',
       'https://example.com/rules',
     )
-    await answer.getByRole('button', { name: '脚注1' }).press('Enter')
+    await answer.getByRole('button', { name: '脚注1', exact: true }).press('Enter')
     await expect(answer.locator('[data-note="1"]')).toBeFocused()
+    await answer.getByRole('button', { name: '脚注1の参照元に戻る' }).click()
+    await expect(answer.getByRole('button', { name: '脚注1', exact: true })).toBeFocused()
     await expect(answer.getByRole('blockquote')).toContainText('警告')
     await expect(answer.getByRole('listitem').filter({ hasText: /^三$/ })).toHaveCSS(
       'list-style-type',

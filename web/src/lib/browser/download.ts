@@ -1,6 +1,7 @@
-/** Hands a text to the person as a file. */
-export function download(name: string, text: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
+/** Hands a text or a picture to the person as a file. */
+export function download(name: string, body: string | Blob, type: string): void {
+  const charset = typeof body === 'string' ? ';charset=utf-8' : ''
+  const url = URL.createObjectURL(new Blob([body], { type: type + charset }))
   const link = document.createElement('a')
   link.href = url
   link.download = name

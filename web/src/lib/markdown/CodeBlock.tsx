@@ -22,8 +22,22 @@ export interface CodeBlockProps {
   readonly growing?: boolean
 }
 
-/** A fence: its language, buttons to wrap, save and copy it, and the code in a box of its own to scroll in. */
-export const CodeBlock = memo(function CodeBlock({ code, language, growing = false }: CodeBlockProps) {
+const diagram = new LazyPart(async () => (await import('./Diagram')).Diagram)
+
+/** A fence. One with a diagram is drawn once it is whole. */
+export function CodeBlock(props: CodeBlockProps) {
+  const Diagram = useLazyPart(diagram, props.language === 'mermaid' && !props.growing)
+  return Diagram ? (
+    <Diagram code={props.code}>
+      <Fence {...props} />
+    </Diagram>
+  ) : (
+    <Fence {...props} />
+  )
+}
+
+/** A fence as code: its language, buttons to wrap, save and copy it, and the code in a box of its own to scroll in. */
+const Fence = memo(function Fence({ code, language, growing = false }: CodeBlockProps) {
   const name = languageName(language)
   const [wrapped, setWrapped] = useState(false)
   return (

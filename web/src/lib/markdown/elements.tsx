@@ -85,7 +85,8 @@ function TableElement({ node, children }: ExtraProps & { children?: ReactNode })
 function Cite({ value }: { value?: unknown }) {
   const { onCite } = useContext(BlockContext)
   const note = noteNumber(value)
-  if (note !== null) return <NoteLink index={note} />
+  if (note !== null)
+    return String(value).endsWith('↩') ? <NoteBack index={note} /> : <NoteLink index={note} />
   const index = Number(value)
   if (onCite === null) return <sup className={styles.cite}>{index}</sup>
   return (
@@ -102,7 +103,8 @@ function Cite({ value }: { value?: unknown }) {
 
 /** The number of a footnote, which is told from a citation by its mark; null if it is none. */
 function noteNumber(value: unknown): number | null {
-  return String(value).startsWith('^') ? Number(String(value).slice(1)) : null
+  const number = /^\^(\d+)/.exec(String(value))?.[1]
+  return number === undefined ? null : Number(number)
 }
 
 function NoteLink({ index }: { index: number }) {
@@ -111,16 +113,42 @@ function NoteLink({ index }: { index: number }) {
       type="button"
       className={styles.cite}
       aria-label={texts.note(index)}
+      data-note-link={index}
       onClick={({ currentTarget }) => {
-        const text = currentTarget.closest(`.${styles.markdown}`)
-        const note = text?.querySelector<HTMLElement>(`[data-note="${index}"]`)
-        note?.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
-        note?.focus({ preventScroll: true })
+        for (const link of within(currentTarget, `[data-note-link="${index}"]`))
+          link.toggleAttribute('data-left', link === currentTarget)
+        goTo(within(currentTarget, `[data-note="${index}"]`)[0])
       }}
     >
       {index}
     </button>
   )
+}
+
+/** The way from a note back to where the reader came from, or to the first place that refers to it. */
+function NoteBack({ index }: { index: number }) {
+  return (
+    <button
+      type="button"
+      className={styles.back}
+      aria-label={texts.noteBack(index)}
+      onClick={({ currentTarget }) => {
+        const links = within(currentTarget, `[data-note-link="${index}"]`)
+        goTo(links.find((link) => link.hasAttribute('data-left')) ?? links[0])
+      }}
+    >
+      ↩
+    </button>
+  )
+}
+
+function within(element: Element, selector: string): HTMLElement[] {
+  return [...(element.closest(`.${styles.markdown}`)?.querySelectorAll<HTMLElement>(selector) ?? [])]
+}
+
+function goTo(place: HTMLElement | undefined): void {
+  place?.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
+  place?.focus({ preventScroll: true })
 }
 
 function NoteMark({ value }: { value?: unknown }) {

@@ -79,7 +79,9 @@ describe('blocks', () => {
     const out = html(text)
     expect(out.match(/href="https:\/\/example.com\/r"/g)).toHaveLength(2)
     expect(out).toMatch(/本文<button[^>]*aria-label="脚注1"[^>]*>1<.*aria-label="脚注2"/s)
-    expect(out).toMatch(/data-note="2"[^>]*>2<\/span>甲<br>.*data-note="1"[^>]*>1<\/span>乙/s)
+    // Each ends with the way back to the text.
+    expect(out).toMatch(/data-note="2"[^>]*>2<\/span>甲<button[^>]*脚注2[^>]*>↩<\/button><br>/)
+    expect(out).toMatch(/<br>.*data-note="1"[^>]*>1<\/span>乙<button[^>]*脚注1[^>]*>↩<\/button><\/p>/s)
     expect(visible('本文[^1]です。')).toBe('本文[^1]です。')
     expect(html('[x][r]\n\n[r]: javascript:alert(1)')).not.toContain('href')
   })

@@ -82,14 +82,42 @@ function markAlert(quote: Element): void {
   quote.children = [title, ...quote.children.filter((child) => !(rest && child === first))]
 }
 
-/** Numbers the footnotes: `[^id]` becomes a button that leads to its note, `[^id]:` the number before the note. */
+/** Numbers the footnotes: `[^id]` becomes a button that leads to its note, `[^id]:` the number before the note,
+ * which ends with a button that leads back. */
 export function rehypeNotes(ids: readonly string[]) {
   return () => (tree: Root) => {
     if (ids.length === 0) return
     eachParent(tree, (children) =>
-      children.flatMap((child) => (child.type === 'text' ? notes(child, ids) : [child])),
+      withWaysBack(children.flatMap((child) => (child.type === 'text' ? notes(child, ids) : [child]))),
     )
   }
+}
+
+/** Ends each note with a button that leads back to where it is referred to. */
+function withWaysBack(children: ElementContent[]): ElementContent[] {
+  const out: ElementContent[] = []
+  let open: Element | null = null
+  const close = () => {
+    if (open === null) return
+    const breaks = out.splice(out.findLastIndex((child) => !isBreak(child)) + 1)
+    const value = `${open.properties.value}↩`
+    out.push({ type: 'element', tagName: 'button', properties: { value }, children: [] }, ...breaks)
+  }
+  for (const child of children) {
+    if (child.type === 'element' && child.tagName === 'data') {
+      close()
+      open = child
+    }
+    out.push(child)
+  }
+  close()
+  return out
+}
+
+function isBreak(child: ElementContent): boolean {
+  return child.type === 'text'
+    ? child.value.trim() === ''
+    : child.type === 'element' && child.tagName === 'br'
 }
 
 function notes(text: Text, ids: readonly string[]): ElementContent[] {

@@ -6,12 +6,7 @@ import { texts } from './texts'
 
 /** Copies what it is given to copy, and says for two seconds whether it could. */
 export function CopyButton({ label, copy }: { label?: string; copy: () => Promise<void> }) {
-  const [said, setSaid] = useState('')
-  useEffect(() => {
-    if (said === '') return
-    const timer = setTimeout(() => setSaid(''), 2000)
-    return () => clearTimeout(timer)
-  }, [said])
+  const [said, setSaid] = useSaid()
   const onClick = () => {
     copy().then(
       () => setSaid(texts.copied),
@@ -33,24 +28,47 @@ export function CopyButton({ label, copy }: { label?: string; copy: () => Promis
   )
 }
 
+/** What a button says in place of its own words, for two seconds. */
+function useSaid(): [string, (text: string) => void] {
+  const [said, say] = useState('')
+  useEffect(() => {
+    if (said === '') return
+    const timer = setTimeout(() => say(''), 2000)
+    return () => clearTimeout(timer)
+  }, [said])
+  return [said, say]
+}
+
 interface SaveProps {
   readonly label: string
   readonly text: string
-  readonly file: { readonly name: string; readonly type: string; readonly body: () => string }
+  readonly file: {
+    readonly name: string
+    readonly type: string
+    readonly body: () => string | Promise<string | Blob>
+  }
 }
 
-/** Saves a file. */
+/** Saves a file, or says for two seconds that it could not. */
 export function SaveButton({ label, text, file }: SaveProps) {
+  const [said, say] = useSaid()
+  const onClick = async () => {
+    try {
+      download(file.name, await file.body(), file.type)
+    } catch {
+      say(texts.saveFailed)
+    }
+  }
   return (
     <button
       type="button"
       className={styles.tool}
-      onClick={() => download(file.name, file.body(), file.type)}
-      aria-label={label}
+      onClick={() => void onClick()}
+      aria-label={said === '' ? label : undefined}
       data-print="hide"
     >
       <Download size={14} strokeWidth={1.75} aria-hidden="true" />
-      <span>{text}</span>
+      <span aria-live="polite">{said || text}</span>
     </button>
   )
 }

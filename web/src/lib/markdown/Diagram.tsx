@@ -1,0 +1,124 @@
+import { useAtomValue } from 'jotai'
+import { Code, Image as Picture } from 'lucide-react'
+import { type CSSProperties, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { copyText } from '@/lib/browser/clipboard'
+import { useMedia } from '@/lib/ui/media'
+import { themeAtom } from '@/lib/ui/theme'
+import { type Drawn, drawDiagram, type Scheme } from './diagrams'
+import styles from './markdown.module.css'
+import { texts } from './texts'
+import { CopyButton, SaveButton } from './tools'
+
+/** A diagram as a picture; as its source while there is none, where it is no diagram, and for who wants to see that. */
+export function Diagram({ code, children }: { code: string; children: ReactNode }) {
+  const drawn = useDrawn(code, useScheme())
+  const [asCode, setAsCode] = useState(false)
+  const url = useUrl(drawn?.svg)
+  if (drawn === null || url === undefined) return children
+  const name = texts.diagramKinds[drawn.kind.replace(/-.*$/, '')] ?? texts.diagram
+  return (
+    <figure className={styles.diagram}>
+      <div className={styles.codeHead}>
+        <span>{name}</span>
+        <div className={styles.tools} data-print="hide">
+          <button
+            type="button"
+            className={styles.tool}
+            aria-pressed={asCode}
+            onClick={() => setAsCode(!asCode)}
+          >
+            {asCode ? <Picture {...icon} /> : <Code {...icon} />}
+            <span>{texts.asCode}</span>
+          </button>
+          <SaveButton
+            label={texts.saveSvg}
+            text="SVG"
+            file={{ name: `${name}.svg`, type: 'image/svg+xml', body: () => toSvg(code) }}
+          />
+          {/* A canvas gives nothing back that HTML was drawn on. */}
+          {!drawn.svg.includes('foreignObject') && (
+            <SaveButton
+              label={texts.savePng}
+              text="PNG"
+              file={{ name: `${name}.png`, type: 'image/png', body: () => toPng(code) }}
+            />
+          )}
+          <CopyButton label={texts.copySource} copy={() => copyText(code)} />
+        </div>
+      </div>
+      {asCode ? (
+        children
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard.
+        <div className={styles.drawing} tabIndex={0} role="region" aria-label={drawn.title || name}>
+          <img
+            src={url}
+            alt={drawn.title || texts.drawn(name)}
+            width={drawn.width}
+            height={drawn.height}
+            style={{ '--width': `${drawn.width}px` } as CSSProperties}
+          />
+        </div>
+      )}
+    </figure>
+  )
+}
+
+const icon = { size: 14, strokeWidth: 1.75, 'aria-hidden': true } as const
+
+/** The picture of a source; the one in other colours while that in these is not there. */
+function useDrawn(code: string, scheme: Scheme): Drawn | null {
+  const [state, setState] = useState<{ code: string; drawn: Drawn } | null>(null)
+  useEffect(() => {
+    let left = false
+    drawDiagram(code, scheme).then(
+      (drawn) => left || setState({ code, drawn }),
+      () => {},
+    )
+    return () => {
+      left = true
+    }
+  }, [code, scheme])
+  return state?.code === code ? state.drawn : null
+}
+
+function useScheme(): Scheme {
+  const theme = useAtomValue(themeAtom)
+  const dark = useMedia('(prefers-color-scheme: dark)')
+  return theme === 'system' ? (dark ? 'dark' : 'light') : theme
+}
+
+function useUrl(svg: string | undefined): string | undefined {
+  const url = useMemo(() => (svg === undefined ? undefined : urlOf(svg)), [svg])
+  useEffect(() => () => URL.revokeObjectURL(url ?? ''), [url])
+  return url
+}
+
+function urlOf(svg: string): string {
+  return URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' }))
+}
+
+/** Files go into documents: they are as on paper, whatever the app's colours are. */
+async function toSvg(code: string): Promise<string> {
+  return (await drawDiagram(code, 'light')).svg
+}
+
+async function toPng(code: string): Promise<Blob> {
+  const { svg, width, height } = await drawDiagram(code, 'light')
+  const image = new Image(width, height)
+  image.src = urlOf(svg)
+  await image.decode()
+  const scale = Math.min(2, 8192 / Math.max(width, height))
+  const canvas = document.createElement('canvas')
+  canvas.width = Math.ceil(width * scale)
+  canvas.height = Math.ceil(height * scale)
+  const context = canvas.getContext('2d')
+  if (context === null) throw new Error('no canvas')
+  context.fillStyle = '#fff'
+  context.fillRect(0, 0, canvas.width, canvas.height)
+  context.drawImage(image, 0, 0, canvas.width, canvas.height)
+  URL.revokeObjectURL(image.src)
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob === null ? reject(new Error('no picture')) : resolve(blob)), 'image/png'),
+  )
+}

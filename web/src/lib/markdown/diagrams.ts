@@ -1,0 +1,174 @@
+import library from 'mermaid/dist/mermaid.min.js?url'
+
+/** A diagram as a picture. */
+export interface Drawn {
+  readonly svg: string
+  /** What sort of diagram it is, as Mermaid calls it. */
+  readonly kind: string
+  /** What its source calls it, or ''. */
+  readonly title: string
+  readonly width: number
+  readonly height: number
+}
+
+export type Scheme = 'light' | 'dark'
+
+type Answer = Drawn & { readonly id: number; readonly error?: string }
+
+/** Drawing takes milliseconds; what takes so long would never end. */
+const limitMs = 20_000
+const maxLength = 50_000
+const maxKept = 60
+
+const drawn = new Map<string, Promise<Drawn>>()
+
+/** Draws a diagram, once for each scheme. It fails where the source is no diagram. */
+export function drawDiagram(source: string, scheme: Scheme): Promise<Drawn> {
+  const key = `${scheme}\n${source}`
+  const known = drawn.get(key)
+  if (known !== undefined) return known
+  const made = source.length > maxLength ? Promise.reject(new Error('too long')) : ask(source, scheme)
+  drawn.set(key, made)
+  for (const old of drawn.keys()) {
+    if (drawn.size <= maxKept) break
+    drawn.delete(old)
+  }
+  return made
+}
+
+let frame: Promise<MessagePort> | null = null
+let end = () => {}
+let asked = 0
+
+async function ask(source: string, scheme: Scheme): Promise<Drawn> {
+  frame ??= open()
+  const port = await frame
+  const id = ++asked
+  const answer = await new Promise<Answer>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      // The next one gets a frame in which nothing hangs.
+      end()
+      reject(new Error('too slow'))
+    }, limitMs)
+    const hear = ({ data }: MessageEvent<Answer>) => {
+      if (data.id !== id) return
+      clearTimeout(timer)
+      port.removeEventListener('message', hear)
+      resolve(data)
+    }
+    port.addEventListener('message', hear)
+    port.postMessage({ id, source, config: configOf(scheme) })
+  })
+  if (answer.error !== undefined) throw new Error(answer.error)
+  if (!isInert(answer.svg)) throw new Error('not a picture alone')
+  return answer
+}
+
+/**
+ * Opens the frame. It is sandboxed: an origin of its own, without the app's storage, that may load and reach nothing. So the
+ * library is handed in.
+ */
+async function open(): Promise<MessagePort> {
+  const element = document.createElement('iframe')
+  element.setAttribute('sandbox', 'allow-scripts')
+  element.setAttribute('aria-hidden', 'true')
+  element.tabIndex = -1
+  element.src = '/diagram.html'
+  // Laid out, or texts in it could not be measured.
+  Object.assign(element.style, {
+    position: 'fixed',
+    insetInlineStart: '-4000px',
+    width: '1600px',
+    height: '1200px',
+    border: '0',
+    visibility: 'hidden',
+  })
+  end = () => {
+    frame = null
+    element.remove()
+  }
+  try {
+    const loaded = new Promise((resolve) => element.addEventListener('load', resolve, { once: true }))
+    document.body.append(element)
+    const response = await fetch(library)
+    if (!response.ok) throw new Error(`${response.status}`)
+    const text = await response.text()
+    await loaded
+    const { port1, port2 } = new MessageChannel()
+    port1.start()
+    element.contentWindow?.postMessage(text, '*', [port2])
+    return port1
+  } catch (cause) {
+    end()
+    drawn.clear()
+    throw cause
+  }
+}
+
+const tag = /<(?:[^"'<>]|"[^"]*"|'[^']*')*>/g
+
+/** Tags that act, or that lead elsewhere. */
+const active = [
+  /^<(?:\w+:)?(?:script|iframe|object|embed|link|meta|base|form|input|set|animate\w*|handler)\b/i,
+  /^<[!?]/,
+  /\son\w+\s*=/i,
+  /\b(?:href|src)\s*=\s*["']?(?!["']?#)/i,
+]
+
+/**
+ * Whether a picture has nothing in it that acts, or that is elsewhere. Shown, it could do neither; but it may be saved, and
+ * opened outside of the app. Told by its text: if it were parsed, this page's policy would have a say in its styles.
+ */
+export function isInert(svg: string): boolean {
+  const tags = svg.match(tag) ?? []
+  return (
+    svg.startsWith('<svg') &&
+    !svg.replace(tag, '').includes('<') &&
+    !tags.some((one) => active.some((pattern) => pattern.test(one))) &&
+    !/@import|\burl\(\s*(?!(?:["']|&quot;)?#)/i.test(svg)
+  )
+}
+
+const font =
+  '"Hiragino Sans", "Noto Sans JP", "Noto Sans CJK JP", "Yu Gothic UI", "Meiryo", system-ui, sans-serif'
+
+/** The app's colours, as `tokens.css` has them: a picture takes none from the page. */
+function configOf(scheme: Scheme) {
+  const dark = scheme === 'dark'
+  const [paper, raised, ink, line, accent, wash] = dark
+    ? ['#211f1c', '#2a2724', '#ece8e1', '#746d63', '#8ab6e1', '#1f2731']
+    : ['#ffffff', '#f4f1ea', '#1c1b1a', '#8f887d', '#1f4e79', '#eef2f6']
+  return {
+    theme: 'base',
+    darkMode: dark,
+    fontFamily: font,
+    htmlLabels: false,
+    flowchart: { htmlLabels: false },
+    // What a source may not change.
+    secure: [
+      ...['secure', 'securityLevel', 'startOnLoad', 'maxTextSize', 'maxEdges', 'suppressErrorRendering'],
+      ...['theme', 'themeVariables', 'themeCSS', 'darkMode', 'fontFamily', 'htmlLabels'],
+    ],
+    themeVariables: {
+      darkMode: dark,
+      fontFamily: font,
+      fontSize: '15px',
+      background: paper,
+      edgeLabelBackground: paper,
+      primaryColor: wash,
+      primaryTextColor: ink,
+      primaryBorderColor: accent,
+      secondaryColor: raised,
+      secondaryTextColor: ink,
+      secondaryBorderColor: line,
+      tertiaryColor: raised,
+      tertiaryTextColor: ink,
+      tertiaryBorderColor: line,
+      lineColor: line,
+      textColor: ink,
+      noteBkgColor: raised,
+      noteTextColor: ink,
+      noteBorderColor: line,
+    },
+  }
+}
