@@ -7,6 +7,7 @@ package ngram
 
 import (
 	"hash/fnv"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -87,6 +88,82 @@ func (t Text) Find(term string, limit int) [][2]int {
 		i += len(wanted)
 	}
 	return found
+}
+
+// Tokens yields what a text is ranked by, in order, each as often as it occurs: words and numbers of scripts that have spaces,
+// whole, and of all others single characters and pairs of neighbours. The commas of a number are left out.
+func (t Text) Tokens() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		text := t.String()
+		pair := 0 // Where the character before begins, if it makes a pair with this one.
+		paired := false
+		for i := 0; i < len(text); {
+			r, n := utf8.DecodeRuneInString(text[i:])
+			if !isLetter(r) {
+				paired = false
+				i += n
+				continue
+			}
+			if isSpaced(r) {
+				end := wordEnd(text, i)
+				if !yield(word(text[i:end])) {
+					return
+				}
+				i, paired = end, false
+				continue
+			}
+			if !yield(text[i:i+n]) || paired && !yield(text[pair:i+n]) {
+				return
+			}
+			pair, paired = i, true
+			i += n
+		}
+	}
+}
+
+// isLetter reports whether a character belongs to a word: letters, digits, their marks, and 〇 and ー.
+func isLetter(r rune) bool {
+	return 'a' <= r && r <= 'z' || isDigit(r) || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+}
+
+// isSpaced reports whether a letter is of a script that parts words by spaces, or a digit.
+func isSpaced(r rune) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		return true
+	case r < 0x0E00:
+		return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
+	}
+	return unicode.Is(unicode.Hangul, r)
+}
+
+// wordEnd returns where the word or number ends that begins at an offset.
+func wordEnd(text string, start int) int {
+	end, last := start, rune(0)
+	for i, r := range text[start:] {
+		inNumber := (r == ',' || r == '.') && isDigit(last) && i+1 < len(text)-start && isDigit(rune(text[start+i+1]))
+		if !inNumber && !(isLetter(r) && isSpaced(r)) {
+			break
+		}
+		end, last = start+i+utf8.RuneLen(r), r
+	}
+	return end
+}
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// maxWord bounds a word, in bytes: what is longer is none, and an index need not hold it.
+const maxWord = 60
+
+// word returns a word as it is ranked by.
+func word(text string) string {
+	for i := range text {
+		if i > maxWord {
+			text = text[:i]
+			break
+		}
+	}
+	return strings.ReplaceAll(text, ",", "")
 }
 
 // Terms returns the words of a query, folded: all of them must occur.

@@ -100,3 +100,38 @@ func BenchmarkKeys(b *testing.B) {
 		ngram.Keys([]byte("scope"), ngram.Fold(text))
 	}
 }
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"":              nil,
+		"の":             {"ノ"},
+		"就業規則":          {"就", "業", "就業", "規", "業規", "則", "規則"},
+		"ﾊﾞｽ、が":         {"バ", "ス", "バス", "ガ"},
+		"第１２条 Web API":  {"第", "12", "条", "web", "api"},
+		"1,234.5円, 6.":  {"1234.5", "円", "6"},
+		"H1N1/Überraum": {"h1n1", "überraum"},
+		"二〇二六":          {"二", "〇", "二〇", "二", "〇二", "六", "二六"},
+		"한국어 말":         {"한국어", "말"},
+		"😀 -- ＝":        nil,
+	} {
+		if got := slices.Collect(ngram.Fold(text).Tokens()); !slices.Equal(got, want) {
+			t.Errorf("%q has %q, want %q", text, got, want)
+		}
+	}
+	long := slices.Collect(ngram.Fold(strings.Repeat("a", 1000)).Tokens())
+	if len(long) != 1 || len(long[0]) > 64 {
+		t.Errorf("a word of 1000 letters became %d tokens", len(long))
+	}
+}
+
+func FuzzTokens(f *testing.F) {
+	f.Add("第１２条 1,234.5円 Web 한국어 か\u3099")
+	f.Fuzz(func(t *testing.T, text string) {
+		for token := range ngram.Fold(text).Tokens() {
+			if token == "" || len(token) > 80 || !utf8.ValidString(token) && utf8.ValidString(text) {
+				t.Fatalf("token %q", token)
+			}
+		}
+	})
+}

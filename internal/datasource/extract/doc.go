@@ -1,4 +1,4 @@
-// Package extract turns an uploaded file into text by page, and pages into chunks that can be searched and cited.
+// Package extract turns an uploaded file into text by page, and pages into passages that can be searched and cited.
 //
 // It owns what is known of file formats and text encodings. Files come from outside and may be made to harm: time,
 // memory, nesting and output are bounded for a file of up to MaxSize, which is the caller's to check. Office files are read by own

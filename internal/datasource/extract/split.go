@@ -6,44 +6,77 @@ import (
 	"unicode/utf8"
 )
 
-// Chunk is a piece of a page that is searched, shown and cited as one.
-type Chunk struct {
-	Ordinal int // From 0 over the whole file.
-	Page    int // The number of its page.
-	Text    string
+// Passage is a piece of a page that is searched, shown and cited as one.
+type Passage struct {
+	Ordinal    int    // From 0 over the whole file.
+	Page       int    // The number of its page.
+	Start, End int    // Where it stands in the page's text, in bytes.
+	Locator    string // Where that is for a reader, as Mark has it; "" if nothing is known.
+	Text       string
 }
 
-// Lengths of a chunk, in characters.
+// Lengths of a passage, in characters.
 const (
-	maxChunk    = 1200
-	targetChunk = 800
-	// minPart is from where on a chunk is long enough to end before a paragraph or sentence that does not fit in.
-	minPart = targetChunk / 2
-	// minSection is the same before a heading: a short section of its own is better than two sections mixed.
-	minSection = targetChunk / 4
+	maxPassage = 400
+	// minSection is how long a passage must be to end before a heading that would fit in.
+	minSection = 40
+	// minParagraph is the same before a paragraph: shorter ones are joined.
+	minParagraph = 300
+	// maxAhead is how far Split looks for the end of a paragraph that does not fit in, so as to cut it into even parts.
+	maxAhead = 4 * maxPassage
 	// maxHeadingLine is how long a line may be to count as a heading that stays with what follows.
 	maxHeadingLine = 60
 )
 
-// Split cuts pages into chunks of about 800 and at most 1,200 characters: before headings if it can, else between
-// paragraphs, sentences, lines and words, else anywhere but inside of what is seen as one character. A heading stays with
-// what follows. Every character that is no white space comes in exactly one chunk, in order; chunks begin and end
-// without white space and share the memory of the pages. The time is linear.
-func Split(pages []Page) []Chunk {
-	var chunks []Chunk
+// Split cuts pages into passages of at most 400 characters: before headings, else between paragraphs, else into even parts
+// between sentences, lines or words, else anywhere but inside of what is seen as one character. A heading stays with what
+// follows. Every character that is no white space comes in exactly one passage, in order; passages begin and end without
+// white space and share the memory of the pages. Pages without any marks get those of the headings that Split finds. The time
+// is linear.
+func Split(pages []Page) []Passage {
+	pages = withMarks(pages)
+	var passages []Passage
+	locator := ""
 	for _, page := range pages {
-		rest := strings.TrimLeftFunc(page.Text, unicode.IsSpace)
-		for rest != "" {
-			end := chunkEnd(rest)
-			chunks = append(chunks, Chunk{
-				Ordinal: len(chunks),
-				Page:    page.Number,
-				Text:    strings.TrimRightFunc(rest[:end], unicode.IsSpace),
-			})
-			rest = strings.TrimLeftFunc(rest[end:], unicode.IsSpace)
+		marks := page.Marks
+		for start := 0; ; {
+			start += leadingSpace(page.Text[start:])
+			if start == len(page.Text) {
+				break
+			}
+			end := start + passageEnd(page.Text[start:], headingsIn(marks, start))
+			text := strings.TrimRightFunc(page.Text[start:end], unicode.IsSpace)
+			p := Passage{Ordinal: len(passages), Page: page.Number, Start: start, End: start + len(text), Text: text}
+			within := 0 // How many marks stand before its end.
+			for within < len(marks) && marks[within].Offset < p.End {
+				within++
+			}
+			p.Locator = locate(locator, marks[:within], start)
+			passages = append(passages, p)
+			if within > 0 {
+				locator = marks[within-1].Locator
+			}
+			marks, start = marks[within:], end
+		}
+		if len(marks) > 0 {
+			locator = marks[len(marks)-1].Locator
 		}
 	}
-	return chunks
+	return passages
+}
+
+func leadingSpace(text string) int {
+	return len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+}
+
+// headingsIn returns the offsets from a start on, in order, at which marks have a heading.
+func headingsIn(marks []Mark, start int) func(offset int) bool {
+	return func(offset int) bool {
+		for len(marks) > 0 && marks[0].Offset < start+offset {
+			marks = marks[1:]
+		}
+		return len(marks) > 0 && marks[0].Offset == start+offset && marks[0].Heading
+	}
 }
 
 // gap is a place where text may be cut, by how well.
@@ -58,78 +91,70 @@ const (
 	gaps
 )
 
-// window is what is known of the places to cut in the text ahead. All are byte offsets, 0 if there is none.
-type window struct {
-	early [gaps]int // The last one before a chunk is long enough.
-	good  [gaps]int // The last one up to the target.
-	late  int       // The first one behind the target that is better than word.
-	hard  int       // Where the target is reached.
-	all   int       // The length of the text, if the whole fits in a chunk.
-	runes int       // The number of characters seen, at most maxChunk.
-}
+// place is where text may be cut: bytes and characters from its start.
+type place struct{ offset, runes int }
 
-// chunkEnd returns where the next chunk of a text ends that begins with a non-space. It looks at most maxChunk characters
-// ahead.
-func chunkEnd(text string) int {
-	w := look(text)
-	if w.all > 0 && (w.runes <= targetChunk || w.runes <= targetChunk+minSection && w.good[section] == 0) {
-		return w.all
-	}
-	for _, g := range []gap{section, paragraph, sentence} {
-		if w.good[g] > 0 {
-			return w.good[g]
-		}
-	}
-	switch {
-	case w.late > 0:
-		return w.late
-	case w.good[word] > 0:
-		return w.good[word]
-	}
-	for g := section; g > word; g-- {
-		if w.early[g] > 0 {
-			return w.early[g]
-		}
-	}
-	if w.all > 0 {
-		return w.all
-	}
-	return wholeCharacter(text, w.hard)
-}
-
-// look notes the places to cut up to the longest chunk.
-func look(text string) (w window) {
-	s := newScanner(text)
+// passageEnd returns where the next passage of a text ends that begins with a non-space. heading tells of rising offsets
+// whether a heading begins there.
+func passageEnd(text string, heading func(offset int) bool) int {
+	var places [gaps][]place // Of each gap within the longest passage.
+	s := newScanner(text, heading)
+	runes, hard := 0, 0
+	end := 0 // Where the paragraph ends that does not fit in, in characters.
 	for i, r := range text {
-		if w.runes == maxChunk {
-			return w
+		if runes == maxPassage {
+			hard = i
 		}
-		if w.runes == targetChunk {
-			w.hard = i
-		}
-		if g := s.next(i, r); g != noGap {
-			enough := minPart
-			if g == section {
-				enough = minSection
+		g := s.next(i, r)
+		if g == section && runes >= minSection || g == paragraph && runes >= minParagraph {
+			if runes <= maxPassage {
+				return i
 			}
-			switch {
-			case w.runes < enough:
-				w.early[g] = i
-			case w.runes <= targetChunk:
-				w.good[g] = i
-			case g > word && w.late == 0:
-				w.late = i
-			}
+			end = runes
+			break
 		}
-		w.runes++
+		if g != noGap && runes <= maxPassage {
+			places[g] = append(places[g], place{i, runes})
+		}
+		if runes++; runes > maxAhead {
+			break
+		}
 	}
-	w.all = len(text)
-	return w
+	if runes <= maxPassage {
+		return len(text)
+	}
+	if end == 0 {
+		end = runes
+	}
+	// A short paragraph stands alone, rather than with a part of what follows.
+	for g := section; g >= paragraph; g-- {
+		if list := places[g]; len(list) > 0 && list[len(list)-1].runes >= minSection {
+			return list[len(list)-1].offset
+		}
+	}
+	parts := (end + maxPassage - 1) / maxPassage
+	for g := sentence; g > noGap; g-- {
+		if list := places[g]; len(list) > 0 {
+			return evenly(list, (end+parts-1)/parts)
+		}
+	}
+	return wholeCharacter(text, hard)
+}
+
+// evenly returns the first place that makes a part long enough, else the last one.
+func evenly(list []place, enough int) int {
+	for _, p := range list {
+		if p.runes >= enough {
+			return p.offset
+		}
+	}
+	return list[len(list)-1].offset
 }
 
 // scanner walks through a text and tells the gap before each character.
 type scanner struct {
 	text      string
+	heading   func(offset int) bool
 	last      rune // The last character that was no white space.
 	end       rune // What ended a sentence just before, closing brackets aside; 0 if nothing did.
 	spaces    bool // White space since last.
@@ -137,9 +162,9 @@ type scanner struct {
 	inHeading bool // The line, or the last line that was not empty, is a heading.
 }
 
-func newScanner(text string) *scanner {
+func newScanner(text string, heading func(offset int) bool) *scanner {
 	_, alone := headingLine(text)
-	return &scanner{text: text, inHeading: alone}
+	return &scanner{text: text, heading: heading, inHeading: alone || heading(0)}
 }
 
 // next takes the character at offset i and returns the gap before it. White space has none.
@@ -173,6 +198,9 @@ func (s *scanner) gapBefore(i int, r rune) gap {
 	wasHeading, startsHeading := s.inHeading, false
 	if s.newlines > 0 {
 		startsHeading, s.inHeading = headingLine(s.text[i:])
+	}
+	if s.heading(i) {
+		startsHeading, s.inHeading = true, true
 	}
 	switch {
 	case wasHeading:
@@ -234,54 +262,6 @@ func endsSentence(end, r rune, spaces bool) bool {
 // isJapanese reports whether r is a letter of a script whose lines are broken within words.
 func isJapanese(r rune) bool {
 	return r >= 0x3040 && r <= 0x30FF || r >= 0x4E00 && r <= 0x9FFF || r == '、' || r == '々'
-}
-
-// headingLine looks at the line that text begins with. starts says that a section begins with it: a heading of Markdown, or
-// what heads sections in Japanese papers (第1章, 第3条, ■, ◆, 【概要】). alone says that the line is nothing but a heading.
-func headingLine(text string) (starts, alone bool) {
-	level := 0
-	for level < len(text) && level <= 6 && text[level] == '#' {
-		level++
-	}
-	switch {
-	case level > 0:
-		starts = level <= 6 && level < len(text) && (text[level] == ' ' || text[level] == '\t')
-	case strings.HasPrefix(text, "■"), strings.HasPrefix(text, "◆"), strings.HasPrefix(text, "【"):
-		starts = true
-	case strings.HasPrefix(text, "第"):
-		starts = isArticle(text[len("第"):])
-	}
-	if !starts {
-		return false, false
-	}
-	n := 0
-	last := rune(0)
-	for _, r := range text {
-		if r == '\n' {
-			break
-		}
-		if n++; n > maxHeadingLine {
-			return true, false
-		}
-		last = r
-	}
-	return true, last != '。'
-}
-
-// isArticle reports whether text goes on like 第3条 behind 第.
-func isArticle(text string) bool {
-	digits := 0
-	for _, r := range text {
-		switch {
-		case r >= '0' && r <= '9', r >= '０' && r <= '９', strings.ContainsRune("一二三四五六七八九十百", r):
-			if digits++; digits > 4 {
-				return false
-			}
-		default:
-			return digits > 0 && strings.ContainsRune("編部章節款条", r)
-		}
-	}
-	return false
 }
 
 // extends reports whether r is seen as one character with what stands before it: combining and half-width sound marks,

@@ -16,7 +16,7 @@ func sentences(n int) string { return strings.Repeat("本日は晴天なりで�
 // unbroken returns text of n characters that has no place to cut.
 func unbroken(n int) string { return strings.Repeat("あ", n) }
 
-func chunksOf(text string) []string {
+func textsOf(text string) []string {
 	var out []string
 	for _, c := range extract.Split([]extract.Page{{Number: 1, Text: text}}) {
 		out = append(out, c.Text)
@@ -33,72 +33,69 @@ func TestSplit(t *testing.T) {
 		{"short", " 一\n\n二 \n", []string{"一\n\n二"}},
 		{"nothing", " \n　", nil},
 		{
-			"short sections are joined", "# 一\n\n" + sentences(200) + "\n\n# 二\n\n" + sentences(200) + "\n# 三\n" + sentences(600),
-			[]string{"# 一\n\n" + sentences(200) + "\n\n# 二\n\n" + sentences(200), "# 三\n" + sentences(600)},
+			"before headings", "# 一\n\n" + sentences(100) + "\n\n# 二\n\n" + sentences(100) + "\n# 三\n" + sentences(300),
+			[]string{"# 一\n\n" + sentences(100), "# 二\n\n" + sentences(100), "# 三\n" + sentences(300)},
+		},
+		{"a scrap goes with its neighbour", "# 一\n\n二\n\n# 三\n\n" + sentences(100), []string{"# 一\n\n二\n\n# 三\n\n" + sentences(100)}},
+		{
+			"a heading goes with what follows", sentences(380) + "\n\n第2章　総則\n\n" + sentences(300),
+			[]string{sentences(380), "第2章　総則\n\n" + sentences(300)},
 		},
 		{
-			"before a heading rather than at a later paragraph", sentences(300) + "\n\n## 二\n\n" + sentences(300) + "\n\n" + sentences(300),
-			[]string{sentences(300), "## 二\n\n" + sentences(300) + "\n\n" + sentences(300)},
+			"not between two headings", sentences(370) + "\n\n# 大\n\n## 小\n\n" + sentences(300),
+			[]string{sentences(370), "# 大\n\n## 小\n\n" + sentences(300)},
 		},
 		{
-			"a heading goes with what follows", sentences(780) + "\n\n第2章　総則\n\n" + sentences(700),
-			[]string{sentences(780), "第2章　総則\n\n" + sentences(700)},
+			"articles", "第９条（休暇） 休暇は次のとおりとする。" + sentences(300) + "\n第10条（給与） 給与は別に定める。" + sentences(200),
+			[]string{"第９条（休暇） 休暇は次のとおりとする。" + sentences(300), "第10条（給与） 給与は別に定める。" + sentences(200)},
 		},
 		{
-			"not between two headings", sentences(770) + "\n\n# 大\n\n## 小\n\n" + sentences(500),
-			[]string{sentences(770), "# 大\n\n## 小\n\n" + sentences(500)},
+			"paragraph rather than a later sentence", sentences(200) + "\n\n" + sentences(300),
+			[]string{sentences(200), sentences(300)},
 		},
 		{
-			"articles", "第９条（休暇） 休暇は次のとおりとする。" + sentences(600) + "\n第10条（給与） 給与は別に定める。" + sentences(500),
-			[]string{"第９条（休暇） 休暇は次のとおりとする。" + sentences(600), "第10条（給与） 給与は別に定める。" + sentences(500)},
+			"paragraphs are joined", sentences(200) + "\n\n" + sentences(150) + "\n\n" + sentences(150),
+			[]string{sentences(200) + "\n\n" + sentences(150), sentences(150)},
+		},
+		{"even parts", sentences(820), []string{sentences(280), sentences(270), sentences(270)}},
+		{"no scrap at the end", sentences(410), []string{sentences(210), sentences(200)}},
+		{
+			"the end of a quotation goes with it", unbroken(300) + "「はい。」" + unbroken(300),
+			[]string{unbroken(300) + "「はい。」", unbroken(300)},
 		},
 		{
-			"paragraph rather than a later sentence", sentences(500) + "\n\n" + sentences(600),
-			[]string{sentences(500), sentences(600)},
-		},
-		{"sentences", sentences(1600), []string{sentences(800), sentences(800)}},
-		{"no scrap at the end", sentences(900), []string{sentences(900)}},
-		{
-			"a sentence longer than the target", unbroken(1000) + "。" + unbroken(700),
-			[]string{unbroken(1000) + "。", unbroken(700)},
+			"a quotation within a sentence", unbroken(200) + "。" + unbroken(100) + "「はい」と" + unbroken(100),
+			[]string{unbroken(200) + "。", unbroken(100) + "「はい」と" + unbroken(100)},
 		},
 		{
-			"the end of a quotation goes with it", unbroken(700) + "「はい。」" + unbroken(600),
-			[]string{unbroken(700) + "「はい。」", unbroken(600)},
+			"a point within a number", unbroken(200) + "! " + unbroken(100) + "3.14?a=1" + unbroken(100),
+			[]string{unbroken(200) + "!", unbroken(100) + "3.14?a=1" + unbroken(100)},
 		},
 		{
-			"a quotation within a sentence", unbroken(600) + "。" + unbroken(100) + "「はい」と" + unbroken(500),
-			[]string{unbroken(600) + "。", unbroken(100) + "「はい」と" + unbroken(500)},
+			"a wrapped line", unbroken(150) + "。" + unbroken(100) + "\n" + unbroken(180),
+			[]string{unbroken(150) + "。", unbroken(100) + "\n" + unbroken(180)},
 		},
 		{
-			"a point within a number", unbroken(600) + "! " + unbroken(100) + "3.14?a=1" + unbroken(500),
-			[]string{unbroken(600) + "!", unbroken(100) + "3.14?a=1" + unbroken(500)},
+			"lines of a list", strings.Repeat("- "+unbroken(97)+"\n", 6),
+			[]string{strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 3)), strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 3))},
 		},
 		{
-			"a wrapped line", unbroken(500) + "。" + unbroken(200) + "\n" + unbroken(550),
-			[]string{unbroken(500) + "。", unbroken(200) + "\n" + unbroken(550)},
+			"words", strings.Repeat("abcd ", 100),
+			[]string{strings.TrimSpace(strings.Repeat("abcd ", 50)), strings.TrimSpace(strings.Repeat("abcd ", 50))},
 		},
-		{
-			"lines of a list", strings.Repeat("- "+unbroken(97)+"\n", 14),
-			[]string{strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 8)), strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 6))},
-		},
-		{
-			"words", strings.Repeat("abcd ", 300),
-			[]string{strings.TrimSpace(strings.Repeat("abcd ", 160)), strings.TrimSpace(strings.Repeat("abcd ", 140))},
-		},
-		{"anywhere", unbroken(2000), []string{unbroken(800), unbroken(1200)}},
+		{"anywhere", unbroken(1000), []string{unbroken(400), unbroken(400), unbroken(200)}},
 	}
 	for _, test := range tests {
-		if got := chunksOf(test.text); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %d chunks %q\nwant %d %q", test.name, len(got), shortened(got), len(test.want), shortened(test.want))
+		if got := textsOf(test.text); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %d passages %q\nwant %d %q", test.name, len(got), shortened(got), len(test.want), shortened(test.want))
 		}
 	}
 }
 
-// shortened makes chunks fit on a line.
-func shortened(chunks []string) []string {
+// shortened makes passages fit on a line.
+func shortened(passages []string) []string {
 	var out []string
-	for _, c := range chunks {
+	for _, c := range passages {
 		if r := []rune(c); len(r) > 40 {
 			c = string(r[:20]) + "…" + string(r[len(r)-20:])
 		}
@@ -111,7 +108,7 @@ func TestSplitKeepsCharactersWhole(t *testing.T) {
 	t.Parallel()
 	for _, char := range []string{"か\u3099", "葛\U000E0100", "👩\u200D💻", "👍\U0001F3FD", "ｶﾞ", "e\u0301\u0302"} {
 		for shift := range 3 {
-			for i, chunk := range chunksOf(strings.Repeat("い", shift) + strings.Repeat(char, 1500)) {
+			for i, chunk := range textsOf(strings.Repeat("い", shift) + strings.Repeat(char, 1500)) {
 				if i > 0 && !strings.HasPrefix(chunk, char) {
 					t.Errorf("%q: a chunk begins with %q", char, chunk[:12])
 				}
@@ -120,14 +117,17 @@ func TestSplitKeepsCharactersWhole(t *testing.T) {
 	}
 }
 
-func TestSplitNumbers(t *testing.T) {
+func TestPassagesKnowWhereTheyStand(t *testing.T) {
 	t.Parallel()
-	got := extract.Split([]extract.Page{{Number: 3, Text: sentences(1600)}, {Number: 4, Text: " "}, {Number: 5, Text: "終"}})
-	want := []extract.Chunk{
-		{Ordinal: 0, Page: 3, Text: sentences(800)}, {Ordinal: 1, Page: 3, Text: sentences(800)}, {Ordinal: 2, Page: 5, Text: "終"},
+	pages := []extract.Page{{Number: 3, Text: " " + sentences(800)}, {Number: 4, Text: " "}, {Number: 5, Text: "終"}}
+	got := extract.Split(pages)
+	want := []extract.Passage{
+		{Ordinal: 0, Page: 3, Start: 1, End: 1201, Text: sentences(400)},
+		{Ordinal: 1, Page: 3, Start: 1201, End: 2401, Text: sentences(400)},
+		{Ordinal: 2, Page: 5, Start: 0, End: 3, Text: "終"},
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%d chunks %+v", len(got), got)
+		t.Errorf("%d passages %+v", len(got), got)
 	}
 }
 
@@ -142,33 +142,81 @@ func squeezed(s string) string {
 }
 
 func FuzzSplit(f *testing.F) {
-	f.Add("", "", uint16(1))
-	f.Add("# 一\n\n本文。", "第3条 「はい。」\r\n\r\n ■ 概要", uint16(200))
-	f.Add("か\u3099", "👩\u200D💻 \xff", uint16(1000))
-	f.Add("\u0301", "#\u0300 \n", uint16(5000))
-	f.Fuzz(func(t *testing.T, a, b string, times uint16) {
+	f.Add("", "", uint16(1), uint16(0))
+	f.Add("# 一\n\n本文。", "第3条 「はい。」\r\n\r\n ■ 概要", uint16(200), uint16(7))
+	f.Add("か\u3099", "👩\u200D💻 \xff", uint16(1000), uint16(1))
+	f.Add("\u0301", "#\u0300 \n", uint16(5000), uint16(99))
+	f.Fuzz(func(t *testing.T, a, b string, times, mark uint16) {
 		a, b = strings.ToValidUTF8(a, "�"), strings.ToValidUTF8(b, "�")
 		text := strings.Repeat(a, min(int(times), 1+100_000/(len(a)+1))) + b
 		pages := []extract.Page{{Number: 1, Text: text}, {Number: 2, Text: b + a}}
-		chunks := extract.Split(pages)
+		if at := int(mark); at > 0 && at < len(text) {
+			pages[0].Marks = []extract.Mark{{Locator: "Sheet1!B1:C1"}, {Offset: at, Locator: "Sheet1!B2:C2", Heading: at%2 == 0}}
+		}
 		got := make([]strings.Builder, len(pages)+1)
-		for i, c := range chunks {
-			n := utf8.RuneCountInString(c.Text)
-			if c.Ordinal != i || c.Page < 1 || c.Page > 2 || n == 0 || n > 1200 || strings.TrimSpace(c.Text) != c.Text {
-				t.Fatalf("chunk %d: ordinal %d, page %d, %d characters, %q", i, c.Ordinal, c.Page, n, c.Text)
+		end := 0
+		for i, p := range extract.Split(pages) {
+			n := utf8.RuneCountInString(p.Text)
+			if p.Ordinal != i || p.Page < 1 || p.Page > 2 || n == 0 || n > 400 || strings.TrimSpace(p.Text) != p.Text {
+				t.Fatalf("passage %d: ordinal %d, page %d, %d characters, %q", i, p.Ordinal, p.Page, n, p.Text)
 			}
-			if i > 0 && c.Page < chunks[i-1].Page {
-				t.Fatalf("chunk %d goes back to page %d", i, c.Page)
+			if got[p.Page].Len() == 0 {
+				end = 0
 			}
-			if !utf8.ValidString(c.Text) {
-				t.Fatalf("chunk %d: %q is cut within a character", i, c.Text)
+			if p.Start < end || pages[p.Page-1].Text[p.Start:p.End] != p.Text {
+				t.Fatalf("passage %d is not at %d to %d", i, p.Start, p.End)
 			}
-			got[c.Page].WriteString(squeezed(c.Text))
+			end = p.End
+			if !utf8.ValidString(p.Text) || !utf8.ValidString(p.Locator) {
+				t.Fatalf("passage %d: %q is cut within a character", i, p.Text)
+			}
+			got[p.Page].WriteString(squeezed(p.Text))
 		}
 		for _, page := range pages {
 			if got[page.Number].String() != squeezed(page.Text) {
-				t.Fatalf("the chunks of page %d are %q, want %q", page.Number, got[page.Number].String(), squeezed(page.Text))
+				t.Fatalf("the passages of page %d are %q, want %q", page.Number, got[page.Number].String(), squeezed(page.Text))
 			}
 		}
 	})
+}
+
+func TestLocators(t *testing.T) {
+	t.Parallel()
+	law := "規程\n\n第1章 総則\n\n第1条（目的） 目的を定める。" + sentences(100) + "\n第2条 範囲を定める。" + sentences(100) +
+		"\n第2章 休暇\n" + sentences(100)
+	for name, test := range map[string]struct {
+		pages []extract.Page
+		want  []string
+	}{
+		"none":     {[]extract.Page{{Number: 1, Text: "本文"}}, []string{""}},
+		"Markdown": {[]extract.Page{{Number: 1, Text: "# 大\n\n" + sentences(100) + "\n\n## 小\n" + sentences(500) + "\n# 次\n" + sentences(50)}}, []string{"大", "大 > 小", "大 > 小", "次"}},
+		"a law":    {[]extract.Page{{Number: 1, Text: law}}, []string{"第1章 総則", "第1章 総則 > 第2条", "第2章 休暇"}},
+		"headings go on over pages": {
+			[]extract.Page{
+				{Number: 1, Text: "一", Marks: []extract.Mark{{Locator: "第1章", Heading: true}}}, {Number: 2, Text: "二"},
+				{Number: 3, Text: "三", Marks: []extract.Mark{{Locator: "第2章"}}},
+			}, []string{"第1章", "第1章", "第2章"},
+		},
+		"cells": {
+			[]extract.Page{{Number: 1, Text: "a\nb\nc", Marks: []extract.Mark{
+				{Locator: "売上!B12:F12"}, {Offset: 2, Locator: "売上!AA13"}, {Offset: 4, Locator: "売上!A9:F9"},
+			}}}, []string{"売上!A9:AA13"},
+		},
+		"two sheets": {
+			[]extract.Page{{Number: 1, Text: "a\nb", Marks: []extract.Mark{{Locator: "一!A1"}, {Offset: 2, Locator: "二!A1"}}}}, []string{"一!A1"},
+		},
+	} {
+		var got []string
+		for _, p := range extract.Split(test.pages) {
+			got = append(got, p.Locator)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+	for locator, want := range map[string]string{"第1章 > 第2条": "第1章 > 第2条", "スライド 3": "", "売上!B12:F20": "売上", "": ""} {
+		if got := extract.Headings(locator); got != want {
+			t.Errorf("the headings of %q are %q", locator, got)
+		}
+	}
 }

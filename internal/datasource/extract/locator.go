@@ -1,0 +1,199 @@
+package extract
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// headingLine looks at the line that text begins with. starts says that a section begins with it: a heading of Markdown, or
+// what heads sections in Japanese papers (第1章, 第3条, ■, ◆, 【概要】). alone says that the line is nothing but a heading.
+func headingLine(text string) (starts, alone bool) {
+	level := 0
+	for level < len(text) && level <= 6 && text[level] == '#' {
+		level++
+	}
+	switch {
+	case level > 0:
+		starts = level <= 6 && level < len(text) && (text[level] == ' ' || text[level] == '\t')
+	case strings.HasPrefix(text, "■"), strings.HasPrefix(text, "◆"), strings.HasPrefix(text, "【"):
+		starts = true
+	case strings.HasPrefix(text, "第"):
+		starts = isArticle(text[len("第"):])
+	}
+	if !starts {
+		return false, false
+	}
+	n := 0
+	last := rune(0)
+	for _, r := range text {
+		if r == '\n' {
+			break
+		}
+		if n++; n > maxHeadingLine {
+			return true, false
+		}
+		last = r
+	}
+	return true, last != '。'
+}
+
+// isArticle reports whether text goes on like 第3条 behind 第.
+func isArticle(text string) bool {
+	digits := 0
+	for _, r := range text {
+		switch {
+		case r >= '0' && r <= '9', r >= '０' && r <= '９', strings.ContainsRune("一二三四五六七八九十百", r):
+			if digits++; digits > 4 {
+				return false
+			}
+		default:
+			return digits > 0 && strings.ContainsRune("編部章節款条", r)
+		}
+	}
+	return false
+}
+
+// withMarks returns pages whose marks are those of the headings in their texts, unless there are marks already: a path of
+// the headings above each other, as deep as their kinds are.
+func withMarks(pages []Page) []Page {
+	for _, page := range pages {
+		if len(page.Marks) > 0 {
+			return pages
+		}
+	}
+	marked := make([]Page, len(pages))
+	var path outline
+	for i, page := range pages {
+		marked[i] = page
+		offset := 0
+		for line := range strings.Lines(page.Text) {
+			own := strings.TrimLeft(line, " \t\u3000")
+			if starts, alone := headingLine(own); starts {
+				path.enter(own, alone)
+				marked[i].Marks = append(marked[i].Marks, Mark{Offset: offset + len(line) - len(own), Locator: path.String(), Heading: alone})
+			}
+			offset += len(line)
+		}
+	}
+	return marked
+}
+
+// outline is the path of headings to a place in a text.
+type outline []entry
+
+type entry struct {
+	depth int
+	title string
+}
+
+// maxOutline bounds a path, so that a text that is all headings does not grow with it.
+const maxOutline = 6
+
+// enter goes on to the section that a line heads. Of a line that is more than a heading, the title is what heads it.
+func (o *outline) enter(line string, alone bool) {
+	title := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
+	if !alone {
+		title = articleTitle(title)
+	}
+	depth := headingDepth(line)
+	kept := *o
+	for len(kept) > 0 && kept[len(kept)-1].depth >= depth {
+		kept = kept[:len(kept)-1]
+	}
+	if len(kept) == maxOutline {
+		kept = kept[:maxOutline-1]
+	}
+	*o = append(kept, entry{depth, title})
+}
+
+// String returns a path such as "第1章 総則 > 第3条".
+func (o outline) String() string {
+	titles := make([]string, 0, len(o))
+	for _, e := range o {
+		if e.title != "" {
+			titles = append(titles, e.title)
+		}
+	}
+	return strings.Join(titles, " > ")
+}
+
+// articleTitle returns what heads a line such as 第3条（休暇） 休暇は…, without what follows.
+func articleTitle(line string) string {
+	end := strings.IndexAny(line, " \t\u3000")
+	if i := strings.IndexAny(line, "）】"); i >= 0 {
+		end = i + len("）")
+	}
+	if end < 0 || len([]rune(line[:end])) > maxHeadingLine {
+		runes := []rune(line)
+		return string(runes[:min(len(runes), maxHeadingLine/2)]) + "…"
+	}
+	return line[:end]
+}
+
+// depthsOf are the parts of Japanese papers and laws, from the greatest to the least.
+var depthsOf = []string{"編", "部", "章", "節", "款", "条"}
+
+// headingDepth returns how deep a heading stands: those of Markdown first, then parts of papers, then marked lines.
+func headingDepth(line string) int {
+	if level := len(line) - len(strings.TrimLeft(line, "#")); level > 0 {
+		return level
+	}
+	if rest, ok := strings.CutPrefix(line, "第"); ok {
+		at := strings.IndexFunc(rest, func(r rune) bool { return strings.ContainsRune("編部章節款条", r) })
+		for i, part := range depthsOf {
+			if at >= 0 && strings.HasPrefix(rest[at:], part) {
+				return 10 + i
+			}
+		}
+	}
+	return 20
+}
+
+// locate returns the locator of a passage that begins at start: that of the last mark at or before it, else the one in force
+// before, else that of its first mark. Ranges of cells of one sheet become the range of them all.
+func locate(before string, marks []Mark, start int) string {
+	locator := before
+	for _, m := range marks {
+		if m.Offset <= start || locator == "" {
+			locator = m.Locator
+			continue
+		}
+		locator = joinRanges(locator, m.Locator)
+	}
+	return locator
+}
+
+var cellRange = regexp.MustCompile(`^(.+)!([A-Z]{1,3})([1-9][0-9]{0,6})(?::([A-Z]{1,3})([1-9][0-9]{0,6}))?$`)
+
+// joinRanges returns the range of two ranges of cells of one sheet. Anything else stays as the first of them.
+func joinRanges(a, b string) string {
+	first, last := cellRange.FindStringSubmatch(a), cellRange.FindStringSubmatch(b)
+	if first == nil || last == nil || first[1] != last[1] {
+		return a
+	}
+	columns, rows := []string{first[2], last[2]}, []string{first[3], last[3]}
+	for _, cells := range [][]string{first, last} {
+		if cells[4] != "" {
+			columns, rows = append(columns, cells[4]), append(rows, cells[5])
+		}
+	}
+	return first[1] + "!" + slices.MinFunc(columns, byLength) + slices.MinFunc(rows, byLength) +
+		":" + slices.MaxFunc(columns, byLength) + slices.MaxFunc(rows, byLength)
+}
+
+// byLength compares columns, or numbers of rows without leading zeros.
+func byLength(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+// Headings returns what a locator says about the subject of a passage: headings and the names of sheets, but no cells and no
+// numbers of slides.
+func Headings(locator string) string {
+	if cells := cellRange.FindStringSubmatch(locator); cells != nil {
+		return cells[1]
+	}
+	if strings.HasPrefix(locator, "スライド ") {
+		return ""
+	}
+	return locator
+}

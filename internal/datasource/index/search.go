@@ -1,0 +1,243 @@
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tsumugi-ai/tsumugi/internal/ngram"
+)
+
+// Parameters of BM25, by the usual names: how soon more of a token adds no more, and how much the length of a passage counts.
+// They are those that Anserini uses for passages; docs/documents.md has what others give.
+const (
+	k1 = 0.9
+	b  = 0.4
+)
+
+// ErrCorrupt says that bytes are no index, or one of another version.
+var ErrCorrupt = errors.New("index: not an index of this version")
+
+// Document is the head of a packed index, opened.
+type Document struct {
+	logarithm int
+	lengths   []uint32
+	total     uint64
+}
+
+// Open reads the head of a packed index.
+func Open(head []byte) (*Document, error) {
+	if len(head) < 2 || head[0] != Version || head[1] > maxParts {
+		return nil, ErrCorrupt
+	}
+	d := &Document{logarithm: int(head[1])}
+	rest := head[2:]
+	count, rest, ok := uvarint(rest)
+	if !ok || count > uint64(len(rest)) {
+		return nil, ErrCorrupt
+	}
+	d.lengths = make([]uint32, count)
+	for i := range d.lengths {
+		var length uint64
+		if length, rest, ok = uvarint(rest); !ok || length > math.MaxUint32 {
+			return nil, ErrCorrupt
+		}
+		d.lengths[i] = uint32(length)
+		d.total += length
+	}
+	return d, nil
+}
+
+// Len returns the number of passages.
+func (d *Document) Len() int { return len(d.lengths) }
+
+// Parts returns the numbers of the parts that a query reads, in order.
+func (d *Document) Parts(q Query) []int {
+	parts := make([]int, len(q))
+	for i, t := range q {
+		parts[i] = partOf(t.token, d.logarithm)
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
+}
+
+// Query is what passages are ranked by: tokens in order, with how often each occurs.
+type Query []term
+
+type term struct {
+	token string
+	count float64
+}
+
+// maxTerms bounds what a query costs. A question has a few dozen; of a long text the first ones are looked for.
+const maxTerms = 256
+
+// NewQuery returns the query of a text. Nothing can be found by one that is empty.
+func NewQuery(text string) Query {
+	var q Query
+	at := make(map[string]int)
+	for token := range ngram.Fold(text).Tokens() {
+		i, known := at[token]
+		if !known {
+			if len(q) == maxTerms {
+				continue
+			}
+			i = len(q)
+			at[token] = i
+			q = append(q, term{token: token})
+		}
+		q[i].count++
+	}
+	slices.SortFunc(q, func(x, y term) int { return cmp.Compare(x.token, y.token) })
+	return q
+}
+
+// Collection are documents that are searched together.
+type Collection struct {
+	Documents []*Document
+	// Part returns a part of a document, by their numbers.
+	Part func(document, part int) []byte
+}
+
+// entry is what a part says of a token.
+type entry struct {
+	passages int
+	packed   []byte
+}
+
+// Scores returns the score of every passage, document by document: 0 for those that have no token of the query.
+func (c Collection) Scores(q Query) ([][]float64, error) {
+	scores := make([][]float64, len(c.Documents))
+	norms := make([][]float64, len(c.Documents))
+	passages, total := 0, uint64(0)
+	for _, d := range c.Documents {
+		passages += d.Len()
+		total += d.total
+	}
+	average := max(float64(total)/float64(max(passages, 1)), 1)
+	for i, d := range c.Documents {
+		scores[i], norms[i] = make([]float64, d.Len()), make([]float64, d.Len())
+		for j, length := range d.lengths {
+			norms[i][j] = k1 * (1 - b + b*float64(length)/average)
+		}
+	}
+	entries := make([]entry, len(c.Documents))
+	for _, t := range q {
+		having := 0
+		for i, d := range c.Documents {
+			var err error
+			if entries[i], err = find(c.Part(i, partOf(t.token, d.logarithm)), t.token); err != nil {
+				return nil, err
+			}
+			having += entries[i].passages
+		}
+		weight := t.count * rarity(passages, having) * (k1 + 1)
+		for i, e := range entries {
+			if err := e.score(scores[i], norms[i], weight); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return scores, nil
+}
+
+// rarity returns the inverse document frequency of a token that so many of the passages have. It is above 0.
+func rarity(passages, having int) float64 {
+	return math.Log(1 + (float64(passages-having)+0.5)/(float64(having)+0.5))
+}
+
+// find looks for a token in a part.
+func find(part []byte, token string) (entry, error) {
+	for len(part) > 0 {
+		length, rest, ok := uvarint(part)
+		if !ok || length > uint64(len(rest)) {
+			return entry{}, ErrCorrupt
+		}
+		name := rest[:length]
+		passages, rest, ok := uvarint(rest[length:])
+		if !ok {
+			return entry{}, ErrCorrupt
+		}
+		size, rest, ok := uvarint(rest)
+		if !ok || size > uint64(len(rest)) || passages > size {
+			return entry{}, ErrCorrupt
+		}
+		if string(name) == token {
+			return entry{passages: int(passages), packed: rest[:size]}, nil //nolint:gosec // At most the size.
+		}
+		part = rest[size:]
+	}
+	return entry{}, nil
+}
+
+// score adds what a token is worth to the scores of the passages that have it.
+func (e entry) score(scores, norms []float64, weight float64) error {
+	packed, number := e.packed, uint64(0)
+	for range e.passages {
+		distance, rest, ok := uvarint(packed)
+		if !ok {
+			return ErrCorrupt
+		}
+		count := uint64(1)
+		if distance&1 == 1 {
+			if count, rest, ok = uvarint(rest); !ok {
+				return ErrCorrupt
+			}
+		}
+		if number += distance >> 1; number >= uint64(len(scores)) {
+			return fmt.Errorf("%w: passage %d of %d", ErrCorrupt, number, len(scores))
+		}
+		frequency := float64(count)
+		scores[number] += weight * frequency / (frequency + norms[number])
+		packed = rest
+	}
+	return nil
+}
+
+// uvarint reads a number of a byte at once, as most are.
+func uvarint(from []byte) (n uint64, rest []byte, ok bool) {
+	if len(from) > 0 && from[0] < 0x80 {
+		return uint64(from[0]), from[1:], true
+	}
+	n, size := binary.Uvarint(from)
+	if size <= 0 {
+		return 0, nil, false
+	}
+	return n, from[size:], true
+}
+
+// Hit is a passage that was found.
+type Hit struct {
+	Document, Passage int
+	Score             float64
+}
+
+// Best returns the k passages with the highest scores above 0, best first; among equals those of earlier documents and
+// earlier passages come first.
+func Best(scores [][]float64, k int) []Hit {
+	if k < 1 {
+		return nil
+	}
+	var best []Hit
+	for i, list := range scores {
+		for j, score := range list {
+			if score <= 0 || len(best) == k && score <= best[k-1].Score {
+				continue
+			}
+			at, _ := slices.BinarySearchFunc(best, score, func(h Hit, s float64) int {
+				if h.Score >= s {
+					return -1
+				}
+				return 1
+			})
+			if len(best) == k {
+				best = best[:k-1]
+			}
+			best = slices.Insert(best, at, Hit{Document: i, Passage: j, Score: score})
+		}
+	}
+	return best
+}
