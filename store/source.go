@@ -174,13 +174,21 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found 
 		if err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, `DELETE FROM data_source_chunks WHERE data_source_id = $1`, reading.ID); err != nil {
+			return err
+		}
 		_, err = tx.CopyFrom(ctx, pgx.Identifier{"data_source_chunks"},
-			[]string{"id", "organization_id", "data_source_id", "ordinal", "page", "text"},
+			[]string{"id", "organization_id", "data_source_id", "ordinal", "page", "start_byte", "end_byte", "locator", "text"},
 			pgx.CopyFromSlice(len(found.Chunks), func(i int) ([]any, error) {
 				c := found.Chunks[i]
-				return []any{uuid.Must(uuid.NewV7()), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Text}, nil
+				return []any{
+					uuid.Must(uuid.NewV7()), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Start, c.End, c.Locator, c.Text,
+				}, nil
 			}))
-		return err
+		if err != nil || status == datasource.Failed {
+			return err
+		}
+		return insertIndex(ctx, tx, reading.Owner, datasource.Indexed{ID: reading.ID, Revision: source.Revision}, found.Index)
 	})
 	return source, err
 }

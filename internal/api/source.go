@@ -24,7 +24,7 @@ func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor i
 	if err != nil {
 		return err
 	}
-	sources, err := s.Sources.List(r.Context(), sourceOwner(actor), offset, limit)
+	sources, err := s.Sources.List(r.Context(), sourceOwner(actor), "", offset, limit)
 	if err != nil {
 		return err
 	}

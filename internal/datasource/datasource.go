@@ -3,7 +3,7 @@
 //
 // A file waits until a server has room to read it, whichever that is; people take turns. A server holds what it reads by a
 // lease: when it dies, another one begins anew. The person who uploaded a file is told of each step by Events. The package
-// imports fault and its own extract; it knows no database and no file system.
+// imports fault, ngram, and its own extract and index; it knows no database and no file system.
 package datasource
 
 import (
@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 )
 
 // Limits of what one person may keep.
@@ -69,11 +70,29 @@ type PutBack struct {
 	Counts bool          // It was an attempt. One that was interrupted is none.
 }
 
-// Chunk is a piece of a data source's text.
+// Chunk is a passage of a data source, as extract cuts them.
 type Chunk struct {
-	Ordinal int // From 0.
-	Page    int // From 1.
-	Text    string
+	Ordinal    int    // From 0.
+	Page       int    // From 1.
+	Start, End int    // Where it stands in the page's text, in bytes.
+	Locator    string // Where that is for a reader: "第1章 > 1.1 目的", "スライド 3", "Sheet1!B12:F20", or "".
+	Text       string
+}
+
+// Passage is a chunk as it is found and cited.
+type Passage struct {
+	Chunk
+	ID       uuid.UUID
+	SourceID uuid.UUID
+	Filename string
+}
+
+// Indexed is a data source that can be searched.
+type Indexed struct {
+	ID       uuid.UUID
+	Filename string
+	Revision int // Of the data source when it was read.
+	Version  int // Of the packed form; 0 if there is none.
 }
 
 // Store keeps data sources, and has them read. What belongs to somebody else does not exist: the error has the code
@@ -111,6 +130,22 @@ type Store interface {
 	// WatchWaiting calls tell whenever there may be something to read, until the context ends.
 	WatchWaiting(ctx context.Context, tell func())
 
+	// FindIndexes returns those of some data sources that are the owner's and were read, in their order.
+	FindIndexes(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Indexed, error)
+	// IndexHeads returns the heads of indexes; what is no longer of the same revision is missing.
+	IndexHeads(ctx context.Context, owner Owner, of []Indexed) (map[uuid.UUID][]byte, error)
+	// IndexParts returns parts of indexes, of each one those with some numbers. What is no longer of the same revision is
+	// missing.
+	IndexParts(ctx context.Context, owner Owner, of []Indexed, numbers [][]int) ([]map[int][]byte, error)
+	// ReplaceIndex stores the index of a data source anew, unless it was read again meanwhile.
+	ReplaceIndex(ctx context.Context, owner Owner, of Indexed, packed index.Packed) error
+	// ListChunks returns all passages of a data source in order, none if it was read again meanwhile.
+	ListChunks(ctx context.Context, owner Owner, of Indexed) ([]Chunk, error)
+	// FindPassages returns those passages of a data source that have some ordinals, in order.
+	FindPassages(ctx context.Context, owner Owner, sources []uuid.UUID, ordinals [][]int) ([]Passage, error)
+	// FindPassage returns one passage.
+	FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (Passage, error)
+
 	// LooseFiles returns the ids of some files that are to be removed: none of a data source that is there, whoever has
 	// loosened it. FileRemoved forgets one.
 	LooseFiles(ctx context.Context) ([]uuid.UUID, error)
@@ -140,6 +175,7 @@ type Found struct {
 	Failure   string
 	PageCount int
 	Chunks    []Chunk
+	Index     index.Packed
 }
 
 // Events is told what has become of data sources once it is committed. Its methods are called from many goroutines and never

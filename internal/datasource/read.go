@@ -3,14 +3,20 @@ package datasource
 import (
 	"context"
 	"errors"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // maxAttempts bounds how often reading a file is begun: one that brings the server down must not do so for ever.
 const maxAttempts = 5
+
+// endTimeout bounds storing what was read: a few seconds for the largest files.
+const endTimeout = 20 * time.Second
 
 const unreadable = "読み取り中に問題が発生しました。もう一度アップロードしても読み取れない場合は、管理者にお知らせください。"
 
@@ -20,7 +26,7 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	found, err := s.find(ctx, reading)
 	var source Source
 	if err == nil {
-		source, err = s.store.EndReading(ctx, reading, found)
+		source, err = s.end(ctx, reading, found)
 	}
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		how := PutBack{After: pause * time.Duration(reading.Attempt*reading.Attempt), Counts: true}
@@ -40,6 +46,17 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	case fault.CodeOf(err) != fault.NotFound: // Its lease runs out.
 		s.log.WarnContext(ctx, "what became of a data source could not be stored", "data_source_id", reading.ID, "err", err)
 	}
+}
+
+// end stores what a reading found, even if the reading is cancelled meanwhile: whoever renews leases may see that it has ended
+// before its own reader does.
+func (s *Service) end(ctx context.Context, reading Reading, found Found) (Source, error) {
+	if err := ctx.Err(); err != nil {
+		return Source{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	return s.store.EndReading(ctx, reading, found)
 }
 
 func (s *Service) putBack(ctx context.Context, reading Reading, how PutBack) (Source, error) {
@@ -86,8 +103,18 @@ func (s *Service) extract(ctx context.Context, source Source) (Found, error) {
 		return Found{}, err
 	}
 	found := Found{PageCount: len(pages)}
-	for _, c := range extract.Split(pages) {
-		found.Chunks = append(found.Chunks, Chunk(c))
+	for _, p := range extract.Split(pages) {
+		found.Chunks = append(found.Chunks, Chunk(p))
 	}
+	found.Index = buildIndex(source.Filename, found.Chunks)
 	return found, nil
+}
+
+// buildIndex packs the index of a data source.
+func buildIndex(filename string, chunks []Chunk) index.Packed {
+	passages := make([]index.Passage, len(chunks))
+	for i, c := range chunks {
+		passages[i] = index.Passage{Text: c.Text, Headings: extract.Headings(c.Locator)}
+	}
+	return index.Build(strings.TrimSuffix(filename, path.Ext(filename)), passages)
 }

@@ -18,6 +18,7 @@ type Config struct {
 	Lease  time.Duration // How long a server may be silent before others take its readings over. Default 10 s.
 	Poll   time.Duration // How often this server looks for what it was not told of, and renews leases. Default 1 s.
 	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
+	Cache  int           // How much of indexes is kept in memory, in bytes. Default 64 MiB.
 }
 
 func (c Config) withDefaults() Config {
@@ -33,6 +34,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Places <= 0 {
 		c.Places = 2
+	}
+	if c.Cache <= 0 {
+		c.Cache = 64 << 20
 	}
 	return c
 }

@@ -36,6 +36,7 @@ type Service struct {
 	extractor Extractor
 	events    Events
 	readers   *readers
+	indexes   *indexCache
 	log       *slog.Logger
 
 	loose   chan struct{}      // Holds a value while there may be a file to remove.
@@ -49,7 +50,8 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 		events = noEvents{}
 	}
 	s := &Service{store: store, files: files, extractor: extractor, events: events, log: log, loose: make(chan struct{}, 1)}
-	s.readers = newReaders(s, cfg.withDefaults())
+	cfg = cfg.withDefaults()
+	s.readers, s.indexes = newReaders(s, cfg), newIndexCache(cfg.Cache)
 	return s
 }
 
@@ -157,11 +159,6 @@ func (m *measured) Read(p []byte) (int, error) {
 	}
 	_, _ = m.hash.Write(p[:n]) // A hash takes everything.
 	return n, err
-}
-
-// List returns a page of a person's data sources, newest first.
-func (s *Service) List(ctx context.Context, owner Owner, offset, limit int) ([]Source, error) {
-	return s.store.ListSources(ctx, owner, offset, limit)
 }
 
 // Open returns a data source and its file, which the caller closes.

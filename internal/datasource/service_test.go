@@ -94,7 +94,13 @@ func newFixture(t *testing.T) *fixture {
 // service returns another server's service on the same folder.
 func (f *fixture) service(db datasource.Store) *datasource.Service {
 	f.t.Helper()
-	return datasource.NewService(db, f.bucket(f.dir), inProcess{}, f, slog.New(slog.DiscardHandler), datasource.Config{Pause: time.Millisecond, Poll: 20 * time.Millisecond})
+	return f.serviceWith(db, datasource.Config{})
+}
+
+func (f *fixture) serviceWith(db datasource.Store, cfg datasource.Config) *datasource.Service {
+	f.t.Helper()
+	cfg.Pause, cfg.Poll = time.Millisecond, 20*time.Millisecond
+	return datasource.NewService(db, f.bucket(f.dir), inProcess{}, f, slog.New(slog.DiscardHandler), cfg)
 }
 
 func (f *fixture) bucket(dir string) *bucket.Bucket {
@@ -263,7 +269,7 @@ func TestUploadIsReadAndEachStepTold(t *testing.T) {
 	if text := strings.Join(f.chunks(source.ID), ""); !strings.Contains(text, "始業は9時") || !strings.Contains(text, "終業は18時") {
 		t.Errorf("the chunks are %q", text)
 	}
-	list, err := f.List(t.Context(), f.ann, 0, 20)
+	list, err := f.List(t.Context(), f.ann, "", 0, 20)
 	f.must(err)
 	if len(list) != 1 || list[0].Status != datasource.Success || list[0].Revision != last.Revision {
 		t.Errorf("the list is %+v", list)
@@ -318,7 +324,7 @@ func TestSameContentIsKeptOnceForEachPerson(t *testing.T) {
 	}
 	f.ended(others)
 	f.awaitFiles(first.ID, others.ID)
-	if list, err := f.List(t.Context(), f.ann, 0, 20); err != nil || len(list) != 1 {
+	if list, err := f.List(t.Context(), f.ann, "", 0, 20); err != nil || len(list) != 1 {
 		t.Errorf("%v, %+v", err, list)
 	}
 }
@@ -379,7 +385,7 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		}
 	}
 	f.awaitFiles()
-	if list, err := f.List(t.Context(), f.ann, 0, 20); err != nil || len(list) != 0 {
+	if list, err := f.List(t.Context(), f.ann, "", 0, 20); err != nil || len(list) != 0 {
 		t.Errorf("%v, %+v", err, list)
 	}
 	if source, created := f.upload(f.ann, "全部.txt", strings.Repeat("a", datasource.MaxSize)); !created || source.Size != datasource.MaxSize {

@@ -54,6 +54,9 @@ func Open(head []byte) (*Document, error) {
 // Len returns the number of passages.
 func (d *Document) Len() int { return len(d.lengths) }
 
+// Bytes returns about how much memory the head takes.
+func (d *Document) Bytes() int { return 4 * len(d.lengths) }
+
 // Parts returns the numbers of the parts that a query reads, in order.
 func (d *Document) Parts(q Query) []int {
 	parts := make([]int, len(q))
@@ -142,6 +145,33 @@ func (c Collection) Scores(q Query) ([][]float64, error) {
 		}
 	}
 	return scores, nil
+}
+
+// Having returns, document by document, the first passages that have every token of a query, at most so many of each.
+func (c Collection) Having(q Query, most int) ([][]int, error) {
+	found := make([][]int, len(c.Documents))
+	for i, d := range c.Documents {
+		counts := make([]float64, d.Len())
+		norms := make([]float64, d.Len()) // 0: a token is worth its weight, however often it occurs.
+		for _, t := range q {
+			e, err := find(c.Part(i, partOf(t.token, d.logarithm)), t.token)
+			if err == nil {
+				err = e.score(counts, norms, 1)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if e.passages == 0 {
+				break
+			}
+		}
+		for j, count := range counts {
+			if int(count) == len(q) && len(q) > 0 && len(found[i]) < most {
+				found[i] = append(found[i], j)
+			}
+		}
+	}
+	return found, nil
 }
 
 // rarity returns the inverse document frequency of a token that so many of the passages have. It is above 0.

@@ -1,0 +1,226 @@
+package datasource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
+)
+
+// MaxSearched is how many data sources are searched together, and a thread may have.
+const MaxSearched = 20
+
+// Found passages that stand beside each other differ by this in their ordinals.
+const neighbour = 1
+
+// Retrieved is a passage that was found, with those beside it.
+type Retrieved struct {
+	Passage
+	Score         float64
+	Before, After *Passage // Nil at the beginning and the end of the data source.
+}
+
+// errReread says that a data source was read again, or deleted, while it was searched.
+var errReread = errors.New("datasource: read again meanwhile")
+
+// Retrieve returns the k passages of some data sources that fit a query best, best first, of all their passages: nothing is
+// approximated. Data sources that are not the owner's, that are not read, or that are gone are passed over.
+func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int) ([]Retrieved, error) {
+	if len(sourceIDs) > MaxSearched {
+		return nil, fault.Errorf(fault.Invalid, "データソースは%d件まで指定できます。", MaxSearched)
+	}
+	q := index.NewQuery(query)
+	opened, err := s.openIndexes(ctx, owner, sourceIDs, q)
+	if err != nil {
+		return nil, err
+	}
+	scores, err := opened.collection().Scores(q)
+	if err != nil {
+		return nil, err
+	}
+	return s.describe(ctx, owner, opened.of, index.Best(scores, k))
+}
+
+// describe returns the passages of hits, and their neighbours.
+func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits []index.Hit) ([]Retrieved, error) {
+	if len(hits) == 0 {
+		return nil, nil
+	}
+	ids, ordinals := make([]uuid.UUID, len(of)), make([][]int, len(of))
+	for i, o := range of {
+		ids[i] = o.ID
+	}
+	for _, h := range hits {
+		ordinals[h.Document] = append(ordinals[h.Document], h.Passage-neighbour, h.Passage, h.Passage+neighbour)
+	}
+	passages, err := s.store.FindPassages(ctx, owner, ids, ordinals)
+	if err != nil {
+		return nil, err
+	}
+	type place struct {
+		source  uuid.UUID
+		ordinal int
+	}
+	at := make(map[place]*Passage, len(passages))
+	for i, p := range passages {
+		at[place{p.SourceID, p.Ordinal}] = &passages[i]
+	}
+	found := make([]Retrieved, 0, len(hits))
+	for _, h := range hits {
+		id := of[h.Document].ID
+		if p := at[place{id, h.Passage}]; p != nil { // Else deleted just now.
+			found = append(found, Retrieved{
+				Passage: *p, Score: h.Score, Before: at[place{id, h.Passage - neighbour}], After: at[place{id, h.Passage + neighbour}],
+			})
+		}
+	}
+	return found, nil
+}
+
+// openedIndexes are the indexes of data sources, as far as a query reads them.
+type openedIndexes struct {
+	of        []Indexed
+	documents []*index.Document
+	parts     []map[int][]byte
+}
+
+func (o openedIndexes) collection() index.Collection {
+	return index.Collection{Documents: o.documents, Part: func(document, part int) []byte { return o.parts[document][part] }}
+}
+
+// openIndexes reads what a query needs, from memory where it is there. That the data sources are there, and the owner's, is
+// asked each time.
+func (s *Service) openIndexes(ctx context.Context, owner Owner, ids []uuid.UUID, query index.Query) (openedIndexes, error) {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		opened, err := s.tryOpen(ctx, owner, ids, query)
+		if !errors.Is(err, errReread) {
+			return opened, err
+		}
+		if attempt == attempts {
+			return opened, fault.Wrap(err, fault.Unavailable, "データソースを読み取り直しています。少し時間をおいて、もう一度お試しください。")
+		}
+	}
+}
+
+func (s *Service) tryOpen(ctx context.Context, owner Owner, ids []uuid.UUID, query index.Query) (openedIndexes, error) {
+	of, err := s.store.FindIndexes(ctx, owner, ids)
+	if err != nil {
+		return openedIndexes{}, err
+	}
+	o := openedIndexes{of: of, documents: make([]*index.Document, len(of)), parts: make([]map[int][]byte, len(of))}
+	if err := s.openHeads(ctx, owner, &o); err != nil {
+		return openedIndexes{}, err
+	}
+	return o, s.openParts(ctx, owner, &o, query)
+}
+
+// openHeads opens the heads of indexes. An index that is not of this version is built anew.
+func (s *Service) openHeads(ctx context.Context, owner Owner, o *openedIndexes) error {
+	var missing []Indexed
+	for i, of := range o.of {
+		if of.Version != index.Version {
+			if err := s.rebuild(ctx, owner, o, i); err != nil {
+				return err
+			}
+		} else if kept, found := s.indexes.get(indexKey{of.ID, of.Revision, headPart}); found {
+			o.documents[i] = kept.(*index.Document)
+		} else {
+			missing = append(missing, of)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	heads, err := s.store.IndexHeads(ctx, owner, missing)
+	if err != nil {
+		return err
+	}
+	for i, of := range o.of {
+		if o.documents[i] != nil {
+			continue
+		}
+		head, found := heads[of.ID]
+		if !found {
+			return errReread
+		}
+		if o.documents[i], err = index.Open(head); err != nil {
+			return fmt.Errorf("the index of data source %s: %w", of.ID, err)
+		}
+		s.indexes.put(indexKey{of.ID, of.Revision, headPart}, o.documents[i], o.documents[i].Bytes())
+	}
+	return nil
+}
+
+// openParts reads those parts of indexes that a query needs.
+func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, query index.Query) error {
+	missing, any := make([][]int, len(o.of)), false
+	for i, of := range o.of {
+		if o.parts[i] != nil {
+			continue
+		}
+		o.parts[i] = make(map[int][]byte)
+		for _, number := range o.documents[i].Parts(query) {
+			if kept, found := s.indexes.get(indexKey{of.ID, of.Revision, number}); found {
+				o.parts[i][number] = kept.([]byte)
+			} else {
+				missing[i], any = append(missing[i], number), true
+			}
+		}
+	}
+	if !any {
+		return nil
+	}
+	read, err := s.store.IndexParts(ctx, owner, o.of, missing)
+	if err != nil {
+		return err
+	}
+	for i, of := range o.of {
+		for _, number := range missing[i] {
+			part, found := read[i][number]
+			if !found {
+				return errReread
+			}
+			o.parts[i][number] = part
+			s.indexes.put(indexKey{of.ID, of.Revision, number}, part, len(part))
+		}
+	}
+	return nil
+}
+
+// rebuild builds the index of a data source that has none of this version, from its passages. One of an older version is
+// replaced; servers of a newer one keep theirs.
+func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i int) error {
+	of := o.of[i]
+	chunks, err := s.store.ListChunks(ctx, owner, of)
+	if err != nil {
+		return err
+	}
+	if len(chunks) == 0 {
+		return errReread
+	}
+	packed := buildIndex(of.Filename, chunks)
+	if o.documents[i], err = index.Open(packed.Head); err != nil {
+		return err
+	}
+	o.parts[i] = make(map[int][]byte, len(packed.Parts))
+	for number, part := range packed.Parts {
+		o.parts[i][number] = part
+	}
+	if of.Version > index.Version {
+		return nil
+	}
+	if err := s.store.ReplaceIndex(ctx, owner, of, packed); err != nil && fault.CodeOf(err) != fault.NotFound {
+		s.log.WarnContext(ctx, "an index is stored later", "data_source_id", of.ID, "err", err)
+	}
+	return nil
+}
+
+// FindPassage returns a passage by its id.
+func (s *Service) FindPassage(ctx context.Context, owner Owner, id uuid.UUID) (Passage, error) {
+	return s.store.FindPassage(ctx, owner, id)
+}

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+)
+
+// insertIndex stores the index of a data source in place of what there is.
+func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of datasource.Indexed, packed index.Packed) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM data_source_indexes WHERE data_source_id = $1`, of.ID); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		INSERT INTO data_source_indexes (data_source_id, organization_id, revision, version, head)
+		VALUES ($1, $2, $3, $4, $5)`, of.ID, owner.OrganizationID, of.Revision, index.Version, orEmpty(packed.Head))
+	if err != nil {
+		return err
+	}
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{"data_source_index_parts"}, []string{"data_source_id", "part", "organization_id", "packed"},
+		pgx.CopyFromSlice(len(packed.Parts), func(i int) ([]any, error) {
+			return []any{of.ID, i, owner.OrganizationID, orEmpty(packed.Parts[i])}, nil
+		}))
+	return err
+}
+
+// ReplaceIndex implements datasource.Store.
+func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datasource.Indexed, packed index.Packed) error {
+	return db.tx(ctx, func(tx pgx.Tx) error {
+		var unchanged bool
+		err := tx.QueryRow(ctx, `
+			SELECT revision = $4 AND status = 'success'
+			FROM data_sources
+			WHERE organization_id = $1 AND user_id = $2 AND id = $3
+			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, of.ID, of.Revision).Scan(&unchanged)
+		if isNoRows(err) || err == nil && !unchanged {
+			return noSource(err)
+		}
+		if err != nil {
+			return err
+		}
+		return insertIndex(ctx, tx, owner, of, packed)
+	})
+}
+
+// FindIndexes implements datasource.Store. A data source does not change after it was read, unless it is read again: then
+// both have another revision.
+func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Indexed, error) {
+	list, err := queryRows[datasource.Indexed](ctx, db.pool, `
+		SELECT d.id, d.filename, d.revision, CASE WHEN i.revision = d.revision THEN i.version ELSE 0 END AS version
+		FROM data_sources d
+		JOIN unnest($3::uuid[]) WITH ORDINALITY AS w (id, place) ON w.id = d.id
+		LEFT JOIN data_source_indexes i ON i.data_source_id = d.id
+		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.status = 'success'
+		ORDER BY w.place`, owner.OrganizationID, owner.UserID, ids)
+	return list, translate(err)
+}
+
+// ownIndex is the condition that an index i is of a revision, $4, of a data source, $3, of an owner, $1 and $2.
+const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.revision = $4
+	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND d.user_id = $2)`
+
+// IndexHeads implements datasource.Store.
+func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datasource.Indexed) (map[uuid.UUID][]byte, error) {
+	heads := make(map[uuid.UUID][]byte, len(of))
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		for _, o := range of {
+			batch.Queue(`SELECT i.head FROM data_source_indexes i WHERE `+ownIndex, owner.OrganizationID, owner.UserID, o.ID, o.Revision).
+				Query(func(rows pgx.Rows) error {
+					found, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+					if len(found) > 0 {
+						heads[o.ID] = found[0]
+					}
+					return err
+				})
+		}
+	})
+	return heads, err
+}
+
+// IndexParts implements datasource.Store.
+func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datasource.Indexed, numbers [][]int) ([]map[int][]byte, error) {
+	parts := make([]map[int][]byte, len(of))
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		for i, o := range of {
+			parts[i] = make(map[int][]byte, len(numbers[i]))
+			if len(numbers[i]) == 0 {
+				continue
+			}
+			batch.Queue(`
+				SELECT p.part, p.packed
+				FROM data_source_indexes i
+				JOIN data_source_index_parts p ON p.data_source_id = i.data_source_id
+				WHERE `+ownIndex+` AND p.data_source_id = $3 AND p.part = ANY($5::int[])`,
+				owner.OrganizationID, owner.UserID, o.ID, o.Revision, numbers[i]).
+				Query(func(rows pgx.Rows) error {
+					var number int
+					var packed []byte
+					_, err := pgx.ForEachRow(rows, []any{&number, &packed}, func() error {
+						parts[i][number], packed = packed, nil
+						return nil
+					})
+					return err
+				})
+		}
+	})
+	return parts, err
+}
+
+// ListChunks implements datasource.Store.
+func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasource.Indexed) ([]datasource.Chunk, error) {
+	list, err := queryRows[datasource.Chunk](ctx, db.pool, `
+		SELECT c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end, c.locator, c.text
+		FROM data_source_chunks c
+		JOIN data_sources d ON d.id = c.data_source_id
+		WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND d.revision = $4
+		ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, of.ID, of.Revision)
+	return list, translate(err)
+}
+
+// passageColumns are those of a datasource.Passage, of the tables data_source_chunks c and data_sources d.
+const passageColumns = `c.id, c.data_source_id AS source_id, d.filename, c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end,
+	c.locator, c.text`
+
+// FindPassages implements datasource.Store.
+func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources []uuid.UUID, ordinals [][]int) ([]datasource.Passage, error) {
+	found := make([][]datasource.Passage, len(sources))
+	err := db.batch(ctx, func(batch *pgx.Batch) {
+		for i, id := range sources {
+			batch.Queue(`
+				SELECT `+passageColumns+`
+				FROM data_sources d
+				JOIN data_source_chunks c ON c.data_source_id = d.id
+				WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND c.data_source_id = $3 AND c.ordinal = ANY($4::int[])
+				ORDER BY c.ordinal`, owner.OrganizationID, owner.UserID, id, ordinals[i]).Query(collect(&found[i]))
+		}
+	})
+	var all []datasource.Passage
+	for _, list := range found {
+		all = append(all, list...)
+	}
+	return all, err
+}
+
+// FindPassage implements datasource.Store.
+func (db *DB) FindPassage(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Passage, error) {
+	passage, err := queryRow[datasource.Passage](ctx, db.pool, `
+		SELECT `+passageColumns+`
+		FROM data_source_chunks c
+		JOIN data_sources d ON d.id = c.data_source_id
+		WHERE d.organization_id = $1 AND d.user_id = $2 AND c.id = $3`, owner.OrganizationID, owner.UserID, id)
+	if isNoRows(err) {
+		return datasource.Passage{}, noSource(err)
+	}
+	return passage, translate(err)
+}
