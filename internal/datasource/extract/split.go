@@ -91,13 +91,13 @@ const (
 	gaps
 )
 
-// place is where text may be cut: bytes and characters from its start.
-type place struct{ offset, runes int }
+// cut is where text may be cut: bytes and characters from its start.
+type cut struct{ offset, runes int }
 
 // passageEnd returns where the next passage of a text ends that begins with a non-space. heading tells of rising offsets
 // whether a heading begins there.
 func passageEnd(text string, heading func(offset int) bool) int {
-	var places [gaps][]place // Of each gap within the longest passage.
+	var places [gaps][]cut // Of each gap within the longest passage.
 	s := newScanner(text, heading)
 	runes, hard := 0, 0
 	end := 0 // Where the paragraph ends that does not fit in, in characters.
@@ -114,7 +114,7 @@ func passageEnd(text string, heading func(offset int) bool) int {
 			break
 		}
 		if g != noGap && runes <= maxPassage {
-			places[g] = append(places[g], place{i, runes})
+			places[g] = append(places[g], cut{i, runes})
 		}
 		if runes++; runes > maxAhead {
 			break
@@ -142,7 +142,7 @@ func passageEnd(text string, heading func(offset int) bool) int {
 }
 
 // evenly returns the first place that makes a part long enough, else the last one.
-func evenly(list []place, enough int) int {
+func evenly(list []cut, enough int) int {
 	for _, p := range list {
 		if p.runes >= enough {
 			return p.offset
