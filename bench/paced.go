@@ -95,8 +95,8 @@ func (b *bench) pacedGoals(t *table) {
 			b.report.atMost(what+", net/http path: CPU per event, × "+r3labs, of(rowPacedCPU, oursHTTP, r3labs), 1, 2, "×")
 		}
 		if p.perSecond <= 100 {
-			b.report.atMost(what+", fast path: p99, × "+raw, of(rowLag, ours, raw), 1.2, 2, "×")
-			b.report.atMost(what+", fast path: CPU per event, × "+raw, of(rowPacedCPU, ours, raw), 1.2, 2, "×")
+			b.report.atMost(what+", fast path: p99, × "+raw, of(rowLag, ours, raw), 1.5, 2, "×")
+			b.report.atMost(what+", fast path: CPU per event, × "+raw, of(rowPacedCPU, ours, raw), 1.5, 2, "×")
 		}
 	}
 	b.report.atMost("paced: tokens lost or twice", lost, 0, 0, "")

@@ -42,9 +42,6 @@ type spec struct {
 	NATS        string `json:"nats,omitempty"`         // URL, for those that are joined by it.
 }
 
-// reserve is heap that is never touched, as bin/tsumugi has it: Go's collector runs the more rarely.
-const reserve = 16 << 20
-
 // hub is a system under test: streams to which tokens are published, and clients that watch them over HTTP.
 type hub interface {
 	// Open makes a stream known. It comes before everything else on that stream.
@@ -109,11 +106,6 @@ func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
 	wire.RaiseFileLimit()
 	if s.Name == natsServer {
 		return runNATS(in, out)
-	}
-	switch s.Name {
-	case ours, oursHTTP, bridged, lean, raw:
-		// Ours as it is run, and the limit with the same; the others as they come.
-		defer runtime.KeepAlive(make([]byte, reserve))
 	}
 	h, err := newHub(ctx, s)
 	if err != nil {

@@ -137,7 +137,7 @@ func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (
 // await waits until it is worth looking for an answer again.
 func (s *Service) await(ctx context.Context, a Attachment) error {
 	if a.Text != nil {
-		if err := a.Text.WaitClosed(ctx); err != nil {
+		if err := a.Text.Wait(ctx); err != nil {
 			return fault.Wrap(err, fault.Canceled, "接続が切れました。")
 		}
 		return nil

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cursor is a position in an answer's text: what a client has received. On the wire it is an event id, "<run>-<offset>".
+// Cursor is a position in an answer's text: how much of it a client has. On the wire it is an event id, "<run>-<offset>".
 type Cursor struct {
 	Run    int // From 1.
 	Offset int // Bytes of UTF-8.
@@ -42,13 +42,13 @@ func parseNumber(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// start is where a stream begins: at an offset of the text, and whether the client must forget what it has.
+// start is where a stream begins: an offset of the text, and whether the client must discard what it has.
 type start struct {
 	offset int
 	reset  bool
 }
 
-// resolve finds where the stream for a client with an event id begins. lastEventID is "" for a client that has nothing.
+// resolve returns where the stream of a client begins. lastEventID is "" for a client that has nothing.
 func resolve(lastEventID string, run int, text []byte) start {
 	if lastEventID == "" {
 		return start{}
@@ -58,7 +58,7 @@ func resolve(lastEventID string, run int, text []byte) start {
 	case !ok, c.Run != run, c.Offset > len(text):
 		return start{reset: true}
 	case c.Offset == 0:
-		// The id of a reset. A client that takes ids at their line may hold it without having been reset.
+		// The id of a reset. A client that takes an id at its line may hold it without having seen the reset.
 		return start{reset: true}
 	case c.Offset < len(text) && !utf8.RuneStart(text[c.Offset]):
 		return start{reset: true}

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// feedQueue is how many events a subscriber may be behind by.
+// feedQueue is how many events a subscription may be behind by.
 const feedQueue = 256
 
-// Feed carries small events, each about a topic, to whoever subscribes to the topic now, on this server and on those that
-// its Transport reaches. Nothing is kept: who was not there, or was told that events were missed, looks for itself. It is
-// safe for concurrent use.
+// Feed carries small events by topic to the current subscribers of the topic, on this server and on those that its
+// Transport reaches. It stores nothing: a subscriber that was not there, or that gets ErrMissed, reads the state itself. A
+// Feed is safe for concurrent use.
 type Feed struct {
 	transport Transport
 
@@ -42,7 +42,7 @@ func (f *Feed) Close() {
 	}
 }
 
-// Wanted reports whether somebody may receive the events of a topic. Where nobody does, they need not be made.
+// Wanted reports whether the events of a topic may have a subscriber. If not, they need not be made.
 func (f *Feed) Wanted(topic string) bool {
 	if f.transport != nil {
 		return true
@@ -52,7 +52,7 @@ func (f *Feed) Wanted(topic string) bool {
 	return len(f.topics[topic]) > 0
 }
 
-// Publish tells every subscriber of a topic of an event. It never waits. The event must not be changed afterwards.
+// Publish sends an event to every subscriber of a topic. It never blocks. The event must not be changed afterwards.
 func (f *Feed) Publish(topic string, event []byte) {
 	f.deliver(topic, event)
 	if f.transport != nil {
@@ -68,23 +68,23 @@ func (f *Feed) deliver(topic string, event []byte) {
 	}
 }
 
-// Tell is Publish for this server's subscribers alone: for events that every server learns of by itself.
+// Tell is Publish for the subscribers of this server only: for events that every server learns of by itself.
 func (f *Feed) Tell(topic string, event []byte) { f.deliver(topic, event) }
 
-// Missed tells every subscriber of this server that events may have been missed.
+// Missed has every subscription of this server return ErrMissed.
 func (f *Feed) Missed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for topic, subscribers := range f.topics {
 		for s := range subscribers {
-			if topic == s.topics[0] { // Once is enough.
+			if topic == s.topics[0] { // Once for each subscription.
 				s.put(nil)
 			}
 		}
 	}
 }
 
-// Subscriptions returns how many there are on this server.
+// Subscriptions returns the number of subscriptions on this server.
 func (f *Feed) Subscriptions() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +104,7 @@ type Subscription struct {
 	feed   *Feed
 	topics []string
 	queue  chan []byte   // Nil: events were missed.
-	slow   chan struct{} // Closed when the queue was full.
+	slow   chan struct{} // Closed when the queue is full.
 	once   sync.Once
 }
 
@@ -114,7 +114,7 @@ var (
 	ErrTooSlow = errors.New("stream: the subscriber is too slow")
 )
 
-// Subscribe begins to receive the events of some topics, in the order in which they arrive. Leave must be called.
+// Subscribe begins to receive the events of some topics, in order of arrival. Leave must be called.
 func (f *Feed) Subscribe(topics ...string) *Subscription {
 	s := &Subscription{feed: f, topics: topics, queue: make(chan []byte, feedQueue), slow: make(chan struct{})}
 	f.mu.Lock()
@@ -128,7 +128,7 @@ func (f *Feed) Subscribe(topics ...string) *Subscription {
 	return s
 }
 
-// put belongs to holders of the feed's mu.
+// put queues an event. The caller holds the feed's mu.
 func (s *Subscription) put(event []byte) {
 	select {
 	case s.queue <- event:
@@ -137,7 +137,7 @@ func (s *Subscription) put(event []byte) {
 	}
 }
 
-// Next waits for the next event. ErrMissed says that some may be missing, and that the following calls go on; ErrTooSlow
+// Next waits for the next event. ErrMissed means that events may be missing, and the following calls go on; ErrTooSlow
 // and the context's error are final.
 func (s *Subscription) Next(ctx context.Context) ([]byte, error) {
 	select {

@@ -10,8 +10,8 @@ import (
 // textPartID is the id of the one text part that an answer has.
 const textPartID = "0"
 
-// maxDelta bounds the text in one event, in bytes, so that a client whose connection dies every few kilobytes makes
-// progress.
+// maxDelta bounds the text in one event, in bytes, so that a client whose connection breaks every few kilobytes still
+// makes progress.
 const maxDelta = 4 << 10
 
 var (
@@ -20,11 +20,12 @@ var (
 	doneFrame      = []byte("data: [DONE]\n\n")
 )
 
-// Head is what a stream tells first.
+// Head is what the first event of a stream says.
 type Head struct {
 	Run       int
 	MessageID string
-	Metadata  json.RawMessage // What stands beside the run in the start chunk's messageMetadata: {"name":…}, on one line; nil for nothing.
+	// Metadata is what stands beside the run in the start chunk's messageMetadata: {"name":…} on one line, or nil.
+	Metadata json.RawMessage
 }
 
 // Outcome says how an answer ended.
@@ -32,24 +33,24 @@ type Outcome string
 
 // The ways an answer can end.
 const (
-	Finished Outcome = "finish" // The model was done.
-	Aborted  Outcome = "abort"  // Somebody stopped it.
-	Failed   Outcome = "error"  // It could not go on.
+	Finished Outcome = "finish" // The model was done, or reached its limit.
+	Aborted  Outcome = "abort"  // Its owner stopped it.
+	Failed   Outcome = "error"
 )
 
-// End is what a stream tells last.
+// End is what the last event of a stream says.
 type End struct {
 	Outcome      Outcome
 	FinishReason string          // Finished: "stop" or "length".
 	Metadata     json.RawMessage // Finished: the finish chunk's messageMetadata, an object, or nil.
-	Reason       string          // Aborted: who ended it, "stopped".
-	ErrorText    string          // Failed: what a person reads.
-	Code         string          // Failed: stable, machine-readable.
+	Reason       string          // Aborted: "stopped".
+	ErrorText    string          // Failed: for a person to read.
+	Code         string          // Failed: stable, for programs.
 	Retryable    bool            // Failed: asking again may help.
 }
 
-// isObject reports whether metadata can be spliced into an event as it is: nothing, or one line that is an object with
-// members, without space before the first one.
+// isObject reports whether metadata can be spliced into an event as it is: nil, or an object on one line with at least one
+// member and no space before it.
 func isObject(metadata json.RawMessage) bool {
 	return metadata == nil || (bytes.HasPrefix(metadata, []byte(`{"`)) && isLine(metadata))
 }
@@ -66,7 +67,7 @@ type errorChunk struct {
 	Retryable bool    `json:"retryable"`
 }
 
-// dataChunk is a chunk of ours. It is transient: clients of the AI SDK hand it on and keep it out of the message.
+// dataChunk is a chunk of our own. It is transient: the AI SDK passes it on and does not add it to the message.
 type dataChunk struct {
 	Type      string `json:"type"`
 	ID        string `json:"id,omitempty"`
@@ -78,7 +79,7 @@ func newDataChunk(kind, id string, data any) dataChunk {
 	return dataChunk{Type: "data-" + kind, ID: id, Data: data, Transient: true}
 }
 
-// Source is a source-document chunk with our two extra fields.
+// Source is a source-document chunk with two fields of our own, Index and Page.
 type Source struct {
 	SourceID  string // Id of the passage.
 	MediaType string
@@ -98,12 +99,12 @@ type sourceChunk struct {
 	Page      int    `json:"page"`
 }
 
-// appendEvent appends an event whose data is v as JSON, which holds no line break.
+// appendEvent appends an event whose data is v as JSON.
 func appendEvent(dst []byte, at Cursor, v any) []byte {
 	return appendID(appendJSON(append(dst, "data: "...), v), at)
 }
 
-// appendData appends an event whose data is ready made.
+// appendData appends an event whose data is already encoded.
 func appendData(dst, data []byte) []byte {
 	return append(append(append(dst, "data: "...), data...), "\n\n"...)
 }
@@ -111,14 +112,14 @@ func appendData(dst, data []byte) []byte {
 func appendJSON(dst []byte, v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
-		// Only a value that JSON cannot express gets here, which is a defect of the caller.
+		// v is a value that JSON cannot express: a programming error.
 		panic("stream: " + err.Error())
 	}
 	return append(dst, body...)
 }
 
-// startFrame returns the start event. Every stream has one, and a finish event, as a rule: they are written by hand,
-// since encoding/json took longer for them than for all that a short answer says.
+// startFrame returns the start event. It and the finish event are encoded by hand: for a short answer, encoding/json took
+// longer for the two than for all of its text.
 func startFrame(head Head) []byte {
 	dst := appendEscaped([]byte("data: {\"type\":\"start\",\"messageId\":\""), head.MessageID)
 	dst = strconv.AppendInt(append(dst, "\",\"messageMetadata\":{\"run\":"...), int64(head.Run), 10)
@@ -130,9 +131,9 @@ func startFrame(head Head) []byte {
 	return append(dst, "}\n\n"...)
 }
 
-// appendStart appends the first events of a stream. frame is the startFrame, which has no id: a client that was cut off
-// after it would hold the id of a new run beside the text of the old one. The first id of a run stands on its reset, or
-// on its first text.
+// appendStart appends the first events of a stream. frame is the startFrame. It has no id, because a client that is cut off
+// after it would hold the id of a new run with the text of the old one: the first id of a run is on its reset, or on its
+// first text.
 func appendStart(dst, frame []byte, run int, at start) []byte {
 	dst = append(dst, frame...)
 	if at.reset {
@@ -141,15 +142,15 @@ func appendStart(dst, frame []byte, run int, at start) []byte {
 	return dst
 }
 
-// appendID ends the data line of an event and appends its id. The id comes last, because some clients take it at its
-// line, whether or not they ever see the end of the event.
+// appendID ends the data line of an event and appends its id. The id comes last because some clients take it at its line,
+// whether or not they ever see the end of the event.
 func appendID(dst []byte, c Cursor) []byte {
 	dst = strconv.AppendInt(append(dst, "\nid: "...), int64(c.Run), 10)
 	dst = strconv.AppendInt(append(dst, '-'), int64(c.Offset), 10)
 	return append(dst, "\n\n"...)
 }
 
-// appendText appends the text from an offset on as few text-delta events. It splits no character.
+// appendText appends the text from an offset as text-delta events of at most maxDelta bytes. It splits no character.
 func appendText(dst []byte, run int, text []byte, offset int) []byte {
 	for offset < len(text) {
 		end := min(offset+maxDelta, len(text))
@@ -163,8 +164,8 @@ func appendText(dst []byte, run int, text []byte, offset int) []byte {
 	return dst
 }
 
-// appendEscaped appends the inside of a JSON string. Its argument is valid UTF-8. Control characters are escaped, line
-// breaks among them, so that what is appended stays on one line of the event stream.
+// appendEscaped appends the inside of a JSON string. s is valid UTF-8. Control characters are escaped, line breaks among
+// them, so that the result stays on one line of the event stream.
 func appendEscaped[T string | []byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	from := 0

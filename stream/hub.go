@@ -9,67 +9,66 @@ import (
 	"sync/atomic"
 )
 
-// HubConfig tunes a Hub. The zero value is a hub that is alone.
+// HubConfig tunes a Hub. The zero value is a hub of one server.
 type HubConfig struct {
-	Transport Transport    // Joins the hub to those of other servers. Nil where one server is alone.
+	Transport Transport    // Joins the hub to those of other servers. Nil if there is one server.
 	Logger    *slog.Logger // Nil discards.
 }
 
-// Hub knows the texts that are being written, by the id of their message: those of this process, and those of other
-// servers that somebody here follows. It owns the goroutines that join it to other servers: a relay for each text that is
-// written here, a mirror for each message that is followed here. It is safe for concurrent use; its zero value is not
-// usable.
+// Hub is the registry of texts by the id of their message: those that are written by this process, and those of other
+// servers that are followed here. It owns the goroutines that join it to other servers: a relay for each text that is
+// written here, a mirror for each message that is followed. It is safe for concurrent use; its zero value is not usable.
 //
-// No method of a Text is called under mu.
+// No method of a Text is called under mu, which prevents deadlock.
 type Hub struct {
 	cfg      HubConfig
-	root     context.Context // Of relays and mirrors.
+	root     context.Context // The parent of the contexts of relays and mirrors.
 	cancel   context.CancelFunc
 	stopping chan struct{}  // Closed by Stop.
 	work     sync.WaitGroup // Relays and mirrors. Add under mu while not stopped.
 	counters counters
 
-	mu        sync.RWMutex
-	stopped   bool                 // Guarded by mu. No relay or mirror is begun.
-	deaf      func()               // Guarded by mu. Ends the hearing of what other servers follow.
-	texts     map[string]*Text     // Guarded by mu.
-	interests map[string]*interest // Guarded by mu. Messages that somebody follows, or wants to.
+	mu          sync.RWMutex
+	stopped     bool                 // Guarded by mu. No relay or mirror is begun.
+	unsubscribe func()               // Guarded by mu. Ends the subscription to events of other servers.
+	texts       map[string]*Text     // Guarded by mu.
+	interests   map[string]*interest // Guarded by mu. By message.
 }
 
-// interest is what those who follow one message share.
+// interest is what all holders of an Interest in one message share.
 type interest struct {
-	opened  chan struct{} // Guarded by the hub's mu. Closed while a text of the message is known.
-	holders int           // Guarded by the hub's mu.
-	mirror  *mirror       // Guarded by the hub's mu. Nil while the message is not followed on other servers.
+	opened  chan struct{} // Guarded by Hub.mu. Closed while a text of the message is registered.
+	holders int           // Guarded by Hub.mu.
+	mirror  *mirror       // Guarded by Hub.mu. Nil while other servers are not asked for the message.
 }
 
-// NewHub returns a hub that knows no text. With a Transport, Stop must be called.
+// NewHub returns an empty hub. With a Transport, Stop must be called.
 func NewHub(cfg HubConfig) *Hub {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	root, cancel := context.WithCancel(context.Background())
 	h := &Hub{
-		cfg: cfg, root: root, cancel: cancel, stopping: make(chan struct{}), deaf: func() {},
+		cfg: cfg, root: root, cancel: cancel, stopping: make(chan struct{}), unsubscribe: func() {},
 		texts: make(map[string]*Text), interests: make(map[string]*interest),
 	}
 	if cfg.Transport != nil {
-		deaf, err := cfg.Transport.Subscribe(h.hear, h.hurryAll)
+		unsubscribe, err := cfg.Transport.Subscribe(h.receive, h.missed)
 		if err == nil {
-			h.deaf = deaf
+			h.unsubscribe = unsubscribe
 		} else {
-			cfg.Logger.Error("it is not heard what other servers follow; they are told late", "err", err)
+			cfg.Logger.Error("subscribing to events of other servers failed; they get texts late", "err", err)
 		}
 	}
 	return h
 }
 
-// Stop ends the following of other servers' texts, and waits until other servers have been told of the texts that are
-// over here, or until the context ends. Whoever writes texts is stopped before.
+// Stop ends the mirrors, and waits until the texts that are over have been sent to other servers, or until the context
+// ends. The writers of texts are stopped before.
 func (h *Hub) Stop(ctx context.Context) {
 	h.mu.Lock()
-	deaf := h.deaf
-	h.deaf = func() {}
+	unsubscribe := h.unsubscribe
+	h.unsubscribe = func() {}
 	var mirrors []*Text
 	if !h.stopped {
 		h.stopped = true
@@ -93,11 +92,11 @@ func (h *Hub) Stop(ctx context.Context) {
 	}
 	h.cancel()
 	<-done
-	deaf()
+	unsubscribe()
 }
 
-// Open returns a new text that is written here, makes it known, and has other servers told of it. A text of an earlier run
-// of the same message is abandoned; if a later one is known, the new text is abandoned itself.
+// Open returns a new text that is written here, registers it, and relays it to other servers. A text of an earlier run of
+// the same message is abandoned; if a later one is registered, the new text is abandoned itself.
 func (h *Hub) Open(head Head) *Text {
 	t := NewText(head)
 	h.mu.Lock()
@@ -110,7 +109,7 @@ func (h *Hub) Open(head Head) *Text {
 	if i := h.interests[head.MessageID]; i != nil {
 		h.endMirror(i)
 	}
-	h.know(t)
+	h.register(t)
 	if h.cfg.Transport != nil && !h.stopped {
 		t.followed = make(chan struct{})
 		h.work.Add(1)
@@ -121,25 +120,25 @@ func (h *Hub) Open(head Head) *Text {
 	return t
 }
 
-// Close forgets a text. Watches that are under way read it to its end; one that is not over is abandoned.
+// Close removes a text. Its watches go on to its end. A text that is not over is abandoned.
 func (h *Hub) Close(t *Text) {
 	h.mu.Lock()
-	h.forget(t)
+	h.unregister(t)
 	h.mu.Unlock()
 	t.Abandon()
 }
 
-// know makes a text known, in place of another one of its message. It belongs to holders of mu.
-func (h *Hub) know(t *Text) {
-	_, known := h.texts[t.head.MessageID]
+// register adds a text, in place of another one of its message. The caller holds mu.
+func (h *Hub) register(t *Text) {
+	_, registered := h.texts[t.head.MessageID]
 	h.texts[t.head.MessageID] = t
-	if i := h.interests[t.head.MessageID]; i != nil && !known {
+	if i := h.interests[t.head.MessageID]; i != nil && !registered {
 		close(i.opened)
 	}
 }
 
-// forget undoes know, unless another text has taken its place. t may be nil. It belongs to holders of mu.
-func (h *Hub) forget(t *Text) {
+// unregister removes a text, unless another one has taken its place. t may be nil. The caller holds mu.
+func (h *Hub) unregister(t *Text) {
 	if t == nil || h.texts[t.head.MessageID] != t {
 		return
 	}
@@ -149,14 +148,14 @@ func (h *Hub) forget(t *Text) {
 	}
 }
 
-// Find returns the text of a message, or nil if none is known here.
+// Find returns the text of a message, or nil if none is registered.
 func (h *Hub) Find(messageID string) *Text {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return h.texts[messageID]
 }
 
-// Interest is somebody's wish to follow a message's text. It is held for as long as the text is watched.
+// Interest is held by whatever follows a message's text, for as long as it does.
 type Interest struct {
 	hub       *Hub
 	messageID string
@@ -164,8 +163,8 @@ type Interest struct {
 	leave     sync.Once
 }
 
-// Join notes that somebody wants to follow a message's text, until Leave is called. Who looks elsewhere for the message
-// joins first and looks then, so that nothing is missed in between.
+// Join returns an interest in a message's text. Leave must be called. A caller that also looks elsewhere for the message
+// joins first, so that it misses nothing in between.
 func (h *Hub) Join(messageID string) *Interest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,10 +180,10 @@ func (h *Hub) Join(messageID string) *Interest {
 	return &Interest{hub: h, messageID: messageID, shared: i}
 }
 
-// Text returns the message's text, or nil while none is known.
+// Text returns the message's text, or nil while none is registered.
 func (i *Interest) Text() *Text { return i.hub.Find(i.messageID) }
 
-// Opened returns a channel that is closed once a text of the message is known.
+// Opened returns a channel that is closed once a text of the message is registered.
 func (i *Interest) Opened() <-chan struct{} {
 	i.hub.mu.Lock()
 	defer i.hub.mu.Unlock()
@@ -207,24 +206,24 @@ func (i *Interest) Leave() {
 	})
 }
 
-// counters count what passes between this server and others.
+// counters count the traffic between this server and others.
 type counters struct{ sent, resent, stale, received, holes atomic.Int64 }
 
-// HubStats is what a hub holds at present, and has done since it was made.
+// HubStats is what a hub holds, and its traffic since it was made.
 type HubStats struct {
-	Texts     int // Texts that are known, those of mirrors among them.
-	Mirrors   int // Messages that are followed on other servers.
-	TextBytes int // Of the texts that are known.
-	LogBytes  int // Of their events, as far as they are in memory.
+	Texts     int // Registered texts, those of mirrors included.
+	Mirrors   int // Messages of other servers that are followed here.
+	TextBytes int // Of the registered texts.
+	LogBytes  int // Of their events in memory.
 
-	EntriesSent     int64 // Updates that other servers can read.
-	EntriesResent   int64 // Updates that were told again after an error.
+	EntriesSent     int64 // Updates that were stored for other servers.
+	EntriesResent   int64 // Updates that were sent again after an error.
 	StaleRuns       int64 // Texts that were dropped because a later run had begun.
 	EntriesReceived int64 // Updates of other servers.
-	Holes           int64 // Times that a mirror was begun again because updates were missing or unreadable.
+	Holes           int64 // Times that a mirror began again because updates were missing or unreadable.
 }
 
-// Stats returns what the hub holds and has done. It looks at every text for some tens of nanoseconds.
+// Stats returns what the hub holds and has done. It takes the lock of every text once.
 func (h *Hub) Stats() HubStats {
 	c := &h.counters
 	s := HubStats{

@@ -5,42 +5,41 @@ import (
 	"weak"
 )
 
-// Segments grow from the first size to the last, so that a short answer costs little and a long one few segments. The first takes
-// some 60 tokens, which most answers get past.
+// Segments grow from the first size to the last: a short answer costs little memory, and a long one has few segments.
 const (
 	firstSegment = 4 << 10
 	lastSegment  = 16 << 10
 )
 
-// logWindow is how many bytes of events a watch may be behind by and still read them one by one. Further behind it is
-// caught up from the text, which is several times smaller.
+// logWindow is how many bytes of events a watch may be behind by and still read them one by one. A watch that is further
+// behind catches up from the text, which is several times smaller.
 const logWindow = 1 << 20
 
-// segment is a piece of the log. Bytes below n never change. next is set after the last change of n and end.
+// segment is a part of the log. Bytes below n never change. next is set after the last change of n and end.
 type segment struct {
-	buf      []byte // Its capacity is fixed; written by the text's publisher only.
+	buf      []byte // Written by the text's publisher only.
 	n        atomic.Int64
 	next     atomic.Pointer[segment]
-	end      Position  // What who has read the segment has been told. Belongs to the publisher until next is set.
-	caughtUp *caughtUp // Guarded by the text's catching. What follows the segment, once that has left the window.
+	end      Position  // That of a watch that has read the segment. Belongs to the publisher until next is set.
+	caughtUp *caughtUp // Guarded by Text.catching. What follows the segment, once that has left the window.
 }
 
-// caughtUp tells in few events what a part of the log told in many, and is where to go on.
+// caughtUp says in few events what a part of the log said in many, and where to go on.
 type caughtUp struct {
 	events []byte
 	at     *segment
 	pos    int
 }
 
-// gone stands in next for what has left the window.
+// gone is the next of a segment whose successor has left the window.
 var gone = new(segment)
 
-// log is the events of a text. It holds the last segment only: an earlier one lives while a watch has still to read it,
-// and, once it has left the window, keeps none that follows it alive.
+// log is the events of a text. It holds the last segment only: an earlier one stays in memory while a watch has still to
+// read it, and, once it has left the window, keeps none of its successors there.
 type log struct {
 	tail   *segment
-	size   int        // Bytes of the window's segments and of tail.
-	window []inWindow // The segments before tail, the oldest first.
+	size   int        // Bytes of the segments in the window and of tail.
+	window []inWindow // The segments before tail, oldest first.
 }
 
 type inWindow struct {
@@ -49,18 +48,16 @@ type inWindow struct {
 }
 
 func newLog() log {
-	buf := make([]byte, firstSegment)
-	buf[0] = 0 // The kernel finds memory for it now, and not when the first token is there.
-	return log{tail: &segment{buf: buf}, size: firstSegment}
+	return log{tail: &segment{buf: make([]byte, firstSegment)}, size: firstSegment}
 }
 
-// room returns where the next event can be encoded. One that fits is not copied by append.
+// room returns where the next event can be encoded, so that append need not copy it if it fits.
 func (l *log) room() []byte {
 	n := l.tail.n.Load()
 	return l.tail.buf[n:n]
 }
 
-// append adds the bytes of an event, after which its readers have been told what position says.
+// append adds the bytes of an event. told is the position of a watch that has read them.
 func (l *log) append(frame []byte, told Position) {
 	s := l.tail
 	n := int(s.n.Load())
@@ -92,7 +89,7 @@ func (l *log) grow(room int) {
 	}
 }
 
-// held returns how many bytes of the log are in memory, with those that only a watch keeps there.
+// held returns how many bytes of the log are in memory, those that only a watch keeps there included.
 func (l *log) held() int {
 	bytes := len(l.tail.buf)
 	for _, w := range l.window {

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// mirror follows the text of a message that another server writes, for all who are interested in it here. The text is made
-// known once it has all that the log had: a client that comes back from another server has most of that, and would be told
-// to forget it by a text that has not.
+// mirror follows the text of a message that another server writes, for all interests in it here. Its text is registered
+// once it has all that the log had: a client that comes from another server may have as much, and would be told to begin
+// anew by a text that has less.
 type mirror struct {
 	messageID string
 	cancel    context.CancelFunc
 
-	run  int   // Guarded by the hub's mu. The newest that was seen; entries of earlier ones are ignored.
-	text *Text // Guarded by the hub's mu. That of the run; nil while none could be begun.
+	run  int   // Guarded by Hub.mu. The newest that was seen; entries of earlier ones are ignored.
+	text *Text // Guarded by Hub.mu. Nil while the first entry of the run is missing.
 }
 
-// Mirror has the text looked for on other servers: to be called when the message is known to be written, and not here. It
-// may be called again.
+// Mirror begins to follow the text on other servers. It is called when the message is known to be written, and not here.
+// It may be called again.
 func (i *Interest) Mirror() {
 	h := i.hub
 	h.mu.Lock()
@@ -33,8 +33,8 @@ func (i *Interest) Mirror() {
 	go h.follow(ctx, shared.mirror)
 }
 
-// follow takes the entries of a message's log until the mirror ends. After a hole it begins again from the first one. It
-// is a goroutine of the hub.
+// follow applies the entries of a message's log until the mirror ends. After a hole it begins again from the first one.
+// It is a goroutine of the hub.
 func (h *Hub) follow(ctx context.Context, m *mirror) {
 	defer h.work.Done()
 	defer m.cancel()
@@ -64,16 +64,16 @@ func (h *Hub) follow(ctx context.Context, m *mirror) {
 	}
 }
 
-// take applies an entry. After an error the mirror has no text: what was lost is to be read again.
+// take applies an entry. After an error the mirror has no text, and the log must be read again.
 func (h *Hub) take(m *mirror, entry []byte, more bool) error {
 	err := h.apply(m, entry)
 	h.mu.Lock()
 	text := m.text
 	if err != nil {
 		m.text = nil
-		h.forget(text)
+		h.unregister(text)
 	} else if i := h.interests[m.messageID]; !more && text != nil && i != nil && i.mirror == m && h.texts[m.messageID] == nil {
-		h.know(text)
+		h.register(text)
 	}
 	h.mu.Unlock()
 	if err != nil {
@@ -98,8 +98,8 @@ func (h *Hub) apply(m *mirror, entry []byte) error {
 	return nil
 }
 
-// mirrored returns the text that an update belongs to: that of the newest run, which is begun if this is the run's first.
-// It returns nil if there is none. Who writes a run hears that it is followed.
+// mirrored returns the text that an update belongs to: that of the newest run, which the first update of the run begins.
+// It returns nil if there is none. The server that writes the run is notified that it is followed.
 func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	var earlier *Text
 	begun := false
@@ -116,7 +116,7 @@ func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	}
 	if u.Run > m.run {
 		earlier, m.run, m.text = m.text, u.Run, nil
-		h.forget(earlier)
+		h.unregister(earlier)
 	}
 	if m.text == nil && u.Head != nil {
 		m.text = NewText(*u.Head)
@@ -125,8 +125,8 @@ func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	return m.text
 }
 
-// endMirror ends the following of a message, and returns the text that is to be abandoned once mu is released, or nil. It
-// belongs to holders of mu.
+// endMirror ends the mirror of a message, and returns the text that must be abandoned once mu is released, or nil. The
+// caller holds mu.
 func (h *Hub) endMirror(i *interest) *Text {
 	m := i.mirror
 	if m == nil {
@@ -134,11 +134,11 @@ func (h *Hub) endMirror(i *interest) *Text {
 	}
 	i.mirror = nil
 	m.cancel()
-	h.forget(m.text)
+	h.unregister(m.text)
 	return m.text
 }
 
-// Mirrors returns the heads of the texts that other servers write, as far as it is known here, and that are followed here.
+// Mirrors returns the heads of the texts that are followed here and that other servers are, as far as is known, writing.
 func (h *Hub) Mirrors() []Head {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,15 +151,15 @@ func (h *Hub) Mirrors() []Head {
 	return heads
 }
 
-// Drop says that a run of a message that another server wrote, and any before it, is over, for who has not heard of its
-// end: its watches end without a terminal event, so that the clients come back and are served from elsewhere.
+// Drop ends the mirror's text of a run of a message, or of an earlier one, whose end was lost: its watches end without a
+// terminal event, so that the clients reconnect and are served from the store.
 func (h *Hub) Drop(messageID string, run int) {
 	h.mu.Lock()
 	var dropped *Text
 	if i := h.interests[messageID]; i != nil && i.mirror != nil && i.mirror.run <= run {
 		m := i.mirror
 		dropped, m.run, m.text = m.text, run+1, nil
-		h.forget(dropped)
+		h.unregister(dropped)
 	}
 	h.mu.Unlock()
 	abandon(dropped)

@@ -187,7 +187,6 @@ func (o *ordeal) finish() {
 	}
 	o.stored = &text
 	o.mu.Unlock()
-	o.text.CloseText()
 	time.Sleep(some(o.rng, maxPause))
 	o.text.PutTitle("題", time.Time{})
 	o.text.Finish(done)

@@ -25,7 +25,7 @@ func (t *Text) AppendReasoning(delta string) {
 	}
 	t.mu.Lock()
 	defer t.unlock()
-	if len(t.text) > 0 || t.closed || t.over() || (t.reasoning != nil && t.reasoning.over) {
+	if len(t.text) > 0 || t.over() || (t.reasoning != nil && t.reasoning.over) {
 		return
 	}
 	t.reason([]byte(strings.ToValidUTF8(delta, "\uFFFD")), time.Now())
@@ -104,7 +104,7 @@ func (n news) appendReasoning(b []byte) []byte {
 	if n.from.reasoning == 0 {
 		b = appendReasoningStart(b, r.elapsed())
 	}
-	b = appendReasoning(b, r.text, int(n.from.reasoning))
+	b = appendReasoning(b, r.text, n.from.reasoning)
 	if r.over && !n.from.reasoned {
 		b = appendReasoningEnd(b, r.took)
 	}
@@ -123,7 +123,7 @@ type ReasoningUpdate struct {
 // reasoningSince returns what n has of reasoning beyond its position, nil for nothing, and how far that leads. whole says
 // whether nothing is left.
 func (n news) reasoningSince() (u *ReasoningUpdate, to int, whole bool) {
-	r, from := n.reasoning, int(n.from.reasoning)
+	r, from := n.reasoning, n.from.reasoning
 	if len(r.text) == from && r.over == n.from.reasoned {
 		return nil, from, true
 	}
@@ -161,7 +161,7 @@ func (t *Text) applyReasoning(u *ReasoningUpdate) error {
 	if !bytes.Equal(known[u.Offset:u.Offset+overlap], u.Text[:overlap]) || (len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
 		return ErrHole
 	}
-	if len(fresh) > 0 && len(t.text) == 0 && !t.closed && (t.reasoning == nil || !t.reasoning.over) {
+	if len(fresh) > 0 && len(t.text) == 0 && (t.reasoning == nil || !t.reasoning.over) {
 		t.reason(fresh, u.Began)
 	}
 	if u.Over {

@@ -78,9 +78,8 @@ func TestReasoningWithoutAnAnswer(t *testing.T) {
 	live := text.Watch("")
 	text.AppendReasoning("考えた")
 	text.AppendReasoning("\xff")
-	text.CloseText()
-	text.AppendReasoning("もう遅い")
 	text.Finish(stream.End{Outcome: stream.Failed, ErrorText: "x", Code: "model_bad_response"})
+	text.AppendReasoning("もう遅い")
 	for name, w := range map[string]*stream.Watch{"live": live, "late": text.Watch(""), "again": text.Watch("1-0")} {
 		raw := drain(w)
 		var c client

@@ -8,44 +8,44 @@ import (
 )
 
 const (
-	appendTimeout = 5 * time.Second // Of one entry.
-	relayPatience = time.Minute     // A text that is over, and that the transport does not take, is given up after so long.
+	appendTimeout = 5 * time.Second // For one entry.
+	relayPatience = time.Minute     // How long the end of a text is retried.
 	firstPause    = 50 * time.Millisecond
 	longestPause  = 2 * time.Second
 
-	// gatherTime is how long a text that nobody follows on another server gathers between entries. The first who does sees
-	// what is kept, and has what has gathered sent at once.
+	// gatherTime is how long changes of a text that no other server follows are gathered between entries. When one begins
+	// to follow it, what has gathered is sent at once.
 	gatherTime = 500 * time.Millisecond
 )
 
-// topicFollowed is the topic of events that name a message whose text is followed on another server.
+// topicFollowed is the topic of events that name a message that another server follows.
 const topicFollowed = "followed"
 
-// relay tells other servers of a text that is written here: it is one more reader of the text, and the publisher does not
-// wait for it. What has gathered while an entry was on its way makes up the next one. It is a goroutine of the hub.
+// relay sends a text that is written here to other servers. It is one more reader of the text, for which the publisher
+// does not wait: what has changed while an entry was being stored makes up the next one. It is a goroutine of the hub.
 func (h *Hub) relay(t *Text) {
 	defer h.work.Done()
 	w := h.cfg.Transport.Writer(t.head.MessageID, t.head.Run)
 	defer w.Close()
 	var (
-		told    Position
-		entry   []byte
-		pause   backoff
-		giveUp  time.Time // Zero while the text goes on.
-		log     = h.cfg.Logger.With("message_id", t.head.MessageID, "run", t.head.Run)
-		waiting = false // The last entry was not taken.
+		told   Position
+		entry  []byte
+		pause  backoff
+		giveUp time.Time // Zero until the text is over.
+		log    = h.cfg.Logger.With("message_id", t.head.MessageID, "run", t.head.Run)
+		failed = false // The last entry was not stored.
 	)
 	for h.awaitChange(t, told) {
 		u, next := t.Since(told)
-		if giveUp.IsZero() && t.ended.Load() { // Not u.End: of a long text, the update that is not taken may be an earlier one.
+		if giveUp.IsZero() && t.ended.Load() { // Not u.End: of a long text, the update that fails may be an earlier one.
 			giveUp = time.Now().Add(relayPatience)
 		}
 		entry = u.Append(entry[:0])
-		if waiting {
+		if failed {
 			h.counters.resent.Add(1)
 		}
 		err := h.append(w, entry)
-		waiting = err != nil
+		failed = err != nil
 		switch {
 		case err == nil:
 			h.counters.sent.Add(1)
@@ -58,13 +58,13 @@ func (h *Hub) relay(t *Text) {
 			h.Close(t)
 			return
 		case errors.Is(err, ErrLost):
-			log.Warn("what other servers were told of a text is lost, telling it again")
+			log.Warn("the log of a text is lost, sending the text again")
 			told = Position{}
 		default:
-			log.Warn("telling other servers of a text failed, trying again", "err", err)
+			log.Warn("sending a text to other servers failed, trying again", "err", err)
 		}
 		if !giveUp.IsZero() && time.Now().After(giveUp) {
-			log.Error("other servers were not told of a text's end", "err", err)
+			log.Error("the end of a text was not sent to other servers", "err", err)
 			return
 		}
 		if !pause.wait(h.root) {
@@ -73,7 +73,8 @@ func (h *Hub) relay(t *Text) {
 	}
 }
 
-// gather waits while nobody needs to hear of a text at once: an entry costs more than all else that is done for a token.
+// gather waits before the next entry while no other server follows the text: an entry costs more than everything else
+// that is done for a token.
 func (h *Hub) gather(t *Text) {
 	timer := time.NewTimer(gatherTime)
 	defer timer.Stop()
@@ -84,27 +85,27 @@ func (h *Hub) gather(t *Text) {
 	}
 }
 
-// hear takes an event of another server's.
-func (h *Hub) hear(topic string, event []byte) {
+// receive takes an event of another server.
+func (h *Hub) receive(topic string, event []byte) {
 	if topic != topicFollowed {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.hurry(h.texts[string(event)])
+	h.setFollowed(h.texts[string(event)])
 }
 
-// hurryAll is called when it may not have been heard what is followed.
-func (h *Hub) hurryAll() {
+// missed is called when events of other servers may have been missed: any text may be followed.
+func (h *Hub) missed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range h.texts {
-		h.hurry(t)
+		h.setFollowed(t)
 	}
 }
 
-// hurry has a text told at once from now on, if it is written here. It belongs to holders of mu.
-func (h *Hub) hurry(t *Text) {
+// setFollowed has changes of a text sent at once from now on, if it is written here. The caller holds mu.
+func (h *Hub) setFollowed(t *Text) {
 	if t == nil || t.followed == nil {
 		return
 	}
@@ -121,8 +122,8 @@ func (h *Hub) append(w LogWriter, entry []byte) error {
 	return w.Append(ctx, entry)
 }
 
-// awaitChange waits until a text has more than position tells. It returns false when it never will, or when the hub stops
-// and the text is not over.
+// awaitChange waits until a text has more than a position. It returns false if it never will, or if the hub stops while
+// the text goes on.
 func (h *Hub) awaitChange(t *Text, told Position) bool {
 	for {
 		more, over := t.beyond(told)
@@ -140,13 +141,13 @@ func (h *Hub) awaitChange(t *Text, told Position) bool {
 	}
 }
 
-// backoff is the pauses between tries, each longer than the one before. The zero value begins with the shortest.
+// backoff is the pauses between retries, each longer than the one before. The zero value begins with the shortest.
 type backoff struct{ last time.Duration }
 
-// wait pauses, and reports whether the context goes on.
+// wait pauses. It returns false if the context ends.
 func (b *backoff) wait(ctx context.Context) bool {
 	b.last = min(max(2*b.last, firstPause), longestPause)
-	timer := time.NewTimer(b.last/2 + rand.N(b.last/2+1)) //nolint:gosec // Spreads tries; no secret.
+	timer := time.NewTimer(b.last/2 + rand.N(b.last/2+1)) //nolint:gosec // Spreads retries; no secret.
 	defer timer.Stop()
 	select {
 	case <-timer.C:

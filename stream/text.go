@@ -18,77 +18,56 @@ const maxPart = 32 << 10
 
 // Text is one run of an answer: what has been written of it, and the log of the events that said so. One goroutine
 // publishes (AppendText, PutStep, … Finish; PutTitle may come from another one); any number may watch.
-//
-// Many texts are published to in turn, so that each is out of the processor's cache by the time of its next token: what a token
-// needs stands first, in two of its lines.
 type Text struct {
+	head     Head
+	first    []byte        // The head as an event, encoded once for all watches.
+	mirrored bool          // Another server writes it. Set before it is known to anybody.
+	followed chan struct{} // Closed by the hub when another server follows the text. Nil unless others are told of it.
+	ended    atomic.Bool   // The text is over, and the log is complete.
+
+	catching sync.Mutex // Lets one watch at a time catch up from the text. Taken before mu.
+
 	mu        sync.Mutex
-	closed    bool          // Guarded by mu. Nothing is added to the text any more.
-	abandoned bool          // Guarded by mu. Watches end without a terminal event.
-	changed   bool          // Guarded by mu. The waker has still to be told.
-	mirrored  bool          // Another server writes it. Set before it is known to anybody.
-	ended     atomic.Bool   // The text is over, and all that there will ever be is in the log.
-	text      []byte        // Guarded by mu. Only appended to: a slice of it stays valid.
-	end       *End          // Guarded by mu. Nil while it goes on. What it points to does not change.
-	wake      chan struct{} // Guarded by mu. Closed at the next change; nil if nobody waits for that.
-	partSeq   int           // Guarded by mu. The Seq of the latest part.
-	waker     Waker         // Guarded by mu. Told of a change once mu is released; nil for none.
-	head      Head
-	log       log // Guarded by mu.
-
-	parts     []Part        // Guarded by mu. What a late watch is told beside the text.
-	reasoning *reasoning    // Guarded by mu. What the model thinks before it answers; nil for nothing.
-	first     []byte        // The head as an event: encoded once, since every watch is told of it.
-	followed  chan struct{} // Closed, by the hub, when another server follows it. Nil unless others are told of it.
-	catching  sync.Mutex    // Has one watch at a time make up what slow ones lack. Taken before mu.
-
-	_ [32]byte // Texts begin where a line does: Go puts things of one size side by side.
+	log       log        // Guarded by mu.
+	text      []byte     // Guarded by mu. Only appended to: a slice of it stays valid.
+	reasoning *reasoning // Guarded by mu. What the model thinks before it answers; nil for nothing.
+	parts     []Part     // Guarded by mu. What a late watch is told beside the text.
+	partSeq   int        // Guarded by mu. The Seq of the latest part.
+	end       *End       // Guarded by mu. Nil while it goes on. What it points to does not change.
+	abandoned bool       // Guarded by mu. Watches end without a terminal event.
+	changed   bool       // Guarded by mu. The listeners have not been called yet.
+	listeners []*func()  // Guarded by mu. Never changed in place.
+	next      *change    // Guarded by mu. The next change; nil if nothing waits for it.
 }
 
-// Waker is told of changes on behalf of watches for which no goroutine waits.
-type Waker interface {
-	// Wake says that there is more in the log, or that the text is over. Whoever changed the text calls it, after the text's
-	// lock was released, and must not be held up.
-	Wake()
+// change is a change of a text that something waits for.
+type change struct {
+	done chan struct{}
+	at   time.Time // Set before done is closed.
 }
 
-// wakers are told one after the other. A list is never changed.
-type wakers []Waker
-
-func (list wakers) Wake() {
-	for _, w := range list {
-		w.Wake()
-	}
-}
-
-// ChangeWaker has one waker told of changes from now on instead of another; nil is none. A call of the other that is under way
-// may still come. Nearly always there is one only.
-func (t *Text) ChangeWaker(from, to Waker) {
+// OnChange has f called after every change, by the goroutine that made the change and with no lock held. f must not block.
+// A call that is under way may end after stop has returned.
+func (t *Text) OnChange(f func()) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch list, several := t.waker.(wakers); {
-	case several:
-		list = slices.DeleteFunc(slices.Clone(list), func(w Waker) bool { return w == from })
-		if to != nil {
-			list = append(list, to)
-		}
-		t.waker = list
-	case t.waker == from:
-		t.waker = to
-	default:
-		t.waker = wakers{t.waker, to}
+	t.listeners = append(slices.Clip(t.listeners), &f)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.listeners = slices.DeleteFunc(slices.Clone(t.listeners), func(other *func()) bool { return other == &f })
 	}
 }
 
-// unlock releases mu after a change, and tells the waker.
+// unlock releases mu and calls the listeners if the text has changed.
 func (t *Text) unlock() {
-	var w Waker
+	var listeners []*func()
 	if t.changed {
-		t.changed, w = false, t.waker
+		t.changed, listeners = false, t.listeners
 	}
 	t.mu.Unlock()
-	if w != nil {
-		w.Wake()
+	for _, f := range listeners {
+		(*f)()
 	}
 }
 
@@ -99,14 +78,13 @@ type Part struct {
 	Data []byte // The chunk: JSON without line breaks. It does not change any more.
 }
 
-// Position is how much of a text somebody has been told, and can be compared. The zero value is nothing.
+// Position is how much of a text somebody has been told. It can be compared. The zero value is nothing.
 type Position struct {
-	offset    int
-	partSeq   int32
-	reasoning int32 // Bytes of the reasoning.
-	started   bool  // The head was told.
-	reasoned  bool  // The reasoning is over.
-	closed    bool
+	started   bool // The head.
+	offset    int  // Bytes of the text.
+	partSeq   int
+	reasoning int  // Bytes of the reasoning.
+	reasoned  bool // The reasoning is over.
 	ended     bool
 }
 
@@ -136,7 +114,7 @@ func (t *Text) AppendText(delta string) {
 	}
 	t.mu.Lock()
 	defer t.unlock()
-	if !t.closed && !t.over() {
+	if !t.over() {
 		appendTo(t, delta)
 	}
 }
@@ -200,29 +178,6 @@ func (t *Text) putPart(p Part) {
 	t.publish(appendData(nil, p.Data))
 }
 
-// CloseText publishes that the text is complete. Parts and the end may follow.
-func (t *Text) CloseText() {
-	t.mu.Lock()
-	defer t.unlock()
-	if !t.over() {
-		t.closeText()
-	}
-}
-
-// closeText belongs to holders of mu.
-func (t *Text) closeText() {
-	if t.closed {
-		return
-	}
-	t.closeReasoning(t.thought())
-	t.closed = true
-	if len(t.text) > 0 {
-		t.publish(textEndFrame)
-	} else {
-		t.broadcast()
-	}
-}
-
 // Finish publishes the end. What is published afterwards is dropped: there is exactly one end.
 func (t *Text) Finish(end End) {
 	t.mu.Lock()
@@ -234,9 +189,12 @@ func (t *Text) Finish(end End) {
 
 // finish belongs to holders of mu.
 func (t *Text) finish(end End) {
-	t.closeText()
+	b := t.endReasoning(t.log.room(), t.thought())
+	if len(t.text) > 0 {
+		b = append(b, textEndFrame...)
+	}
 	t.end = &end
-	t.publish(appendEnd(nil, Cursor{t.head.Run, len(t.text)}, end))
+	t.publish(appendEnd(b, Cursor{t.head.Run, len(t.text)}, end))
 	t.ended.Store(true)
 }
 
@@ -256,11 +214,9 @@ func (t *Text) over() bool { return t.end != nil || t.abandoned }
 
 // position is that of somebody who has been told everything. It belongs to holders of mu.
 func (t *Text) position() Position {
-	p := Position{
-		started: true, offset: len(t.text), partSeq: int32(t.partSeq), closed: t.closed, ended: t.end != nil, //nolint:gosec // A process has put fewer.
-	}
+	p := Position{started: true, offset: len(t.text), partSeq: t.partSeq, ended: t.end != nil}
 	if r := t.reasoning; r != nil {
-		p.reasoning, p.reasoned = int32(len(r.text)), r.over //nolint:gosec // An answer's reasoning is bounded.
+		p.reasoning, p.reasoned = len(r.text), r.over
 	}
 	return p
 }
@@ -277,7 +233,7 @@ func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 	case t.end != nil:
 		return nil, true
 	}
-	return t.await(), false
+	return t.await().done, false
 }
 
 // held returns how many bytes of text and of its log are in memory.
@@ -299,65 +255,62 @@ func (t *Text) publish(frame []byte) {
 // broadcast belongs to holders of mu.
 func (t *Text) broadcast() {
 	t.changed = true
-	if t.wake != nil {
-		close(t.wake)
-		t.wake = nil
+	if t.next != nil {
+		t.next.at = time.Now()
+		close(t.next.done)
+		t.next = nil
 	}
 }
 
-// await returns a channel that is closed at the next change. It belongs to holders of mu.
-func (t *Text) await() <-chan struct{} {
-	if t.wake == nil {
-		t.wake = make(chan struct{})
+// await returns the next change. It belongs to holders of mu.
+func (t *Text) await() *change {
+	if t.next == nil {
+		t.next = &change{done: make(chan struct{})}
 	}
-	return t.wake
+	return t.next
 }
 
-// WaitClosed waits until the text is complete, or over in another way.
-func (t *Text) WaitClosed(ctx context.Context) error {
-	for {
-		t.mu.Lock()
-		if t.closed || t.over() {
-			t.mu.Unlock()
-			return nil
-		}
-		change := t.await()
-		t.mu.Unlock()
-		select {
-		case <-change:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// Wait waits until the text is over.
+func (t *Text) Wait(ctx context.Context) error {
+	return t.waitUntil(ctx, t.over)
 }
 
 // Reach waits until a text that another server writes has arrived here as far as a client has it by its event id, so that
-// the client need not begin anew because it came here faster. It returns false if the text is of an earlier run than the
+// a client that was faster than the text need not begin anew. It returns false if the text is of an earlier run than the
 // client's, and abandoned: the hub does not know it any more. It returns at once for a cursor that will never hold.
 func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 	c, ok := ParseCursor(lastEventID)
 	if !ok || !t.mirrored || c.Run < t.head.Run {
 		return true
 	}
+	stale := false
+	err := t.waitUntil(ctx, func() bool {
+		stale = t.abandoned && c.Run > t.head.Run
+		return t.over() || (c.Run == t.head.Run && len(t.text) >= c.Offset)
+	})
+	return err != nil || !stale
+}
+
+// waitUntil waits until a condition, which is called with mu held, is true.
+func (t *Text) waitUntil(ctx context.Context, condition func() bool) error {
 	for {
 		t.mu.Lock()
-		if t.closed || t.over() || (c.Run == t.head.Run && len(t.text) >= c.Offset) {
-			stale := t.abandoned && c.Run > t.head.Run
+		if condition() {
 			t.mu.Unlock()
-			return !stale
+			return nil
 		}
 		change := t.await()
 		t.mu.Unlock()
 		select {
-		case <-change:
+		case <-change.done:
 		case <-ctx.Done():
-			return true
+			return ctx.Err()
 		}
 	}
 }
 
-// AtEnd reports whether the text is over and lastEventID is its end: there is nothing to be told. Of an empty text
-// there always is, as resolve says.
+// AtEnd reports whether the text is over and lastEventID is its end, so that there is nothing to tell. Of an empty text
+// there always is: an id at offset 0 is answered with a reset.
 func (t *Text) AtEnd(lastEventID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

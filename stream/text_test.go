@@ -97,7 +97,6 @@ func TestR04_CursorsRiseAndOneEndComesLast(t *testing.T) {
 			// Nothing follows the end, whoever still talks.
 			text.AppendText("もっと")
 			text.PutTitle("見出し", time.Time{})
-			text.CloseText()
 			text.Finish(done)
 			raw := drain(w)
 			events, _ := parseEvents(t, raw)

@@ -33,8 +33,7 @@ type Update struct {
 
 	Reasoning *ReasoningUpdate // Nil where nothing of it has changed. Text is empty while some of it is to come.
 
-	Closed bool // Nothing is added to the text after Text.
-	End    *End // Nil while it goes on.
+	End *End // Nil while it goes on.
 }
 
 // Since returns what a text has beyond a position, and the position that this leads to. An update never encodes to more
@@ -51,7 +50,7 @@ func (t *Text) Since(p Position) (Update, Position) {
 	thought, reasoned, whole := n.reasoningSince()
 	u.Reasoning = thought
 	if !whole {
-		p.started, p.reasoning = true, int32(reasoned) //nolint:gosec // An answer's reasoning is bounded.
+		p.started, p.reasoning = true, reasoned
 		return u, p
 	}
 	to := wholeRunes(n.text, p.offset+maxEntryText)
@@ -65,13 +64,13 @@ func (t *Text) Since(p Position) (Update, Position) {
 	u.Parts = n.parts[:parts]
 	if to < len(n.text) || parts < len(n.parts) {
 		reached := next
-		reached.offset, reached.partSeq, reached.closed, reached.ended = to, p.partSeq, p.closed, p.ended
+		reached.offset, reached.partSeq, reached.ended = to, p.partSeq, p.ended
 		if parts > 0 {
-			reached.partSeq = int32(u.Parts[parts-1].Seq) //nolint:gosec // A process has put fewer.
+			reached.partSeq = u.Parts[parts-1].Seq
 		}
 		return u, reached
 	}
-	u.Closed, u.End = n.closed, n.end
+	u.End = n.end
 	return u, next
 }
 
@@ -103,11 +102,8 @@ func (t *Text) Apply(u Update) error {
 	for _, p := range u.Parts {
 		t.putPart(p)
 	}
-	if len(fresh) > 0 && !t.closed {
+	if len(fresh) > 0 {
 		appendTo(t, fresh)
-	}
-	if u.Closed {
-		t.closeText()
 	}
 	if u.End != nil {
 		t.finish(*u.End)
@@ -118,13 +114,12 @@ func (t *Text) Apply(u Update) error {
 // The encoding of an update: a version, flags, then the fields that the flags name in the order of Update. Numbers are
 // unsigned varints, everything else is preceded by its length.
 const (
-	updateVersion = 1
+	updateVersion = 2
 
 	flagHead      = 1 << 0
-	flagClosed    = 1 << 1
-	flagEnd       = 1 << 2
-	flagReasoning = 1 << 3
-	allFlags      = flagHead | flagClosed | flagEnd | flagReasoning
+	flagEnd       = 1 << 1
+	flagReasoning = 1 << 2
+	allFlags      = flagHead | flagEnd | flagReasoning
 )
 
 type headJSON struct {
@@ -153,9 +148,6 @@ func (u Update) Append(dst []byte) []byte {
 	flags := byte(0)
 	if u.Head != nil {
 		flags |= flagHead
-	}
-	if u.Closed {
-		flags |= flagClosed
 	}
 	if u.End != nil {
 		flags |= flagEnd
@@ -204,7 +196,7 @@ func ParseUpdate(entry []byte) (Update, error) {
 	}
 	flags := entry[1]
 	d := decoder{rest: entry[2:]}
-	u := Update{Run: d.number(), Closed: flags&flagClosed != 0}
+	u := Update{Run: d.number()}
 	if flags&flagHead != 0 {
 		var h headJSON
 		d.json(&h)

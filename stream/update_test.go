@@ -63,7 +63,6 @@ func TestUpdatesMakeTheSameText(t *testing.T) {
 				origin.AppendText(strings.Repeat("糸を🧵紡ぐ\n", rng.IntN(20)))
 			}
 		}
-		origin.CloseText()
 		tell()
 		origin.PutTitle("見出し", time.Time{})
 		origin.Finish(done)
@@ -126,7 +125,7 @@ func TestApplyRefusesHoles(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, err, text.Text())
 		}
 	}
-	for _, u := range []stream.Update{{Run: 2, Text: []byte("糸を")}, {Run: 2, Offset: 3, Text: []byte("を紡")}, {Run: 2, Offset: 9, Text: []byte("ぐ"), Closed: true}} {
+	for _, u := range []stream.Update{{Run: 2, Text: []byte("糸を")}, {Run: 2, Offset: 3, Text: []byte("を紡")}, {Run: 2, Offset: 9, Text: []byte("ぐ")}} {
 		if err := text.Apply(u); err != nil {
 			t.Error(err)
 		}

@@ -1,6 +1,9 @@
 package stream
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // ErrAbandoned says that a watch ended before its text did.
 var ErrAbandoned = errors.New("stream: the text is written anew, or elsewhere")
@@ -13,6 +16,7 @@ type Watch struct {
 	pos     int
 	resumed bool // The client had a cursor.
 	reset   bool // It did not hold.
+	awaited *change
 }
 
 // Watch returns the position of a client that has what lastEventID says, "" for nothing.
@@ -48,15 +52,14 @@ type news struct {
 	reasoning reasoning // From the start.
 	text      []byte    // From the start.
 	parts     []Part    // Those that have changed.
-	closed    bool
 	end       *End
 }
 
 // since belongs to holders of the text's mu.
 func (t *Text) since(p Position) news {
-	n := news{from: p, text: t.text, closed: t.closed && !p.closed}
+	n := news{from: p, text: t.text}
 	for _, part := range t.parts {
-		if part.Seq > int(p.partSeq) {
+		if part.Seq > p.partSeq {
 			n.parts = append(n.parts, part)
 		}
 	}
@@ -71,7 +74,7 @@ func (t *Text) since(p Position) news {
 
 // size is room for the events: the text that is lacking, a little more for what has to be escaped, and what stands around it.
 func (n news) size() int {
-	lacking := len(n.text) - n.from.offset + len(n.reasoning.text) - int(n.from.reasoning)
+	lacking := len(n.text) - n.from.offset + len(n.reasoning.text) - n.from.reasoning
 	return lacking + lacking/16 + 1<<10
 }
 
@@ -87,7 +90,7 @@ func (n news) appendEvents(b []byte, run int) []byte {
 			b = append(b, textStartFrame...)
 		}
 		b = appendText(b, run, n.text, n.from.offset)
-		if n.closed {
+		if n.end != nil {
 			b = append(b, textEndFrame...)
 		}
 	}
@@ -149,13 +152,23 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	t := w.text
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	w.awaited = nil
 	if w.pending != nil || w.at != t.log.tail || w.pos < int(t.log.tail.n.Load()) {
 		return ready, false
 	}
 	if t.over() {
 		return nil, true
 	}
-	return t.await(), false
+	w.awaited = t.await()
+	return w.awaited.done, false
+}
+
+// Changed returns when the text changed first after the last Wait whose channel was closed.
+func (w *Watch) Changed() time.Time {
+	if w.awaited == nil {
+		return time.Time{}
+	}
+	return w.awaited.at
 }
 
 // Over reports whether the text is over and all of it has been taken. err is nil after the text's end, else ErrAbandoned.

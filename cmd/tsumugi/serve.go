@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"runtime"
 	"time"
 
 	"github.com/tsumugi-ai/tsumugi/store"
@@ -44,20 +43,12 @@ const (
 // logOutput is where logs go.
 type logOutput struct{ io.Writer }
 
-// reserve is heap that holds nothing and is never touched, so that it takes no memory. The collector waits until there is as
-// much garbage as heap: without this it would run after every fifty questions, since a few MB are all that lives, and take 7 %
-// of the server's time. There is so much more garbage at most, however large the heap is; a higher GOGC would promise no such
-// thing.
-const reserve = 16 << 20
-
 type serveCommand struct {
 	config `embed:""`
 }
 
 // Run serves until the context ends, and then stops in order: nothing that is under way is lost.
 func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (err error) {
-	heap := make([]byte, reserve)
-	defer runtime.KeepAlive(heap)
 	log := c.logger(logs)
 	c.warn(log)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Listen)

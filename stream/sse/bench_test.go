@@ -39,7 +39,8 @@ func BenchmarkLend(b *testing.B) {
 		text.AppendText(token)
 		<-w
 	}
-	text.Abandon()
+	go text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
+	<-w
 	<-served
 }
 

@@ -1,95 +1,269 @@
 package sse
 
 import (
+	"cmp"
+	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
 )
 
-// response is a client's connection as net/http lends it, an outlet. What is written goes out with flush.
+// response is a stream that net/http writes. Its methods belong to the goroutine of the request, but for cut.
 type response struct {
-	w        http.ResponseWriter
-	timeout  time.Duration
-	deadline time.Time     // Belongs to who writes. Of the writes; zero if there is none.
-	panicked any           // The same. What a write has panicked with.
-	flushed  bool          // The same. The head has been sent.
-	brief    bool          // A deadline that passes ends the stream even while nothing is written.
-	over     chan struct{} // Closed when nothing is written any more.
+	server    *Server
+	w         http.ResponseWriter
+	rc        *http.ResponseController
+	brief     bool // A deadline must not outlast its write: HTTP/2 ends a stream whose deadline passes while nothing is written.
+	admission *Admission
+	half      <-chan struct{} // Closed when the client sends nothing more; nil if that ends the context.
+	timer     *time.Timer     // Fills beat when a heartbeat may be due. Waiting for its own channel costs more.
+	beat      chan struct{}   // Has room for one.
+	every     time.Duration   // The silence after which a heartbeat is due.
+	last      time.Time       // When something was sent last.
+	deadline  time.Time       // Of the write that is under way.
+	flushed   bool            // The head was sent.
 
-	mu     sync.Mutex
-	closed bool // Guarded by mu. The stream is over, or about to be.
+	ctx context.Context // Ends when the stream is to end early, with the reason as its cause.
+	end context.CancelCauseFunc
+
+	mu      sync.Mutex
+	writing bool // Guarded by mu.
 }
 
-func (s *Server) response(w http.ResponseWriter, r *http.Request) *response {
-	return &response{w: w, timeout: s.cfg.WriteTimeout, brief: r.ProtoMajor > 1, over: make(chan struct{})}
-}
-
-func (r *response) Write(b []byte) (int, error) { return r.w.Write(b) }
-
-// flush sends what was written.
-func (r *response) flush() error {
-	err := http.NewResponseController(r.w).Flush()
-	r.flushed = r.flushed || err == nil
-	return err
-}
-
-// send writes and flushes.
-func (r *response) send(b []byte) error {
-	err := r.SetWriteDeadline(time.Now().Add(r.timeout))
-	if err == nil {
-		_, err = r.Write(b)
+// open adds a stream that net/http writes. It fails if it is too late to begin. close must be called.
+func (s *Server) open(ctx context.Context, w http.ResponseWriter, brief bool, a *Admission) (*response, error) {
+	r := &response{
+		server: s, w: w, rc: http.NewResponseController(w), brief: brief, admission: a, half: halfClosed(ctx),
+		beat: make(chan struct{}, 1), every: s.cfg.Heartbeat,
 	}
-	if err == nil {
-		err = r.flush()
+	r.ctx, r.end = context.WithCancelCause(ctx)
+	r.timer = time.AfterFunc(r.every, r.beatNow)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.begin(a, r); err != nil {
+		r.timer.Stop()
+		r.end(nil)
+		return nil, err
 	}
+	s.responses[r] = struct{}{}
+	return r, nil
+}
+
+func (r *response) close() {
+	r.timer.Stop()
+	r.end(nil)
+	s := r.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.responses, r)
+	r.admission.pause()
+	s.left()
+}
+
+// Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil), the
+// context ends (its error) or the stream is ended early (ErrDraining, ErrEnded). admission may be nil.
+func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Admission, ready <-chan struct{}) error {
+	held, err := s.open(ctx, w, true, admission)
 	if err != nil {
-		return sendError(err)
+		return err
 	}
-	return r.SetWriteDeadline(time.Time{})
+	defer held.close()
+	held.beatNow()
+	return held.wait(ready)
 }
 
-// catch is deferred by who writes on a goroutine of ours, where net/http does not catch what a wrapped writer panics with.
-func (r *response) catch(err *error) {
-	if v := recover(); v != nil {
-		r.panicked, *err = v, fmt.Errorf("sse: a write panicked: %v", v)
+// respond sends a delivery by net/http. It returns when the stream is over.
+func (s *Server) respond(w http.ResponseWriter, r *http.Request, d Delivery) {
+	flushed, panicked, err := false, true, ErrGone
+	defer func() {
+		if err == nil || panicked { // Whatever w panics with is handed on, and aborts the response as well.
+			return
+		}
+		if !flushed {
+			// The head at least: a client whose request is answered by nothing may make it again.
+			rc := http.NewResponseController(w)
+			_ = rc.SetWriteDeadline(time.Now().Add(s.cfg.WriteTimeout))
+			_ = rc.Flush()
+		}
+		panic(http.ErrAbortHandler) // A response that net/http ended well would look like a whole answer.
+	}()
+	defer func() { s.finish(d.Done, err) }()
+	flushed, err = s.follow(w, r, d)
+	panicked = false
+}
+
+// follow sends a delivery until the stream is over.
+func (s *Server) follow(w http.ResponseWriter, req *http.Request, d Delivery) (flushed bool, err error) {
+	ctx := req.Context()
+	if !d.Until.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, d.Until)
+		defer cancel()
+	}
+	r, err := s.open(ctx, w, req.ProtoMajor > 1, d.Admission)
+	if err != nil {
+		return false, err
+	}
+	defer r.close()
+	defer func() { flushed = r.flushed }()
+	var pieces [][]byte
+	if !d.Begun {
+		pieces = append(pieces, s.appendRetry(nil))
+	}
+	for since := (time.Time{}); ; since = d.Watch.Changed() {
+		for piece := d.Watch.Take(); piece != nil; piece = d.Watch.Take() {
+			if pieces = append(pieces, piece); len(pieces) == maxPieces {
+				break
+			}
+		}
+		if err := r.write(pieces, since); err != nil {
+			return false, err
+		}
+		clear(pieces) // What was written is not kept alive.
+		pieces = pieces[:0]
+		if over, err := d.Watch.Over(); over {
+			_ = r.setDeadline(time.Now().Add(s.cfg.WriteTimeout)) // For net/http to end the response.
+			return false, err
+		}
+		more, _ := d.Watch.Wait()
+		if more == nil {
+			continue // The text has just ended.
+		}
+		if err := r.wait(more); err != nil {
+			return false, err
+		}
 	}
 }
 
-// late reports whether the time for a write is up. It belongs to who writes.
-func (r *response) late(now time.Time) bool { return !r.deadline.IsZero() && !now.Before(r.deadline) }
+func (r *response) beatNow() {
+	select {
+	case r.beat <- struct{}{}:
+	default:
+	}
+}
 
-// SetWriteDeadline implements outlet. A deadline is only moved on when a quarter of the time is gone: setting it for every
-// token would cost more than the write. Where it does no harm while nothing is written, it is left as it is then.
-func (r *response) SetWriteDeadline(at time.Time) error {
-	if !r.brief && (at.IsZero() || r.deadline.Sub(at) > -r.timeout/4) {
+// wait sends heartbeats until ready is closed, which is no error.
+func (r *response) wait(ready <-chan struct{}) error {
+	for {
+		select {
+		case <-ready:
+			return nil
+		case <-r.half:
+			// The system of a client that has left refuses what it is sent.
+			r.half, r.every, r.last = nil, r.server.sweepEvery(), time.Time{}
+			r.beatNow()
+		case <-r.beat:
+			if left := r.every - time.Since(r.last); left > 0 {
+				r.timer.Reset(left)
+				continue
+			}
+			r.timer.Reset(r.every)
+			r.server.counters.heartbeats.Add(1)
+			if err := r.write([][]byte{heartbeat}, time.Time{}); err != nil {
+				return err
+			}
+		case <-r.ctx.Done():
+			return context.Cause(r.ctx)
+		}
+	}
+}
+
+// write writes and flushes. since is when the first of the pieces was published, zero if that is not known.
+func (r *response) write(pieces [][]byte, since time.Time) error {
+	if len(pieces) == 0 {
 		return nil
 	}
-	r.deadline = at
-	return r.set(at)
+	wrote, room := 0, 0
+	defer r.disarm()
+	for _, piece := range pieces {
+		for len(piece) > 0 {
+			if room == 0 {
+				if err := r.arm(); err != nil {
+					return err
+				}
+				room = maxPiece
+			}
+			n, err := r.w.Write(piece[:min(len(piece), room)])
+			if err != nil {
+				return r.writeError(err)
+			}
+			piece, wrote, room = piece[n:], wrote+n, room-n
+		}
+	}
+	if err := r.rc.Flush(); err != nil {
+		return r.writeError(err)
+	}
+	r.flushed, r.last = true, time.Now()
+	r.server.counters.wrote(wrote, since, r.last)
+	return nil
 }
 
-func (r *response) set(at time.Time) error {
-	if err := http.NewResponseController(r.w).SetWriteDeadline(at); !errors.Is(err, http.ErrNotSupported) {
+// arm begins a write with a deadline. It fails if the stream is to end.
+func (r *response) arm() error {
+	r.deadline = time.Now().Add(r.server.cfg.WriteTimeout)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	r.writing = true
+	return r.setDeadline(r.deadline)
+}
+
+// disarm ends a write.
+func (r *response) disarm() {
+	r.mu.Lock()
+	r.writing = false
+	r.mu.Unlock()
+	if r.brief {
+		_ = r.setDeadline(time.Time{})
+	}
+}
+
+// writeError returns why a write failed.
+func (r *response) writeError(err error) error {
+	if !time.Now().Before(r.deadline) {
+		return ErrSlow // HTTP/2 says something else of a stream that it has ended.
+	}
+	return cmp.Or(context.Cause(r.ctx), sendError(err))
+}
+
+func (r *response) setDeadline(at time.Time) error {
+	if err := r.rc.SetWriteDeadline(at); !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	return nil
 }
 
-// interrupt has whoever writes wait no longer. Once the response was closed, the connection belongs to others.
-func (r *response) interrupt() {
+// cut implements ender. It interrupts a write.
+func (r *response) cut(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
-		_ = r.set(time.Unix(1, 0))
+	r.end(err)
+	if r.writing {
+		_ = r.setDeadline(time.Unix(1, 0))
 	}
 }
 
-// Close implements outlet. It leaves net/http time to end the response.
-func (r *response) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
-	return r.set(time.Now().Add(r.timeout))
+// HalfClose wraps a handler of streams, so that a client is served to the end that closes its sending side once it has
+// sent its request. net/http ends the request's context then, as if the client had left. For the handler it goes on;
+// whether the client is there turns out when it is sent something.
+func HalfClose(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 {
+			ctx := context.WithoutCancel(r.Context())
+			r = r.WithContext(context.WithValue(ctx, halfCloseKey{}, r.Context().Done()))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+type halfCloseKey struct{}
+
+// halfClosed returns a channel that is closed when the client of a request sends nothing more, nil if that ends the
+// context.
+func halfClosed(ctx context.Context) <-chan struct{} {
+	half, _ := ctx.Value(halfCloseKey{}).(<-chan struct{})
+	return half
 }

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	Heartbeat    time.Duration // A comment is sent when nothing else was for so long. Default 15 s.
 	WriteTimeout time.Duration // A client that takes nothing for so long is dropped. Default 10 s. See Server.Close for HTTP/2.
-	RetryMin     time.Duration // Clients are told to come back after a random time from here, default 1 s,
+	RetryMin     time.Duration // Clients are told to reconnect after a random time from here, default 1 s,
 	RetryMax     time.Duration // to here, default 3 s.
 
 	// Fast has Serve take plain HTTP/1.1 connections over from net/http. What a client receives is the same, and an
@@ -47,41 +47,40 @@ func (c Config) withDefaults() Config {
 type Server struct {
 	cfg      Config
 	began    time.Time // The server's clock counts from here.
-	counters sendCounters
-	workers  []*worker
-	bursts   sync.Pool      // Of *burst.
-	pumps    sync.WaitGroup // Goroutines that send.
-	crew     crew           // Those of them that write by net/http, and have nothing to do.
+	counters counters
+	writers  []*writer
+	work     sync.WaitGroup // The goroutines of this server.
+	poke     chan struct{}  // Has the sweep not wait. Has room for one.
 
-	mu       sync.Mutex
-	clients  []*client               // Guarded by mu. Streams that are sent.
-	lent     int                     // Guarded by mu. How many of them net/http writes.
-	crowds   map[*stream.Text]*crowd // Guarded by mu. The same, by text.
-	calls    map[*call]struct{}      // Guarded by mu. Streams that are held.
-	admitted int                     // Guarded by mu.
-	people   map[string]admissions   // Guarded by mu. By person.
-	draining bool                    // Guarded by mu. Nobody is admitted any more.
-	hurry    bool                    // Guarded by mu. Nothing can be begun any more.
-	empty    chan struct{}           // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
-	quit     chan struct{}           // Guarded by mu. Ends the workers and the sweep; nil if there are no clients.
-	poke     chan struct{}           // Has the sweep look at once.
-	nextLook time.Duration           // Guarded by mu. When the sweep looks next, by the clock.
-	reaped   time.Time               // Guarded by mu. When reap looked last.
-	turn     int                     // Guarded by mu. The worker that gets the next client.
+	mu          sync.Mutex
+	subscribers []*subscriber           // Guarded by mu. Streams on connections that were taken over.
+	groups      map[*stream.Text]*group // Guarded by mu. The same, by text.
+	responses   map[*response]struct{}  // Guarded by mu. Streams that net/http writes, held ones among them.
+	admitted    int                     // Guarded by mu.
+	people      map[string]admissions   // Guarded by mu. By person.
+	draining    bool                    // Guarded by mu. Nobody is admitted any more.
+	closed      bool                    // Guarded by mu. Nothing can be begun any more.
+	empty       chan struct{}           // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
+	quit        chan struct{}           // Guarded by mu. Ends the writers and the sweep; nil if there are no subscribers.
+	nextSweep   time.Duration           // Guarded by mu. By the server's clock.
+	reaped      time.Time               // Guarded by mu. When Reap looked last.
+	turn        int                     // Guarded by mu. The writer that gets the next subscriber.
 }
 
 // NewServer returns a server with the given settings.
 func NewServer(cfg Config) *Server {
 	s := &Server{
-		cfg: cfg.withDefaults(), began: time.Now(), crowds: make(map[*stream.Text]*crowd), calls: make(map[*call]struct{}),
-		people: make(map[string]admissions), poke: make(chan struct{}, 1),
+		cfg: cfg.withDefaults(), began: time.Now(), poke: make(chan struct{}, 1), groups: make(map[*stream.Text]*group),
+		responses: make(map[*response]struct{}), people: make(map[string]admissions),
 	}
-	s.bursts.New = func() any { return newBurst() }
 	for range runtime.GOMAXPROCS(0) {
-		s.workers = append(s.workers, &worker{server: s, call: make(chan struct{}, 1)})
+		s.writers = append(s.writers, &writer{call: make(chan struct{}, 1)})
 	}
 	return s
 }
+
+// clock returns a time by the server's clock, which nobody sets.
+func (s *Server) clock(t time.Time) time.Duration { return t.Sub(s.began) }
 
 // Delivery is one client's stream.
 type Delivery struct {
@@ -90,10 +89,17 @@ type Delivery struct {
 	Until     time.Time  // The stream ends then at the latest; zero for never.
 	Begun     bool       // Begin was called before.
 
-	// Done is called once when the stream is over: with nil after the text's end, else with ErrAbandoned, ErrGone, ErrSlow,
-	// ErrDraining, ErrEnded or context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
+	// Done is called once when the stream is over: with nil after the text's end, else with stream.ErrAbandoned, ErrGone,
+	// ErrSlow, ErrDraining, ErrEnded or context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
 	Done func(error)
 }
+
+// Why a stream ended before its text did, beside stream.ErrAbandoned and ErrDraining.
+var (
+	ErrSlow  = errors.New("sse: the client is too slow") // It did not take what it was sent in time.
+	ErrGone  = errors.New("sse: the client is gone")
+	ErrEnded = errors.New("sse: the streams of this person were ended")
+)
 
 // Serve sends what a watch has to say to the client of a request. It returns when the stream is over, or when it goes
 // on without the request's goroutine: nothing of w and r is kept then. The response ends well after the text's end
@@ -113,37 +119,29 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 		}
 		// What the client has sent after its request is of no use. An error means that w can only be written to.
 		if conn, _, err := rc.Hijack(); err == nil {
-			s.take(conn, d)
+			s.takeOver(conn, d)
 			return
 		}
 	}
-	s.lend(w, r, d)
+	s.respond(w, r, d)
 }
 
-// finish counts and tells the end of a stream.
+// takesOver reports whether the connection of a request can be written to as it is, once net/http has sent the head.
+func (s *Server) takesOver(r *http.Request) bool {
+	return s.cfg.Fast && canTakeOver && r.TLS == nil && r.ProtoMajor == 1 && r.ProtoMinor >= 1 && r.Method != http.MethodHead
+}
+
+// finish counts and reports the end of a stream.
 func (s *Server) finish(done func(error), err error) {
 	switch {
-	case err == nil, errors.Is(err, stream.ErrAbandoned), errors.Is(err, ErrGone), errors.Is(err, ErrSlow), errors.Is(err, ErrDraining),
-		errors.Is(err, ErrEnded), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.Is(err, stream.ErrAbandoned), errors.Is(err, ErrGone), errors.Is(err, ErrSlow),
+		errors.Is(err, ErrDraining), errors.Is(err, ErrEnded), errors.Is(err, context.DeadlineExceeded):
 	default:
 		err = fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	s.counters.over(err)
 	done(err)
 }
-
-// takesOver reports whether the connection of a request can be written to as it is, once net/http has sent the head.
-func (s *Server) takesOver(r *http.Request) bool {
-	return s.cfg.Fast && canPump && r.TLS == nil && r.ProtoMajor == 1 && r.ProtoMinor >= 1 && r.Method != http.MethodHead
-}
-
-// Why a stream ended before its text did, beside ErrDraining.
-var (
-	ErrSlow = errors.New("sse: the client is too slow") // It did not take what it was sent in time.
-	ErrGone = errors.New("sse: the client is gone")
-
-	ErrEnded = errors.New("sse: the streams of this person were ended")
-)
 
 // Begin writes the head of the response. Hold or Serve follow and flush it with the first they have.
 func (s *Server) Begin(w http.ResponseWriter, r *http.Request) error {
@@ -164,67 +162,10 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// appendRetry appends when the client is to come back.
+// appendRetry appends when the client is to reconnect.
 func (s *Server) appendRetry(dst []byte) []byte {
 	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; no secret.
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
-}
-
-// HalfClose wraps a handler of streams, so that a client is served to the end that closes its sending side once it has
-// sent its request. net/http ends the request's context then, as if the client had left. For the handler it goes on;
-// whether the client is there turns out when it is sent something.
-func HalfClose(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 1 {
-			ctx := context.WithoutCancel(r.Context())
-			r = r.WithContext(context.WithValue(ctx, halfCloseKey{}, r.Context().Done()))
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-type halfCloseKey struct{}
-
-// halfClosed returns a channel that is closed when the client of a request sends nothing more, nil if that ends the
-// context.
-func halfClosed(ctx context.Context) <-chan struct{} {
-	half, _ := ctx.Value(halfCloseKey{}).(<-chan struct{})
-	return half
-}
-
-// Hold keeps a client that was begun connected with heartbeats, the first one at once, until ready is closed (nil), the
-// context ends (its error) or the stream is ended early (ErrDraining, ErrEnded). admission may be nil.
-func (s *Server) Hold(ctx context.Context, w http.ResponseWriter, admission *Admission, ready <-chan struct{}) error {
-	call, err := s.enter(admission)
-	if err != nil {
-		return err
-	}
-	defer s.leave(call)
-	held := &response{w: w, timeout: s.cfg.WriteTimeout, brief: true}
-	beat := time.NewTimer(0)
-	defer beat.Stop()
-	every := s.cfg.Heartbeat
-	for half := halfClosed(ctx); ; {
-		select {
-		case <-half:
-			half, every = nil, s.pace()
-			beat.Reset(0)
-		case <-ready:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		case err := <-call.end:
-			return err
-		case <-beat.C:
-			if err := held.send(heartbeatFrame); err != nil {
-				return err
-			}
-			beat.Reset(every)
-			t := tally{heartbeats: 1}
-			t.wrote(len(heartbeatFrame), time.Time{}, time.Time{})
-			s.counters.collect(&t)
-		}
-	}
 }
 
 // sendError tells a client that is too slow from one that is gone.

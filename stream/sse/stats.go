@@ -3,6 +3,7 @@ package sse
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -50,62 +51,30 @@ func lagBounds() [lagBuckets - 1]time.Duration {
 
 const lagBuckets = 14
 
-// sendCounters is what Stats reads. Writers add to a tally of their own and hand that in.
-type sendCounters struct {
+// counters is what Stats reads.
+type counters struct {
 	opened, resumes, resets, writes, bytes, heartbeats, drains atomic.Uint64
 	done, moved, gone, slow, expired, drained                  atomic.Uint64
 	lag                                                        [lagBuckets]atomic.Uint64
 	lagSum                                                     atomic.Int64
 }
 
-// tally counts what one writer has done since it handed it in last. It belongs to one goroutine.
-type tally struct {
-	writes, bytes, heartbeats uint64
-	lag                       [lagBuckets]uint64
-	lagSum                    time.Duration
-}
-
-// wrote counts a write that ended at a time. since is when its first byte was published, zero if it is not known.
-func (t *tally) wrote(n int, since, now time.Time) {
-	t.writes++
-	t.bytes += uint64(n) //nolint:gosec // A length.
+// wrote counts a write that ended at a time. since is when its first byte was published, zero if that is not known.
+func (c *counters) wrote(n int, since, now time.Time) {
+	c.writes.Add(1)
+	c.bytes.Add(uint64(n)) //nolint:gosec // A length.
 	if since.IsZero() {
 		return
 	}
 	lag := now.Sub(since)
-	t.lagSum += lag
-	for i, bound := range lagBounds() {
-		if lag <= bound {
-			t.lag[i]++
-			return
-		}
-	}
-	t.lag[lagBuckets-1]++
-}
-
-// collect takes a tally in and begins it anew.
-func (c *sendCounters) collect(t *tally) {
-	if t.writes == 0 {
-		return
-	}
-	c.writes.Add(t.writes)
-	c.bytes.Add(t.bytes)
-	if t.heartbeats > 0 {
-		c.heartbeats.Add(t.heartbeats)
-	}
-	if t.lagSum > 0 {
-		c.lagSum.Add(int64(t.lagSum))
-		for i, n := range t.lag {
-			if n > 0 {
-				c.lag[i].Add(n)
-			}
-		}
-	}
-	*t = tally{}
+	c.lagSum.Add(int64(lag))
+	bounds := lagBounds()
+	bucket, _ := slices.BinarySearch(bounds[:], lag)
+	c.lag[bucket].Add(1)
 }
 
 // begun counts a stream that is about to be sent.
-func (c *sendCounters) begun(w *stream.Watch) {
+func (c *counters) begun(w *stream.Watch) {
 	c.opened.Add(1)
 	if w.Resumed() {
 		c.resumes.Add(1)
@@ -116,7 +85,7 @@ func (c *sendCounters) begun(w *stream.Watch) {
 }
 
 // over counts the end of a stream.
-func (c *sendCounters) over(err error) {
+func (c *counters) over(err error) {
 	switch {
 	case err == nil:
 		c.done.Add(1)
@@ -153,6 +122,6 @@ func (s *Server) Stats() Stats {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st.OpenFast, st.OpenHTTP = int64(len(s.clients)-s.lent), int64(len(s.calls)+s.lent)
+	st.OpenFast, st.OpenHTTP = int64(len(s.subscribers)), int64(len(s.responses))
 	return st
 }

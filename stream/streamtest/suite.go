@@ -310,7 +310,6 @@ func testParts(t *testing.T, w World) {
 	text.PutSource(stream.Source{SourceID: "s", MediaType: "application/pdf", Title: "規程.pdf", Filename: "規程.pdf", Index: 1, Page: 2})
 	step("retrieval success")
 	text.AppendText("回答")
-	text.CloseText()
 	text.PutTitle("見出し", time.Time{})
 	text.Finish(Finished)
 	follow(ctx, t, &c, w.Reader.Hub, h.MessageID)

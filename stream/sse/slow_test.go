@@ -2,74 +2,99 @@ package sse_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
-	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-	"weak"
 
-	"github.com/tsumugi-ai/tsumugi/stream"
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestLogIsGoneOnceAllHaveReadIt holds that whoever writes for the server keeps nothing alive of what was written: a segment
-// that everybody has read is gone, but for the last one.
-func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
+// TestSlowReaderIsDroppedAndHurtsNobody has one client of twenty read nothing.
+func TestSlowReaderIsDroppedAndHurtsNobody(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
-		const watchers = 4
-		update := stream.Update{Run: 1} // Several segments, told at once.
-		for i := range 32 {
-			data := fmt.Sprintf(`{"type":"data-step","id":"%d","data":{"detail":"%s"}}`, i, strings.Repeat("x", 700))
-			update.Parts = append(update.Parts, stream.Part{Seq: i + 1, Key: strconv.Itoa(i), Data: []byte(data)})
-		}
+		const readers, events = 19, 10_000
+		token := strings.Repeat("紡", 20)
 		text := newText(1)
-		watch := text.Watch("")
-		watch.Take()
+		ended := make(chan error, readers+1)
+		cfg.WriteTimeout = 6 * time.Second // In which each of the others reads something, however busy the machine is.
 		s := sse.NewServer(cfg)
-		server := serve(t, text, s, nil)
-		var readers sync.WaitGroup
-		for range watchers {
+		server := serve(t, text, s, ended)
+		stalled, _ := ask(t, server, "")
+		if err := stalled.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		for range readers {
 			_, resp := ask(t, server, "")
-			body := bufio.NewReader(resp.Body)
-			readers.Go(func() {
-				for line := ""; !strings.Contains(line, "終"); {
-					var err error
-					if line, err = body.ReadString('\n'); err != nil {
-						t.Error(err)
-						return
-					}
+			others.Go(func() {
+				var c streamtest.Client
+				if read(t, &c, readBody(t, resp.Body)); len(c.Text) != events*len(token) || !c.Done {
+					t.Errorf("a reader got %d of %d bytes", len(c.Text), events*len(token))
 				}
 			})
 		}
-		if err := text.Apply(update); err != nil {
-			t.Error(err)
-		}
-		text.AppendText("終")
-		readers.Wait()
-		var pieces []weak.Pointer[byte]
-		for piece := watch.Take(); piece != nil; piece = watch.Take() {
-			pieces = append(pieces, weak.Make(&piece[0]))
-		}
-		read := pieces[:len(pieces)-1] // The text holds the last one.
-		held := func(p weak.Pointer[byte]) bool { return p.Value() != nil }
-		// Who wrote may still be about to let go.
-		for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(read, held) && time.Now().Before(deadline); {
-			runtime.GC()
-		}
-		if len(read) < 2 || slices.ContainsFunc(read, held) {
-			t.Errorf("of %d segments, some are held that all have read", len(read))
+		for range events {
+			text.AppendText(token)
 		}
 		text.Finish(done)
+		others.Wait()
+		slow := slowEnds(t, ended, readers+1)
+		if slow != 1 || s.Stats().Ends.Slow != 1 || s.Stats().Ends.Done != readers {
+			t.Errorf("%d readers were dropped, want the one that stalls: %+v", slow, s.Stats())
+		}
 	})
+}
+
+// TestSlowClientThatCatchesUpStays has a client pause for less than the time for a write, and be sent more long after.
+func TestSlowClientThatCatchesUpStays(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
+		cfg.WriteTimeout, cfg.Heartbeat = 6*time.Second, 6500*time.Millisecond
+		text := newText(1)
+		s := sse.NewServer(cfg)
+		ended := make(chan error, 1)
+		server := serve(t, text, s, ended)
+		_, resp := ask(t, server, "")
+		text.AppendText(strings.Repeat("紡", 2<<20))
+		for cfg.Fast && s.Stats().Drains == 0 {
+			runtime.Gosched()
+		}
+		body := bufio.NewReader(resp.Body)
+		for beats := 0; beats < 2; {
+			line, err := body.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if line == ":\n" {
+				beats++
+			}
+		}
+		text.Finish(done)
+		if rest := readBody(t, body); !bytes.HasSuffix(rest, []byte("[DONE]\n\n")) || <-ended != nil {
+			t.Errorf("ends with %q", rest)
+		}
+	})
+}
+
+// slowEnds waits for the ends of n streams and returns how many of them were dropped for being slow. None ends otherwise.
+func slowEnds(t *testing.T, ended <-chan error, n int) (slow int) {
+	t.Helper()
+	for range n {
+		if err := <-ended; errors.Is(err, sse.ErrSlow) {
+			slow++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	return slow
 }
 
 // stuck is a response whose writes wait until they are let go.
@@ -102,9 +127,9 @@ func (s *stuck) Write(b []byte) (int, error) {
 	return s.body.Write(b)
 }
 
-// TestSlowClientsKeepOneHandEach holds what clients of net/http that take nothing can cost at most: a goroutine for each stream
-// that was admitted, however much is published and however often they are looked at, beside the one that net/http has for it.
-func TestSlowClientsKeepOneHandEach(t *testing.T) {
+// TestSlowClientsCostOneWriteEach holds what clients of net/http that take nothing can cost at most: one write for each
+// stream that was admitted, however much is published, in the goroutine that net/http has for it anyway.
+func TestSlowClientsCostOneWriteEach(t *testing.T) {
 	t.Parallel()
 	const all, tokens = 5, 2000
 	text := newText(1)
@@ -145,7 +170,7 @@ func TestSlowClientsKeepOneHandEach(t *testing.T) {
 	text.Finish(done)
 	close(letGo)
 	requests.Wait()
-	s.Close() // Waits for the hands.
+	s.Close()
 	if most.Load() != all || writing.Load() != 0 {
 		t.Errorf("%d wrote at once, %d still do", most.Load(), writing.Load())
 	}

@@ -1,0 +1,241 @@
+package sse_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+	"github.com/tsumugi-ai/tsumugi/stream/sse"
+	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
+)
+
+// TestR28_ClientsThatVanishAreNoticed holds that a client that leaves gives its place back: while nothing is sent, and in
+// the middle of a write.
+func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
+		for name, leave := range map[string]func(*stream.Text, net.Conn){
+			"quiet": func(_ *stream.Text, conn net.Conn) { _ = conn.Close() },
+			"half closed before": func(_ *stream.Text, conn net.Conn) {
+				_ = conn.(*net.TCPConn).CloseWrite()
+				_ = conn.Close()
+			},
+			"in a write": func(text *stream.Text, conn net.Conn) {
+				text.AppendText(strings.Repeat("紡", 3<<20))
+				_ = conn.Close()
+			},
+			"reset": func(text *stream.Text, conn net.Conn) {
+				_ = conn.(*net.TCPConn).SetLinger(0)
+				_ = conn.Close()
+				text.AppendText("紡")
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				text := newText(1)
+				ended := make(chan error, 1)
+				s := sse.NewServer(cfg)
+				server := serve(t, text, s, ended)
+				conn, _ := ask(t, server, "")
+				leave(text, conn)
+				if err := <-ended; !errors.Is(err, sse.ErrGone) {
+					t.Errorf("got %v", err)
+				}
+				for open(s) > 0 || s.Stats().Ends.Gone == 0 {
+					runtime.Gosched()
+				}
+				if s.Stats().Ends.Gone != 1 {
+					t.Errorf("got %+v", s.Stats())
+				}
+				_, resp := ask(t, server, "")
+				text.Finish(done)
+				var c streamtest.Client
+				if read(t, &c, readBody(t, resp.Body)); !c.Done {
+					t.Error("whoever comes later is not served")
+				}
+			})
+		}
+	})
+}
+
+// TestHalfClosedClientsAreServed has clients close their sending side with the request, or later: while they are held,
+// and while they are sent something.
+func TestHalfClosedClientsAreServed(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
+		text := newText(1)
+		cfg.Heartbeat = 800 * time.Millisecond
+		s := sse.NewServer(cfg)
+		ready := make(chan struct{})
+		ended := make(chan error, 3)
+		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+			held := r.URL.Path == "/held"
+			if held {
+				if err := s.Begin(w, r); err != nil {
+					t.Error(err)
+				}
+				if err := s.Hold(r.Context(), w, nil, ready); err != nil {
+					t.Error(err)
+				}
+			}
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Begun: held, Done: func(err error) { ended <- err }})
+		})
+		var bodies []*bufio.Reader
+		for _, c := range []struct {
+			path string
+			late bool
+		}{{"/", false}, {"/", true}, {"/held", false}} {
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, "GET "+c.path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			body := bufio.NewReader(conn)
+			if c.late {
+				_, _ = body.Peek(1)
+			}
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(body, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bodies = append(bodies, bufio.NewReader(resp.Body))
+		}
+		for i, body := range bodies {
+			for beats := 0; beats < 5; { // It was found to send nothing more, and is still there.
+				line, err := body.ReadString('\n')
+				if err != nil {
+					t.Fatal(i, err)
+				}
+				if line == ":\n" {
+					beats++
+				}
+			}
+		}
+		close(ready)
+		text.AppendText(sample)
+		text.Finish(done)
+		for range bodies {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		for i, body := range bodies {
+			raw, err := io.ReadAll(body)
+			if err != nil || !bytes.HasSuffix(raw, []byte("[DONE]\n\n")) {
+				t.Errorf("%d ends with %v after %q", i, err, raw)
+			}
+		}
+	})
+}
+
+func TestClientThatTalksOnIsIgnored(t *testing.T) {
+	t.Parallel()
+	text := newText(1)
+	ended := make(chan error, 1)
+	server := serve(t, text, sse.NewServer(sse.Config{Fast: true, Heartbeat: 80 * time.Millisecond}), ended)
+	conn, resp := ask(t, server, "")
+	if _, err := io.WriteString(conn, strings.Repeat("GET / HTTP/1.1\r\nHost: x\r\n\r\n", 100)); err != nil {
+		t.Fatal(err)
+	}
+	body := bufio.NewReader(resp.Body)
+	for beats := 0; beats < 3; {
+		line, err := body.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == ":\n" {
+			beats++
+		}
+	}
+	text.AppendText("届く")
+	text.Finish(done)
+	rest := readBody(t, body)
+	if err := <-ended; err != nil || !bytes.Contains(rest, []byte("届く")) || !bytes.HasSuffix(rest, []byte("[DONE]\n\n")) {
+		t.Errorf("%v after %q", err, rest)
+	}
+}
+
+func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
+	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
+		const together = 50
+		streams := 1000 // What net/http does with connections is not ours.
+		if cfg.Fast {
+			streams = 10_000
+		}
+		text := newText(1)
+		text.AppendText("こんにちは")
+		s := sse.NewServer(cfg)
+		server := serveWith(t, s, func(w http.ResponseWriter, r *http.Request) {
+			admission, err := s.Admit("person")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
+		})
+		goroutines, files := runtime.NumGoroutine(), openFiles(t)
+		for range streams / together {
+			var clients sync.WaitGroup
+			for range together {
+				clients.Go(func() { comeAndGo(t, server) })
+			}
+			clients.Wait()
+			text.AppendText("。") // Shows who is gone.
+		}
+		for open(s) > 0 || s.Stats().Ends.Gone < uint64(streams) { // The last is counted when it is no longer open.
+			runtime.Gosched()
+		}
+		st := s.Stats()
+		if st.Opened != uint64(streams) || st.Ends.Gone != uint64(streams) || st.OpenFast+st.OpenHTTP != 0 {
+			t.Errorf("got %+v", st)
+		}
+		// Other tests run meanwhile; 10,000 would show.
+		if n := runtime.NumGoroutine(); n > goroutines+200 {
+			t.Errorf("%d goroutines before, %d after", goroutines, n)
+		}
+		if n := openFiles(t); n > files+400 {
+			t.Errorf("%d open files before, %d after", files, n)
+		}
+	})
+}
+
+// comeAndGo opens a stream and leaves when the first of it has come.
+func comeAndGo(t *testing.T, server *httptest.Server) {
+	t.Helper()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Error(err)
+	}
+	if _, err := conn.Read(make([]byte, 10)); err != nil {
+		t.Error(err)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0 // No such thing on this system.
+	}
+	return len(list)
+}

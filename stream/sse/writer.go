@@ -1,0 +1,206 @@
+package sse
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tsumugi-ai/tsumugi/stream"
+)
+
+// group is the subscribers of a text.
+type group struct {
+	text *stream.Text
+	size int    // Guarded by Server.mu.
+	stop func() // Ends the calls of changed.
+
+	mu     sync.Mutex
+	shards []*shard // Guarded by mu. Only appended to.
+}
+
+// changed is called by whoever has changed the text.
+func (g *group) changed() {
+	now := time.Now()
+	g.mu.Lock()
+	shards := g.shards
+	g.mu.Unlock()
+	for _, sh := range shards {
+		sh.queue(now)
+	}
+}
+
+// shard is those subscribers of a group that one writer writes to.
+type shard struct {
+	group  *group
+	writer *writer
+	queued bool      // Guarded by writer.mu.
+	since  time.Time // Guarded by writer.mu. When it was queued for a change of the text; zero if for something else.
+
+	mu          sync.Mutex
+	subscribers []*subscriber // Guarded by mu.
+}
+
+// queue has the writer look at the shard. since is when the text changed, zero if it did not.
+func (sh *shard) queue(since time.Time) {
+	w := sh.writer
+	w.mu.Lock()
+	queued := sh.queued
+	if !queued {
+		sh.queued, sh.since = true, since
+		w.queue = append(w.queue, sh)
+	}
+	w.mu.Unlock()
+	if queued {
+		return
+	}
+	select {
+	case w.call <- struct{}{}:
+	default:
+	}
+}
+
+// writer is one goroutine of the writer pool. It runs while the server has subscribers.
+type writer struct {
+	call    chan struct{} // Has room for one.
+	running sync.Mutex    // Held while run runs: a subscriber has one owner, also where the last one leaves and one comes.
+
+	mu    sync.Mutex
+	queue []*shard // Guarded by mu.
+}
+
+// next returns a shard that was queued, nil if there is none. What is published from now on queues it again.
+func (w *writer) next() (sh *shard, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		return nil, time.Time{}
+	}
+	sh = w.queue[0]
+	w.queue[0], w.queue = nil, w.queue[1:]
+	sh.queued = false
+	return sh, sh.since
+}
+
+func (w *writer) run(quit <-chan struct{}) {
+	w.running.Lock()
+	defer w.running.Unlock()
+	b := &batch{}
+	for {
+		select {
+		case <-w.call:
+		case <-quit:
+			return
+		}
+		for sh, since := w.next(); sh != nil; sh, since = w.next() {
+			each(&sh.mu, &sh.subscribers, func(c *subscriber) {
+				b.since = since
+				c.write(b)
+			})
+		}
+	}
+}
+
+// join adds a subscriber to the group of its text. It fails if it is too late to begin.
+func (s *Server) join(c *subscriber) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.begin(c.admission, c); err != nil {
+		return err
+	}
+	text := c.watch.Text()
+	g := s.groups[text]
+	if g == nil {
+		g = &group{text: text}
+		g.stop = text.OnChange(g.changed)
+		s.groups[text] = g
+	}
+	g.add(c, s.writers[s.turn%len(s.writers)])
+	s.turn++
+	c.place = len(s.subscribers)
+	s.subscribers = append(s.subscribers, c)
+	if len(s.subscribers) == 1 {
+		s.start()
+	} else if c.until != 0 && c.until < s.nextSweep {
+		s.sweepNow()
+	}
+	return nil
+}
+
+// start starts the goroutines that serve subscribers. It belongs to holders of mu.
+func (s *Server) start() {
+	quit := make(chan struct{})
+	s.quit = quit
+	for _, w := range s.writers {
+		s.work.Go(func() { w.run(quit) })
+	}
+	s.work.Go(func() { s.sweep(quit) })
+}
+
+// add belongs to holders of Server.mu.
+func (g *group) add(c *subscriber, w *writer) {
+	g.size++
+	g.mu.Lock()
+	i := slices.IndexFunc(g.shards, func(sh *shard) bool { return sh.writer == w })
+	if i < 0 {
+		i = len(g.shards)
+		g.shards = append(g.shards, &shard{group: g, writer: w})
+	}
+	c.shard = g.shards[i]
+	g.mu.Unlock()
+	c.shard.mu.Lock()
+	defer c.shard.mu.Unlock()
+	c.seat = len(c.shard.subscribers)
+	c.shard.subscribers = append(c.shard.subscribers, c)
+}
+
+// remove forgets a subscriber.
+func (s *Server) remove(c *subscriber) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	remove(&s.subscribers, c, func(c *subscriber) *int { return &c.place })
+	c.admission.pause()
+	sh := c.shard
+	sh.mu.Lock()
+	remove(&sh.subscribers, c, func(c *subscriber) *int { return &c.seat })
+	sh.mu.Unlock()
+	if sh.group.size--; sh.group.size == 0 {
+		sh.group.stop()
+		delete(s.groups, sh.group.text)
+	}
+	if len(s.subscribers) == 0 {
+		close(s.quit)
+		s.quit, s.subscribers = nil, nil
+	}
+	s.left()
+}
+
+// remove takes a subscriber out of a list in which it knows its index, by putting the last one in its place.
+func remove(list *[]*subscriber, c *subscriber, index func(*subscriber) *int) {
+	i, end := *index(c), len(*list)-1
+	last := (*list)[end]
+	(*list)[i], (*list)[end] = last, nil
+	*index(last) = i
+	*list = (*list)[:end]
+}
+
+// stretch is how many subscribers are looked at before others may come and go.
+const stretch = 64
+
+// each calls f with every subscriber that stays in a list, guarded by mu, while it runs. One that leaves is replaced by the
+// last one: going down, none is missed.
+func each(mu *sync.Mutex, list *[]*subscriber, f func(*subscriber)) {
+	var some [stretch]*subscriber
+	mu.Lock()
+	i := len(*list)
+	for i > 0 {
+		i = min(i, len(*list))
+		n := copy(some[:], (*list)[max(i-stretch, 0):i])
+		i -= n
+		mu.Unlock()
+		for _, c := range some[:n] {
+			f(c)
+		}
+		mu.Lock()
+	}
+	mu.Unlock()
+}
