@@ -59,7 +59,7 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	f.startWith(chat.Needs{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour}) // It looks when it starts.
 	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := attached.Text.WaitClosed(within); err != nil {
+	if err := attached.Text.Wait(within); err != nil {
 		t.Fatal("the answer is still being written: ", err)
 	}
 	if _, err := writer.FindThread(t.Context(), f.owner, thread.ID); fault.CodeOf(err) != fault.NotFound {
