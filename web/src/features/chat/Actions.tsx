@@ -1,3 +1,4 @@
+import { useAtomValue } from 'jotai'
 import { Copy, RotateCcw, ThumbsDown, ThumbsUp } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { Button } from '@/components/Button'
@@ -15,17 +16,8 @@ import { readMail } from './mail'
 import { texts } from './texts'
 
 /** What can be done with a finished answer, and when it was given. */
-export function Actions({
-  message,
-  conversation,
-  last,
-  busy,
-}: {
-  message: Message
-  conversation: Conversation
-  last: boolean
-  busy: boolean
-}) {
+export function Actions({ message, conversation }: { message: Message; conversation: Conversation }) {
+  const busy = useAtomValue(conversation.busyAtom)
   const [commenting, setCommenting] = useState(false)
   const rating = message.feedback?.rating
   const at = message.completed_at ?? message.created_at
@@ -58,13 +50,13 @@ export function Actions({
           </IconButton>
         </>
       )}
-      {last && message.status !== 'failed' && (
+      {message.status !== 'failed' && (
         <IconButton
           size="sm"
           label={texts.actions.regenerate}
           disabled={busy}
           onClick={() => {
-            conversation.regenerate()
+            conversation.regenerate(message.id)
             focusComposer()
           }}
         >

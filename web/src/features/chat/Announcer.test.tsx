@@ -9,7 +9,13 @@ describe('a finished answer', () => {
   afterEach(cleanup)
 
   const heard = (content: string) => {
-    const [, writing] = aheadTurns('r', 't', '質問', awaitedAnswer('r'), '2026-03-01T00:00:00Z')
+    const [, writing] = aheadTurns(
+      'r',
+      't',
+      { content: '質問', siblings: [] },
+      awaitedAnswer('r'),
+      '2026-03-01T00:00:00Z',
+    )
     const { container, rerender } = render(<Announcer turn={writing} />)
     rerender(<Announcer turn={storedTurn(message(2, { role: 'assistant', status: 'success', content }))} />)
     return container.querySelector('[role="status"]')?.textContent ?? ''

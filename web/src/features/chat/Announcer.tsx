@@ -15,17 +15,20 @@ const noView = atom<AnswerView | null>(null)
 export function Announcer({ turn }: { turn: Turn | undefined }) {
   const [said, setSaid] = useState('')
   const writing = isWriting(turn)
-  const before = useRef(false)
+  const before = useRef<string | null>(null)
   const delay = useDelay(useAtomValue<AnswerView | null>(turn?.live?.viewAtom ?? noView))
   const delays = useRef(new Set<Delay>())
 
   useEffect(() => {
-    if (writing && !before.current) {
+    const id = turn?.message.id ?? null
+    if (writing && before.current === null) {
       delays.current.clear()
       setSaid(texts.status.writing)
     }
-    if (!writing && before.current && turn?.message.role === 'assistant') setSaid(outcome(turn))
-    before.current = writing
+    // Another branch may have come in its place. One that was just asked for has another id by now.
+    const same = before.current === id || before.current?.startsWith('answer:') === true
+    if (!writing && same && turn?.message.role === 'assistant') setSaid(outcome(turn))
+    before.current = writing ? id : null
   }, [writing, turn])
 
   useEffect(() => {

@@ -8,6 +8,7 @@ import { Markdown } from '@/lib/markdown'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
 import { cx } from '@/lib/ui/cx'
 import { Actions } from './Actions'
+import { Alternatives } from './Alternatives'
 import styles from './Chat.module.css'
 import { focusComposer } from './Composer'
 import type { Conversation } from './conversation'
@@ -22,7 +23,6 @@ import { Waiting } from './Waiting'
 interface AnswerProps {
   readonly turn: Turn
   readonly conversation: Conversation
-  readonly last: boolean
   /** Far enough up that the browser need not draw it while it is out of sight. */
   readonly settled: boolean
 }
@@ -31,7 +31,7 @@ const noView = atom<AnswerView | null>(null)
 const noText = atom('')
 
 /** An answer, on the paper: while it is written, with a thread running beside it. */
-export const Answer = memo(function Answer({ turn, conversation, last, settled }: AnswerProps) {
+export const Answer = memo(function Answer({ turn, conversation, settled }: AnswerProps) {
   const { message, live, successor } = turn
   useWatch(live)
   useWatch(successor)
@@ -78,10 +78,11 @@ export const Answer = memo(function Answer({ turn, conversation, last, settled }
         {successor && <p className={styles.quiet}>{texts.status.rewriting}</p>}
         <Sources turnKey={turn.key} sources={sources} />
         {view && <Waiting view={view} />}
-        {!writing && <Ending message={message} last={last} conversation={conversation} />}
-        {!writing && !isRunning(message) && (
-          <Actions message={message} conversation={conversation} last={last} busy={successor !== null} />
-        )}
+        {!writing && <Ending message={message} conversation={conversation} />}
+        <div className={styles.under}>
+          <Alternatives message={message} conversation={conversation} />
+          {!writing && !isRunning(message) && <Actions message={message} conversation={conversation} />}
+        </div>
       </div>
     </li>
   )
@@ -119,32 +120,24 @@ function AnswerText({
 }
 
 /** Why an answer is not whole, and what can be done about it. */
-function Ending({
-  message,
-  last,
-  conversation,
-}: {
-  message: Message
-  last: boolean
-  conversation: Conversation
-}) {
+function Ending({ message, conversation }: { message: Message; conversation: Conversation }) {
+  const busy = useAtomValue(conversation.busyAtom)
   if (message.status === 'failed') {
     return (
       <div className={styles.failed}>
         <CircleAlert size={16} aria-hidden />
         <p>{message.error?.detail || texts.status.failed}</p>
-        {last && (
-          <Button
-            size="sm"
-            onClick={() => {
-              conversation.regenerate()
-              focusComposer()
-            }}
-          >
-            <RotateCcw size={14} aria-hidden />
-            {texts.status.again}
-          </Button>
-        )}
+        <Button
+          size="sm"
+          disabled={busy}
+          onClick={() => {
+            conversation.regenerate(message.id)
+            focusComposer()
+          }}
+        >
+          <RotateCcw size={14} aria-hidden />
+          {texts.status.again}
+        </Button>
       </div>
     )
   }

@@ -15,6 +15,7 @@ import { ChatHead } from './ChatHead'
 import { Composer, focusComposer } from './Composer'
 import type { Conversation, Question } from './conversation'
 import { askLater } from './conversations'
+import { Elsewhere } from './Elsewhere'
 import { Failure } from './Failure'
 import { Queue } from './Queue'
 import { Start } from './Start'
@@ -33,7 +34,7 @@ interface ChatProps {
 
 /** A thread on the screen, or the place where one begins. */
 export function Chat({ skill, conversation, title }: ChatProps) {
-  const { thread, turns, failure, stopping } = useAtomValue(conversation.stateAtom)
+  const { thread, turns, failure, stopping, elsewhere } = useAtomValue(conversation.stateAtom)
   const { scroller, content, away, toEnd, toItem } = useFollow(turns[0]?.key)
   useReveal(conversation, turns, content, toItem)
   const writing = isWriting(turns.at(-1))
@@ -81,8 +82,9 @@ export function Chat({ skill, conversation, title }: ChatProps) {
           </Button>
         )}
         <Busy turn={turns.at(-1)} />
+        {elsewhere && <Elsewhere place={elsewhere} conversation={conversation} />}
         {failure && <Failure failure={failure} onDismiss={() => conversation.dismissFailure()} />}
-        {threadId && <Queue conversation={conversation} threadId={threadId} writing={writing} />}
+        {threadId && <Queue conversation={conversation} threadId={threadId} />}
         {!form && (
           <Composer
             skill={skill}

@@ -7,14 +7,13 @@ import { cx } from '@/lib/ui/cx'
 import { useMedia } from '@/lib/ui/media'
 import { isSend, sendKeys, useSendKey } from '@/lib/ui/sendKey'
 import styles from './Composer.module.css'
-import type { Conversation, Question } from './conversation'
+import { type Conversation, isBusy, type Question } from './conversation'
 import { draftAtom, draftKey } from './drafts'
+import { maxLength } from './limits'
 import { maxQueued, queueAtom } from './queue'
 import { texts } from './texts'
-import { isWriting } from './turns'
 
-/** The most characters a question may have, and from how many on they are counted down. */
-const maxLength = 32_000
+/** From how many characters on they are counted down. */
 const countFrom = 28_000
 
 interface ComposerProps {
@@ -40,6 +39,8 @@ export function Composer({
   onAskLater,
 }: ComposerProps) {
   const { thread, turns } = conversation.state
+  // It is also another branch in which an answer is being written.
+  const busy = writing || isBusy(conversation.state)
   const key = draftKey(skill.id, thread?.id)
   const [text, setText] = useAtom(draftAtom(key))
   const sendKey = useSendKey()
@@ -49,9 +50,8 @@ export function Composer({
   const blocked = skill.unavailable_reason !== undefined && skill.unavailable_reason !== ''
   // A thread that is still being made has no place for what waits.
   const queued = useAtomValue(queueAtom(thread?.id ?? '')).length
-  const full = writing && queued >= maxQueued
-  const ready =
-    text.trim() !== '' && length <= maxLength && !blocked && !full && (!writing || thread !== null)
+  const full = busy && queued >= maxQueued
+  const ready = text.trim() !== '' && length <= maxLength && !blocked && !full && (!busy || thread !== null)
 
   useEffect(() => {
     if (focused) focusComposer()
@@ -62,7 +62,7 @@ export function Composer({
     if (!ready) return
     const content = text.trim()
     // What waited may have gone out since this was drawn.
-    if (isWriting(conversation.state.turns.at(-1))) onAskLater?.(content)
+    if (isBusy(conversation.state)) onAskLater?.(content)
     else onAsk({ kind: 'text', content })
     setText('')
     focusComposer()
@@ -125,7 +125,7 @@ export function Composer({
             <IconButton
               className={styles.send}
               type="submit"
-              label={writing ? texts.queue.later : texts.composer.send}
+              label={busy ? texts.queue.later : texts.composer.send}
               shortcut={sendKeys(sendKey).send}
               side="top"
               disabled={!ready}

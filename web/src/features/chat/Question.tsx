@@ -1,9 +1,15 @@
-import { ChevronDown, ChevronUp } from 'lucide-react'
+import { ChevronDown, ChevronUp, Pencil } from 'lucide-react'
 import { memo, useId, useRef, useState } from 'react'
+import { IconButton } from '@/components/IconButton'
 import type { Skill } from '@/lib/api'
 import { Markdown } from '@/lib/markdown'
 import { cx } from '@/lib/ui/cx'
+import { Alternatives } from './Alternatives'
+import branches from './Branches.module.css'
 import styles from './Chat.module.css'
+import { focusComposer } from './Composer'
+import type { Conversation } from './conversation'
+import { Edit } from './Edit'
 import { isLong } from './fold'
 import { texts } from './texts'
 import type { Turn } from './turns'
@@ -12,13 +18,18 @@ import type { Turn } from './turns'
 export const Question = memo(function Question({
   turn,
   skill,
+  conversation,
+  editing,
   settled,
 }: {
   turn: Turn
   skill: Skill
+  conversation: Conversation
+  editing: boolean
   settled: boolean
 }) {
-  const { content } = turn.message
+  const { message, pending } = turn
+  const { content } = message
   const id = useId()
   const item = useRef<HTMLLIElement>(null)
   const [open, setOpen] = useState(false)
@@ -32,17 +43,21 @@ export const Question = memo(function Question({
 
   return (
     <li
-      className={cx(styles.question, settled && styles.settled)}
+      className={cx(styles.question, settled && !editing && styles.settled, editing && styles.edited)}
       data-turn
       data-message={turn.message.id}
       ref={item}
     >
       <h2 className="visually-hidden">{texts.question}</h2>
       <div className={styles.bubble}>
-        <div id={id} className={cx(styles.asked, long && !open && styles.folded)}>
-          {isForm(skill, content) ? <Markdown text={content} /> : content}
-        </div>
-        {long && (
+        {editing ? (
+          <Edit message={message} skill={skill} conversation={conversation} onDone={focusComposer} />
+        ) : (
+          <div id={id} className={cx(styles.asked, long && !open && styles.folded)}>
+            {isForm(skill, content) ? <Markdown text={content} /> : content}
+          </div>
+        )}
+        {long && !editing && (
           <button
             type="button"
             className={styles.fold}
@@ -57,6 +72,22 @@ export const Question = memo(function Question({
           </button>
         )}
       </div>
+      {!editing && (
+        <div className={branches.under} data-print="hide">
+          {!pending && (
+            <IconButton
+              className={branches.pencil}
+              size="sm"
+              label={texts.edit.open}
+              onClick={() => conversation.edit(message.id)}
+              data-unfold
+            >
+              <Pencil size={15} />
+            </IconButton>
+          )}
+          <Alternatives message={message} conversation={conversation} />
+        </div>
+      )}
     </li>
   )
 })

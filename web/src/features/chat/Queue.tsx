@@ -3,24 +3,16 @@ import { Pencil, X } from 'lucide-react'
 import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import { focusComposer } from './Composer'
-import type { Conversation } from './conversation'
+import { type Conversation, isBusy } from './conversation'
 import { sendQueued } from './conversations'
 import { draftAtom, draftKey } from './drafts'
 import styles from './Queue.module.css'
 import { dequeue, type Queued, queueAtom } from './queue'
-import { endedWell } from './sender'
+import { endedWell, isHere } from './sender'
 import { texts } from './texts'
 
 /** The questions that wait for the answer, over the composer. */
-export function Queue({
-  conversation,
-  threadId,
-  writing,
-}: {
-  conversation: Conversation
-  threadId: string
-  writing: boolean
-}) {
+export function Queue({ conversation, threadId }: { conversation: Conversation; threadId: string }) {
   const store = useStore()
   const { turns } = conversation.state
   // What is on its way stands among the turns.
@@ -29,7 +21,9 @@ export function Queue({
   )
   const first = items[0]
   if (first === undefined) return null
-  const held = !writing && (first.failed || !endedWell(conversation))
+  const here = isHere(conversation, first)
+  const held = !isBusy(conversation.state) && (first.failed || !here || !endedWell(conversation))
+  const words = here ? texts.queue.held : texts.queue.elsewhere
 
   const edit = ({ id, content }: Queued) => {
     const draft = draftAtom(draftKey(conversation.skillId, threadId))
@@ -44,7 +38,7 @@ export function Queue({
   return (
     <section className={styles.queue} aria-label={texts.queue.label}>
       <div className={styles.head}>
-        <p role="status">{held ? texts.queue.held : texts.queue.waits}</p>
+        <p role="status">{held ? words : texts.queue.waits}</p>
         {held && (
           <Button
             size="sm"

@@ -15,14 +15,21 @@ export function SkillForm({
   skill,
   conversation,
   disabled,
+  draft = `form:${skill.id}`,
+  initial = {},
   onAsk,
+  onCancel,
 }: {
   skill: Skill
   conversation: Conversation
   disabled: boolean
+  /** Where what is filled in is kept, and what stands there at first. */
+  draft?: string
+  initial?: FormValues
   onAsk: (question: Question) => void
+  onCancel?: () => void
 }) {
-  const [values, setValue, clear] = useValues(skill)
+  const [values, setValue, clear] = useValues(draft, initial)
   const { failure } = useAtomValue(conversation.stateAtom)
   const [tried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
@@ -52,17 +59,25 @@ export function SkillForm({
         />
       ))}
       <div className={styles.submit}>
+        {onCancel && (
+          <Button size="lg" onClick={onCancel}>
+            {texts.edit.cancel}
+          </Button>
+        )}
         <Button variant="primary" size="lg" type="submit" disabled={disabled}>
-          {texts.form.submit}
+          {onCancel ? texts.edit.send : texts.form.submit}
         </Button>
       </div>
     </form>
   )
 }
 
-function useValues(skill: Skill): [FormValues, (name: string, value: string) => void, () => void] {
-  const [draft, setDraft] = useAtom(draftAtom(`form:${skill.id}`))
-  const values = parse(draft)
+function useValues(
+  key: string,
+  initial: FormValues,
+): [FormValues, (name: string, value: string) => void, () => void] {
+  const [draft, setDraft] = useAtom(draftAtom(key))
+  const values = draft === '' ? initial : parse(draft)
   return [values, (name, value) => setDraft(JSON.stringify({ ...values, [name]: value })), () => setDraft('')]
 }
 

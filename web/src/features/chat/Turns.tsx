@@ -20,7 +20,7 @@ export function Turns({
   conversation: Conversation
   scroller: RefObject<HTMLDivElement | null>
 }) {
-  const { turns, older } = useAtomValue(conversation.stateAtom)
+  const { turns, older, editing } = useAtomValue(conversation.stateAtom)
   const sentinel = useScrollTrigger<HTMLDivElement>(scroller, {
     enabled: older === 'more',
     onNear: () => void conversation.loadOlder(),
@@ -47,13 +47,19 @@ export function Turns({
       <ol className={styles.turns} aria-label={texts.messages}>
         {turns.map((turn, index) =>
           turn.message.role === 'user' ? (
-            <Question key={turn.key} turn={turn} skill={skill} settled={index < turns.length - 4} />
+            <Question
+              key={turn.key}
+              turn={turn}
+              skill={skill}
+              conversation={conversation}
+              editing={editing === turn.message.id}
+              settled={index < turns.length - 4}
+            />
           ) : (
             <Answer
               key={turn.key}
               turn={turn}
               conversation={conversation}
-              last={index === turns.length - 1}
               settled={index < turns.length - 4}
             />
           ),

@@ -16,7 +16,7 @@ function setup() {
   const store = createStore()
   const view = atom(begun)
   const live: LiveAnswer = { ...awaitedAnswer('r'), viewAtom: view }
-  const [, turn] = aheadTurns('r', 't', '質問', live, '2026-03-01T00:00:00Z')
+  const [, turn] = aheadTurns('r', 't', { content: '質問', siblings: [] }, live, '2026-03-01T00:00:00Z')
   const screen = () => (
     <Provider store={store}>
       <Waiting view={store.get(view)} />

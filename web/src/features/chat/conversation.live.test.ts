@@ -99,7 +99,7 @@ describe('a page that was read before', () => {
     const read = conversation.refresh()
     release()
     await read
-    expect(api.listMessages).toHaveBeenLastCalledWith('t', { offset: 0, limit: MESSAGE_PAGE })
+    expect(api.listMessages).toHaveBeenLastCalledWith('t', { leaf: 'm008', offset: 0, limit: MESSAGE_PAGE })
     expect(turns()).toHaveLength(12)
   })
 })
@@ -167,7 +167,7 @@ describe('what the server tells', () => {
     const { conversation, api, turns, change, messages } = setup([message(1), message(2)])
     conversation.load(thread, messages.toReversed())
     const key = turns()[1]?.key
-    conversation.regenerate()
+    conversation.regenerate('m002')
     conversation.told(told(4, { status: 'pending' }))
     const successor = turns()[1]?.successor as LiveAnswer
     conversation.started(successor, change(successor, { messageId: 'm004' }))

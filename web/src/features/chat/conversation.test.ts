@@ -140,7 +140,7 @@ describe('asking again', () => {
     const { conversation, sent, turns, change } = setup()
     conversation.load(thread, [message(2, { feedback: { rating: 'good' } }), message(1)])
     const key = turns()[1]?.key
-    conversation.regenerate()
+    conversation.regenerate('m002')
     expect(sent[0]?.body).toEqual({ request_id: 'r1', thread_id: 't', regenerate: 'm002' })
     expect(turns()[1]?.message.content).toBe('本文2')
     const live = turns()[1]?.successor as LiveAnswer
@@ -153,7 +153,7 @@ describe('asking again', () => {
   it('leaves the old answer alone when it is refused', () => {
     const { conversation, events, turns, change } = setup()
     conversation.load(thread, [message(2), message(1)])
-    conversation.regenerate()
+    conversation.regenerate('m002')
     const live = turns()[1]?.successor as LiveAnswer
     const failure = new StreamFailure('problem', 'rate_limited', 429, '')
     conversation.ended(live, change(live, { ending: { kind: 'failed', failure } }), '')

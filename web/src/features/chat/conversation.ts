@@ -19,10 +19,12 @@ import {
 } from '@/lib/stream'
 import { texts } from './texts'
 import {
+  aheadId,
   aheadTurns,
-  confirmed,
+  begun,
   endedMessage,
   hasGap,
+  hasOlder,
   hasPending,
   isRunning,
   isWriting,
@@ -32,6 +34,7 @@ import {
   sameOutcome,
   succeeded,
   type Turn,
+  taken,
   withoutAhead,
 } from './turns'
 
@@ -55,17 +58,31 @@ export type Question =
       readonly onTaken: () => void
     }
 
+/** Where in its thread a question stands: after an answer, or in place of another question. */
+export type Place = { readonly parent_id?: string } | { readonly edit: string }
+
+/** An answer of the thread that is not on the screen, in a branch that was begun elsewhere or left while it was written. */
+export interface Elsewhere {
+  /** A message of that branch; null while it is not known which one it is. */
+  readonly id: string | null
+  readonly running: boolean
+}
+
 /** A question that could not be handed over. It is not lost: `retry` asks the same again. */
 export interface SendFailure {
   readonly question: Question
+  readonly place: Place
   readonly cause: StreamFailure | Error
   readonly retry: () => void
 }
 
 export interface ConversationState {
   readonly thread: Thread | null
-  /** Oldest first. */
+  /** The branch on the screen, oldest first. */
   readonly turns: readonly Turn[]
+  readonly elsewhere: Elsewhere | null
+  /** The question that is being edited. */
+  readonly editing: string | null
   readonly older: 'more' | 'loading' | 'failed' | 'end'
   readonly failure: SendFailure | null
   /** Stop was asked for and has not come about yet. */
@@ -77,7 +94,9 @@ export interface ConversationState {
 /** The calls a conversation makes. */
 export interface ConversationApi {
   readonly createThread: (request: { request_id: string; skill_id: string }) => Promise<Thread>
-  readonly listMessages: (threadId: string, page: Page) => Promise<Message[]>
+  readonly getThread: (threadId: string) => Promise<Thread>
+  readonly editThread: (threadId: string, change: { leaf: string }) => Promise<Thread>
+  readonly listMessages: (threadId: string, page: Page & { leaf?: string }) => Promise<Message[]>
   readonly stopMessage: (messageId: string) => Promise<void>
   readonly giveFeedback: (request: FeedbackRequest) => Promise<Feedback>
   readonly withdrawFeedback: (messageId: string) => Promise<void>
@@ -92,7 +111,11 @@ export interface ConversationEvents {
   /** The text goes back to the composer; `onQuestionRetried` takes it away again. */
   readonly onQuestionLost: (conversation: Conversation, failure: SendFailure) => void
   readonly onQuestionRetried: (conversation: Conversation, question: Question) => void
-  readonly onTrouble: (what: 'regenerate' | 'stop' | 'feedback', retry: () => void, cause: unknown) => void
+  readonly onTrouble: (
+    what: 'regenerate' | 'stop' | 'feedback' | 'branch',
+    retry: () => void,
+    cause: unknown,
+  ) => void
 }
 
 export interface ConversationDeps {
@@ -111,6 +134,8 @@ export interface ConversationDeps {
 export class Conversation {
   readonly skillId: string
   readonly #state: PrimitiveAtom<ConversationState>
+  /** Whether an answer is being written or asked for in the thread, in whichever branch. */
+  readonly busyAtom: Atom<boolean>
   #threadRequest: string | null = null
   /** The thread was made here, and as far as is known nothing is in it. */
   #unused = false
@@ -121,6 +146,8 @@ export class Conversation {
   readonly #heard = new Set<string>()
   /** Grows with what begins, ends or is rated here: a page that was asked for before that may be from before it. */
   #version = 0
+  /** Grows with each way to another branch: the last one counts. */
+  #visit = 0
   #loaded = false
 
   constructor(
@@ -132,11 +159,14 @@ export class Conversation {
     this.#state = atom<ConversationState>({
       thread,
       turns: [],
+      elsewhere: null,
+      editing: null,
       older: 'end',
       failure: null,
       stopping: false,
       gone: false,
     })
+    this.busyAtom = atom((get) => isBusy(get(this.#state)))
   }
 
   get stateAtom(): Atom<ConversationState> {
@@ -161,24 +191,37 @@ export class Conversation {
       void this.refresh()
       return
     }
-    const older = page.length < MESSAGE_PAGE ? 'end' : 'more'
-    this.#set({ thread, turns: mergeNewest([], page), older })
-    this.#joinRunning()
+    const hidden = thread.running && page[0] !== undefined && !isRunning(page[0])
+    this.#set({ thread, elsewhere: hidden ? { id: null, running: true } : null })
+    this.#setBranch(mergeNewest([], page))
   }
 
-  /** Asks. Shows the question and the place of the answer at once; makes the thread if there is none yet. */
-  async ask(question: Question, requestId = this.deps.newId()): Promise<void> {
-    if (isWriting(this.state.turns.at(-1))) return
-    this.#set({ failure: null, stopping: false })
+  /** The end of the branch on the screen. */
+  get end(): Place {
+    const last = this.state.turns.findLast((turn) => !turn.pending && turn.message.role === 'assistant')
+    return last === undefined ? {} : { parent_id: last.message.id }
+  }
+
+  /** Begins to edit a question, or with null leaves it as it is. */
+  edit(messageId: string | null): void {
+    this.#set({ editing: messageId })
+  }
+
+  /**
+   * Asks, at the end of the branch on the screen or in place of another question, which begins a branch. Shows the question and
+   * the place of the answer at once; makes the thread if there is none yet.
+   */
+  async ask(question: Question, requestId = this.deps.newId(), place: Place = this.end): Promise<void> {
+    if (isBusy(this.state)) return
+    this.#set({ failure: null, stopping: false, elsewhere: null, ...('edit' in place && { editing: null }) })
     const { thread } = this.state
     if (thread !== null) {
-      this.#send(thread.id, question, requestId)
+      this.#send(thread.id, question, requestId, place)
       return
     }
     // The place of the answer stands while the thread is being made; its stream begins as soon as there is one.
     this.#threadRequest ??= this.deps.newId()
-    const waiting = this.#ahead(question, requestId, '', awaitedAnswer(requestId))
-    this.#set({ turns: waiting })
+    this.#showAhead(question, requestId, '', place, awaitedAnswer(requestId))
     try {
       const made = await this.deps.api.createThread({
         request_id: this.#threadRequest,
@@ -187,26 +230,62 @@ export class Conversation {
       this.#unused = true
       this.#set({ thread: made, turns: withoutAhead(this.state.turns, requestId) })
       this.deps.events.onThread(made)
-      this.#send(made.id, question, requestId)
+      this.#send(made.id, question, requestId, place)
     } catch (cause) {
-      this.#lose(question, requestId, cause instanceof Error ? cause : new Error(String(cause)))
+      this.#lose(question, requestId, place, cause instanceof Error ? cause : new Error(String(cause)))
     }
   }
 
-  /** Has the last answer asked again. The old one stays until the new one has begun. */
-  regenerate(requestId = this.deps.newId()): void {
-    const last = this.state.turns.at(-1)
-    const { thread } = this.state
-    if (thread === null || last === undefined || last.message.role !== 'assistant' || last.pending) return
-    if (isWriting(last)) return
+  /** Has an answer asked again, which begins a branch. The old one stays on the screen until the new one has begun. */
+  regenerate(messageId: string, requestId = this.deps.newId()): void {
+    const { thread, turns } = this.state
+    const index = turns.findIndex((turn) => turn.message.id === messageId)
+    const turn = turns[index]
+    if (thread === null || turn?.message.role !== 'assistant' || turn.pending || isBusy(this.state)) return
     const live = this.deps.streams.send(requestId, {
       request_id: requestId,
       thread_id: thread.id,
-      regenerate: last.message.id,
+      regenerate: messageId,
     })
-    this.#patch(last.key, { successor: live })
-    this.#set({ stopping: false })
+    this.#cut.set(requestId, turns.slice(index + 1))
+    this.#set({
+      turns: [...turns.slice(0, index), { ...turn, successor: live }],
+      stopping: false,
+      elsewhere: null,
+    })
     this.deps.events.onRunning(thread.id, true)
+  }
+
+  /** Shows the branch that a message is in, up to its newest message, in place of the one on the screen. */
+  async goTo(messageId: string): Promise<void> {
+    const { thread } = this.state
+    if (thread === null || hasPending(this.state.turns)) return
+    const visit = ++this.#visit
+    try {
+      const page: Message[] = []
+      for (let more = true; more; ) {
+        const range = { leaf: messageId, offset: page.length, limit: MESSAGE_PAGE }
+        const next = await this.deps.api.listMessages(thread.id, range)
+        page.push(...next)
+        more = next.length === MESSAGE_PAGE && !page.some(({ id }) => id === messageId)
+      }
+      // Something else was asked or gone to meanwhile.
+      if (this.#visit !== visit || hasPending(this.state.turns)) return
+      this.#version++
+      const left = this.state.turns.at(-1)
+      if (left !== undefined && left.live !== null && !page.some(({ id }) => id === left.message.id))
+        this.#set({ elsewhere: { id: left.message.id, running: true } })
+      this.#setBranch(mergeNewest(this.state.turns, page))
+      // What is not remembered is gone to again.
+      this.deps.api.editThread(thread.id, { leaf: messageId }).catch(() => {})
+    } catch (cause) {
+      this.deps.events.onTrouble('branch', () => void this.goTo(messageId), cause)
+    }
+  }
+
+  /** The reader does not want to see what is elsewhere. */
+  dismissElsewhere(): void {
+    this.#set({ elsewhere: null })
   }
 
   /** Stops the answer that is being written, or the one that is about to begin. */
@@ -232,18 +311,24 @@ export class Conversation {
     if (thread === null || older === 'end') return
     this.#set({ older: 'loading' })
     try {
-      const range = { offset: turns.filter((turn) => !turn.pending).length, limit: MESSAGE_PAGE }
+      const offset = turns.filter((turn) => !turn.pending).length
+      const range = { ...leafOf(turns), offset, limit: MESSAGE_PAGE }
       const page = await this.deps.api.listMessages(thread.id, range)
-      this.#set({
-        turns: prependOlder(this.state.turns, page),
-        older: page.length < MESSAGE_PAGE ? 'end' : 'more',
-      })
+      // The branch may have been left meanwhile.
+      const same = this.state.turns[0]?.message.id === turns[0]?.message.id
+      const all = same ? prependOlder(this.state.turns, page) : this.state.turns
+      this.#set({ turns: all, older: (page.length > 0 || !same) && hasOlder(all) ? 'more' : 'end' })
     } catch {
       this.#set({ older: 'failed' })
     }
   }
 
-  /** Reads until a message is at hand; answers whether it is part of the thread. */
+  /** Has a message on the screen: reads until it is at hand, or goes to the branch that it is in. */
+  async reveal(messageId: string): Promise<void> {
+    if (!(await this.loadUntil(messageId)) && this.state.older === 'end') await this.goTo(messageId)
+  }
+
+  /** Reads until a message is at hand; answers whether it is part of the branch. */
   async loadUntil(messageId: string): Promise<boolean> {
     for (;;) {
       if (this.state.turns.some((turn) => turn.message.id === messageId)) return true
@@ -284,11 +369,24 @@ export class Conversation {
     return this.#refreshingAgain
   }
 
-  async #readNewest(threadId: string, limit: number): Promise<void> {
+  /** Shows the branch that was looked at last, here or elsewhere: the reader has just come. */
+  async reopen(): Promise<void> {
+    const { thread } = this.state
+    if (thread === null || hasPending(this.state.turns)) return this.refresh()
+    this.#version++
+    await this.#readNewest(thread.id, MESSAGE_PAGE, {})
+  }
+
+  async #readNewest(
+    threadId: string,
+    limit: number,
+    leaf: { leaf?: string } = leafOf(this.state.turns),
+  ): Promise<void> {
     const version = this.#version
     let page: Message[]
     try {
-      page = await this.deps.api.listMessages(threadId, { offset: 0, limit })
+      if (this.state.elsewhere?.running) this.changed(await this.deps.api.getThread(threadId))
+      page = await this.deps.api.listMessages(threadId, { ...leaf, offset: 0, limit })
     } catch (cause) {
       if (cause instanceof ApiError && cause.status === 404) this.vanished()
       return
@@ -298,17 +396,26 @@ export class Conversation {
       this.#heard.add(anything)
       return
     }
-    const gap = hasGap(this.state.turns, page, limit)
-    if (this.#version !== version || (gap && limit < MESSAGE_PAGE))
-      return this.#readNewest(threadId, MESSAGE_PAGE)
+    if (this.#version !== version) return this.#readNewest(threadId, MESSAGE_PAGE)
+    if (hasGap(this.state.turns, page) && limit < MESSAGE_PAGE)
+      return this.#readNewest(threadId, MESSAGE_PAGE, leaf)
     // What lies between comes when the reader scrolls up to it, and what lies before with it.
-    const turns = mergeNewest(gap ? [] : this.state.turns, page)
-    this.#set({ turns, ...(gap && { older: 'more' }) })
+    this.#setBranch(mergeNewest(this.state.turns, page))
+  }
+
+  /** Shows a branch, and joins its last answer if that is being written. */
+  #setBranch(turns: readonly Turn[]): void {
+    const { older, elsewhere } = this.state
+    const shown = turns.some((turn) => turn.message.id === elsewhere?.id)
+    const reading = older === 'loading' || older === 'failed' ? older : 'more'
+    this.#set({ turns, older: hasOlder(turns) ? reading : 'end', ...(shown && { elsewhere: null }) })
     this.#joinRunning()
   }
 
   /** The server has told of a message: asked, begun, ended or rated, here or on another device. */
   told(message: LiveMessage): void {
+    const { elsewhere } = this.state
+    if (elsewhere?.id === message.id && !isRunning(message)) this.#settleElsewhere()
     if (hasPending(this.state.turns)) {
       this.#heard.add(message.id)
       return
@@ -316,12 +423,40 @@ export class Conversation {
     const turn = this.state.turns.find((item) => item.message.id === message.id)
     // The stream of an answer that is being written tells of it by itself.
     if (turn !== undefined && (isWriting(turn) || sameOutcome(turn.message, message))) return
-    void this.refresh()
+    const last = this.state.turns.at(-1)?.message
+    const again = message.role === 'assistant' && message.parent_id === last?.parent_id
+    // The reader goes along where the last answer is asked again, and stays where a branch begins further up.
+    if (turn === undefined && again && isRunning(message)) this.#follow(message.id)
+    else void this.refresh().then(() => this.#notice(message))
   }
 
-  /** The thread is called otherwise now. */
+  #follow(messageId: string): void {
+    const threadId = this.state.thread?.id
+    if (threadId !== undefined) void this.#readNewest(threadId, MESSAGE_PAGE, { leaf: messageId })
+  }
+
+  /** Notes that a branch has begun elsewhere, beside what is on the screen. */
+  #notice(message: LiveMessage): void {
+    const { turns, elsewhere } = this.state
+    const { id, role, parent_id } = message
+    if (turns.length === 0 || turns.some((turn) => turn.message.id === id)) return
+    const beside = parent_id === undefined || turns.some((turn) => turn.message.id === parent_id)
+    const running = isRunning(message)
+    if (role === 'user' && beside) this.#set({ elsewhere: { id, running: true } })
+    const followed = elsewhere?.id != null && (elsewhere.id === id || elsewhere.id === parent_id)
+    if (role === 'assistant' && (followed || (beside && running))) this.#set({ elsewhere: { id, running } })
+  }
+
+  #settleElsewhere(): void {
+    const { elsewhere } = this.state
+    if (elsewhere === null) return
+    this.#set({ elsewhere: elsewhere.id === null ? null : { ...elsewhere, running: false } })
+  }
+
+  /** The thread is called otherwise now, or its answer has ended. */
   changed(thread: Thread): void {
     if (this.state.thread !== null) this.#set({ thread })
+    if (!thread.running) this.#settleElsewhere()
   }
 
   /** The thread is gone. */
@@ -367,17 +502,17 @@ export class Conversation {
     if (messageId === null) return
     this.#version++
     this.#unused = false
+    this.#cut.delete(live.key)
     const turns = this.state.turns.map((turn): Turn => {
       if (turn.successor === live) return succeeded(turn, live, messageId, this.deps.now())
-      if (turn.live === live) return confirmed(turn, messageId)
-      if (turn.message.id === `question:${live.key}` && userMessageId !== null)
-        return confirmed(turn, userMessageId)
+      if (turn.live === live) return begun(turn, messageId, userMessageId)
+      if (turn.message.id === aheadId(live.key) && userMessageId !== null) return taken(turn, userMessageId)
       return turn
     })
     this.#set({ turns })
-    const question = this.#questions.get(live.key)
+    const asked = this.#questions.get(live.key)
     this.#questions.delete(live.key)
-    question?.onTaken?.()
+    asked?.question.onTaken?.()
     this.#catchUp()
     if (this.state.stopping) void this.#stopMessage(messageId)
   }
@@ -387,7 +522,13 @@ export class Conversation {
     const { ending } = view
     const turn = this.state.turns.find((item) => item.live === live || item.successor === live)
     const threadId = this.state.thread?.id
-    if (turn === undefined || ending === null || threadId === undefined) return
+    if (ending === null || threadId === undefined) return
+    if (turn === undefined) {
+      // Its branch is not on the screen.
+      if (view.messageId !== null && view.messageId === this.state.elsewhere?.id) this.#settleElsewhere()
+      this.deps.events.onRunning(threadId, false)
+      return
+    }
     this.#version++
     this.deps.events.onRunning(threadId, false)
     this.#set({ stopping: false })
@@ -419,15 +560,23 @@ export class Conversation {
   #refused(turn: Turn, live: LiveAnswer, failure: StreamFailure): void {
     if (turn.successor === live) {
       this.#patch(turn.key, { successor: null })
+      this.#putBack(live.key)
       this.#catchUp()
-      this.deps.events.onTrouble('regenerate', () => this.regenerate(live.key), failure)
+      this.deps.events.onTrouble('regenerate', () => this.regenerate(turn.message.id, live.key), failure)
       return
     }
-    const question = this.#questions.get(live.key)
+    const asked = this.#questions.get(live.key)
     if (failure.kind === 'problem') this.#giveThreadUp()
-    if (question !== undefined) this.#lose(question, live.key, failure)
+    if (asked !== undefined) this.#lose(asked.question, live.key, asked.place, failure)
     // The other answer that keeps this thread busy is not known here yet.
     if (failure.code === 'thread_busy') void this.refresh()
+  }
+
+  /** Shows again what stood after the place where a branch was to begin. */
+  #putBack(requestId: string): void {
+    const cut = this.#cut.get(requestId) ?? []
+    this.#cut.delete(requestId)
+    this.#set({ turns: [...this.state.turns, ...cut] })
   }
 
   /** Has the thread taken away that was made for a refused question; the next question makes another one. */
@@ -441,34 +590,50 @@ export class Conversation {
     this.deps.events.onUnused(this, thread)
   }
 
-  readonly #questions = new Map<string, Question>()
+  readonly #questions = new Map<string, { readonly question: Question; readonly place: Place }>()
+  /** What stood after the places where branches are about to begin, by request. */
+  readonly #cut = new Map<string, readonly Turn[]>()
 
-  #send(threadId: string, question: Question, requestId: string): void {
-    this.#questions.set(requestId, question)
+  #send(threadId: string, question: Question, requestId: string, place: Place): void {
+    this.#questions.set(requestId, { question, place })
     const live = this.deps.streams.send(requestId, {
       request_id: requestId,
       thread_id: threadId,
+      ...place,
       ...(question.kind === 'form' ? { form: question.form } : { content: question.content }),
     })
-    this.#set({ turns: this.#ahead(question, requestId, threadId, live) })
+    this.#showAhead(question, requestId, threadId, place, live)
     this.deps.events.onRunning(threadId, true)
   }
 
-  #ahead(question: Question, requestId: string, threadId: string, live: LiveAnswer): readonly Turn[] {
-    return [
-      ...withoutAhead(this.state.turns, requestId),
-      ...aheadTurns(requestId, threadId, question.content, live, this.deps.now()),
-    ]
+  /** Shows a question and the place of its answer, in place of what they are to stand beside. */
+  #showAhead(question: Question, requestId: string, threadId: string, place: Place, live: LiveAnswer): void {
+    const turns = withoutAhead(this.state.turns, requestId)
+    const index = 'edit' in place ? turns.findIndex((turn) => turn.message.id === place.edit) : -1
+    const edited = turns[index]
+    const before = edited === undefined ? turns : turns.slice(0, index)
+    const parent = before.at(-1)?.message.id
+    const asked = {
+      content: question.content,
+      siblings: edited?.message.siblings ?? [],
+      ...(parent !== undefined && { parent_id: parent }),
+      ...(question.kind === 'form' && { form: { ...question.form } }),
+    }
+    if (edited !== undefined) this.#cut.set(requestId, turns.slice(index))
+    const ahead = aheadTurns(requestId, threadId, asked, live, this.deps.now())
+    this.#set({ turns: [...before, ...ahead] })
   }
 
-  #lose(question: Question, requestId: string, cause: Error): void {
+  #lose(question: Question, requestId: string, place: Place, cause: Error): void {
     this.#questions.delete(requestId)
     const retry = () => {
       this.deps.events.onQuestionRetried(this, question)
-      void this.ask(question, requestId)
+      void this.ask(question, requestId, place)
     }
-    const failure = { question, cause, retry }
-    this.#set({ turns: withoutAhead(this.state.turns, requestId), failure, stopping: false })
+    const failure = { question, place, cause, retry }
+    const editing = 'edit' in place && { editing: place.edit }
+    this.#set({ turns: withoutAhead(this.state.turns, requestId), failure, stopping: false, ...editing })
+    this.#putBack(requestId)
     this.deps.events.onQuestionLost(this, failure)
     this.#catchUp()
   }
@@ -515,6 +680,17 @@ export class Conversation {
   #set(change: Partial<ConversationState>): void {
     this.deps.store.set(this.#state, { ...this.state, ...change })
   }
+}
+
+/** Whether an answer is being written or asked for in the thread, in whichever branch. */
+export function isBusy({ turns, elsewhere }: ConversationState): boolean {
+  return isWriting(turns.at(-1)) || elsewhere?.running === true
+}
+
+/** Names the branch that the turns are of. */
+function leafOf(turns: readonly Turn[]): { leaf?: string } {
+  const last = turns.findLast((turn) => !turn.pending)
+  return last === undefined ? {} : { leaf: last.message.id }
 }
 
 /** Stands for news of which it is not known what they are about. */

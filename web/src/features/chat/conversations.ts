@@ -16,10 +16,10 @@ import { toastFailure } from '@/lib/ui/toast'
 import { Conversation, type ConversationEvents } from './conversation'
 import { draftKey, giveBack, moveDraft, takeBack } from './drafts'
 import { describeFailure } from './failures'
-import { enqueue } from './queue'
+import { enqueue, settleQueue } from './queue'
 import { QueueSender } from './sender'
 import { texts } from './texts'
-import { isRunning } from './turns'
+import { aheadId, isRunning } from './turns'
 
 /** Conversations that nobody looks at are kept for coming back, up to this many. */
 const maxKept = 20
@@ -60,6 +60,8 @@ export const streams = new AnswerStreams({
   },
   observer: {
     onStart: (live, view) => {
+      if (view.threadId !== null && view.userMessageId !== null)
+        settleQueue(view.threadId, aheadId(live.key), view.userMessageId)
       owner(live, view.threadId)?.started(live, view)
     },
     onTitle: (live, view) => {
@@ -85,8 +87,9 @@ const events: ConversationEvents = {
   },
   onRunning: (threadId, running) =>
     patchThread(threadId, { running, ...(running && { touched_at: new Date().toISOString() }) }),
-  onQuestionLost: (conversation, { question }) => {
-    if (question.kind !== 'text') return
+  onQuestionLost: (conversation, { question, place }) => {
+    // What was edited is still where it was edited.
+    if (question.kind !== 'text' || 'edit' in place) return
     if (question.onLost) question.onLost()
     else giveBack(draftKey(conversation.skillId, conversation.state.thread?.id), question.content)
   },
@@ -98,6 +101,7 @@ const events: ConversationEvents = {
       regenerate: texts.failure.regenerate,
       stop: texts.failure.stop,
       feedback: texts.feedback.failed,
+      branch: texts.branches.failed,
     }
     toastFailure(`${message[what]}${describeFailure(cause)}`, retry)
   },
@@ -116,6 +120,8 @@ function make(skillId: string, thread: Thread | null): Conversation {
       },
       api: {
         createThread,
+        getThread: api.getThread,
+        editThread: api.editThread,
         listMessages: api.listMessages,
         stopMessage: api.stopMessage,
         giveFeedback: api.giveFeedback,
@@ -146,7 +152,8 @@ export function sendQueued(conversation: Conversation): void {
 
 /** Has a question wait until the answer that is being written is over. */
 export function askLater(conversation: Conversation, threadId: string, content: string): void {
-  enqueue(threadId, content)
+  const after = conversation.state.turns.findLast((turn) => turn.message.role === 'user')?.message.id
+  enqueue(threadId, content, after)
   // The answer may have ended meanwhile.
   void sender.send(conversation)
 }
@@ -226,6 +233,11 @@ export function expectThread(threadId: string): void {
 
 function outdateOpening(threadId: string): void {
   if (opening?.threadId === threadId) opening.outdated = true
+}
+
+/** Brings a conversation up to date that is to be shown: one that is on the screen already stays in its branch. */
+export function reopen(conversation: Conversation): void {
+  void (shown.has(conversation) ? conversation.refresh() : conversation.reopen())
 }
 
 /** Says that a conversation is on the screen, until the returned function is called: it is kept up to date. */

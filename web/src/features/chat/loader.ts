@@ -3,7 +3,7 @@ import { api, type Skill } from '@/lib/api'
 import { queryClient, skillQuery } from '@/lib/api/queries'
 import { preloadMarkdown } from '@/lib/markdown'
 import { type Conversation, MESSAGE_PAGE } from './conversation'
-import { expectThread, findConversation, openConversation } from './conversations'
+import { expectThread, findConversation, openConversation, reopen } from './conversations'
 import { formPart } from './formPart'
 
 /** What the pages of a skill are given. */
@@ -31,7 +31,7 @@ export async function skillLoader({ params }: LoaderFunctionArgs): Promise<Skill
   expectThread(threadId)
   const known = findConversation(threadId)
   if (known?.shown) {
-    void known.refresh()
+    reopen(known)
     return { skill: await skill, conversation: known }
   }
   const [thread, page] = await Promise.all([

@@ -7,6 +7,10 @@ export interface Queued {
   /** Becomes the request id, so that the server takes the question once, whichever tab sends it. */
   readonly id: string
   readonly content: string
+  /** The question that it waits behind: it is sent where that one is on the screen. */
+  readonly after?: string
+  /** The answer that it follows, once it has been sent: when it is sent again it is the same question. */
+  readonly parent?: string
   /** It could not be sent, and waits for its author. */
   readonly failed?: true
 }
@@ -32,8 +36,19 @@ export function readQueue(threadId: string): Queue {
   return store.get(queueAtom(threadId))
 }
 
-export function enqueue(threadId: string, content: string): void {
-  write(threadId, [...readQueue(threadId), { id: crypto.randomUUID(), content }])
+export function enqueue(threadId: string, content: string, after: string | undefined): void {
+  const item: Queued = { id: crypto.randomUUID(), content, ...(after !== undefined && { after }) }
+  write(threadId, [...readQueue(threadId), item])
+}
+
+/** Says that a question is called otherwise from now on: the server has it. */
+export function settleQueue(threadId: string, ahead: string, id: string): void {
+  change(threadId, (item) => (item.after === ahead ? { ...item, after: id } : item))
+}
+
+/** Notes which answer a question follows that is being sent. */
+export function placeQueued(threadId: string, id: string, parent: string): void {
+  change(threadId, (item) => (item.id === id ? { ...item, parent } : item))
 }
 
 /** Takes a question out of the queue. */
@@ -46,11 +61,7 @@ export function dequeue(threadId: string, id: string): void {
 
 /** Keeps a question that could not be sent from being sent again by itself. */
 export function holdBack(threadId: string, id: string): void {
-  if (!readQueue(threadId).some((item) => item.id === id)) return
-  write(
-    threadId,
-    readQueue(threadId).map((item) => (item.id === id ? { ...item, failed: true } : item)),
-  )
+  change(threadId, (item) => (item.id === id ? { ...item, failed: true } : item))
 }
 
 /** Empties a queue and returns what waited there. */
@@ -58,6 +69,12 @@ export function emptyQueue(threadId: string): readonly string[] {
   const contents = readQueue(threadId).map((item) => item.content)
   if (contents.length > 0) write(threadId, [])
   return contents
+}
+
+function change(threadId: string, how: (item: Queued) => Queued): void {
+  const before = readQueue(threadId)
+  const after = before.map(how)
+  if (after.some((item, i) => item !== before[i])) write(threadId, after)
 }
 
 function write(threadId: string, items: Queue): void {

@@ -1,8 +1,8 @@
 import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/ui/store'
-import type { Conversation } from './conversation'
-import { dequeue, holdBack, type Queued, readQueue } from './queue'
-import { isRunning, isWriting } from './turns'
+import { type Conversation, isBusy } from './conversation'
+import { dequeue, holdBack, placeQueued, type Queued, readQueue } from './queue'
+import { aheadId, isRunning, isWriting } from './turns'
 
 /**
  * Sends what waits in a thread's queue, one question after each answer. The tabs of a browser take turns by a lock that is
@@ -46,8 +46,15 @@ function nextOf(conversation: Conversation, asked: boolean): Queued | null {
   const last = turns.at(-1)
   const next = thread === null || gone ? undefined : readQueue(thread.id)[0]
   if (next === undefined || last === undefined) return null
-  if (last.pending || isWriting(last) || isRunning(last.message)) return null
-  return asked || (!next.failed && failure === null && endedWell(conversation)) ? next : null
+  if (last.pending || isBusy(conversation.state) || isRunning(last.message)) return null
+  const due = !next.failed && failure === null && endedWell(conversation) && isHere(conversation, next)
+  return asked || due ? next : null
+}
+
+/** Whether a question that waits belongs to the branch on the screen. */
+export function isHere({ state }: Conversation, { after }: Queued): boolean {
+  // One that was on its way when its tab was closed is not known by its id.
+  return after?.startsWith(aheadId('')) !== false || state.turns.some((turn) => turn.message.id === after)
 }
 
 /** Whether the last answer was neither stopped nor broken off: what waits behind it goes out by itself. */
@@ -57,10 +64,13 @@ export function endedWell(conversation: Conversation): boolean {
 }
 
 /** Asks, and returns when the turn is over. */
-async function ask(conversation: Conversation, threadId: string, { id, content }: Queued): Promise<void> {
+async function ask(conversation: Conversation, threadId: string, queued: Queued): Promise<void> {
+  const { id, content } = queued
+  const place = queued.parent === undefined ? conversation.end : { parent_id: queued.parent }
+  if ('parent_id' in place && place.parent_id !== queued.parent) placeQueued(threadId, id, place.parent_id)
   const onTaken = () => dequeue(threadId, id)
   const onLost = () => holdBack(threadId, id)
-  void conversation.ask({ kind: 'text', content, onTaken, onLost }, id)
+  void conversation.ask({ kind: 'text', content, onTaken, onLost }, id, place)
   await new Promise<void>((resolve) => {
     const look = () => {
       if (isWriting(conversation.state.turns.at(-1))) return

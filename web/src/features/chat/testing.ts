@@ -17,10 +17,13 @@ export const thread: Thread = {
   data_sources: [],
 }
 
+const idOf = (n: number) => `m${String(n).padStart(3, '0')}`
+
 export const message = (n: number, change: Partial<Message> = {}): Message => ({
-  id: `m${String(n).padStart(3, '0')}`,
+  id: idOf(n),
   thread_id: 't',
-  siblings: [],
+  ...(n > 1 && { parent_id: idOf(n - 1) }),
+  siblings: [idOf(n)],
   role: n % 2 === 1 ? 'user' : 'assistant',
   content: `本文${n}`,
   status: 'success',
@@ -48,6 +51,15 @@ const blankView: AnswerView = {
   ending: null,
 }
 
+/** The branch through a message, newest first, as the server answers it. */
+function branch(messages: readonly Message[], leaf = messages.at(-1)?.id): Message[] {
+  let end = messages.find(({ id }) => id === leaf)
+  for (const message of messages) if (message.parent_id === end?.id) end = message
+  const way: Message[] = []
+  for (let next = end; next; next = messages.find(({ id }) => id === way.at(-1)?.parent_id)) way.push(next)
+  return way
+}
+
 /** A conversation with a server that holds `messages` (oldest first) and streams that the test drives. */
 export function setup(messages: Message[] = [], store = createStore()) {
   const views = new Map<string, PrimitiveAtom<AnswerView>>()
@@ -68,8 +80,10 @@ export function setup(messages: Message[] = [], store = createStore()) {
   }
   const api = {
     createThread: vi.fn(async () => thread),
-    listMessages: vi.fn(async (_: string, { offset, limit }: Page) =>
-      messages.toReversed().slice(offset, offset + limit),
+    getThread: vi.fn(async () => thread),
+    editThread: vi.fn(async () => thread),
+    listMessages: vi.fn(async (_: string, { offset, limit, leaf }: Page & { leaf?: string }) =>
+      branch(messages, leaf).slice(offset, offset + limit),
     ),
     stopMessage: vi.fn(async () => {}),
     withdrawFeedback: vi.fn(async () => {}),

@@ -16,6 +16,26 @@ export const texts = {
   unfold: 'すべて表示',
   fold: '折りたたむ',
 
+  edit: {
+    open: '質問を編集',
+    label: '質問の編集',
+    note: '元の質問と回答は残り、‹ › で切り替えられます。',
+    send: '送信',
+    cancel: 'キャンセル',
+    busy: '回答の作成が終わると送信できます。',
+  },
+
+  branches: {
+    questions: { label: '質問の切り替え', previous: '前の質問へ', next: '次の質問へ' },
+    answers: { label: '回答の切り替え', previous: '前の回答へ', next: '次の回答へ' },
+    position: (index: number, count: number) => `${count}件中${index}件目`,
+    running: '表示していない回答を作成しています。',
+    done: '表示していない新しい回答があります。',
+    show: '表示する',
+    dismiss: '閉じる',
+    failed: '切り替えられませんでした。',
+  },
+
   composer: {
     label: '質問',
     placeholder: '質問や依頼を入力',
@@ -40,6 +60,7 @@ export const texts = {
     label: '送信待ちの質問',
     waits: '回答のあとに送信します',
     held: '回答が完了していないため、送信していません',
+    elsewhere: '表示していない質問の続きとして、送信を待っています',
     later: '回答のあとに送信',
     send: '送信する',
     edit: '入力欄に戻して編集',

@@ -40,7 +40,9 @@ const ids = (turns: readonly { message: Message }[]) => turns.map((turn) => turn
 describe('mergeNewest', () => {
   it('turns the newest page round and keeps what is older', () => {
     const older = [storedTurn(message('m1')), storedTurn(message('m2'))]
-    expect(ids(mergeNewest(older, [message('m4'), message('m3')]))).toEqual(['m1', 'm2', 'm3', 'm4'])
+    expect(
+      ids(mergeNewest(older, [message('m4', { parent_id: 'm3' }), message('m3', { parent_id: 'm2' })])),
+    ).toEqual(['m1', 'm2', 'm3', 'm4'])
     expect(ids(mergeNewest([], []))).toEqual([])
   })
 
@@ -59,7 +61,7 @@ describe('mergeNewest', () => {
     const turns = [
       storedTurn(message('m1')),
       storedTurn(message('m2')),
-      ...aheadTurns('r1', 't', '次', live, '2026-03-04T05:06:07Z'),
+      ...aheadTurns('r1', 't', { content: '次', siblings: [] }, live, '2026-03-04T05:06:07Z'),
     ]
     // m2 was asked again as m3 in another tab.
     expect(ids(mergeNewest(turns, [message('m3'), message('m1')]))).toEqual([

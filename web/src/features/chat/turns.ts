@@ -34,24 +34,39 @@ export function hasPending(turns: readonly Turn[]): boolean {
   return turns.some((turn) => turn.pending || turn.successor !== null)
 }
 
-/** Whether there may be messages between the turns at hand and the newest page, which could have been so long. */
-export function hasGap(turns: readonly Turn[], page: readonly Message[], limit: number): boolean {
-  const known = new Set(turns.map((turn) => turn.message.id))
-  return known.size > 0 && page.length === limit && !page.some((message) => known.has(message.id))
+/** Whether there may be messages between the turns at hand and the newest page. */
+export function hasGap(turns: readonly Turn[], page: readonly Message[]): boolean {
+  const oldest = page.at(-1)
+  if (turns.length === 0 || oldest?.parent_id === undefined) return false
+  return !turns.some(({ message }) => message.id === oldest.id || message.id === oldest.parent_id)
+}
+
+/** Whether there are messages before the turns at hand. */
+export function hasOlder(turns: readonly Turn[]): boolean {
+  return turns[0]?.message.parent_id !== undefined
+}
+
+/** What stands for the id of a question that is on its way. */
+export function aheadId(requestId: string): string {
+  return `question:${requestId}`
 }
 
 /** A question and the place of its answer, shown before the server knows of them. */
 export function aheadTurns(
   requestId: string,
   threadId: string,
-  content: string,
+  asked: Pick<Message, 'content' | 'form' | 'parent_id' | 'siblings'>,
   live: LiveAnswer,
   now: string,
 ): readonly [Turn, Turn] {
-  const base = { thread_id: threadId, siblings: [], citations: [], steps: [], created_at: now }
-  const question: Message = { ...base, id: `question:${requestId}`, role: 'user', content, status: 'success' }
+  const base = { thread_id: threadId, citations: [], steps: [], created_at: now }
+  const id = aheadId(requestId)
+  const siblings = [...asked.siblings, id]
+  const question: Message = { ...base, ...asked, siblings, id, role: 'user', status: 'success' }
   const answer: Message = {
     ...base,
+    parent_id: id,
+    siblings: [],
     id: `answer:${requestId}`,
     role: 'assistant',
     content: '',
@@ -66,7 +81,7 @@ export function aheadTurns(
 /** The turns without what was shown ahead of a question. */
 export function withoutAhead(turns: readonly Turn[], requestId: string): readonly Turn[] {
   return turns.filter(
-    ({ message }) => message.id !== `question:${requestId}` && message.id !== `answer:${requestId}`,
+    ({ message }) => message.id !== aheadId(requestId) && message.id !== `answer:${requestId}`,
   )
 }
 
@@ -82,10 +97,20 @@ export function lostMessage(message: Message, text: string, detail: string): Mes
   }
 }
 
-/** A turn that was shown ahead, when the server has told its id. */
-export function confirmed(turn: Turn, id: string): Turn {
-  const status = turn.message.role === 'assistant' ? 'running' : turn.message.status
-  return { ...turn, pending: false, message: { ...turn.message, id, status } }
+/** A question that was shown ahead, when the server has told its id. */
+export function taken(turn: Turn, id: string): Turn {
+  const siblings = turn.message.siblings.map((other) => (other === turn.message.id ? id : other))
+  return { ...turn, pending: false, message: { ...turn.message, id, siblings } }
+}
+
+/** An answer that was shown ahead, when the server has told its id and its question's. */
+export function begun(turn: Turn, id: string, questionId: string | null): Turn {
+  const parent = questionId === null ? {} : { parent_id: questionId }
+  return {
+    ...turn,
+    pending: false,
+    message: { ...turn.message, ...parent, id, siblings: [id], status: 'running' },
+  }
 }
 
 /** An answer that is made anew, in the place of the old one. */
@@ -95,7 +120,16 @@ export function succeeded(turn: Turn, live: LiveAnswer, id: string, now: string)
     ...turn,
     live,
     successor: null,
-    message: { ...message, id, content: '', status: 'running', citations: [], steps: [], created_at: now },
+    message: {
+      ...message,
+      id,
+      siblings: [...message.siblings, id],
+      content: '',
+      status: 'running',
+      citations: [],
+      steps: [],
+      created_at: now,
+    },
   }
 }
 
@@ -109,29 +143,30 @@ export function sameOutcome(message: Message, told: LiveMessage): boolean {
 }
 
 /**
- * Puts the newest page the server told (newest first) into the turns at hand. Older turns stay; what the server knows
- * replaces what was shown ahead; what it no longer lists (an answer that was asked again elsewhere) goes; what it
- * cannot know yet stays at the end.
+ * Puts the newest page of a branch that the server told (newest first) into the turns at hand. Those stay that the page goes on
+ * from; what the server knows replaces what was shown ahead; what is not of the branch goes, and its place on the screen
+ * is taken by its alternative; what the server cannot know yet stays at the end.
  */
 export function mergeNewest(turns: readonly Turn[], page: readonly Message[]): readonly Turn[] {
   const messages = page.toReversed()
-  const byId = new Map(turns.map((turn) => [turn.message.id, turn]))
-  const oldest = messages[0]
-  const older =
-    oldest === undefined ? [] : turns.filter((turn) => !turn.pending && precedes(turn.message, oldest))
-  const fresh = messages.map((message) => withMessage(byId.get(message.id), message))
   const pending = turns.filter((turn) => turn.pending)
+  const parent = messages[0]?.parent_id
+  const older = turns.slice(0, turns.findIndex(({ message }) => message.id === parent) + 1)
+  const byId = new Map(turns.map((turn) => [turn.message.id, turn]))
+  const byParent = new Map(
+    turns.filter((turn) => !turn.pending).map((turn) => [turn.message.parent_id ?? null, turn]),
+  )
+  const fresh = messages.map((message) => {
+    const known = byId.get(message.id)
+    if (known !== undefined) return withMessage(known, message)
+    const alternative = byParent.get(message.parent_id ?? null)
+    return alternative === undefined ? storedTurn(message) : { ...storedTurn(message), key: alternative.key }
+  })
   return [...older, ...fresh, ...pending]
 }
 
-function precedes(a: Message, b: Message): boolean {
-  // Ids are UUIDv7: they sort by time, and do so also for two messages of one moment.
-  return a.id !== b.id && a.id < b.id
-}
-
 // A text that is being written here is newer than what the server has stored, which is none.
-function withMessage(turn: Turn | undefined, message: Message): Turn {
-  if (turn === undefined) return storedTurn(message)
+function withMessage(turn: Turn, message: Message): Turn {
   return sameMessage(turn.message, message) ? turn : { ...turn, message, pending: false }
 }
 

@@ -19,7 +19,7 @@ export function useReveal(
   const shown = useRef('')
 
   useEffect(() => {
-    if (id !== '') void conversation.loadUntil(id)
+    if (id !== '') void conversation.reveal(id)
   }, [conversation, id])
 
   useEffect(() => {

@@ -125,7 +125,7 @@ export async function getThread(threadId: string, signal?: AbortSignal): Promise
   return take(signed.GET('/v1/thread/{thread_id}', { params, signal: signal ?? null }))
 }
 
-/** Changes a thread's title or its place. */
+/** Changes a thread's title, its place, or the branch that is looked at. */
 export async function editThread(threadId: string, request: ThreadEditRequest): Promise<Thread> {
   assertRequired('editThread', 'threadId', threadId)
   assertRequired('editThread', 'threadEditRequest', request)
@@ -148,8 +148,12 @@ export async function touchThread(threadId: string): Promise<Thread> {
   return take(signed.PUT('/v1/thread/{thread_id}/touch', { params: { path: { thread_id: threadId } } }))
 }
 
-/** A thread's messages, newest first. */
-export async function listMessages(threadId: string, page: Page, signal?: AbortSignal): Promise<Message[]> {
+/** The messages of a branch of a thread, newest first: of the one through `leaf`, or the one that was looked at last. */
+export async function listMessages(
+  threadId: string,
+  page: Page & { readonly leaf?: string },
+  signal?: AbortSignal,
+): Promise<Message[]> {
   assertRequired('listMessages', 'threadId', threadId)
   const query = { thread_id: threadId, ...page }
   return (await take(signed.GET('/v1/message', { params: { query }, signal: signal ?? null }))).items

@@ -2,7 +2,7 @@ import type { DataSource, Message, Notification, Thread } from '../api'
 
 /** What a live event tells of a message: all but what it says. Of a question or an answer of one's own threads. */
 export type LiveMessage = Pick<Message, 'id' | 'thread_id' | 'status'> &
-  Partial<Pick<Message, 'role' | 'finish_reason' | 'error' | 'feedback'>>
+  Partial<Pick<Message, 'role' | 'parent_id' | 'finish_reason' | 'error' | 'feedback'>>
 
 /** What is told by type, to those who subscribe to it. */
 export interface LiveEvents {

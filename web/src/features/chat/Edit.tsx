@@ -1,0 +1,127 @@
+import { useAtom, useAtomValue } from 'jotai'
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { Button } from '@/components/Button'
+import type { Message, Skill } from '@/lib/api'
+import { ime } from '@/lib/ui/ime'
+import { useLazyPart } from '@/lib/ui/lazyPart'
+import { isSend, useSendKey } from '@/lib/ui/sendKey'
+import styles from './Branches.module.css'
+import type { Conversation } from './conversation'
+import { draftAtom } from './drafts'
+import { formPart } from './formPart'
+import { maxLength } from './limits'
+import { texts } from './texts'
+
+interface EditProps {
+  readonly message: Message
+  readonly skill: Skill
+  readonly conversation: Conversation
+  /** Called when it is left, and when it is sent. */
+  readonly onDone: () => void
+}
+
+/** A sent question, open to be asked otherwise: its text, or its form with its values. */
+export function Edit(props: EditProps) {
+  const { message, skill, conversation, onDone } = props
+  const form = message.form !== undefined && skill.form_type === 'form'
+  const SkillForm = useLazyPart(formPart, form)
+  const busy = useAtomValue(conversation.busyAtom)
+  const key = `edit:${message.id}`
+  const [, setDraft] = useAtom(draftAtom(key))
+  const box = useRef<HTMLDivElement>(null)
+  const ready = !form || SkillForm !== null
+  useEffect(() => {
+    if (!ready) return
+    const field = box.current?.querySelector<HTMLInputElement | HTMLTextAreaElement>(
+      'input, select, textarea',
+    )
+    field?.focus()
+    if (field instanceof HTMLTextAreaElement) field.setSelectionRange(field.value.length, field.value.length)
+  }, [ready])
+  const cancel = () => {
+    setDraft('')
+    conversation.edit(null)
+    onDone()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Escape' || event.defaultPrevented || ime.isComposing(event)) return
+    event.preventDefault()
+    cancel()
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: Esc leaves, wherever the focus is in it.
+    <div ref={box} className={styles.edit} onKeyDown={onKeyDown}>
+      {!form && <TextEdit {...props} draft={key} busy={busy} onCancel={cancel} />}
+      {form && SkillForm && (
+        <SkillForm
+          skill={skill}
+          conversation={conversation}
+          disabled={busy}
+          draft={key}
+          initial={message.form ?? {}}
+          onCancel={cancel}
+          onAsk={(question) => {
+            void conversation.ask(question, undefined, { edit: message.id })
+            onDone()
+          }}
+        />
+      )}
+      <p className={styles.note}>{busy ? texts.edit.busy : texts.edit.note}</p>
+    </div>
+  )
+}
+
+function TextEdit({
+  message,
+  conversation,
+  onDone,
+  draft,
+  busy,
+  onCancel,
+}: EditProps & { readonly draft: string; readonly busy: boolean; readonly onCancel: () => void }) {
+  const [kept, setKept] = useAtom(draftAtom(draft))
+  const [text, setText] = useState(kept || message.content)
+  const sendKey = useSendKey()
+  const over = text.length > maxLength ? [...text].length - maxLength : 0
+  const ready = text.trim() !== '' && over <= 0 && !busy
+
+  const send = () => {
+    if (!ready) return
+    const question = { kind: 'text', content: text.trim(), onTaken: () => setKept('') } as const
+    void conversation.ask(question, undefined, { edit: message.id })
+    onDone()
+  }
+  return (
+    <>
+      <textarea
+        className={styles.field}
+        rows={3}
+        aria-label={texts.edit.label}
+        aria-invalid={over > 0 || undefined}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value)
+          setKept(event.target.value)
+        }}
+        onKeyDown={(event) => {
+          if (!isSend(event, sendKey)) return
+          event.preventDefault()
+          send()
+        }}
+      />
+      {over > 0 && (
+        <p className={styles.over} role="status">
+          {texts.composer.over(over, maxLength)}
+        </p>
+      )}
+      <div className={styles.buttons}>
+        <Button size="sm" onClick={onCancel}>
+          {texts.edit.cancel}
+        </Button>
+        <Button size="sm" variant="primary" disabled={!ready} onClick={send}>
+          {texts.edit.send}
+        </Button>
+      </div>
+    </>
+  )
+}

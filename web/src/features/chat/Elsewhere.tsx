@@ -1,0 +1,41 @@
+import { GitBranch, X } from 'lucide-react'
+import { Button } from '@/components/Button'
+import { IconButton } from '@/components/IconButton'
+import styles from './Branches.module.css'
+import { focusComposer } from './Composer'
+import type { Conversation, Elsewhere as Place } from './conversation'
+import { texts } from './texts'
+
+/** Says that there is an answer beside what is on the screen, and leads there. Nobody is led there unasked. */
+export function Elsewhere({ place, conversation }: { place: Place; conversation: Conversation }) {
+  const { id, running } = place
+  return (
+    <div className={styles.elsewhere}>
+      <GitBranch size={16} aria-hidden />
+      <p role="status">{running ? texts.branches.running : texts.branches.done}</p>
+      {id !== null && (
+        <Button
+          size="sm"
+          onClick={() => {
+            void conversation.goTo(id)
+            focusComposer()
+          }}
+        >
+          {texts.branches.show}
+        </Button>
+      )}
+      {!running && (
+        <IconButton
+          size="sm"
+          label={texts.branches.dismiss}
+          onClick={() => {
+            conversation.dismissElsewhere()
+            focusComposer()
+          }}
+        >
+          <X size={16} />
+        </IconButton>
+      )}
+    </div>
+  )
+}

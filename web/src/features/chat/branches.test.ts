@@ -1,0 +1,194 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { Message } from '@/lib/api'
+import { type LiveAnswer, StreamFailure } from '@/lib/stream'
+import { MESSAGE_PAGE } from './conversation'
+import { finished, message, setup, thread } from './testing'
+
+/** Two questions, of which the second one was edited: m003 and m004, and beside them m005 and m006. */
+function twoBranches() {
+  const siblings = ['m003', 'm005']
+  return setup([
+    message(1),
+    message(2),
+    message(3, { siblings }),
+    message(4),
+    message(5, { parent_id: 'm002', siblings }),
+    message(6),
+  ])
+}
+
+const ids = ({ turns }: ReturnType<typeof setup>) => turns().map((turn) => turn.message.id)
+const settle = () => new Promise((resolve) => setTimeout(resolve))
+
+describe('an edited question', () => {
+  it('stands in place of the old one, beside which it is an alternative', async () => {
+    const made = setup([message(1), message(2), message(3), message(4)])
+    const { conversation, sent, turns, live, change, messages } = made
+    conversation.load(thread, messages.toReversed())
+    conversation.edit('m003')
+    const key = turns()[2]?.key
+    const onTaken = vi.fn()
+    await conversation.ask({ kind: 'text', content: '改', onTaken }, 'r', { edit: 'm003' })
+    expect(sent[0]?.body).toEqual({ request_id: 'r', thread_id: 't', edit: 'm003', content: '改' })
+    expect(ids(made)).toEqual(['m001', 'm002', 'question:r', 'answer:r'])
+    expect(conversation.state.editing).toBeNull()
+    conversation.started(live(), change(live(), { messageId: 'm006', userMessageId: 'm005' }))
+    expect(onTaken).toHaveBeenCalledOnce()
+    expect(turns()[2]?.message).toMatchObject({ parent_id: 'm002', siblings: ['m003', 'm005'] })
+    expect(turns()[3]?.message).toMatchObject({ parent_id: 'm005', siblings: ['m006'] })
+    expect(key).toBe('m003')
+    const siblings = ['m003', 'm005']
+    messages.push(message(5, { parent_id: 'm002', siblings }), message(6))
+    conversation.ended(live(), change(live(), finished), '本文6')
+    await settle()
+    expect(ids(made)).toEqual(['m001', 'm002', 'm005', 'm006'])
+  })
+
+  it('leaves everything as it was when it is refused, and stays open', async () => {
+    const made = setup([message(1), message(2), message(3), message(4)])
+    const { conversation, live, change, messages, events } = made
+    conversation.load(thread, messages.toReversed())
+    await conversation.ask({ kind: 'text', content: '改' }, 'r', { edit: 'm001' })
+    expect(ids(made)).toEqual(['question:r', 'answer:r'])
+    const failure = new StreamFailure('problem', 'rate_limited', 429, '')
+    conversation.ended(live(), change(live(), { ending: { kind: 'failed', failure } }), '')
+    expect(ids(made)).toEqual(['m001', 'm002', 'm003', 'm004'])
+    expect(conversation.state.editing).toBe('m001')
+    expect(events.onQuestionLost.mock.calls[0]?.[1]).toMatchObject({ place: { edit: 'm001' } })
+    conversation.state.failure?.retry()
+    expect(ids(made)).toEqual(['question:r', 'answer:r'])
+  })
+})
+
+describe('an answer in the middle', () => {
+  it('is asked again, and ends its branch', () => {
+    const made = setup([message(1), message(2), message(3), message(4)])
+    const { conversation, turns, sent, change, messages } = made
+    conversation.load(thread, messages.toReversed())
+    conversation.regenerate('m002')
+    expect(sent[0]?.body).toMatchObject({ regenerate: 'm002' })
+    const live = turns().at(-1)?.successor as LiveAnswer
+    conversation.started(live, change(live, { messageId: 'm005', userMessageId: 'm001' }))
+    expect(ids(made)).toEqual(['m001', 'm005'])
+    expect(turns()[1]?.message.siblings).toEqual(['m002', 'm005'])
+  })
+
+  it('has what follows it back when that is refused', () => {
+    const made = setup([message(1), message(2), message(3), message(4)])
+    const { conversation, turns, change, messages } = made
+    conversation.load(thread, messages.toReversed())
+    conversation.regenerate('m002')
+    const live = turns().at(-1)?.successor as LiveAnswer
+    const failure = new StreamFailure('problem', 'rate_limited', 429, '')
+    conversation.ended(live, change(live, { ending: { kind: 'failed', failure } }), '')
+    expect(ids(made)).toEqual(['m001', 'm002', 'm003', 'm004'])
+  })
+})
+
+describe('another branch', () => {
+  it('is gone to, remembered, and stands in the same places', async () => {
+    const made = twoBranches()
+    const { conversation, api, turns } = made
+    conversation.load(thread, await api.listMessages('t', { offset: 0, limit: MESSAGE_PAGE }))
+    expect(ids(made)).toEqual(['m001', 'm002', 'm005', 'm006'])
+    const keys = turns().map((turn) => turn.key)
+    await conversation.goTo('m003')
+    expect(ids(made)).toEqual(['m001', 'm002', 'm003', 'm004'])
+    expect(turns().map((turn) => turn.key)).toEqual([...keys.slice(0, 3), 'm004'])
+    expect(api.editThread).toHaveBeenCalledExactlyOnceWith('t', { leaf: 'm003' })
+    await conversation.refresh()
+    expect(ids(made)).toEqual(['m001', 'm002', 'm003', 'm004'])
+    await conversation.reopen()
+    expect(ids(made)).toEqual(['m001', 'm002', 'm005', 'm006'])
+  })
+
+  it('is where a new question goes that is asked there', async () => {
+    const { conversation, api, sent } = twoBranches()
+    conversation.load(thread, await api.listMessages('t', { offset: 0, limit: MESSAGE_PAGE }))
+    await conversation.goTo('m003')
+    await conversation.ask({ kind: 'text', content: '続き' }, 'r')
+    expect(sent[0]?.body).toMatchObject({ parent_id: 'm004', content: '続き' })
+  })
+
+  it('is read up to the message that was chosen', async () => {
+    const siblings = ['m003', 'm063']
+    const made = setup([
+      ...Array.from({ length: 62 }, (_, i) => message(i + 1, i === 2 ? { siblings } : {})),
+      message(63, { parent_id: 'm002', siblings }),
+      message(64),
+    ])
+    const { conversation, api } = made
+    conversation.load(thread, await api.listMessages('t', { offset: 0, limit: MESSAGE_PAGE }))
+    await conversation.goTo('m003')
+    expect(ids(made)).toContain('m003')
+    expect(ids(made).at(-1)).toBe('m062')
+    await conversation.loadAll()
+    expect(ids(made)).toHaveLength(62)
+    await conversation.reveal('m064')
+    expect(ids(made)).toEqual(['m001', 'm002', 'm063', 'm064'])
+  })
+
+  it('goes on with its answer when it is left, and shows it again', async () => {
+    const made = twoBranches()
+    const { conversation, api, messages, turns, live, change } = made
+    messages[5] = message(6, { status: 'running', content: '' })
+    conversation.load(thread, await api.listMessages('t', { offset: 0, limit: MESSAGE_PAGE }))
+    const writing = live()
+    await conversation.goTo('m003')
+    expect(conversation.state.elsewhere).toEqual({ id: 'm006', running: true })
+    await conversation.ask({ kind: 'text', content: '待つ' })
+    expect(ids(made)).toHaveLength(4)
+    await conversation.goTo('m006')
+    expect(turns().at(-1)?.live?.key).toBe(writing.key)
+    expect(conversation.state.elsewhere).toBeNull()
+    await conversation.goTo('m003')
+    conversation.ended(writing, change(writing, finished), '本文6')
+    expect(conversation.state.elsewhere).toEqual({ id: 'm006', running: false })
+  })
+})
+
+describe('what is told of another branch', () => {
+  const told = (stored: Message) => ({
+    id: stored.id,
+    thread_id: 't',
+    role: stored.role,
+    status: stored.status,
+    ...(stored.parent_id !== undefined && { parent_id: stored.parent_id }),
+  })
+
+  it('tears nobody away, but for the last answer, which is asked again', async () => {
+    const made = setup([message(1), message(2), message(3), message(4)])
+    const { conversation, messages, turns } = made
+    conversation.load(thread, messages.toReversed())
+    const siblings = ['m001', 'm005']
+    const { parent_id: _, ...root } = message(5, { siblings })
+    messages[0] = message(1, { siblings })
+    messages.push(root, message(6, { status: 'running', content: '' }))
+    conversation.told(told(root))
+    conversation.told(told(message(6, { status: 'running' })))
+    await settle()
+    expect(ids(made)).toEqual(['m001', 'm002', 'm003', 'm004'])
+    expect(turns()[0]?.message.siblings).toEqual(siblings)
+    expect(conversation.state.elsewhere).toEqual({ id: 'm006', running: true })
+    conversation.told(told(message(6)))
+    await settle()
+    expect(conversation.state.elsewhere).toEqual({ id: 'm006', running: false })
+
+    messages.push(
+      message(8, { parent_id: 'm003', status: 'running', content: '', siblings: ['m004', 'm008'] }),
+    )
+    conversation.told(told(message(8, { parent_id: 'm003', status: 'pending' })))
+    await settle()
+    expect(ids(made)).toEqual(['m001', 'm002', 'm003', 'm008'])
+    expect(turns().at(-1)?.live?.key).toBe('m008')
+  })
+
+  it('is forgotten when the thread has no answer to come any more', async () => {
+    const { conversation, api } = setup([message(1), message(2)])
+    conversation.load({ ...thread, running: true }, [message(2), message(1)])
+    expect(conversation.state.elsewhere).toEqual({ id: null, running: true })
+    await conversation.refresh()
+    expect(api.getThread).toHaveBeenCalledOnce()
+    expect(conversation.state.elsewhere).toBeNull()
+  })
+})

@@ -1,0 +1,2 @@
+/** The most characters a question may have. */
+export const maxLength = 32_000
