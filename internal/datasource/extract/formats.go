@@ -76,6 +76,7 @@ type Mark struct {
 // Code names why a file cannot be read, for programs.
 type Code string
 
+// The codes.
 const (
 	Corrupt     Code = "corrupt"     // Damaged, cut off, or made to harm.
 	Encrypted   Code = "encrypted"   // Opens with a password only.

@@ -418,7 +418,7 @@ func wholeDigits(whole string, left int, p formatPattern, placeholder string) st
 	case to > 0:
 		digits = whole[max(from, 0):to]
 	case placeholder == "0":
-		digits, from, to = "0", 0, 1
+		digits = "0"
 	}
 	if !p.grouped {
 		return digits

@@ -295,8 +295,13 @@ func (s *slide) paragraph(list bool) (string, error) {
 
 // numbers maps what types of automatic numbers begin with to formats of lists.
 var numbers = []struct{ prefix, format string }{
-	{"romanUc", "upperRoman"}, {"romanLc", "lowerRoman"}, {"alphaUc", "upperLetter"}, {"alphaLc", "lowerLetter"},
-	{"arabicDb", "decimalFullWidth"}, {"circle", "decimalEnclosedCircle"}, {"ea1", "japaneseCounting"},
+	{"romanUc", "upperRoman"},
+	{"romanLc", "lowerRoman"},
+	{"alphaUc", "upperLetter"},
+	{"alphaLc", "lowerLetter"},
+	{"arabicDb", "decimalFullWidth"},
+	{"circle", "decimalEnclosedCircle"},
+	{"ea1", "japaneseCounting"},
 }
 
 // number returns the number of the next paragraph of a level.

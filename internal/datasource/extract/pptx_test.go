@@ -60,8 +60,10 @@ func TestPPTX(t *testing.T) {
 		{"hidden", `<p:sp><p:nvSpPr><p:cNvPr id="1" hidden="1"/></p:nvSpPr><p:txBody>` + line(">", "秘") + "</p:txBody></p:sp>" + textShape("", line(">", "文")), "文"},
 		{"table", table, "| 地方 | 県 |\n|---|---|\n| 関東 | 東京 都 |\n| 関東 | 千葉 |\n| 全国 |  |"},
 		{"picture", `<p:pic><p:nvPicPr><p:cNvPr id="1" descr="組織図"/></p:nvPicPr></p:pic>`, "（図：組織図）"},
-		{"chart and diagram", `<p:graphicFrame><a:graphic><a:graphicData><c:chart r:id="c"/></a:graphicData></a:graphic></p:graphicFrame><p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="d"/></a:graphicData></a:graphic></p:graphicFrame>`,
-			"売上\n\n| 項目 | 東京 |\n|---|---|\n| 4月 | 0.3 |\n| 5月 | 1200 |\n\n- 企画\n- 開発"},
+		{
+			"chart and diagram", `<p:graphicFrame><a:graphic><a:graphicData><c:chart r:id="c"/></a:graphicData></a:graphic></p:graphicFrame><p:graphicFrame><a:graphic><a:graphicData><dgm:relIds r:dm="d"/></a:graphicData></a:graphic></p:graphicFrame>`,
+			"売上\n\n| 項目 | 東京 |\n|---|---|\n| 4月 | 0.3 |\n| 5月 | 1200 |\n\n- 企画\n- 開発",
+		},
 		{"choice or fallback", "<mc:AlternateContent><mc:Choice Requires=\"a14\">" + textShape("", "<a:p><a14:m><m:oMath><m:r><m:t>x</m:t></m:r></m:oMath></a14:m></a:p>") + "</mc:Choice><mc:Fallback>" +
 			textShape("", line(">", "式の画像")) + "</mc:Fallback></mc:AlternateContent>", "x"},
 		{"fallback in a paragraph", textShape("", "<a:p><mc:AlternateContent><mc:Choice Requires=\"q\"/><mc:Fallback><a:r><a:t>式</a:t></a:r></mc:Fallback></mc:AlternateContent></a:p>"), "式"},
