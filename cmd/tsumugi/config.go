@@ -28,6 +28,8 @@ type config struct {
 
 	BlobURL string `name:"blob-url" env:"BLOB_URL" placeholder:"URL" help:"Folder for uploaded files that all servers reach, as file:///srv/tsumugi. Default: a folder of the data folder."`
 
+	Font string `env:"TSUMUGI_FONT" type:"path" placeholder:"FILE" help:"Font with Japanese characters, to read PDF files that lack theirs. Default: it is looked for."`
+
 	NATSURL string `name:"nats-url" env:"NATS_URL" placeholder:"URL" help:"NATS servers with JetStream that join several servers, as nats://host:4222, with commas between. Needs --database-url. Default: this server is alone."`
 
 	cognito `embed:""`

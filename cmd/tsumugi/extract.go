@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"log/slog"
+	"path/filepath"
 
 	extracting "github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 )
 
 // extractCommand is the child that reads an uploaded file. Only the server starts it.
@@ -14,4 +17,17 @@ type extractCommand struct {
 // Run does the job.
 func (c extractCommand) Run(ctx context.Context, in *input, out *output) error {
 	return extracting.Main(ctx, c.Job, in, out)
+}
+
+// extractor returns what has uploaded files read.
+func (c *config) extractor(log *slog.Logger) *extracting.Extractor {
+	log = log.With("part", "extract")
+	font := c.Font
+	if font == "" {
+		font = pdf.FindFont()
+	}
+	if font == "" {
+		log.Warn("no Japanese font was found: PDF files without fonts of their own are refused; see --font (TSUMUGI_FONT)")
+	}
+	return extracting.New(extracting.Config{Font: font, Cache: filepath.Join(c.Data, "cache", "pdfium"), Log: log})
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
-	extracting "github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
@@ -90,7 +89,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if s.files, err = c.openFiles(); err != nil {
 		return nil, err
 	}
-	s.sources = datasource.NewService(db, s.files, extracting.New(extracting.Config{Log: log.With("part", "extract")}), events, log.With("part", "datasource"), datasource.Config{})
+	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"), datasource.Config{})
 	skills := skill.NewService(db, skill.Config{NoModel: !c.modelConnected()})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 	format, ok := extract.FormatOf(filename)
 	if !ok {
 		return Source{}, false, fault.Errorf(UnsupportedType, "%s", cmp.Or(extract.OldOffice(filename),
-			"対応していない形式です。Word（.docx）、Excel（.xlsx）、PowerPoint（.pptx）、テキスト（.txt）、Markdown（.md）、CSV、TSV、HTMLの"+
+			"対応していない形式です。PDF、Word（.docx）、Excel（.xlsx）、PowerPoint（.pptx）、テキスト（.txt）、Markdown（.md）、CSV、TSV、HTMLの"+
 				"いずれかに変換してください。"))
 	}
 	source := Source{ID: uuid.Must(uuid.NewV7()), Filename: filename, MediaType: format.MediaType}

@@ -74,7 +74,13 @@ func (inProcess) Extract(ctx context.Context, filename string, file io.Reader, p
 		return err
 	}
 	format, _ := extract.FormatOf(filename)
-	return format.Read(ctx, content, page)
+	pages, err := format.Pages(ctx, content)
+	for _, p := range pages {
+		if err := page(p, len(pages)); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func newFixture(t *testing.T) *fixture {

@@ -145,12 +145,12 @@ test.describe('a file', () => {
   test('of a kind that is not read, or with nothing in it, is not sent', async ({ page }) => {
     const sent = watchUploads(page)
     await open(page)
-    await choose(page, { '図面.pdf': '%PDF-1.7', '空.md': '' })
+    await choose(page, { '図面.dwg': '%PDF-1.7', '空.md': '' })
     await expect(uploads(page)).toHaveCount(2)
     await expect(uploads(page).first()).toContainText('対応していない形式です。')
     await expect(uploads(page).last()).toContainText('ファイルが空です。')
     await expect(uploads(page).getByRole('button', { name: /再試行/ })).toHaveCount(0)
-    await page.getByRole('button', { name: '「図面.pdf」の表示を閉じる' }).focus()
+    await page.getByRole('button', { name: '「図面.dwg」の表示を閉じる' }).focus()
     await page.keyboard.press('Enter')
     await expect(page.getByRole('button', { name: '「空.md」の表示を閉じる' })).toBeFocused()
     await page.keyboard.press('Enter')
@@ -372,7 +372,7 @@ test.describe('the list', () => {
       name: 'data sources',
       open: async () => {
         await open(page)
-        await choose(page, { '図面.pdf': '%PDF-1.7' })
+        await choose(page, { '図面.dwg': '%PDF-1.7' })
         await expect(rows(page)).toHaveCount(2)
         await expect(uploads(page)).toHaveCount(1)
       },

@@ -5,6 +5,8 @@ import (
 	"path"
 	"strings"
 	"unicode"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 )
 
 // Format is a kind of file that can be read. The zero value reads as plain text.
@@ -24,6 +26,7 @@ const (
 	docxFile
 	xlsxFile
 	pptxFile
+	pdfFile
 )
 
 // FormatOf returns the format that a file's name stands for, by its extension in any case. ok is false if it is none
@@ -40,6 +43,8 @@ func FormatOf(filename string) (f Format, ok bool) {
 		return Format{MediaType: "text/tab-separated-values", kind: tsvFile}, true
 	case ".html", ".htm":
 		return Format{MediaType: "text/html", kind: htmlFile}, true
+	case ".pdf":
+		return Format{MediaType: "application/pdf", kind: pdfFile}, true
 	case ".docx":
 		return Format{MediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document", kind: docxFile}, true
 	case ".docm": // Macros are not looked at.
@@ -81,6 +86,7 @@ const (
 	Corrupt     Code = "corrupt"     // Damaged, cut off, or made to harm.
 	Encrypted   Code = "encrypted"   // Opens with a password only.
 	Mismatch    Code = "mismatch"    // Something other than its extension says.
+	NoFont      Code = "no_font"     // Needs a font that is neither in it nor here.
 	NoText      Code = "no_text"     // Empty, or nothing but pictures.
 	TooLarge    Code = "too_large"   // Beyond the limits of a reader.
 	Unsupported Code = "unsupported" // Of a format that nothing here reads.
@@ -119,24 +125,35 @@ const (
 const MaxSize = 50 << 20
 
 // ByPage reports whether Read reads a file of the format page by page, and not as a whole.
-func (f Format) ByPage() bool { return false }
+func (f Format) ByPage() bool { return f.kind == pdfFile }
 
-// Read reads a whole file of at most MaxSize, and calls page for each of its pages with their number, 0 while that is
-// unknown. The error is that of Pages, or page's.
-func (f Format) Read(ctx context.Context, content []byte, page func(p Page, total int) error) error {
+// Tools are what readers need of the machine. The zero value has none: PDF files without fonts of their own are refused.
+type Tools struct{ PDF pdf.Config }
+
+// Sink takes what a file says. An error ends the reading.
+type Sink interface {
+	Opened(pages int) error // Only files that are read page by page.
+	Page(p Page, total int) error
+}
+
+// Read reads a whole file of at most MaxSize. The error is that of Pages, or the sink's.
+func (f Format) Read(ctx context.Context, tools Tools, content []byte, sink Sink) error {
+	if f.kind == pdfFile {
+		return readPDF(ctx, tools.PDF, content, sink)
+	}
 	pages, err := f.Pages(ctx, content)
 	if err != nil {
 		return err
 	}
 	for _, p := range pages {
-		if err := page(p, len(pages)); err != nil {
+		if err := sink.Page(p, len(pages)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Pages reads a whole file of at most MaxSize. At least one page has text. An error that a person can do something about
+// Pages reads a whole file of at most MaxSize that is not read page by page. At least one page has text. An error that a person can do something about
 // is an *Unreadable; when ctx ends, its error is returned soon after.
 func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	switch f.kind {

@@ -17,7 +17,7 @@ func WriteFrames(w io.Writer, pages []extract.Page, wrong *extract.Unreadable) e
 		return err
 	}
 	for _, p := range pages {
-		if err := f.page(p, len(pages)); err != nil {
+		if err := f.Page(p, len(pages)); err != nil {
 			return err
 		}
 	}

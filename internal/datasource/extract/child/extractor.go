@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +29,8 @@ type Config struct {
 	Whole  time.Duration // For a file that is read at once, and for a child to begin. Default 1 min.
 	Total  time.Duration // For everything. Default 10 min.
 	Memory int64         // In memory at once, in bytes. Default 512 MiB.
+	Font   string        // A font with Japanese characters, for files without their own. Default: those files are refused.
+	Cache  string        // Folder for compiled code, which is made if it is not there. Default: a child compiles for seconds.
 	Log    *slog.Logger  // Default: none.
 }
 
@@ -57,10 +63,17 @@ var (
 )
 
 // Extractor reads files, each in a child of its own. It is safe for concurrent use, and keeps nothing.
-type Extractor struct{ cfg Config }
+type Extractor struct {
+	cfg Config
+
+	compiling chan struct{} // Holds a value while somebody may compile.
+	compiled  atomic.Bool
+}
 
 // New returns an Extractor. The program must call Main for Command.
-func New(cfg Config) *Extractor { return &Extractor{cfg.withDefaults()} }
+func New(cfg Config) *Extractor {
+	return &Extractor{cfg: cfg.withDefaults(), compiling: make(chan struct{}, 1)}
+}
 
 // Extract reads a file, whose format its name tells, and calls page for each of its pages, in order, with the number of pages, or 0 while that is unknown.
 // It returns an *extract.Unreadable if the file cannot be read, whatever became of the child by it, and the error of page, of
@@ -72,6 +85,12 @@ func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader
 		return fmt.Errorf("child: no format for a file *%s", path.Ext(filename))
 	}
 	job := Job{Task: taskRead, Name: "a" + path.Ext(filename), CPU: e.cpuSeconds()}
+	if format.ByPage() {
+		if err := e.compile(ctx); err != nil {
+			return err
+		}
+		job.Cache = e.cfg.Cache != ""
+	}
 	return e.run(ctx, job, file, func(p *process) error {
 		frames := newFrameReader(p.out)
 		for within := e.cfg.Whole; ; {
@@ -96,6 +115,69 @@ func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader
 	})
 }
 
+// lend opens what a child may read.
+func (e *Extractor) lend(job *Job) (files []*os.File, _ error) {
+	paths := []string{e.cfg.Font, e.cfg.Cache}
+	job.Font = e.cfg.Font != ""
+	if !job.Cache {
+		paths[1] = ""
+	}
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		f, err := os.Open(path) //nolint:gosec // The operator's.
+		if err != nil {
+			for _, f := range files {
+				_ = f.Close()
+			}
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// compile has a child that no file has touched compile PDFium into the cache, once. Others may read it, and not write.
+func (e *Extractor) compile(ctx context.Context) error {
+	if e.cfg.Cache == "" || e.compiled.Load() {
+		return nil
+	}
+	select {
+	case e.compiling <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-e.compiling }()
+	if e.compiled.Load() {
+		return nil
+	}
+	if err := os.MkdirAll(e.cfg.Cache, 0o755); err != nil { //nolint:gosec // Nothing in it is secret.
+		return err
+	}
+	err := e.run(ctx, Job{Task: taskCompile, Cache: true, CPU: e.cpuSeconds()}, strings.NewReader(""), func(p *process) error {
+		p.expect(e.cfg.Total)
+		_, err := io.Copy(io.Discard, p.out)
+		<-p.ended
+		return errors.Join(err, p.err)
+	})
+	if err != nil {
+		return err
+	}
+	err = filepath.WalkDir(e.cfg.Cache, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if entry.IsDir() {
+			mode = 0o755
+		}
+		return os.Chmod(path, mode)
+	})
+	e.compiled.Store(err == nil)
+	return err
+}
+
 // cpuSeconds is what a child may compute: all of its time, on two cores.
 func (e *Extractor) cpuSeconds() uint64 { return uint64(2 * e.cfg.Total / time.Second) }
 
@@ -104,11 +186,20 @@ type callerError struct{ error }
 
 // run has a child do a job, and read handle what it writes.
 func (e *Extractor) run(ctx context.Context, job Job, file io.Reader, read func(*process) error) error {
+	files, err := e.lend(&job)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}()
 	argument, err := json.Marshal(job)
 	if err != nil {
 		return err
 	}
-	p, err := e.start(ctx, []string{Command, string(argument)}, file, nil, false)
+	p, err := e.start(ctx, []string{Command, string(argument)}, file, files, job.Task == taskCompile)
 	if err != nil {
 		return err
 	}
@@ -150,19 +241,23 @@ func (e *Extractor) explain(p *process, err error) error {
 		return unreadableSlow
 	case errors.Is(why, errTooBig), strings.Contains(said, "out of memory"):
 		return unreadableBig
-	case errors.Is(err, errFrames), !killed(p.err):
+	case errors.Is(err, errFrames), broke(p.err):
 		e.cfg.Log.Warn("a child that read a file broke down", "err", err, "exit", p.err, "said", said)
 		return unreadableBroken
 	}
-	return fmt.Errorf("child: %w: %w", err, p.err)
+	return fmt.Errorf("child: %w: %w: %s", err, p.err, said)
 }
 
-// killed reports whether a child was killed, by the kernel or by a person.
-func killed(err error) bool {
+// broke reports whether a child ended by itself while it read a file: it panicked, or crashed. One that says that it cannot
+// begin exits with 1.
+func broke(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
-		return false
+		return err == nil
 	}
 	status, ok := exit.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && (status.Signal() == syscall.SIGKILL || status.Signal() == syscall.SIGTERM)
+	if ok && status.Signaled() {
+		return status.Signal() != syscall.SIGKILL && status.Signal() != syscall.SIGTERM
+	}
+	return exit.ExitCode() != 1
 }

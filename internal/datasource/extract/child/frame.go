@@ -15,7 +15,7 @@ import (
 
 // Limits of what a file may say. Marks and the text of a page are bounded by the text of the file.
 const (
-	MaxPages      = 5_000
+	MaxPages      = extract.MaxPages
 	MaxCharacters = 20_000_000
 
 	maxHead    = 8 << 20 // Of a frame, in bytes, the text aside.
@@ -61,8 +61,11 @@ func (f *frameWriter) step(total int) error {
 	return f.w.Flush()
 }
 
-// page writes a page. total is the number of pages, 0 while it is unknown.
-func (f *frameWriter) page(page extract.Page, total int) error {
+// Opened implements extract.Sink.
+func (f *frameWriter) Opened(pages int) error { return f.step(pages) }
+
+// Page implements extract.Sink: it writes a page. total is the number of pages, 0 while it is unknown.
+func (f *frameWriter) Page(page extract.Page, total int) error {
 	head, err := json.Marshal(pageHead{Number: page.Number, Total: total, Bytes: len(page.Text), Marks: page.Marks})
 	if err != nil {
 		return err

@@ -56,3 +56,8 @@ func memory(pid int) int64 {
 	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
 	return pages * int64(os.Getpagesize())
 }
+
+// descriptorPath returns the path of an open file or folder.
+func descriptorPath(descriptor uintptr) string {
+	return "/proc/self/fd/" + strconv.FormatUint(uint64(descriptor), 10)
+}

@@ -2,7 +2,10 @@
 
 package child
 
-import "syscall"
+import (
+	"fmt"
+	"syscall"
+)
 
 // Elsewhere a child has a process group and the parent's clock, and no other limits.
 
@@ -15,3 +18,5 @@ func restrict(uint64, bool) error { return nil }
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
 func memory(int) int64 { return 0 }
+
+func descriptorPath(descriptor uintptr) string { return fmt.Sprintf("/dev/fd/%d", descriptor) }

@@ -21,7 +21,7 @@ describe('a file', () => {
   })
 
   it.each([
-    ['図面.pdf', 1, texts.refused.kind],
+    ['図面.dwg', 1, texts.refused.kind],
     ['規程.doc', 1, texts.refused.old('Word', '.docx')],
     ['A.XLS', 1, texts.refused.old('Excel', '.xlsx')],
     ['a.txt.exe', 1, texts.refused.kind],

@@ -8,6 +8,7 @@ export const MAX_BYTES = MAX_MEGABYTES * MEGABYTE
 
 /** The kinds of files that can be read, by the end of their names. */
 const KINDS: ReadonlyMap<string, string> = new Map([
+  ['pdf', 'PDF'],
   ['docx', 'Word'],
   ['docm', 'Word'],
   ['xlsx', 'Excel'],

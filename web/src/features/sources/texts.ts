@@ -8,12 +8,12 @@ export const texts = {
     label: 'ファイルのアップロード',
     drop: 'ここにファイルをドラッグ＆ドロップ',
     choose: 'ファイルを選択',
-    kinds: 'Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTML',
+    kinds: 'PDF、Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTML',
     limit: (megabytes: number) => `1件${megabytes} MBまで`,
     paste: '貼り付けでも追加できます',
   },
   refused: {
-    kind: '対応していない形式です。Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTMLのいずれかに変換してください。',
+    kind: '対応していない形式です。PDF、Word、Excel、PowerPoint、テキスト、Markdown、CSV、TSV、HTMLのいずれかに変換してください。',
     old: (app: string, end: string) =>
       `古い形式のファイルには対応していません。${app}で開き、「名前を付けて保存」で${end}形式にしてください。`,
     none: 'フォルダーや、拡張子（.txtなど）のないファイルはアップロードできません。別のファイルを選択してください。',

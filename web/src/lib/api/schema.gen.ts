@@ -928,7 +928,7 @@ export interface paths {
         /**
          * Upload a file
          * @description Keeps a file of at most 50 MiB and has it read: its `status` goes from `pending` over `running` to `success` or
-         *     `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are Word, Excel and PowerPoint
+         *     `failed`, which `/v1/live` tells. The name decides what the file is; the kinds are PDF, Word, Excel and PowerPoint
          *     (`.docx`, `.xlsx`, `.pptx`, also with macros, which are not looked at), and plain text, Markdown, CSV, TSV and HTML,
          *     in UTF-8, UTF-16, Shift_JIS or EUC-JP. Another one is 415 `unsupported_media_type`; the older formats of Office are
          *     told what to save them as. A file whose content one has uploaded before is not read twice: the answer is 200 with

@@ -1,0 +1,120 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+)
+
+// MaxPages bounds the pages of a file.
+const MaxPages = 5_000
+
+// What a person reads about a PDF that cannot be read.
+const (
+	reasonPDFEncrypted = "パスワードで保護されているため、読み取れませんでした。" +
+		"パスワードを解除して保存し直してから、もう一度アップロードしてください。"
+	reasonPDFCorrupt = "PDFが壊れているか、途中で切れているため、読み取れませんでした。" +
+		"元のファイルを開けることを確認し、保存し直してから、もう一度アップロードしてください。"
+	reasonPDFPictures = "ページが画像でできているため、文字を読み取れませんでした。" +
+		"文字認識（OCR）をしてテキスト付きのPDFにしてから、もう一度アップロードしてください。"
+	reasonPDFMapping = "%dページの文字を正しく取り出せないため、読み取れませんでした。" +
+		"元の文書からPDFを作り直すか、文字認識（OCR）をしてから、もう一度アップロードしてください。"
+	reasonPDFFont = "フォントが埋め込まれていないPDFのため、読み取れませんでした。" +
+		"フォントを埋め込んだPDFを作り直して、もう一度アップロードしてください。"
+)
+
+// readPDF reads a PDF page by page.
+func readPDF(ctx context.Context, cfg pdf.Config, content []byte, sink Sink) (err error) {
+	engine, err := pdf.Start(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	document, err := engine.Open(content)
+	if err != nil {
+		return unreadablePDF(err, 0)
+	}
+	defer document.Close()
+	total := document.Pages()
+	if total > MaxPages {
+		return ErrTooManyPages
+	}
+	if err := sink.Opened(total); err != nil {
+		return err
+	}
+	said, pictured := false, false
+	var path headingPath
+	for i := range total {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		page, err := document.Page(i)
+		if err != nil {
+			return unreadablePDF(err, i+1)
+		}
+		said = said || !page.Pictured && !blank(page.Text)
+		pictured = pictured || page.Pictured
+		if err := sink.Page(Page{Number: i + 1, Text: page.Text, Marks: pdfMarks(page, &path)}, total); err != nil {
+			return err
+		}
+	}
+	switch {
+	case said:
+		return nil
+	case pictured:
+		return &Unreadable{NoText, reasonPDFPictures}
+	}
+	return &Unreadable{NoText, reasonEmpty}
+}
+
+// pdfMarks marks the headings of a page: what stands out by its size, and what heads the parts of Japanese rules. path is that
+// of the page before, and goes on.
+func pdfMarks(page *pdf.Page, path *headingPath) (marks []Mark) {
+	if before := path.String(); before != "" {
+		marks = append(marks, Mark{Locator: before})
+	}
+	large := make(map[int]pdf.Heading)
+	for _, h := range page.Headings {
+		large[h.Offset] = h
+	}
+	offset := 0
+	for line := range strings.Lines(page.Text) {
+		level, title, alone := headingOf(strings.TrimSpace(line))
+		if h, ok := large[offset]; ok && level == 0 {
+			level, title, alone = sizeLevel(h.Size), strings.TrimSpace(line), true
+		}
+		if level > 0 {
+			path.enter(level, title)
+			marks = append(marks, Mark{Offset: offset, Locator: path.String(), Heading: alone})
+		}
+		offset += len(line)
+	}
+	return marks
+}
+
+// sizeLevel returns the level of a heading by its size, measured by the text's.
+func sizeLevel(size float64) int {
+	for i, from := range []float64{1.8, 1.5, 1.3} {
+		if size >= from {
+			return i + 1
+		}
+	}
+	return 4
+}
+
+// unreadablePDF says for a person what is wrong with a PDF, or with its page.
+func unreadablePDF(err error, page int) error {
+	switch {
+	case errors.Is(err, pdf.ErrEncrypted):
+		return &Unreadable{Encrypted, reasonPDFEncrypted}
+	case errors.Is(err, pdf.ErrNoFont):
+		return &Unreadable{NoFont, reasonPDFFont}
+	case errors.Is(err, pdf.ErrNoMapping):
+		return &Unreadable{NoText, fmt.Sprintf(reasonPDFMapping, page)}
+	}
+	// ErrCorrupt, and whatever else a file can do to PDFium.
+	return &Unreadable{Corrupt, reasonPDFCorrupt}
+}

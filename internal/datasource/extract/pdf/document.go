@@ -1,0 +1,238 @@
+package pdf
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode"
+)
+
+// Why a file cannot be read.
+var (
+	ErrEncrypted = errors.New("pdf: needs a password")
+	ErrCorrupt   = errors.New("pdf: damaged or cut off")
+	ErrNoFont    = errors.New("pdf: a font that is not in the file is needed, and there is none")
+	ErrNoMapping = errors.New("pdf: draws characters of which it does not say what they are")
+)
+
+// Errors of FPDF_GetLastError.
+const (
+	errPassword = 4
+	errSecurity = 5
+)
+
+// Document is an open file. It is used by one goroutine.
+type Document struct {
+	e       *Engine
+	content uint64 // In PDFium's memory.
+	handle  uint64
+	pages   int
+}
+
+// Open opens a file, which the caller closes. The error is ErrEncrypted or ErrCorrupt, or the engine is broken.
+func (e *Engine) Open(file []byte) (*Document, error) {
+	// PDFium repairs files, and would read the first pages of one that was cut off.
+	end := bytes.TrimRight(file, "\x00 \t\r\n")
+	if !bytes.Contains(end[max(0, len(end)-maxTrailer):], []byte("%%EOF")) {
+		return nil, ErrCorrupt
+	}
+	content, err := e.put(file)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{e: e, content: content}
+	if d.handle, err = e.call("FPDF_LoadMemDocument64", content, uint64(len(file)), 0); err != nil {
+		return nil, err
+	}
+	if d.handle == 0 {
+		code, err := e.call("FPDF_GetLastError")
+		d.Close()
+		switch {
+		case err != nil:
+			return nil, err
+		case code == errPassword, code == errSecurity:
+			return nil, ErrEncrypted
+		}
+		return nil, ErrCorrupt
+	}
+	n, err := e.call("FPDF_GetPageCount", d.handle)
+	if err != nil {
+		return nil, err
+	}
+	if d.pages = int(int32(n)); d.pages < 1 { //nolint:gosec // As PDFium means it.
+		d.Close()
+		return nil, ErrCorrupt
+	}
+	return d, nil
+}
+
+// maxTrailer is how far from the end of a file its end mark may stand, in bytes.
+const maxTrailer = 2 << 10
+
+// Pages returns how many pages the file has.
+func (d *Document) Pages() int { return d.pages }
+
+// Close closes the file.
+func (d *Document) Close() {
+	if d.handle != 0 {
+		_, _ = d.e.call("FPDF_CloseDocument", d.handle)
+	}
+	d.e.free(d.content)
+}
+
+// Kinds of page objects.
+const (
+	textObject  = 1
+	pathObject  = 2
+	imageObject = 3
+	formObject  = 5
+)
+
+const (
+	maxDepth   = 8       // Of forms in forms.
+	maxObjects = 200_000 // Of a page that are looked at.
+)
+
+// drawn is what a page draws.
+type drawn struct {
+	texts    map[uint64]uint64 // Text objects and their fonts.
+	images   int
+	paths    int
+	pictured float64 // The greatest part of the page that one image covers.
+}
+
+// drawing lists what a page draws.
+func (d *Document) drawing(page uint64, area float64) (drawn, error) {
+	found := drawn{texts: make(map[uint64]uint64)}
+	n, err := d.e.call("FPDFPage_CountObjects", page)
+	if err != nil {
+		return found, err
+	}
+	left := maxObjects
+	err = d.walk(page, "FPDFPage_GetObject", n, 0, &left, area, &found)
+	return found, err
+}
+
+// walk adds the n objects of a page or form to what was found.
+func (d *Document) walk(parent uint64, get string, n uint64, depth int, left *int, area float64, found *drawn) error {
+	for i := range uint64(uint32(n)) { //nolint:gosec // As PDFium means it.
+		if *left--; *left < 0 {
+			return nil
+		}
+		object, err := d.e.call(get, parent, i)
+		if err != nil {
+			return err
+		}
+		kind, err := d.e.call("FPDFPageObj_GetType", object)
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case textObject:
+			if found.texts[object], err = d.e.call("FPDFTextObj_GetFont", object); err != nil {
+				return err
+			}
+		case pathObject:
+			found.paths++
+		case imageObject:
+			found.images++
+			ok, err := d.e.call("FPDFPageObj_GetBounds", object, d.e.at(0), d.e.at(4), d.e.at(8), d.e.at(12))
+			if err != nil {
+				return err
+			}
+			if ok != 0 && area > 0 {
+				found.pictured = max(found.pictured, (d.e.float32(8)-d.e.float32(0))*(d.e.float32(12)-d.e.float32(4))/area)
+			}
+		case formObject:
+			if depth == maxDepth {
+				continue
+			}
+			children, err := d.e.call("FPDFFormObj_CountObjects", object)
+			if err != nil {
+				return err
+			}
+			if err := d.walk(object, "FPDFFormObj_GetObject", children, depth+1, left, area, found); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// check says whether all that a page draws as text can be read.
+func (d *Document) check(objects drawn, glyphs []glyph, broken int) error {
+	if broken >= minBroken && broken*4 > len(glyphs) {
+		return ErrNoMapping
+	}
+	type use struct {
+		silent   int  // Objects of which nothing could be read.
+		japanese bool // What could be read is.
+	}
+	fonts := make(map[uint64]*use)
+	of := func(object uint64) *use {
+		font := objects.texts[object]
+		if fonts[font] == nil {
+			fonts[font] = new(use)
+		}
+		return fonts[font]
+	}
+	spoke := make(map[uint64]bool)
+	for _, g := range glyphs {
+		spoke[g.object] = true
+		if _, known := objects.texts[g.object]; known && isWide(g.r) {
+			of(g.object).japanese = true
+		}
+	}
+	silent := 0
+	for object := range objects.texts {
+		if !spoke[object] {
+			of(object).silent++
+		}
+	}
+	for font, use := range fonts {
+		embedded, err := d.e.call("FPDFFont_GetIsEmbedded", font)
+		if err != nil {
+			return err
+		}
+		if int32(embedded) == 1 || !use.japanese && (use.silent == 0 || d.isLatin(font)) { //nolint:gosec // As PDFium means it.
+			continue
+		}
+		if !d.e.withFont {
+			return ErrNoFont
+		}
+		silent += use.silent
+	}
+	if silent >= minBroken && silent*4 > len(glyphs) {
+		return ErrNoMapping
+	}
+	return nil
+}
+
+// minBroken is how many characters of a page must be missing before it counts as not read: bullets often are.
+const minBroken = 10
+
+// isLatin reports whether a font, by its name, has Latin characters only.
+func (d *Document) isLatin(font uint64) bool {
+	name := strings.ToLower(d.e.string8(func(buffer, size uint64) (uint64, error) {
+		return d.e.call("FPDFFont_GetBaseFontName", font, buffer, size)
+	}))
+	for _, latin := range []string{
+		"helvetica", "arial", "times", "courier", "symbol", "dingbats", "verdana", "georgia", "calibri", "cambria", "tahoma", "segoe",
+		"trebuchet", "garamond", "palatino", "century", "bookman", "consolas", "wingdings", "frutiger", "myriad", "minionpro",
+	} {
+		if strings.Contains(name, latin) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWide reports whether a character is of the scripts that are written on a grid of squares.
+func isWide(r rune) bool {
+	return r >= 0x2E80 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE4F || r >= 0xFF00 && r <= 0xFFEF ||
+		r >= 0x20000 && r <= 0x3FFFF
+}
+
+func isKana(r rune) bool {
+	return unicode.In(r, unicode.Hiragana, unicode.Katakana) || r == 'ー' || r == '・'
+}

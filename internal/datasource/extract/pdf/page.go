@@ -1,0 +1,277 @@
+package pdf
+
+import (
+	"math"
+	"unicode"
+	"unicode/utf16"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Rect is a place on a page as it is shown: fractions of its width and height, from its upper left corner.
+type Rect struct {
+	X, Y, Width, Height float64
+}
+
+// Page is what a page says.
+type Page struct {
+	Text     string
+	Headings []Heading
+	Pictured bool // Pictures or drawings are all, or nearly all, that it has.
+
+	width, height float64
+	glyphs        []glyph // Those of the text, in its order.
+	offsets       []int   // Where each begins in the text.
+}
+
+// Heading is a line that stands out.
+type Heading struct {
+	Offset int // Bytes into the page's text.
+	Length int
+	Size   float64 // Of its font, in sizes of the text's.
+}
+
+// glyph is a character with its place.
+type glyph struct {
+	r      rune
+	box    box
+	size   float64 // Of its font, in points.
+	turn   turn
+	space  bool // White space stands before it.
+	hyphen bool // A word goes on in the next line.
+	object uint64
+}
+
+// box is a place on a page as it is shown: points, from the upper left corner.
+type box struct{ x0, y0, x1, y1 float64 }
+
+// turn is the direction in which the lines of upright text run.
+type turn int
+
+const (
+	rightwards turn = iota
+	downwards       // Vertical writing, and what is turned by 90° to the right.
+	leftwards
+	upwards
+	askew
+)
+
+// maxGlyphs bounds the characters of a page.
+const maxGlyphs = 500_000
+
+// pictured is the part of a page from which on an image counts as all of it.
+const pictured = 0.5
+
+// Page reads a page; i counts from 0. The error is ErrCorrupt, ErrNoFont or ErrNoMapping, or the engine is broken.
+func (d *Document) Page(i int) (*Page, error) {
+	handle, err := d.e.call("FPDF_LoadPage", d.handle, uint64(i)) //nolint:gosec // Not negative.
+	if err != nil {
+		return nil, err
+	}
+	if handle == 0 {
+		return nil, ErrCorrupt
+	}
+	defer func() { _, _ = d.e.call("FPDF_ClosePage", handle) }()
+	show, err := d.shown(handle)
+	if err != nil {
+		return nil, err
+	}
+	glyphs, broken, err := d.glyphs(handle, show)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := d.drawing(handle, show.width*show.height)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.check(objects, glyphs, broken); err != nil {
+		return nil, err
+	}
+	page := layOut(glyphs)
+	page.width, page.height = show.width, show.height
+	few := len(page.glyphs) == 0 || objects.pictured >= pictured && len(page.glyphs) < 2*minBroken
+	page.Pictured = few && objects.images+objects.paths > 0
+	return page, nil
+}
+
+// shown leads from a page's own coordinates to those in which it is shown.
+type shown struct {
+	width, height    float64 // In points.
+	a, b, c, d, e, f float64
+}
+
+func (s shown) point(x, y float64) (float64, float64) {
+	return s.a*x + s.c*y + s.e, s.b*x + s.d*y + s.f
+}
+
+func (s shown) box(x0, y0, x1, y1 float64) box {
+	ax, ay := s.point(x0, y0)
+	bx, by := s.point(x1, y1)
+	return box{math.Min(ax, bx), math.Min(ay, by), math.Max(ax, bx), math.Max(ay, by)}
+}
+
+// shown asks PDFium, which knows of rotation and crop box.
+func (d *Document) shown(page uint64) (s shown, _ error) {
+	width, err := d.e.call("FPDF_GetPageWidthF", page)
+	if err != nil {
+		return s, err
+	}
+	height, err := d.e.call("FPDF_GetPageHeightF", page)
+	if err != nil {
+		return s, err
+	}
+	s.width, s.height = float64(api.DecodeF32(width)), float64(api.DecodeF32(height))
+	if !(s.width > 0 && s.height > 0 && s.width < 1e5 && s.height < 1e5) {
+		return s, ErrCorrupt
+	}
+	const fine, far = 100, 1000
+	device := func(x, y float64) (float64, float64, error) {
+		_, err := d.e.call("FPDF_PageToDevice", page, 0, 0, uint64(s.width*fine), uint64(s.height*fine), 0,
+			api.EncodeF64(x), api.EncodeF64(y), d.e.at(0), d.e.at(4))
+		return float64(d.e.int32(0)) / fine, float64(d.e.int32(4)) / fine, err
+	}
+	ox, oy, err := device(0, 0)
+	if err != nil {
+		return s, err
+	}
+	ax, ay, err := device(far, 0)
+	if err != nil {
+		return s, err
+	}
+	bx, by, err := device(0, far)
+	s.a, s.b, s.c, s.d, s.e, s.f = (ax-ox)/far, (ay-oy)/far, (bx-ox)/far, (by-oy)/far, ox, oy
+	return s, err
+}
+
+// glyphs returns the characters of a page in the order in which it draws them, and how many there are of which nobody knows
+// what they are.
+func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, _ error) {
+	text, err := d.e.call("FPDFText_LoadPage", page)
+	if err != nil || text == 0 {
+		return nil, 0, err
+	}
+	defer func() { _, _ = d.e.call("FPDFText_ClosePage", text) }()
+	count, err := d.e.call("FPDFText_CountChars", text)
+	if err != nil {
+		return nil, 0, err
+	}
+	n := min(int(int32(count)), maxGlyphs) //nolint:gosec // As PDFium means it.
+	space, high := false, rune(0)
+	for i := range uint64(max(0, n)) { //nolint:gosec // Not negative.
+		u, err := d.e.call("FPDFText_GetUnicode", text, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		r := rune(uint32(u)) //nolint:gosec // A code point.
+		if high != 0 {
+			r, high = utf16.DecodeRune(high, r), 0
+		} else if utf16.IsSurrogate(r) {
+			high = r
+			continue
+		}
+		if unicode.IsSpace(r) {
+			space = true
+			continue
+		}
+		g, ok, err := d.glyph(text, i, r, show)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !ok {
+			broken++
+			continue
+		}
+		g.space, space = space, false
+		glyphs = append(glyphs, g)
+	}
+	return glyphs, broken, nil
+}
+
+// glyph returns the character i. ok is false if it cannot be read.
+func (d *Document) glyph(text, i uint64, r rune, show shown) (g glyph, ok bool, _ error) {
+	e := d.e
+	g.r = r
+	if r == 2 || r == 0xFFFE || r == 0xAD { // How PDFium tells a hyphen at the end of a line.
+		g.r, g.hyphen = '-', true
+	}
+	wrong, err := e.call("FPDFText_HasUnicodeMapError", text, i)
+	if err != nil {
+		return g, false, err
+	}
+	if int32(wrong) == 1 || g.r == unicode.ReplacementChar || !unicode.IsGraphic(g.r) { //nolint:gosec // As PDFium means it.
+		return g, false, nil
+	}
+	if _, err = e.call("FPDFText_GetLooseCharBox", text, i, e.at(0)); err != nil {
+		return g, false, err
+	}
+	g.box = show.box(e.float32(0), e.float32(12), e.float32(8), e.float32(4)) // Left, top, right, bottom.
+	if _, err = e.call("FPDFText_GetMatrix", text, i, e.at(0)); err != nil {
+		return g, false, err
+	}
+	a, b, c, dd := e.float32(0), e.float32(4), e.float32(8), e.float32(12)
+	g.turn = direction(show.a*a+show.c*b, show.b*a+show.d*b)
+	size, err := e.call("FPDFText_GetFontSize", text, i)
+	if err != nil {
+		return g, false, err
+	}
+	g.size = math.Abs(api.DecodeF64(size)) * math.Hypot(c, dd)
+	if math.IsNaN(g.size) || g.size <= 0 || g.size > 1e4 {
+		g.size = max(1, g.box.y1-g.box.y0)
+	}
+	g.object, err = e.call("FPDFText_GetTextObject", text, i)
+	return g, !math.IsNaN(g.box.x0 + g.box.x1 + g.box.y0 + g.box.y1), err
+}
+
+// direction returns where a line runs whose characters follow each other by (x, y), downwards being positive.
+func direction(x, y float64) turn {
+	const slack = 0.27 // 15°.
+	switch length := math.Hypot(x, y); {
+	case length == 0 || x > 0 && math.Abs(y) <= slack*length:
+		return rightwards
+	case y > 0 && math.Abs(x) <= slack*length:
+		return downwards
+	case x < 0 && math.Abs(y) <= slack*length:
+		return leftwards
+	case y < 0 && math.Abs(x) <= slack*length:
+		return upwards
+	}
+	return askew
+}
+
+// Rects returns where the text from one offset to another stands: a rectangle for each piece of a line.
+func (p *Page) Rects(from, to int) []Rect {
+	var rects []Rect
+	var last box
+	for i, g := range p.glyphs {
+		if p.offsets[i] < from || p.offsets[i] >= to {
+			continue
+		}
+		b := g.box
+		if n := len(rects); n > 0 && sameLine(last, b, g.turn) {
+			last = last.with(b)
+			rects[n-1] = p.rect(last)
+			continue
+		}
+		last = b
+		rects = append(rects, p.rect(b))
+	}
+	return rects
+}
+
+// sameLine reports whether a character goes on a line.
+func sameLine(line, b box, t turn) bool {
+	l, c := t.frame(line), t.frame(b)
+	overlap := math.Min(l.y1, c.y1) - math.Max(l.y0, c.y0)
+	return overlap > 0.5*(c.y1-c.y0) && c.x0 > l.x0-1 && c.x0-l.x1 < 2*(c.y1-c.y0)
+}
+
+func (b box) with(c box) box {
+	return box{math.Min(b.x0, c.x0), math.Min(b.y0, c.y0), math.Max(b.x1, c.x1), math.Max(b.y1, c.y1)}
+}
+
+func (p *Page) rect(b box) Rect {
+	x, y := clamp(b.x0/p.width), clamp(b.y0/p.height)
+	return Rect{X: x, Y: y, Width: clamp(b.x1/p.width) - x, Height: clamp(b.y1/p.height) - y}
+}
+
+func clamp(v float64) float64 { return math.Max(0, math.Min(1, v)) }

@@ -1,0 +1,301 @@
+package pdf_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf/pdftest"
+)
+
+// start starts an engine with or without a font, whose compiled code later runs find again.
+func start(t testing.TB, withFont bool) *pdf.Engine {
+	t.Helper()
+	cfg := pdf.Config{Cache: filepath.Join(os.TempDir(), "tsumugi-test-pdfium")}
+	if withFont {
+		path := pdf.FindFont()
+		if path == "" {
+			t.Skip("this machine has no Japanese font")
+		}
+		font, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = font.Close() })
+		info, err := font.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Font = &pdf.FontFile{ReaderAt: font, Size: info.Size()}
+	}
+	e, err := pdf.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+func read(t testing.TB, e *pdf.Engine, file []byte) ([]*pdf.Page, error) {
+	t.Helper()
+	d, err := e.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var pages []*pdf.Page
+	for i := range d.Pages() {
+		p, err := d.Page(i)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, p)
+	}
+	return pages, nil
+}
+
+// page returns the text of a page.
+func page(draw func(*pdftest.Page)) []*pdftest.Page {
+	p := new(pdftest.Page)
+	draw(p)
+	return []*pdftest.Page{p}
+}
+
+var (
+	left  = []string{"左の段の最初の行には始めの文が", "あり、次の行まで続いてから終わ", "る。続く文も左の段だけを読めば", "意味が通るように書いてある。"}
+	right = []string{"右の段は左の段を読み終えてから", "読むものであり、同じ高さの行が", "あっても混ぜてはならない。これ", "で右の段も終わる。"}
+)
+
+func TestTextComesInTheOrderOfReading(t *testing.T) {
+	t.Parallel()
+	e := start(t, true)
+	for name, test := range map[string]struct {
+		draw func(p *pdftest.Page)
+		want string
+	}{
+		"a paragraph over lines": {
+			func(p *pdftest.Page) {
+				for i, line := range left {
+					p.Text(50, 700-18*float64(i), 12, line)
+				}
+			},
+			strings.Join(left, ""),
+		},
+		"two columns under a title": {
+			func(p *pdftest.Page) {
+				p.Text(180, 780, 20, "二つの段に共通の見出し")
+				for i := range left { // Line by line, as some programs draw.
+					p.Text(50, 700-18*float64(i), 12, left[i])
+					p.Text(310, 700-18*float64(i), 12, right[i])
+				}
+			},
+			"二つの段に共通の見出し\n" + strings.Join(left, "") + "\n" + strings.Join(right, ""),
+		},
+		"vertical lines, drawn from the left": {
+			func(p *pdftest.Page) {
+				p.Vertical(400, 600, 12, "なったこともある。")
+				p.Vertical(420, 600, 12, "右から左へと進む。次の行に")
+				p.Vertical(440, 600, 12, "縦書きの文は上から下へ、行は")
+			},
+			"縦書きの文は上から下へ、行は右から左へと進む。次の行になったこともある。",
+		},
+		"ruby": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 20, "紫陽花が咲く。")
+				p.Text(50, 720, 10, "あじさい")
+				p.Vertical(400, 600, 20, "田舎に住む。")
+				p.Vertical(415, 600, 10, "いなか")
+			},
+			"紫陽花が咲く。\n田舎に住む。",
+		},
+		"a table by rows": {
+			func(p *pdftest.Page) {
+				for i, row := range [][2]string{{"氏名", "山田太郎"}, {"所属", "総務部"}, {"内線", "一二三四"}} {
+					p.Text(50, 700-24*float64(i), 12, row[0])
+					p.Text(150, 700-24*float64(i), 12, row[1])
+				}
+			},
+			"氏名 山田太郎\n所属 総務部\n内線 一二三四",
+		},
+		"words and a hyphen": {
+			func(p *pdftest.Page) {
+				p.Latin(50, 700, 12, "The committee accepted the recommen-")
+				p.Latin(50, 684, 12, "dation that was made by the members.")
+			},
+			"The committee accepted the recommendation that was made by the members.",
+		},
+		"beyond the basic plane": {func(p *pdftest.Page) { p.Text(50, 700, 12, "𠮷野家と髙島屋") }, "𠮷野家と髙島屋"},
+		"Latin between Japanese": {
+			func(p *pdftest.Page) {
+				p.Text(50, 700, 12, "この")
+				p.Latin(77, 700, 12, "PDF")
+				p.Text(106, 700, 12, "を読む。")
+			},
+			"このPDFを読む。",
+		},
+		"shadows": {
+			func(p *pdftest.Page) {
+				p.Text(51, 699, 20, "重ねて描いた題")
+				p.Text(50, 700, 20, "重ねて描いた題")
+			},
+			"重ねて描いた題",
+		},
+	} {
+		pages, err := read(t, e, pdftest.Draw(page(test.draw)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := pages[0].Text; got != test.want {
+			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
+		}
+	}
+}
+
+func TestRotatedPagesReadAsTheyAreShown(t *testing.T) {
+	t.Parallel()
+	e := start(t, true)
+	pages, err := read(t, e, pdftest.Draw(page(func(p *pdftest.Page) {
+		// The page is shown turned to the right, and its text upright on it.
+		p.Raw("q 0 1 -1 0 595 0 cm")
+		for i, line := range left {
+			p.Text(50, 500-18*float64(i), 12, line)
+		}
+		p.Raw("Q")
+	}), pdftest.Rotated(90)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(left, ""); pages[0].Text != want {
+		t.Errorf("%q, want %q", pages[0].Text, want)
+	}
+}
+
+func TestHeadingsStandOut(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		p.Text(50, 780, 20, "勤怠の規程")
+		for i, line := range left {
+			p.Text(50, 700-18*float64(i), 12, line)
+		}
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h := pages[0].Headings; len(h) != 1 || pages[0].Text[h[0].Offset:h[0].Offset+h[0].Length] != "勤怠の規程" {
+		t.Errorf("headings %+v", h)
+	}
+}
+
+// TestRectsStandOverTheText: a word in the second line, and one over the end of a line.
+func TestRectsStandOverTheText(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw(page(func(p *pdftest.Page) {
+		for i, line := range left {
+			p.Text(50, 700-18*float64(i), 12, line)
+		}
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := pages[0]
+	at := func(word string) []pdf.Rect {
+		from := strings.Index(p.Text, word)
+		return p.Rects(from, from+len(word))
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) < 0.008 }
+	one := at("次の行")
+	if len(one) != 1 || !near(one[0].X, (50+3*12)/595.) || !near(one[0].Width, 36/595.) || !near(one[0].Y+one[0].Height/2, (842-682-4)/842.) {
+		t.Errorf("a word stands at %+v", one)
+	}
+	if two := at("始めの文があり"); len(two) != 2 || two[1].Y <= two[0].Y || !near(two[1].X, 50/595.) {
+		t.Errorf("a word over the end of a line stands at %+v", two)
+	}
+	if none := p.Rects(len(p.Text), len(p.Text)+5); len(none) != 0 {
+		t.Errorf("what is not there stands at %+v", none)
+	}
+}
+
+func TestFilesThatCannotBeReadWholeAreRefused(t *testing.T) {
+	t.Parallel()
+	with, without := start(t, true), start(t, false)
+	japanese := page(func(p *pdftest.Page) { p.Text(50, 700, 12, "埋め込まれていない") })
+	vertical := page(func(p *pdftest.Page) { p.Vertical(50, 700, 12, "埋め込まれていない") })
+	whole := pdftest.Draw(japanese)
+	for name, test := range map[string]struct {
+		e    *pdf.Engine
+		file []byte
+		want error
+	}{
+		"no PDF":              {with, []byte("文章"), pdf.ErrCorrupt},
+		"cut off":             {with, whole[:len(whole)-30], pdf.ErrCorrupt},
+		"cut off in a stream": {with, whole[:len(whole)/2], pdf.ErrCorrupt},
+		"nothing but an end":  {with, []byte("%PDF-1.7\n%%EOF"), pdf.ErrCorrupt},
+		"a password":          {with, pdftest.Draw(japanese, pdftest.Encrypted()), pdf.ErrEncrypted},
+		"no font":             {without, whole, pdf.ErrNoFont},
+		"no vertical font":    {without, pdftest.Draw(vertical), pdf.ErrNoFont},
+	} {
+		if _, err := read(t, test.e, test.file); !errors.Is(err, test.want) {
+			t.Errorf("%s: error %v, want %v", name, err, test.want)
+		}
+	}
+	pages, err := read(t, without, pdftest.Draw(page(func(p *pdftest.Page) { p.Latin(50, 700, 12, "Latin text needs no font.") })))
+	if err != nil || pages[0].Text != "Latin text needs no font." {
+		t.Errorf("Latin text without a font: %v", err)
+	}
+}
+
+func TestPagesThatArePicturesSaySo(t *testing.T) {
+	t.Parallel()
+	pages, err := read(t, start(t, true), pdftest.Draw([]*pdftest.Page{
+		page(func(p *pdftest.Page) { p.Picture() })[0],
+		page(func(p *pdftest.Page) { p.Picture(); p.Latin(500, 20, 8, "1") })[0],
+		page(func(p *pdftest.Page) { p.Text(50, 700, 12, "文字だけのページ") })[0],
+		page(func(*pdftest.Page) {})[0],
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, true, false, false} {
+		if pages[i].Pictured != want {
+			t.Errorf("page %d is a picture: %v", i+1, !want)
+		}
+	}
+}
+
+func FuzzPages(f *testing.F) {
+	f.Add(pdftest.Draw(page(func(p *pdftest.Page) {
+		p.Text(50, 700, 12, "横書き")
+		p.Vertical(400, 600, 12, "縦書き")
+		p.Picture()
+	})))
+	f.Add(pdftest.Draw(page(func(p *pdftest.Page) { p.Raw("BT /H 0 Tf 1 0 0 0 5 5 Tm <3042> Tj ET BT /L 1e9 Tf (a) Tj ET") })))
+	f.Add([]byte("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 1 0 R/Kids[1 0 R]/Count 9>>endobj trailer<</Root 1 0 R>>%%EOF"))
+	e := start(f, true)
+	f.Fuzz(func(t *testing.T, file []byte) {
+		d, err := e.Open(file)
+		if err != nil {
+			return
+		}
+		defer d.Close()
+		for i := range min(d.Pages(), 5) {
+			p, err := d.Page(i)
+			if err != nil {
+				continue
+			}
+			if !utf8.ValidString(p.Text) || strings.ContainsFunc(p.Text, func(r rune) bool { return r < 0x20 && r != '\n' }) {
+				t.Fatalf("%q is no text", p.Text)
+			}
+			for _, r := range p.Rects(0, len(p.Text)) {
+				if !(r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= 1.0001 && r.Y+r.Height <= 1.0001) {
+					t.Fatalf("%+v is not on the page", r)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,105 @@
+// Package pdftest draws small PDF files for tests.
+package pdftest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+)
+
+// Page is what a page of 595 × 842 points draws.
+type Page struct{ content strings.Builder }
+
+// Text draws a line of Japanese text from a point, counted from the lower left corner, in a font that is not in the file.
+func (p *Page) Text(x, y, size float64, text string) { p.draw("H", x, y, size, text) }
+
+// Vertical draws a vertical line of text whose upper end is at a point.
+func (p *Page) Vertical(x, y, size float64, text string) { p.draw("V", x, y, size, text) }
+
+// Latin draws a line of Latin text.
+func (p *Page) Latin(x, y, size float64, text string) {
+	fmt.Fprintf(&p.content, "BT /L %g Tf %g %g Td (%s) Tj ET\n", size, x, y, text)
+}
+
+// Picture draws a picture over the whole page.
+func (p *Page) Picture() { p.content.WriteString("q 595 0 0 842 0 0 cm /P Do Q\n") }
+
+// Raw draws by PDF's own operators.
+func (p *Page) Raw(operators string) { p.content.WriteString(operators + "\n") }
+
+func (p *Page) draw(font string, x, y, size float64, text string) {
+	fmt.Fprintf(&p.content, "BT /%s %g Tf %g %g Td <", font, size, x, y)
+	for _, u := range utf16.Encode([]rune(text)) {
+		fmt.Fprintf(&p.content, "%04X", u)
+	}
+	p.content.WriteString("> Tj ET\n")
+}
+
+// Option changes a file.
+type Option func(*file)
+
+type file struct {
+	page, trailer string
+}
+
+// Rotated shows the pages turned to the right.
+func Rotated(degrees int) Option {
+	return func(f *file) { f.page = fmt.Sprintf("/Rotate %d", degrees) }
+}
+
+// Encrypted makes a file that needs a password.
+func Encrypted() Option {
+	return func(f *file) {
+		lock := strings.Repeat("5A", 32)
+		f.trailer = "/ID [<00> <00>] /Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <" + lock + "> /U <" + lock + "> >>"
+	}
+}
+
+// Draw returns a file of pages.
+func Draw(pages []*Page, options ...Option) []byte {
+	var f file
+	for _, option := range options {
+		option(&f)
+	}
+	const shared = 9 // Objects before those of pages.
+	var kids strings.Builder
+	for i := range pages {
+		fmt.Fprintf(&kids, "%d 0 R ", shared+1+2*i)
+	}
+	font := func(encoding string) string {
+		return "<< /Type /Font /Subtype /Type0 /BaseFont /Ryumin-Light /Encoding /" + encoding + " /DescendantFonts [6 0 R] >>"
+	}
+	objects := []string{
+		"<< /Type /Catalog /Pages 2 0 R >>",
+		fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] >>", len(pages), kids.String()),
+		font("UniJIS-UTF16-H"),
+		font("UniJIS-UTF16-V"),
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+		"<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Ryumin-Light /DW 1000 /FontDescriptor 7 0 R " +
+			"/CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 6 >> >>",
+		"<< /Type /FontDescriptor /FontName /Ryumin-Light /Flags 6 /Ascent 880 /Descent -120 /CapHeight 700 /ItalicAngle 0 /StemV 80 " +
+			"/FontBBox [0 -120 1000 880] >>",
+		"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>\nstream\nA\nendstream",
+		"<< /Font << /H 3 0 R /V 4 0 R /L 5 0 R >> /XObject << /P 8 0 R >> >>",
+	}
+	for i, page := range pages {
+		objects = append(objects,
+			fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources 9 0 R /Contents %d 0 R %s >>", shared+2+2*i, f.page),
+			fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", page.content.Len(), page.content.String()))
+	}
+	var out bytes.Buffer
+	out.WriteString("%PDF-1.7\n")
+	offsets := make([]int, len(objects))
+	for i, object := range objects {
+		offsets[i] = out.Len()
+		fmt.Fprintf(&out, "%d 0 obj\n%s\nendobj\n", i+1, object)
+	}
+	start := out.Len()
+	fmt.Fprintf(&out, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, offset := range offsets {
+		fmt.Fprintf(&out, "%010d 00000 n \n", offset)
+	}
+	fmt.Fprintf(&out, "trailer << /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, f.trailer, start)
+	return out.Bytes()
+}
