@@ -1,13 +1,15 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, stream, llm, skill, and of identity and org who somebody is, for what concerns others: shares. It knows no database and no HTTP: it declares the Store that it needs.
+// It imports fault, stream, llm, skill, datasource, and of identity and org who somebody is, for what concerns others: shares. It knows no database and no HTTP: it declares the Store that it needs.
 package chat
 
 import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 )
 
 // Limits of the input.
@@ -39,6 +41,8 @@ type Thread struct {
 
 	// ExpiresAt is when a temporary thread is deleted: one that is in no list and not searched. Nil for one that is kept.
 	ExpiresAt *time.Time
+
+	Sources []datasource.Source // What is attached to it, in the order in which it came.
 }
 
 // ThreadEdit is what changes of a thread; nil for what stays.

@@ -131,6 +131,12 @@ type ThreadStore interface {
 	// EditThread changes a thread without touching it. If its leaf is not a message of the thread, the error is ErrNoMessage.
 	EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
 
+	// AttachSources attaches data sources of the owner to a thread, unless the request has done so before, and returns the
+	// thread and the id of the preparation. If the request is known with other data sources, the error is ErrRequestConflict;
+	// if one is not the owner's, it has the code fault.NotFound, and if there would be more than datasource.MaxSearched,
+	// fault.Conflict.
+	AttachSources(ctx context.Context, owner Owner, p Preparation) (Thread, uuid.UUID, error)
+
 	// TouchThread moves a thread to the top of the list.
 	TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
 

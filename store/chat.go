@@ -43,7 +43,14 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 // threadColumns are those of a chat.Thread, of the tables threads t and skills s. What is missing is whether an answer is being
 // written, as running.
 const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
-	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at`
+	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at,
+	(SELECT jsonb_agg(jsonb_build_object(
+	    'ID', d.id, 'Filename', d.filename, 'MediaType', d.media_type, 'Size', d.size, 'SHA256', encode(d.sha256, 'base64'),
+	    'Status', d.status, 'Failure', d.failure, 'PageCount', d.page_count, 'ChunkCount', d.chunk_count,
+	    'Revision', d.revision, 'CreatedAt', d.created_at) ORDER BY a.attached_at, d.id)
+	 FROM thread_data_sources a
+	 JOIN data_sources d ON d.id = a.data_source_id
+	 WHERE a.thread_id = t.id) AS sources`
 
 // isRunning is whether an answer is being written in the thread t.
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`

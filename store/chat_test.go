@@ -37,7 +37,7 @@ func TestCreateThread(t *testing.T) {
 
 	repeated := made
 	repeated.ID = newID()
-	if again, err := f.CreateThread(t.Context(), f.ann, repeated); err != nil || again != got {
+	if again, err := f.CreateThread(t.Context(), f.ann, repeated); err != nil || !reflect.DeepEqual(again, got) {
 		t.Errorf("the same request: %+v, %v", again, err)
 	}
 	if other, err := f.CreateThread(t.Context(), f.bob, repeated); err != nil || other.ID != repeated.ID {

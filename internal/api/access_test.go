@@ -29,6 +29,7 @@ const (
 	aSkill   kind = "skill"
 	aMember  kind = "member"
 	aSource  kind = "data source"
+	aPassage kind = "passage"
 	aTrial   kind = "trial"
 	aShare   kind = "share"
 	nothing  kind = ""
@@ -100,8 +101,12 @@ var access = map[string]rule{
 	"DELETE /v1/message_feedback/{message_id}": {may: everybody, status: 204, names: aMessage},
 
 	"GET /v1/data-source": {may: everybody, status: 200}, "POST /v1/data-source/file": {may: everybody, status: 415},
-	"GET /v1/data-source/file/{data_source_id}": {may: everybody, status: 200, names: aSource},
-	"DELETE /v1/data-source/{data_source_id}":   {may: everybody, status: 204, names: aSource},
+	"GET /v1/data-source/file/{data_source_id}":                {may: everybody, status: 200, names: aSource},
+	"DELETE /v1/data-source/{data_source_id}":                  {may: everybody, status: 204, names: aSource},
+	"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": {may: everybody, status: 200, names: aPassage},
+	// Of a data source that is not there; TestPreprocess has the others.
+	"POST /v1/thread/{thread_id}/data-source-preprocess":      {may: everybody, status: 404, body: unknownSource},
+	"POST /v1/thread/{thread_id}/data-source-preprocess-sync": {may: everybody, status: 404, body: unknownSource},
 
 	"GET /v1/contract": {may: admins, status: 200}, "GET /v1/contract/usage/member": {may: admins, status: 200},
 	"GET /v1/user": {may: admins, status: 200}, "GET /v1/audit": {may: admins, status: 200},
@@ -123,6 +128,8 @@ func with(body any) func(string) any { return func(string) any { return body } }
 func id(field string) func(string) any {
 	return func(id string) any { return map[string]any{field: id} }
 }
+
+func unknownSource(string) any { return map[string]any{"data_source_ids": []string{newID()}} }
 
 func question(id string) any {
 	return map[string]any{"request_id": newID(), "thread_id": id, "content": "糸とは"}
@@ -205,6 +212,11 @@ func (w *world) make(k kind, token, super string) string {
 		return w.skills[super]
 	case aSource:
 		return get[api.DataSource](w.fixture, http.StatusCreated, upload(token, "資料.txt", "本文 "+newID())).ID.String()
+	case aPassage:
+		id := newID()
+		w.exec(`INSERT INTO data_source_chunks (id, organization_id, data_source_id, ordinal, page, text)
+			SELECT $1, organization_id, id, 0, 1, '本文' FROM data_sources WHERE id = $2`, id, w.make(aSource, token, super))
+		return id
 	case aMember:
 		email := newID() + "@" + strings.Split(super, "@")[1]
 		invited := get[api.InvitationList](w.fixture, http.StatusOK, call{method: "POST", path: "/v1/user/invite", token: super, body: map[string]any{
@@ -279,7 +291,8 @@ func TestR59_AccessMatrix(t *testing.T) {
 	for route, k := range map[string]kind{
 		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage, "PUT /v1/user/{user_id}": aMember,
 		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/data-source/file/{data_source_id}": aSource, "GET /v1/saml-config/test/{test_id}": aTrial,
-		"GET /v1/share/{share_id}": aShare,
+		"GET /v1/share/{share_id}":                                 aShare,
+		"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": aPassage,
 	} {
 		if resp := w.do(access[route].call(route, w.foreign, strangers[k])); resp.status != http.StatusOK {
 			t.Errorf("%s of the other organization: %d %s", route, resp.status, resp.body)
@@ -334,7 +347,7 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 	if a, b := shown(w.t, foreign), shown(w.t, missing); a != b {
 		w.t.Errorf("%s as %s: the answers differ\nof another organization: %s\nmissing: %s", route, role, a, b)
 	}
-	if r.names == aThread || r.names == aMessage || r.names == aSource { // Nobody reads a colleague's either, administrators included.
+	if r.names == aThread || r.names == aMessage || r.names == aSource || r.names == aPassage { // Nobody reads a colleague's either, administrators included.
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
 		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
 			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)

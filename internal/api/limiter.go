@@ -27,6 +27,7 @@ var (
 	mails     = class{minute: KindMail}
 	asks      = class{minute: KindQuestion} // Counted by Server.ask, which reads the request's id.
 	waits     = class{minute: KindQuestion, held: KindStream}
+	prepares  = class{minute: KindWrite, held: KindStream}
 	follows   = class{held: KindStream}
 	uploads   = class{minute: KindUpload, held: KindTransfer}
 	downloads = class{held: KindTransfer}

@@ -101,6 +101,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/share/{share_id}/thread", s.as(writes, s.copyShare))
 		r.Get("/v1/organization/share", s.as(reads, s.listOrganizationShares))
 
+		r.Post("/v1/thread/{thread_id}/data-source-preprocess", s.as(writes, s.preprocess))
+		r.Get("/v1/data-source-chunk-embedding/{chunk_embedding_id}", s.as(reads, s.getChunkEmbedding))
 		r.Get("/v1/data-source", s.as(reads, s.listDataSources))
 		r.Delete("/v1/data-source/{data_source_id}", s.as(writes, s.deleteDataSource))
 
@@ -113,6 +115,7 @@ func (s *Server) routes() (http.Handler, error) {
 
 	// With a token, and as long as the answer takes.
 	r.With(s.withActor).Post("/v1/message/sync", s.as(waits, s.askMessageAndWait))
+	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync", s.as(prepares, s.preprocessAndWait))
 	r.Group(func(r chi.Router) {
 		r.Use(sse.HalfClose, s.withActor)
 		r.Post("/v1/message/stream", s.as(waits, s.streamMessage))

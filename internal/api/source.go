@@ -20,11 +20,13 @@ const uploadTimeout = 10 * time.Minute
 func sourceOwner(actor identity.Actor) datasource.Owner { return datasource.Owner(owner(actor)) }
 
 func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	offset, limit, err := page(r)
-	if err != nil {
+	var c checks
+	offset, limit := c.page(r)
+	query := c.text("q", r.URL.Query()["q"], datasource.MaxQuery)
+	if err := c.err(); err != nil {
 		return err
 	}
-	sources, err := s.Sources.List(r.Context(), sourceOwner(actor), "", offset, limit)
+	sources, err := s.Sources.List(r.Context(), sourceOwner(actor), query, offset, limit)
 	if err != nil {
 		return err
 	}

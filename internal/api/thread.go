@@ -112,7 +112,7 @@ func toThread(t chat.Thread) Thread {
 		ID: t.ID, Skill: ThreadSkill{ID: t.SkillID, Name: t.SkillName, IconPath: t.SkillIconPath}, Title: t.Title,
 		CreatedAt: t.CreatedAt.UTC(), UpdatedAt: t.UpdatedAt.UTC(), TouchedAt: t.TouchedAt.UTC(), Running: t.Running,
 		Pinned: t.Pinned, Archived: t.Archived,
-		DataSources: []DataSource{},
+		DataSources: convert(t.Sources, toDataSource),
 	}
 	if t.ExpiresAt != nil {
 		thread.ExpiresAt = t.ExpiresAt.UTC()

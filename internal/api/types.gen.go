@@ -500,6 +500,32 @@ type CategoryList struct {
 	Items []Category `json:"items"`
 }
 
+// ChunkEmbedding defines model for ChunkEmbedding.
+type ChunkEmbedding struct {
+	DataSourceID openapi_types.UUID `json:"data_source_id"`
+
+	// Dimensions Of its vector, 0 if it has none.
+	Dimensions int                `json:"dimensions"`
+	Filename   string             `json:"filename"`
+	ID         openapi_types.UUID `json:"id"`
+
+	// Locator Headings above it, a slide, or cells (`Sheet1!B12:F20`). May be empty.
+	Locator string `json:"locator"`
+
+	// Model The embedding model, empty if it has no vector.
+	Model string `json:"model"`
+
+	// Ordinal Its place among the passages of the file, from 0.
+	Ordinal int `json:"ordinal"`
+	Page    int `json:"page"`
+
+	// Rects Where it stands on its page, as far as that is known.
+	Rects []Rect `json:"rects"`
+
+	// Text At most 400 characters.
+	Text string `json:"text"`
+}
+
 // Citation defines model for Citation.
 type Citation struct {
 	ChunkEmbeddingID openapi_types.UUID `json:"chunk_embedding_id"`
@@ -917,6 +943,24 @@ type OwnUsage struct {
 	ResetsOn openapi_types.Date `json:"resets_on"`
 }
 
+// Preprocess defines model for Preprocess.
+type Preprocess struct {
+	DataSources []DataSource  `json:"data_sources"`
+	Job         PreprocessJob `json:"job"`
+}
+
+// PreprocessJob defines model for PreprocessJob.
+type PreprocessJob struct {
+	ID     openapi_types.UUID `json:"id"`
+	Status JobStatus          `json:"status"`
+}
+
+// PreprocessRequest defines model for PreprocessRequest.
+type PreprocessRequest struct {
+	DataSourceIds []string `json:"data_source_ids"`
+	RequestID     string   `json:"request_id,omitempty,omitzero"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable machine-readable name.
@@ -948,6 +992,15 @@ type Problem struct {
 
 	// Type Example: about:blank
 	Type string `json:"type"`
+}
+
+// Rect A rectangle from its upper left corner, in fractions of the page.
+type Rect struct {
+	Height float32 `json:"height"`
+	Page   int     `json:"page"`
+	Width  float32 `json:"width"`
+	X      float32 `json:"x"`
+	Y      float32 `json:"y"`
 }
 
 // RefreshTokenRequest defines model for RefreshTokenRequest.
@@ -1599,6 +1652,10 @@ type ListMemberUsageParams struct {
 
 // ListDataSourcesParams defines parameters for ListDataSources.
 type ListDataSourcesParams struct {
+	// Q Words, all of which the file's name or one of its passages must have. Full and half width, upper and lower case,
+	// hiragana and katakana are alike. Words of Latin letters and numbers are found whole in passages.
+	Q string `form:"q,omitempty" json:"q,omitempty,omitzero"`
+
 	// Offset How many items to pass over.
 	Offset Offset `form:"offset,omitempty" json:"offset,omitempty,omitzero"`
 
@@ -1754,6 +1811,18 @@ type CreateThreadParams struct {
 	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
 }
 
+// PreprocessDataSourcesParams defines parameters for PreprocessDataSources.
+type PreprocessDataSourcesParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
+// PreprocessDataSourcesAndWaitParams defines parameters for PreprocessDataSourcesAndWait.
+type PreprocessDataSourcesAndWaitParams struct {
+	// IdempotencyKey Takes the place of `request_id` in the body. If both are given they must be equal.
+	IdempotencyKey IdempotencyKey `json:"Idempotency-Key,omitempty,omitzero"`
+}
+
 // AttachThreadParams defines parameters for AttachThread.
 type AttachThreadParams struct {
 	// LastEventID The cursor `<run>-<offset>` of the last event received. Without it the stream starts at the beginning.
@@ -1830,6 +1899,12 @@ type CreateThreadJSONRequestBody = ThreadCreateRequest
 
 // EditThreadJSONRequestBody defines body for EditThread for application/json ContentType.
 type EditThreadJSONRequestBody = ThreadEditRequest
+
+// PreprocessDataSourcesJSONRequestBody defines body for PreprocessDataSources for application/json ContentType.
+type PreprocessDataSourcesJSONRequestBody = PreprocessRequest
+
+// PreprocessDataSourcesAndWaitJSONRequestBody defines body for PreprocessDataSourcesAndWait for application/json ContentType.
+type PreprocessDataSourcesAndWaitJSONRequestBody = PreprocessRequest
 
 // ShareThreadJSONRequestBody defines body for ShareThread for application/json ContentType.
 type ShareThreadJSONRequestBody = ShareRequest

@@ -899,6 +899,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/thread/{thread_id}/data-source-preprocess": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attach data sources to a thread
+         * @description Attaches data sources to a thread, at most 20, and has them read if they are not. How far they are, `/v1/live` tells.
+         *     The call may be repeated with the same `request_id`; with another body it is 409 `request_id_conflict`.
+         */
+        post: operations["preprocessDataSources"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/thread/{thread_id}/data-source-preprocess-sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Attach data sources to a thread, and wait until they are read */
+        post: operations["preprocessDataSourcesAndWait"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/data-source-chunk-embedding/{chunk_embedding_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chunk_embedding_id: string;
+            };
+            cookie?: never;
+        };
+        /** A passage of a data source */
+        get: operations["getChunkEmbedding"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/data-source": {
         parameters: {
             query?: never;
@@ -1862,6 +1923,48 @@ export interface components {
             revision: number;
             /** Format: date-time */
             created_at: string;
+        };
+        PreprocessRequest: {
+            /** Format: uuid */
+            request_id?: string;
+            data_source_ids: string[];
+        };
+        Preprocess: {
+            job: components["schemas"]["PreprocessJob"];
+            data_sources: components["schemas"]["DataSource"][];
+        };
+        PreprocessJob: {
+            /** Format: uuid */
+            id: string;
+            status: components["schemas"]["JobStatus"];
+        };
+        ChunkEmbedding: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            data_source_id: string;
+            filename: string;
+            page: number;
+            /** @description Its place among the passages of the file, from 0. */
+            ordinal: number;
+            /** @description At most 400 characters. */
+            text: string;
+            /** @description The embedding model, empty if it has no vector. */
+            model: string;
+            /** @description Of its vector, 0 if it has none. */
+            dimensions: number;
+            /** @description Headings above it, a slide, or cells (`Sheet1!B12:F20`). May be empty. */
+            locator: string;
+            /** @description Where it stands on its page, as far as that is known. */
+            rects: components["schemas"]["Rect"][];
+        };
+        /** @description A rectangle from its upper left corner, in fractions of the page. */
+        Rect: {
+            page: number;
+            x: number;
+            y: number;
+            width: number;
+            height: number;
         };
         DataSourceList: {
             items: components["schemas"]["DataSource"][];
@@ -3687,9 +3790,106 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    preprocessDataSources: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreprocessRequest"];
+            };
+        };
+        responses: {
+            /** @description They are attached */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preprocess"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    preprocessDataSourcesAndWait: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Takes the place of `request_id` in the body. If both are given they must be equal. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                thread_id: components["parameters"]["ThreadId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreprocessRequest"];
+            };
+        };
+        responses: {
+            /** @description All of them are read, or could not be */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preprocess"];
+                };
+            };
+            /** @description Some are not read after 60 s. The same call may be made again. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preprocess"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getChunkEmbedding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chunk_embedding_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passage */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChunkEmbedding"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listDataSources: {
         parameters: {
             query?: {
+                /**
+                 * @description Words, all of which the file's name or one of its passages must have. Full and half width, upper and lower case,
+                 *     hiragana and katakana are alike. Words of Latin letters and numbers are found whole in passages.
+                 */
+                q?: string;
                 /** @description How many items to pass over. */
                 offset?: components["parameters"]["Offset"];
                 /** @description How many items to answer at most. */

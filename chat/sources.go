@@ -1,0 +1,81 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+)
+
+// preparationPoll is how often a preparation that somebody waits for is looked at: any server may be reading.
+const preparationPoll = 250 * time.Millisecond
+
+// Preparation attaches data sources to a thread and has them read.
+type Preparation struct {
+	RequestID uuid.UUID // Makes it repeatable.
+	ThreadID  uuid.UUID
+	SourceIDs []uuid.UUID
+}
+
+// Prepared is how far a preparation is.
+type Prepared struct {
+	ID      uuid.UUID
+	Status  datasource.Status // Failed if one of them is, or is gone, once all have ended.
+	Sources []datasource.Source
+}
+
+// Prepare attaches data sources to a thread. They are read already, or will be, as after every upload.
+func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prepared, error) {
+	thread, id, err := s.threads.AttachSources(ctx, owner, p)
+	if err != nil {
+		return Prepared{}, err
+	}
+	s.events.ThreadChanged(owner, thread)
+	return prepared(id, thread, p.SourceIDs), nil
+}
+
+// AwaitPrepared waits until the data sources of a preparation are read, or could not be. When the context ends, it returns how
+// far they are.
+func (s *Service) AwaitPrepared(ctx context.Context, owner Owner, p Preparation, now Prepared) (Prepared, error) {
+	tick := time.NewTicker(preparationPoll)
+	defer tick.Stop()
+	for now.Status == datasource.Pending || now.Status == datasource.Running {
+		select {
+		case <-ctx.Done():
+			return now, nil
+		case <-tick.C:
+		}
+		thread, err := s.threads.FindThread(ctx, owner, p.ThreadID)
+		if ctx.Err() != nil {
+			return now, nil
+		}
+		if err != nil {
+			return Prepared{}, err
+		}
+		now = prepared(now.ID, thread, p.SourceIDs)
+	}
+	return now, nil
+}
+
+func prepared(id uuid.UUID, thread Thread, ids []uuid.UUID) Prepared {
+	p := Prepared{ID: id, Status: datasource.Success}
+	counts := make(map[datasource.Status]int)
+	for _, source := range thread.Sources {
+		if slices.Contains(ids, source.ID) {
+			p.Sources = append(p.Sources, source)
+			counts[source.Status]++
+		}
+	}
+	switch {
+	case counts[datasource.Pending] > 0 && counts[datasource.Pending] == len(p.Sources):
+		p.Status = datasource.Pending
+	case counts[datasource.Pending]+counts[datasource.Running] > 0:
+		p.Status = datasource.Running
+	case counts[datasource.Success] < len(ids):
+		p.Status = datasource.Failed
+	}
+	return p
+}

@@ -1,0 +1,108 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tsumugi-ai/tsumugi/chat"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/identity"
+)
+
+// preprocessTimeout bounds how long a call waits for files to be read.
+const preprocessTimeout = time.Minute
+
+func (s *Server) preprocess(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	_, prepared, err := s.prepare(w, r, actor)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusAccepted, toPreprocess(prepared))
+}
+
+func (s *Server) preprocessAndWait(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	p, prepared, err := s.prepare(w, r, actor)
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(r.Context(), preprocessTimeout)
+	defer cancel()
+	prepared, err = s.Chat.AwaitPrepared(waiting, owner(actor), p, prepared)
+	moveWriteDeadline(w)
+	if err != nil {
+		return err
+	}
+	// That took a while: they may not be allowed to see it any more.
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	if _, err := s.Identity.Again(ctx, actor); err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if prepared.Status == datasource.Pending || prepared.Status == datasource.Running {
+		status = http.StatusAccepted
+	}
+	return writeJSON(w, status, toPreprocess(prepared))
+}
+
+func (s *Server) prepare(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Preparation, chat.Prepared, error) {
+	p, err := preparation(w, r)
+	if err != nil {
+		return p, chat.Prepared{}, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	prepared, err := s.Chat.Prepare(ctx, owner(actor), p)
+	return p, prepared, err
+}
+
+// preparation reads what is to be attached, each data source once.
+func preparation(w http.ResponseWriter, r *http.Request) (p chat.Preparation, err error) {
+	if p.ThreadID, err = pathID(r, "thread_id"); err != nil {
+		return p, err
+	}
+	var req PreprocessRequest
+	if err := decode(w, r, &req); err != nil {
+		return p, err
+	}
+	var c checks
+	p.RequestID = uuid.Must(uuid.NewV7())
+	if id := c.requestID(r, req.RequestID); id != nil {
+		p.RequestID = *id
+	}
+	if len(req.DataSourceIds) == 0 || len(req.DataSourceIds) > datasource.MaxSearched {
+		c.fail("data_source_ids", fmt.Sprintf("1件以上%d件以下を指定してください。", datasource.MaxSearched))
+		return p, c.err()
+	}
+	for i, id := range req.DataSourceIds {
+		if id := c.id("data_source_ids["+strconv.Itoa(i)+"]", id); !slices.Contains(p.SourceIDs, id) {
+			p.SourceIDs = append(p.SourceIDs, id)
+		}
+	}
+	return p, c.err()
+}
+
+func toPreprocess(p chat.Prepared) Preprocess {
+	return Preprocess{Job: PreprocessJob{ID: p.ID, Status: JobStatus(p.Status)}, DataSources: convert(p.Sources, toDataSource)}
+}
+
+func (s *Server) getChunkEmbedding(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "chunk_embedding_id")
+	if err != nil {
+		return err
+	}
+	p, err := s.Sources.FindPassage(r.Context(), sourceOwner(actor), id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, ChunkEmbedding{
+		ID: p.ID, DataSourceID: p.SourceID, Filename: p.Filename, Page: p.Page, Ordinal: p.Ordinal, Text: p.Text, Locator: p.Locator,
+		Rects: []Rect{},
+	})
+}
