@@ -13,8 +13,8 @@ import (
 // token is two characters, as long as what models send for Japanese.
 const token = "回答"
 
-// BenchmarkAppendText is what publishing a token costs while so many watches wait for it. The watches read in goroutines
-// of their own; their reading is part of the CPU that a server spends, not of what the publisher waits for.
+// BenchmarkAppendText is what publishing a token costs while so many watches wait for it. The watches read in
+// goroutines of their own; their reading is part of the CPU that a server spends, not of what the publisher waits for.
 func BenchmarkAppendText(b *testing.B) {
 	for _, watches := range []int{0, 1, 1000} {
 		b.Run(fmt.Sprintf("watches=%d", watches), func(b *testing.B) {
@@ -97,8 +97,8 @@ func BenchmarkWatchCatchUp(b *testing.B) {
 	}
 }
 
-// BenchmarkEscape is a late client of an answer of 100 KB, by what that is made of: encoding it as JSON is nearly all of
-// the work.
+// BenchmarkEscape is a late client of an answer of 100 KB, by what that is made of: encoding it as JSON is nearly all
+// of the work.
 func BenchmarkEscape(b *testing.B) {
 	for name, piece := range map[string]string{
 		"japanese": "紡ぐ糸は、やがて布になります。", "english": "The thread becomes cloth. ", "code": "if (a[\"b\"] !== '\\n') {\n\treturn\n}\n",

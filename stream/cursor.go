@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cursor is a position in an answer's text: how much of it a client has. On the wire it is an event id, "<run>-<offset>".
+// Cursor is a position in an answer's text: how much of it a client has. On the wire it is an event id,
+// "<run>-<offset>".
 type Cursor struct {
 	Run    int // From 1.
 	Offset int // Bytes of UTF-8.

@@ -60,7 +60,9 @@ func take(t *testing.T, c *streamtest.Reader, raw string) {
 func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 	t.Parallel()
 	for n := range len(runs) {
-		for _, rule := range []streamtest.Rule{streamtest.AtBlankLine, streamtest.WithData, streamtest.AtLine, streamtest.AtLineChecked} {
+		for _, rule := range []streamtest.Rule{
+			streamtest.AtBlankLine, streamtest.WithData, streamtest.AtLine, streamtest.AtLineChecked,
+		} {
 			t.Run(fmt.Sprintf("%d runs, %s", n+1, rule), func(t *testing.T) {
 				t.Parallel()
 				states := map[streamtest.Reader]bool{{Rule: rule}: true}

@@ -117,7 +117,10 @@ func drain(w *stream.Watch) []byte {
 	return all
 }
 
-var done = stream.End{Outcome: stream.Finished, FinishReason: "stop", Metadata: json.RawMessage(`{"usage":{"input_tokens":12,"output_tokens":3}}`)}
+var done = stream.End{
+	Outcome: stream.Finished, FinishReason: "stop",
+	Metadata: json.RawMessage(`{"usage":{"input_tokens":12,"output_tokens":3}}`),
+}
 
 func newText(run int) *stream.Text {
 	return stream.NewText(stream.Head{MessageID: "0190", Run: run, Metadata: json.RawMessage(`{"thread_id":"t"}`)})

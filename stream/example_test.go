@@ -19,7 +19,7 @@ func Example() {
 	text := writer.Open(stream.Head{MessageID: "0190f3c2", Run: 1})
 	text.AppendText("こんにちは")
 	text.Finish(stream.End{Outcome: stream.Finished, FinishReason: "stop"})
-	writer.Stop(ctx) // Others have been told when it returns.
+	writer.Stop(ctx) // It returns when other servers have the text.
 
 	interest := reader.Join("0190f3c2")
 	defer interest.Leave()

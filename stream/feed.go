@@ -10,8 +10,8 @@ import (
 const feedQueue = 256
 
 // Feed carries small events by topic to the current subscribers of the topic, on this server and on those that its
-// Transport reaches. It stores nothing: a subscriber that was not there, or that gets ErrMissed, reads the state itself. A
-// Feed is safe for concurrent use.
+// Transport reaches. It stores nothing: a subscriber that was not there, or that gets ErrMissed, reads the state
+// itself. A Feed is safe for concurrent use.
 type Feed struct {
 	transport Transport
 

@@ -49,8 +49,8 @@ type End struct {
 	Retryable    bool            // Failed: asking again may help.
 }
 
-// isObject reports whether metadata can be spliced into an event as it is: nil, or an object on one line with at least one
-// member and no space before it.
+// isObject reports whether metadata can be spliced into an event as it is: nil, or an object on one line with at least
+// one member and no space before it.
 func isObject(metadata json.RawMessage) bool {
 	return metadata == nil || (bytes.HasPrefix(metadata, []byte(`{"`)) && isLine(metadata))
 }
@@ -118,8 +118,8 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, body...)
 }
 
-// startFrame returns the start event. It and the finish event are encoded by hand: for a short answer, encoding/json took
-// longer for the two than for all of its text.
+// startFrame returns the start event. It and the finish event are encoded by hand: for a short answer, encoding/json
+// took longer for the two than for all of its text.
 func startFrame(head Head) []byte {
 	dst := appendEscaped([]byte("data: {\"type\":\"start\",\"messageId\":\""), head.MessageID)
 	dst = strconv.AppendInt(append(dst, "\",\"messageMetadata\":{\"run\":"...), int64(head.Run), 10)
@@ -131,9 +131,9 @@ func startFrame(head Head) []byte {
 	return append(dst, "}\n\n"...)
 }
 
-// appendStart appends the first events of a stream. frame is the startFrame. It has no id, because a client that is cut off
-// after it would hold the id of a new run with the text of the old one: the first id of a run is on its reset, or on its
-// first text.
+// appendStart appends the first events of a stream. frame is the startFrame. It has no id, because a client that is cut
+// off after it would hold the id of a new run with the text of the old one: the first id of a run is on its reset, or
+// on its first text.
 func appendStart(dst, frame []byte, run int, at start) []byte {
 	dst = append(dst, frame...)
 	if at.reset {
@@ -142,8 +142,8 @@ func appendStart(dst, frame []byte, run int, at start) []byte {
 	return dst
 }
 
-// appendID ends the data line of an event and appends its id. The id comes last because some clients take it at its line,
-// whether or not they ever see the end of the event.
+// appendID ends the data line of an event and appends its id. The id comes last because some clients take it at its
+// line, whether or not they ever see the end of the event.
 func appendID(dst []byte, c Cursor) []byte {
 	dst = strconv.AppendInt(append(dst, "\nid: "...), int64(c.Run), 10)
 	dst = strconv.AppendInt(append(dst, '-'), int64(c.Offset), 10)
@@ -164,8 +164,8 @@ func appendText(dst []byte, run int, text []byte, offset int) []byte {
 	return dst
 }
 
-// appendEscaped appends the inside of a JSON string. s is valid UTF-8. Control characters are escaped, line breaks among
-// them, so that the result stays on one line of the event stream.
+// appendEscaped appends the inside of a JSON string. s is valid UTF-8. Control characters are escaped, line breaks
+// among them, so that the result stays on one line of the event stream.
 func appendEscaped[T string | []byte](dst []byte, s T) []byte {
 	const hex = "0123456789abcdef"
 	from := 0

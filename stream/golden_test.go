@@ -65,7 +65,7 @@ func TestGoldenStreams(t *testing.T) {
 	}
 }
 
-// reasoned is what the client of a stored answer is told that the model has thought about.
+// reasoned is the stream of a stored answer with its reasoning.
 func reasoned() []byte {
 	text := stream.NewText(goldenHead)
 	text.PutReasoning("「紡ぐ」の意味を\n尋ねている。", 12*time.Second)

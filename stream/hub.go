@@ -17,7 +17,8 @@ type HubConfig struct {
 
 // Hub is the registry of texts by the id of their message: those that are written by this process, and those of other
 // servers that are followed here. It owns the goroutines that join it to other servers: a relay for each text that is
-// written here, a mirror for each message that is followed. It is safe for concurrent use; its zero value is not usable.
+// written here, a mirror for each message that is followed. It is safe for concurrent use; its zero value is not
+// usable.
 //
 // No method of a Text is called under mu, which prevents deadlock.
 type Hub struct {
@@ -95,8 +96,8 @@ func (h *Hub) Stop(ctx context.Context) {
 	unsubscribe()
 }
 
-// Open returns a new text that is written here, registers it, and relays it to other servers. A text of an earlier run of
-// the same message is abandoned; if a later one is registered, the new text is abandoned itself.
+// Open returns a new text that is written here, registers it, and relays it to other servers. A text of an earlier run
+// of the same message is abandoned; if a later one is registered, the new text is abandoned itself.
 func (h *Hub) Open(head Head) *Text {
 	t := NewText(head)
 	h.mu.Lock()
@@ -163,8 +164,8 @@ type Interest struct {
 	leave     sync.Once
 }
 
-// Join returns an interest in a message's text. Leave must be called. A caller that also looks elsewhere for the message
-// joins first, so that it misses nothing in between.
+// Join returns an interest in a message's text. Leave must be called. A caller that also looks elsewhere for the
+// message joins first, so that it misses nothing in between.
 func (h *Hub) Join(messageID string) *Interest {
 	h.mu.Lock()
 	defer h.mu.Unlock()

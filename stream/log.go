@@ -11,8 +11,8 @@ const (
 	lastSegment  = 16 << 10
 )
 
-// logWindow is how many bytes of events a watch may be behind by and still read them one by one. A watch that is further
-// behind catches up from the text, which is several times smaller.
+// logWindow is how many bytes of events a watch may be behind by and still read them one by one. A watch that is
+// further behind catches up from the text, which is several times smaller.
 const logWindow = 1 << 20
 
 // segment is a part of the log. Bytes below n never change. next is set after the last change of n and end.
@@ -34,8 +34,8 @@ type caughtUp struct {
 // gone is the next of a segment whose successor has left the window.
 var gone = new(segment)
 
-// log is the events of a text. It holds the last segment only: an earlier one stays in memory while a watch has still to
-// read it, and, once it has left the window, keeps none of its successors there.
+// log is the events of a text. It holds the last segment only: an earlier one stays in memory while a watch has still
+// to read it, and, once it has left the window, keeps none of its successors there.
 type log struct {
 	tail   *segment
 	size   int        // Bytes of the segments in the window and of tail.

@@ -7,8 +7,8 @@ import (
 )
 
 // mirror follows the text of a message that another server writes, for all interests in it here. Its text is registered
-// once it has all that the log had: a client that comes from another server may have as much, and would be told to begin
-// anew by a text that has less.
+// once it has all that the log had: a client that comes from another server may have as much, and would be told to
+// begin anew by a text that has less.
 type mirror struct {
 	messageID string
 	cancel    context.CancelFunc
@@ -17,14 +17,15 @@ type mirror struct {
 	text *Text // Guarded by Hub.mu. Nil while the first entry of the run is missing.
 }
 
-// Mirror begins to follow the text on other servers. It is called when the message is known to be written, and not here.
-// It may be called again.
+// Mirror begins to follow the text on other servers. It is called when the message is known to be written, and not
+// here. It may be called again.
 func (i *Interest) Mirror() {
 	h := i.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	shared := i.shared
-	if h.cfg.Transport == nil || h.stopped || shared.holders == 0 || shared.mirror != nil || h.texts[i.messageID] != nil {
+	if h.cfg.Transport == nil || h.stopped || shared.holders == 0 || shared.mirror != nil ||
+		h.texts[i.messageID] != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(h.root)
@@ -72,7 +73,8 @@ func (h *Hub) take(m *mirror, entry []byte, more bool) error {
 	if err != nil {
 		m.text = nil
 		h.unregister(text)
-	} else if i := h.interests[m.messageID]; !more && text != nil && i != nil && i.mirror == m && h.texts[m.messageID] == nil {
+	} else if i := h.interests[m.messageID]; !more && text != nil && i != nil && i.mirror == m &&
+		h.texts[m.messageID] == nil {
 		h.register(text)
 	}
 	h.mu.Unlock()
@@ -98,8 +100,8 @@ func (h *Hub) apply(m *mirror, entry []byte) error {
 	return nil
 }
 
-// mirrored returns the text that an update belongs to: that of the newest run, which the first update of the run begins.
-// It returns nil if there is none. The server that writes the run is notified that it is followed.
+// mirrored returns the text that an update belongs to: that of the newest run, which the first update of the run
+// begins. It returns nil if there is none. The server that writes the run is notified that it is followed.
 func (h *Hub) mirrored(m *mirror, u Update) *Text {
 	var earlier *Text
 	begun := false
@@ -138,7 +140,8 @@ func (h *Hub) endMirror(i *interest) *Text {
 	return m.text
 }
 
-// Mirrors returns the heads of the texts that are followed here and that other servers are, as far as is known, writing.
+// Mirrors returns the heads of the texts that are followed here and that other servers are, as far as is known,
+// writing.
 func (h *Hub) Mirrors() []Head {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,8 +154,8 @@ func (h *Hub) Mirrors() []Head {
 	return heads
 }
 
-// Drop ends the mirror's text of a run of a message, or of an earlier one, whose end was lost: its watches end without a
-// terminal event, so that the clients reconnect and are served from the store.
+// Drop ends the mirror's text of a run of a message, or of an earlier one, whose end was lost: its watches end without
+// a terminal event, so that the clients reconnect and are served from the store.
 func (h *Hub) Drop(messageID string, run int) {
 	h.mu.Lock()
 	var dropped *Text

@@ -46,7 +46,7 @@ func TestR30_AHoleIsSeenAndMended(t *testing.T) {
 	})
 }
 
-// TestMirrorWithoutAStartHasNoText: the client waits, and whoever asked for it looks at the database.
+// TestMirrorWithoutAStartHasNoText: the client waits, and its handler reads the database.
 func TestMirrorWithoutAStartHasNoText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

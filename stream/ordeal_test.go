@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestAnyMixtureOfFaults: links, logs and servers fail in any order while one answer is written and followed, and every client
-// has a beginning of what was written at any time, and all of it in the end.
+// TestAnyMixtureOfFaults: links, logs and servers fail in any order while one answer is written and followed, and every
+// client has a beginning of what was written at any time, and all of it in the end.
 func TestAnyMixtureOfFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -140,7 +140,7 @@ func (o *ordeal) write(piece string) {
 	o.text.AppendText(piece)
 }
 
-// takeOver has the next run begun, by another server or by the same one, which is told late, or was cut off before.
+// takeOver begins the next run, on any server. The server of the earlier run learns of it late, or was cut off before.
 func (o *ordeal) takeOver() {
 	hub, earlier := o.hubs[o.server], o.text
 	lose := func() { hub.Close(earlier) }
@@ -153,7 +153,7 @@ func (o *ordeal) takeOver() {
 	o.begin()
 }
 
-// settle mends everything, and returns when every server has told a client all that was written.
+// settle repairs everything, and returns when every server has sent a client all that was written.
 func (o *ordeal) settle() {
 	for _, node := range o.nodes {
 		node.Heal()
@@ -178,7 +178,7 @@ func (o *ordeal) settle() {
 	}
 }
 
-// finish completes the answer: it is stored, and then told.
+// finish stores the answer and then publishes its end.
 func (o *ordeal) finish() {
 	text := o.text.Text()
 	o.mu.Lock()
@@ -201,7 +201,8 @@ func (o *ordeal) look() (run int, stored *string) {
 	return o.now, o.stored
 }
 
-// follow is a client that is dropped, and comes back through any server, until it has seen the end. At times it reads slowly.
+// follow is a client that is dropped, and comes back through any server, until it has seen the end. At times it reads
+// slowly.
 func (o *ordeal) follow(rng *rand.Rand) {
 	var c streamtest.Client
 	for !c.Done && !o.t.Failed() {
@@ -218,7 +219,8 @@ func (o *ordeal) follow(rng *rand.Rand) {
 	}
 }
 
-// visit is one connection of a client to a server: until the stream ends, the time is up, or enough says so of what was read.
+// visit is one connection of a client to a server: until the stream ends, the time is up, or enough says so of what was
+// read.
 func (o *ordeal) visit(hub *stream.Hub, c *streamtest.Client, end <-chan time.Time, enough func() bool) {
 	interest := hub.Join(firstRun.MessageID)
 	defer interest.Leave()

@@ -9,12 +9,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestReachWaitsForTheClientsPlace has a client come to a server whose mirror of a text has not got as far as the client,
-// or is still of an earlier run: it is served once its place is there, and does not begin anew.
+// TestReachWaitsForTheClientsPlace has a client come to a server whose mirror of a text has not got as far as the
+// client, or is still of an earlier run: it is served once its place is there, and does not begin anew.
 func TestReachWaitsForTheClientsPlace(t *testing.T) {
 	t.Parallel()
 	network := streamtest.NewNetwork()
-	writing, watching := stream.NewHub(stream.HubConfig{Transport: network.Node()}), stream.NewHub(stream.HubConfig{Transport: network.Node()})
+	writing := stream.NewHub(stream.HubConfig{Transport: network.Node()})
+	watching := stream.NewHub(stream.HubConfig{Transport: network.Node()})
 	defer writing.Stop(t.Context())
 	defer watching.Stop(t.Context())
 	first := writing.Open(stream.Head{MessageID: "m", Run: 1})
@@ -41,7 +42,7 @@ func TestReachWaitsForTheClientsPlace(t *testing.T) {
 	for next := interest.Text(); next == nil || next.Run() != 2; next = interest.Text() {
 		<-interest.Opened()
 	}
-	// A place that never comes is waited for no longer than the caller wants, one of an earlier run not at all.
+	// The wait for a place that never comes ends with the context; for one of an earlier run there is none.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if !interest.Text().Reach(ctx, "2-999") || !interest.Text().Reach(t.Context(), "1-999") || !second.Reach(t.Context(), "2-999") {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// reasoning is what a model thinks before it answers. It stands beside the text and is not counted by cursors. It ends where
-// the text begins: a client that has some of the text has all of it, and every other one is told it from its start.
+// reasoning is what a model thinks before it answers. Cursors do not count it. It ends where the text begins: a client
+// that has some of the text has all of the reasoning, and any other client is sent it from its start.
 type reasoning struct {
 	text  []byte // Only appended to: a slice of it stays valid.
 	began time.Time
@@ -17,8 +17,8 @@ type reasoning struct {
 	over  bool
 }
 
-// AppendReasoning publishes the next piece of what the model thinks. Once there is text, it is dropped. Bytes that are no
-// valid UTF-8 become U+FFFD.
+// AppendReasoning publishes the next piece of the reasoning. Once there is text, it is dropped. Invalid UTF-8 becomes
+// U+FFFD.
 func (t *Text) AppendReasoning(delta string) {
 	if delta == "" {
 		return
@@ -31,7 +31,7 @@ func (t *Text) AppendReasoning(delta string) {
 	t.reason([]byte(strings.ToValidUTF8(delta, "\uFFFD")), time.Now())
 }
 
-// PutReasoning publishes what the model thought, whole, before an answer that is stored.
+// PutReasoning publishes the whole reasoning of a stored answer.
 func (t *Text) PutReasoning(text string, took time.Duration) {
 	t.AppendReasoning(text)
 	t.mu.Lock()
@@ -39,7 +39,7 @@ func (t *Text) PutReasoning(text string, took time.Duration) {
 	t.closeReasoning(took)
 }
 
-// Reasoning returns what the model has thought, "" for nothing, and for how long.
+// Reasoning returns the reasoning so far and how long the model has thought.
 func (t *Text) Reasoning() (text string, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -49,7 +49,7 @@ func (t *Text) Reasoning() (text string, took time.Duration) {
 	return string(t.reasoning.text), t.reasoning.elapsed()
 }
 
-// elapsed returns for how long the model has thought.
+// elapsed returns how long the model has thought.
 func (r *reasoning) elapsed() time.Duration {
 	if r.over {
 		return r.took
@@ -57,7 +57,7 @@ func (r *reasoning) elapsed() time.Duration {
 	return max(0, time.Since(r.began))
 }
 
-// reason publishes a piece of valid text, which the first one says when it began. It belongs to holders of mu.
+// reason publishes a piece of valid text. began is when the first piece came. The caller holds mu.
 func (t *Text) reason(piece []byte, began time.Time) {
 	b := t.log.room()
 	if t.reasoning == nil {
@@ -69,8 +69,7 @@ func (t *Text) reason(piece []byte, began time.Time) {
 	t.publish(appendReasoning(b, t.reasoning.text, from))
 }
 
-// endReasoning ends the reasoning, if there is one that goes on, and appends the event that says so. It belongs to holders
-// of mu.
+// endReasoning ends the reasoning, if it goes on, and appends its end event. The caller holds mu.
 func (t *Text) endReasoning(b []byte, took time.Duration) []byte {
 	r := t.reasoning
 	if r == nil || r.over {
@@ -80,14 +79,14 @@ func (t *Text) endReasoning(b []byte, took time.Duration) []byte {
 	return appendReasoningEnd(b, took)
 }
 
-// closeReasoning publishes the end of the reasoning. It belongs to holders of mu.
+// closeReasoning publishes the end of the reasoning, if it goes on. The caller holds mu.
 func (t *Text) closeReasoning(took time.Duration) {
 	if b := t.endReasoning(t.log.room(), took); len(b) > 0 {
 		t.publish(b)
 	}
 }
 
-// thought returns how long the reasoning that goes on has taken. It belongs to holders of mu.
+// thought returns how long the model has thought, 0 if it did not. The caller holds mu.
 func (t *Text) thought() time.Duration {
 	if t.reasoning == nil {
 		return 0
@@ -95,7 +94,7 @@ func (t *Text) thought() time.Duration {
 	return t.reasoning.elapsed()
 }
 
-// appendReasoning appends the events that tell the news of the reasoning.
+// appendReasoning appends the news of the reasoning as events.
 func (n news) appendReasoning(b []byte) []byte {
 	r := &n.reasoning
 	if len(r.text) == 0 {
@@ -120,8 +119,8 @@ type ReasoningUpdate struct {
 	Took   time.Duration // Set if it is over.
 }
 
-// reasoningSince returns what n has of reasoning beyond its position, nil for nothing, and how far that leads. whole says
-// whether nothing is left.
+// reasoningSince returns the reasoning beyond the position of n, nil for nothing, and where that ends. whole is false
+// if there is more.
 func (n news) reasoningSince() (u *ReasoningUpdate, to int, whole bool) {
 	r, from := n.reasoning, n.from.reasoning
 	if len(r.text) == from && r.over == n.from.reasoned {
@@ -146,7 +145,7 @@ func wholeRunes(text []byte, size int) int {
 	return size
 }
 
-// applyReasoning publishes an update of the reasoning, where it is new. It belongs to holders of mu.
+// applyReasoning publishes what is new in an update of the reasoning. The caller holds mu.
 func (t *Text) applyReasoning(u *ReasoningUpdate) error {
 	var known []byte
 	if t.reasoning != nil {
@@ -158,7 +157,8 @@ func (t *Text) applyReasoning(u *ReasoningUpdate) error {
 	}
 	overlap = min(overlap, len(u.Text))
 	fresh := u.Text[overlap:]
-	if !bytes.Equal(known[u.Offset:u.Offset+overlap], u.Text[:overlap]) || (len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
+	if !bytes.Equal(known[u.Offset:u.Offset+overlap], u.Text[:overlap]) ||
+		(len(fresh) > 0 && !utf8.RuneStart(fresh[0])) {
 		return ErrHole
 	}
 	if len(fresh) > 0 && len(t.text) == 0 && (t.reasoning == nil || !t.reasoning.over) {
@@ -173,14 +173,14 @@ func (t *Text) applyReasoning(u *ReasoningUpdate) error {
 // reasoningPartID is the id of the one reasoning part that an answer has.
 const reasoningPartID = "reasoning"
 
-// appendReasoningStart appends the event that begins the reasoning, which has gone on for some time. For a client that has
-// some of it, it begins anew.
+// appendReasoningStart appends the event that begins the reasoning. A client that has some of it begins anew.
 func appendReasoningStart(dst []byte, elapsed time.Duration) []byte {
-	dst = append(dst, `data: {"type":"reasoning-start","id":"`+reasoningPartID+`","providerMetadata":{"tsumugi":{"elapsed_ms":`...)
+	dst = append(dst, `data: {"type":"reasoning-start","id":"`+reasoningPartID+
+		`","providerMetadata":{"tsumugi":{"elapsed_ms":`...)
 	return append(strconv.AppendInt(dst, elapsed.Milliseconds(), 10), "}}}\n\n"...)
 }
 
-// appendReasoning appends the reasoning from an offset on as few reasoning-delta events. It splits no character.
+// appendReasoning appends the reasoning from an offset as reasoning-delta events. It splits no character.
 func appendReasoning(dst, text []byte, offset int) []byte {
 	for offset < len(text) {
 		end := wholeRunes(text, offset+maxDelta)
@@ -192,6 +192,7 @@ func appendReasoning(dst, text []byte, offset int) []byte {
 }
 
 func appendReasoningEnd(dst []byte, took time.Duration) []byte {
-	dst = append(dst, `data: {"type":"reasoning-end","id":"`+reasoningPartID+`","providerMetadata":{"tsumugi":{"duration_ms":`...)
+	dst = append(dst, `data: {"type":"reasoning-end","id":"`+reasoningPartID+
+		`","providerMetadata":{"tsumugi":{"duration_ms":`...)
 	return append(strconv.AppendInt(dst, took.Milliseconds(), 10), "}}}\n\n"...)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// TestReasoningIsTimed holds what a client is told of how long the model has thought, whenever it comes.
+// TestReasoningIsTimed holds how long the model has thought by what a client gets, whenever the client comes.
 func TestReasoningIsTimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func times(t *testing.T, raw []byte) string {
 	return strings.Join(all, ", ")
 }
 
-// TestReasoningWithoutAnAnswer ends before there is text: it is told, and told to be over.
+// TestReasoningWithoutAnAnswer ends before there is text: the reasoning is sent, and its end.
 func TestReasoningWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	text := newText(1)
@@ -91,7 +91,8 @@ func TestReasoningWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestStalledWatchIsCaughtUpWithReasoning: further behind than the log reaches, a watch is told what it lacks of it.
+// TestStalledWatchIsCaughtUpWithReasoning: a watch further behind than the log reaches gets the reasoning that it
+// lacks.
 func TestStalledWatchIsCaughtUpWithReasoning(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"", "答え"} {

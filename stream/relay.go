@@ -13,8 +13,8 @@ const (
 	firstPause    = 50 * time.Millisecond
 	longestPause  = 2 * time.Second
 
-	// gatherTime is how long changes of a text that no other server follows are gathered between entries. When one begins
-	// to follow it, what has gathered is sent at once.
+	// gatherTime is how long changes of a text that no other server follows are gathered between entries. When one
+	// begins to follow it, what has gathered is sent at once.
 	gatherTime = 500 * time.Millisecond
 )
 
@@ -37,7 +37,8 @@ func (h *Hub) relay(t *Text) {
 	)
 	for h.awaitChange(t, told) {
 		u, next := t.Since(told)
-		if giveUp.IsZero() && t.ended.Load() { // Not u.End: of a long text, the update that fails may be an earlier one.
+		// Not u.End: of a long text, the update that fails may be an earlier one.
+		if giveUp.IsZero() && t.ended.Load() {
 			giveUp = time.Now().Add(relayPatience)
 		}
 		entry = u.Append(entry[:0])

@@ -6,8 +6,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// BenchmarkRelay is what telling another server of a token costs beside the transport: to find what is new and encode it, and to
-// read and apply it there.
+// BenchmarkRelay is what telling another server of a token costs beside the transport: to find what is new and encode
+// it, and to read and apply it there.
 func BenchmarkRelay(b *testing.B) {
 	origin := stream.NewText(stream.Head{MessageID: "m", Run: 1})
 	var entry []byte

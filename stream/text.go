@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// firstText is the room, in bytes, that a text has for its first tokens.
+// firstText is the initial capacity of a text in bytes.
 const firstText = 256
 
 // maxPart bounds the data of a part in bytes. A larger one is not published.
 const maxPart = 32 << 10
 
-// Text is one run of an answer: what has been written of it, and the log of the events that said so. One goroutine
-// publishes (AppendText, PutStep, … Finish; PutTitle may come from another one); any number may watch.
+// Text is one run of an answer: what has been written of it, and the log of its events. One goroutine publishes
+// (AppendText, PutStep, … Finish; PutTitle may be called from another one); any number may watch.
 type Text struct {
 	head     Head
-	first    []byte        // The head as an event, encoded once for all watches.
-	mirrored bool          // Another server writes it. Set before it is known to anybody.
-	followed chan struct{} // Closed by the hub when another server follows the text. Nil unless others are told of it.
+	first    []byte        // The start event.
+	mirrored bool          // Another server writes it. Set before the text is shared.
+	followed chan struct{} // Closed by the hub when another server follows the text. Nil unless it is relayed.
 	ended    atomic.Bool   // The text is over, and the log is complete.
 
 	catching sync.Mutex // Lets one watch at a time catch up from the text. Taken before mu.
@@ -30,24 +30,24 @@ type Text struct {
 	mu        sync.Mutex
 	log       log        // Guarded by mu.
 	text      []byte     // Guarded by mu. Only appended to: a slice of it stays valid.
-	reasoning *reasoning // Guarded by mu. What the model thinks before it answers; nil for nothing.
-	parts     []Part     // Guarded by mu. What a late watch is told beside the text.
+	reasoning *reasoning // Guarded by mu. Nil if there is none.
+	parts     []Part     // Guarded by mu. The latest of each key.
 	partSeq   int        // Guarded by mu. The Seq of the latest part.
-	end       *End       // Guarded by mu. Nil while it goes on. What it points to does not change.
+	end       *End       // Guarded by mu. Nil while the text goes on. What it points to does not change.
 	abandoned bool       // Guarded by mu. Watches end without a terminal event.
 	changed   bool       // Guarded by mu. The listeners have not been called yet.
 	listeners []*func()  // Guarded by mu. Never changed in place.
 	next      *change    // Guarded by mu. The next change; nil if nothing waits for it.
 }
 
-// change is a change of a text that something waits for.
+// change is the next change of a text, for those that wait for it.
 type change struct {
 	done chan struct{}
 	at   time.Time // Set before done is closed.
 }
 
-// OnChange has f called after every change, by the goroutine that made the change and with no lock held. f must not block.
-// A call that is under way may end after stop has returned.
+// OnChange has f called after every change, by the goroutine that made the change and with no lock held. f must not
+// block. A call that is under way may end after stop has returned.
 func (t *Text) OnChange(f func()) (stop func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,14 +71,14 @@ func (t *Text) unlock() {
 	}
 }
 
-// Part is the latest of what stands beside the text about one thing.
+// Part is something beside the text: the latest step of a kind, a source, the title.
 type Part struct {
-	Seq  int    // From 1, and higher the later it was put.
-	Key  string // Of the thing.
+	Seq  int    // From 1, in the order of publication.
+	Key  string // A later part replaces an earlier one with the same key.
 	Data []byte // The chunk: JSON without line breaks. It does not change any more.
 }
 
-// Position is how much of a text somebody has been told. It can be compared. The zero value is nothing.
+// Position is how much of a text a watch or another server has. It can be compared. The zero value is nothing.
 type Position struct {
 	started   bool // The head.
 	offset    int  // Bytes of the text.
@@ -88,8 +88,8 @@ type Position struct {
 	ended     bool
 }
 
-// NewText returns an empty text, which a Hub makes known to others. To replay a stored answer, publish it whole to a
-// text of its own and watch that.
+// NewText returns an empty text that no hub knows. To replay a stored answer, publish it whole to a text of its own and
+// watch that.
 func NewText(head Head) *Text {
 	return &Text{head: head, first: startFrame(head), text: make([]byte, 0, firstText), log: newLog()}
 }
@@ -104,7 +104,7 @@ func (t *Text) Text() string {
 	return string(t.text)
 }
 
-// AppendText publishes the next piece of the answer. Bytes that are no valid UTF-8 become U+FFFD.
+// AppendText publishes the next piece of the answer. Invalid UTF-8 becomes U+FFFD.
 func (t *Text) AppendText(delta string) {
 	if delta == "" {
 		return
@@ -119,7 +119,7 @@ func (t *Text) AppendText(delta string) {
 	}
 }
 
-// appendTo publishes a piece of valid text. It belongs to holders of mu.
+// appendTo publishes a piece of valid text. The caller holds mu.
 func appendTo[T string | []byte](t *Text, piece T) {
 	b, from := t.log.room(), len(t.text)
 	if from == 0 {
@@ -129,7 +129,7 @@ func appendTo[T string | []byte](t *Text, piece T) {
 	t.publish(appendText(b, t.head.Run, t.text, from))
 }
 
-// PutStep publishes what the assistant does before it writes. A later step of the same kind takes its place.
+// PutStep publishes what the assistant does before it writes. A later step of the same kind replaces it.
 func (t *Text) PutStep(kind, status, detail string) {
 	data := map[string]string{"kind": kind, "status": status}
 	if detail != "" {
@@ -146,8 +146,8 @@ func (t *Text) PutSource(s Source) {
 	})
 }
 
-// PutTitle publishes the title of the answer's thread, and when that was changed last: a client may know of a later title. It
-// may be called beside the goroutine that publishes.
+// PutTitle publishes the title of the answer's thread. updatedAt lets a client that has a later title ignore it.
+// PutTitle may be called beside the goroutine that publishes.
 func (t *Text) PutTitle(title string, updatedAt time.Time) {
 	t.put("title", newDataChunk("title", "", map[string]string{
 		"title": title, "updated_at": updatedAt.UTC().Format(time.RFC3339Nano),
@@ -163,7 +163,7 @@ func (t *Text) put(key string, chunk any) {
 	}
 }
 
-// putPart publishes a part, unless the same or a later one about its thing is there. It belongs to holders of mu.
+// putPart publishes a part, unless the same or a later one with its key is there. The caller holds mu.
 func (t *Text) putPart(p Part) {
 	i := slices.IndexFunc(t.parts, func(other Part) bool { return other.Key == p.Key })
 	switch {
@@ -187,7 +187,7 @@ func (t *Text) Finish(end End) {
 	}
 }
 
-// finish belongs to holders of mu.
+// finish publishes the end. The caller holds mu.
 func (t *Text) finish(end End) {
 	b := t.endReasoning(t.log.room(), t.thought())
 	if len(t.text) > 0 {
@@ -198,7 +198,7 @@ func (t *Text) finish(end End) {
 	t.ended.Store(true)
 }
 
-// Abandon ends every watch without a terminal event, so that the clients come back for the run that follows.
+// Abandon ends every watch without a terminal event, so that the clients reconnect for the run that follows.
 func (t *Text) Abandon() {
 	t.mu.Lock()
 	defer t.unlock()
@@ -209,10 +209,10 @@ func (t *Text) Abandon() {
 	}
 }
 
-// over belongs to holders of mu.
+// over reports whether the text is over. The caller holds mu.
 func (t *Text) over() bool { return t.end != nil || t.abandoned }
 
-// position is that of somebody who has been told everything. It belongs to holders of mu.
+// position returns the position of a watch that has everything. The caller holds mu.
 func (t *Text) position() Position {
 	p := Position{started: true, offset: len(t.text), partSeq: t.partSeq, ended: t.end != nil}
 	if r := t.reasoning; r != nil {
@@ -221,7 +221,7 @@ func (t *Text) position() Position {
 	return p
 }
 
-// beyond returns a channel that is closed once there is more than position tells, or nil and true when there never will be.
+// beyond returns a channel that is closed once there is more than p, or nil and true if there never will be.
 func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -236,7 +236,7 @@ func (t *Text) beyond(p Position) (more <-chan struct{}, over bool) {
 	return t.await().done, false
 }
 
-// held returns how many bytes of text and of its log are in memory.
+// held returns how many bytes of the text and of its log are in memory.
 func (t *Text) held() (text, log int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,13 +246,13 @@ func (t *Text) held() (text, log int) {
 	return text + cap(t.text), t.log.held()
 }
 
-// publish appends the bytes that tell of a change to the log and wakes the watches. It belongs to holders of mu.
+// publish appends the events of a change to the log and wakes the watches. The caller holds mu.
 func (t *Text) publish(frame []byte) {
 	t.log.append(frame, t.position())
 	t.broadcast()
 }
 
-// broadcast belongs to holders of mu.
+// broadcast wakes what waits for a change. The caller holds mu.
 func (t *Text) broadcast() {
 	t.changed = true
 	if t.next != nil {
@@ -262,7 +262,7 @@ func (t *Text) broadcast() {
 	}
 }
 
-// await returns the next change. It belongs to holders of mu.
+// await returns the next change. The caller holds mu.
 func (t *Text) await() *change {
 	if t.next == nil {
 		t.next = &change{done: make(chan struct{})}
@@ -275,9 +275,9 @@ func (t *Text) Wait(ctx context.Context) error {
 	return t.waitUntil(ctx, t.over)
 }
 
-// Reach waits until a text that another server writes has arrived here as far as a client has it by its event id, so that
-// a client that was faster than the text need not begin anew. It returns false if the text is of an earlier run than the
-// client's, and abandoned: the hub does not know it any more. It returns at once for a cursor that will never hold.
+// Reach waits until the mirror of a text has as much of it as a client, so that a client that came from another server
+// faster than the text need not begin anew. It returns false if the text is abandoned and of an earlier run than the
+// client's: the hub has another one. It returns at once for a cursor that will never be valid.
 func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 	c, ok := ParseCursor(lastEventID)
 	if !ok || !t.mirrored || c.Run < t.head.Run {
@@ -291,7 +291,7 @@ func (t *Text) Reach(ctx context.Context, lastEventID string) bool {
 	return err != nil || !stale
 }
 
-// waitUntil waits until a condition, which is called with mu held, is true.
+// waitUntil waits until condition, which is called with mu held, returns true.
 func (t *Text) waitUntil(ctx context.Context, condition func() bool) error {
 	for {
 		t.mu.Lock()
@@ -309,8 +309,8 @@ func (t *Text) waitUntil(ctx context.Context, condition func() bool) error {
 	}
 }
 
-// AtEnd reports whether the text is over and lastEventID is its end, so that there is nothing to tell. Of an empty text
-// there always is: an id at offset 0 is answered with a reset.
+// AtEnd reports whether the text is over and lastEventID is its end, so that there is nothing to send. It is false for
+// an empty text, because an id at offset 0 is answered with a reset.
 func (t *Text) AtEnd(lastEventID string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

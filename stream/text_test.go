@@ -94,7 +94,7 @@ func TestR04_CursorsRiseAndOneEndComesLast(t *testing.T) {
 				text.AppendText("絹糸")
 			}
 			text.Finish(end)
-			// Nothing follows the end, whoever still talks.
+			// Nothing follows the end.
 			text.AppendText("もっと")
 			text.PutTitle("見出し", time.Time{})
 			text.Finish(done)

@@ -15,29 +15,29 @@ import (
 // MaxEntry bounds an encoded update, in bytes.
 const MaxEntry = 256 << 10
 
-// Of an entry, so much may be text and so much parts; the rest is room for the head and the end.
+// The most that an entry has of each; the rest of MaxEntry is room for the head and the end.
 const (
 	maxEntryText      = 128 << 10
 	maxEntryParts     = 64 << 10
 	maxEntryReasoning = 32 << 10
 )
 
-// Update is what has changed in a text since a position: what servers tell each other, where clients are told events.
-// Updates of a run may overlap: what is known already changes nothing.
+// Update is what has changed in a text since a position. Servers send each other updates where clients get events.
+// Updates of a run may overlap: what a text already has changes nothing.
 type Update struct {
 	Run    int
-	Head   *Head  // What Position's zero value lacks first: in the first update of a run, nil in others.
+	Head   *Head  // In the first update of a run; nil in others.
 	Offset int    // Of Text, in bytes.
 	Text   []byte // Whole characters.
 	Parts  []Part // By Seq.
 
-	Reasoning *ReasoningUpdate // Nil where nothing of it has changed. Text is empty while some of it is to come.
+	Reasoning *ReasoningUpdate // Nil if it has not changed. Text is empty while more of it is to come.
 
-	End *End // Nil while it goes on.
+	End *End // Nil while the text goes on.
 }
 
-// Since returns what a text has beyond a position, and the position that this leads to. An update never encodes to more
-// than MaxEntry: what exceeds it is left to the next one.
+// Since returns what a text has beyond a position, and the position after that. An update never encodes to more than
+// MaxEntry bytes: the rest is left to the next one.
 func (t *Text) Since(p Position) (Update, Position) {
 	t.mu.Lock()
 	n, next := t.since(p), t.position()
@@ -74,11 +74,11 @@ func (t *Text) Since(p Position) (Update, Position) {
 	return u, next
 }
 
-// ErrHole says that an update does not join on to the text: what lies between was lost.
+// ErrHole means that an update begins beyond the end of the text, or contradicts it: updates in between were lost.
 var ErrHole = errors.New("stream: updates are missing")
 
-// Apply publishes an update of the text's run, where it is new, to the text's watches. It takes the place of AppendText,
-// PutStep and so on in a text that another server writes. After ErrHole, nothing was changed.
+// Apply publishes what is new in an update. It takes the place of AppendText, PutStep and so on in a text that another
+// server writes. On ErrHole, the text is unchanged.
 func (t *Text) Apply(u Update) error {
 	t.mu.Lock()
 	defer t.unlock()
@@ -111,8 +111,8 @@ func (t *Text) Apply(u Update) error {
 	return nil
 }
 
-// The encoding of an update: a version, flags, then the fields that the flags name in the order of Update. Numbers are
-// unsigned varints, everything else is preceded by its length.
+// The encoding of an update is a version, flags, and the fields that are present, in the order of Update. Numbers are
+// unsigned varints; everything else is preceded by its length.
 const (
 	updateVersion = 2
 
@@ -187,9 +187,9 @@ func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-var errEntry = errors.New("stream: the bytes are no update")
+var errEntry = errors.New("stream: malformed update")
 
-// ParseUpdate reads what Append wrote. It keeps parts of entry.
+// ParseUpdate decodes what Append has encoded. The result shares memory with entry.
 func ParseUpdate(entry []byte) (Update, error) {
 	if len(entry) < 2 || len(entry) > MaxEntry || entry[0] != updateVersion || entry[1]&^byte(allFlags) != 0 {
 		return Update{}, errEntry
@@ -226,12 +226,12 @@ func ParseUpdate(entry []byte) (Update, error) {
 	return u, nil
 }
 
-// isLine reports whether data may stand in an event: JSON without control characters.
+// isLine reports whether data is JSON without control characters, so that it may stand in an event.
 func isLine(data []byte) bool {
 	return json.Valid(data) && utf8.Valid(data) && !bytes.ContainsFunc(data, func(r rune) bool { return r < 0x20 })
 }
 
-// decoder reads the fields of an entry. Once something is wrong, it returns zero values.
+// decoder decodes the fields of an entry. After an error it returns zero values.
 type decoder struct {
 	rest []byte
 	bad  bool
@@ -271,7 +271,7 @@ func (d *decoder) reasoning() *ReasoningUpdate {
 	return r
 }
 
-// object returns metadata of which nothing has to be checked any more.
+// object returns metadata that is nil or passes isObject.
 func (d *decoder) object(metadata json.RawMessage) json.RawMessage {
 	if s := string(metadata); s == "{}" || s == "null" {
 		return nil

@@ -125,7 +125,9 @@ func TestApplyRefusesHoles(t *testing.T) {
 			t.Errorf("%s: %v, %q", name, err, text.Text())
 		}
 	}
-	for _, u := range []stream.Update{{Run: 2, Text: []byte("糸を")}, {Run: 2, Offset: 3, Text: []byte("を紡")}, {Run: 2, Offset: 9, Text: []byte("ぐ")}} {
+	for _, u := range []stream.Update{
+		{Run: 2, Text: []byte("糸を")}, {Run: 2, Offset: 3, Text: []byte("を紡")}, {Run: 2, Offset: 9, Text: []byte("ぐ")},
+	} {
 		if err := text.Apply(u); err != nil {
 			t.Error(err)
 		}
@@ -181,15 +183,16 @@ func FuzzR27_ParseUpdate(f *testing.F) {
 		u, _ = text.Since(next)
 		f.Add(u.Append(nil))
 	}
-	f.Add([]byte{1, 7, 1})
-	f.Add([]byte{1, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Add([]byte{2, 7, 1})
+	f.Add([]byte{2, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, entry []byte) {
 		u, err := stream.ParseUpdate(entry)
 		if err != nil {
 			return
 		}
 		written := u.Append(nil)
-		if again, err := stream.ParseUpdate(written); len(written) <= stream.MaxEntry && (err != nil || !bytes.Equal(again.Append(nil), written)) {
+		again, err := stream.ParseUpdate(written)
+		if len(written) <= stream.MaxEntry && (err != nil || !bytes.Equal(again.Append(nil), written)) {
 			t.Fatalf("%+v became %+v, %v", u, again, err)
 		}
 		head := stream.Head{MessageID: "m", Run: u.Run}

@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// ErrAbandoned says that a watch ended before its text did.
-var ErrAbandoned = errors.New("stream: the text is written anew, or elsewhere")
+// ErrAbandoned means that a text was abandoned: the client reconnects and finds the run that follows.
+var ErrAbandoned = errors.New("stream: the text was abandoned")
 
 // Watch is one client's position in a text. Its methods belong to one goroutine.
 type Watch struct {
 	text    *Text
-	pending []byte // What the client is told before the log.
+	pending []byte // What comes before the log.
 	at      *segment
 	pos     int
 	resumed bool // The client had a cursor.
-	reset   bool // It did not hold.
+	reset   bool // The cursor was not valid.
 	awaited *change
 }
 
-// Watch returns the position of a client that has what lastEventID says, "" for nothing.
+// Watch returns a watch for a client that has as much of the text as lastEventID says, "" for nothing.
 func (t *Text) Watch(lastEventID string) *Watch {
 	t.mu.Lock()
 	from := resolve(lastEventID, t.head.Run, t.text)
-	n := t.since(t.told(from))
+	n := t.since(t.positionAt(from))
 	w := &Watch{
 		text: t, at: t.log.tail, pos: int(t.log.tail.n.Load()),
 		resumed: lastEventID != "", reset: from.reset,
 	}
 	t.mu.Unlock()
 
-	// Encoded outside the lock: what was read under it does not change any more.
+	// Encoded without the lock: what was read under it does not change any more.
 	b := appendStart(make([]byte, 0, n.size()), t.first, t.head.Run, from)
 	w.pending = n.appendEvents(b, t.head.Run)
 	return w
 }
 
-// told returns the position of a client that is at an offset of the text. Who has some of it has all of the reasoning. It
-// belongs to holders of mu.
-func (t *Text) told(from start) Position {
+// positionAt returns the position of a client that is at an offset of the text. If it has some of the text, it has all
+// of the reasoning. The caller holds mu.
+func (t *Text) positionAt(from start) Position {
 	p := Position{offset: from.offset}
 	if all := t.position(); from.offset > 0 {
 		p.reasoning, p.reasoned = all.reasoning, all.reasoned
@@ -46,7 +46,7 @@ func (t *Text) told(from start) Position {
 	return p
 }
 
-// news is what a text has beyond a position. What it refers to does not change.
+// news is what a text has beyond a position. What it points to does not change.
 type news struct {
 	from      Position
 	reasoning reasoning // From the start.
@@ -55,7 +55,7 @@ type news struct {
 	end       *End
 }
 
-// since belongs to holders of the text's mu.
+// since returns what the text has beyond a position. The caller holds mu.
 func (t *Text) since(p Position) news {
 	n := news{from: p, text: t.text}
 	for _, part := range t.parts {
@@ -72,20 +72,20 @@ func (t *Text) since(p Position) news {
 	return n
 }
 
-// size is room for the events: the text that is lacking, a little more for what has to be escaped, and what stands around it.
+// size estimates the length of the events: the missing text, some escapes, and what stands around it.
 func (n news) size() int {
 	lacking := len(n.text) - n.from.offset + len(n.reasoning.text) - n.from.reasoning
 	return lacking + lacking/16 + 1<<10
 }
 
-// appendEvents appends the events that tell the news.
+// appendEvents appends the news as events.
 func (n news) appendEvents(b []byte, run int) []byte {
 	for _, p := range n.parts {
 		b = appendData(b, p.Data)
 	}
 	b = n.appendReasoning(b)
 	if len(n.text) > 0 {
-		// A stream that has been started was told of the text with the first piece of it.
+		// The first piece of the text came with this event.
 		if !n.from.started || n.from.offset == 0 {
 			b = append(b, textStartFrame...)
 		}
@@ -100,14 +100,14 @@ func (n news) appendEvents(b []byte, run int) []byte {
 	return b
 }
 
-// Take returns the next bytes that are there, nil if there are none at present. They must not be changed.
+// Take returns the next bytes that are available, nil if there are none at present. They must not be changed.
 func (w *Watch) Take() []byte {
 	if b := w.pending; b != nil {
 		w.pending = nil
 		return b
 	}
 	for {
-		// next before n: if next is set, n is final.
+		// next is read before n: if it is set, n is final.
 		next := w.at.next.Load()
 		if n := int(w.at.n.Load()); w.pos < n {
 			b := w.at.buf[w.pos:n]
@@ -124,15 +124,14 @@ func (w *Watch) Take() []byte {
 	}
 }
 
-// catchUp returns what a watch lacks whose next segment has left the window, and moves it to where that ends.
+// catchUp returns what is missing after a segment that has left the window, and moves the watch behind it.
 func (w *Watch) catchUp() []byte {
 	c := w.text.catchUp(w.at)
 	w.at, w.pos = c.at, c.pos
 	return c.events
 }
 
-// catchUp makes what follows a segment that has left the window. Watches that are equally slow come here at the same time:
-// the first one makes it for all.
+// catchUp encodes what follows a segment whose successor has left the window, once for all watches that are there.
 func (t *Text) catchUp(s *segment) *caughtUp {
 	t.catching.Lock()
 	defer t.catching.Unlock()
@@ -147,7 +146,7 @@ func (t *Text) catchUp(s *segment) *caughtUp {
 	return s.caughtUp
 }
 
-// Wait returns a channel that is closed when Take may have more, or nil and true when it never will.
+// Wait returns a channel that is closed when Take may have more, or nil and true if it never will.
 func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	t := w.text
 	t.mu.Lock()
@@ -163,7 +162,7 @@ func (w *Watch) Wait() (more <-chan struct{}, over bool) {
 	return w.awaited.done, false
 }
 
-// Changed returns when the text changed first after the last Wait whose channel was closed.
+// Changed returns when the channel of the last Wait was closed; zero if it was not or if Wait did not have to wait.
 func (w *Watch) Changed() time.Time {
 	if w.awaited == nil {
 		return time.Time{}
@@ -171,10 +170,11 @@ func (w *Watch) Changed() time.Time {
 	return w.awaited.at
 }
 
-// Over reports whether the text is over and all of it has been taken. err is nil after the text's end, else ErrAbandoned.
+// Over reports whether the text is over and all of it has been taken. err is nil after the text's end, else
+// ErrAbandoned.
 func (w *Watch) Over() (over bool, err error) {
 	t := w.text
-	// ended first: what the log has then is all that there will be.
+	// ended is read first: the log is complete then.
 	if !t.ended.Load() || w.pending != nil || w.at.next.Load() != nil || w.pos != int(w.at.n.Load()) {
 		return false, nil
 	}
@@ -189,8 +189,8 @@ func (w *Watch) Over() (over bool, err error) {
 // Text returns the text that is watched.
 func (w *Watch) Text() *Text { return w.text }
 
-// Resumed reports whether the client had a cursor, and Reset whether that did not hold.
+// Resumed reports whether the client had a cursor.
 func (w *Watch) Resumed() bool { return w.resumed }
 
-// Reset reports whether the client is told to begin anew.
+// Reset reports whether the cursor was not valid, so that the client begins anew.
 func (w *Watch) Reset() bool { return w.reset }

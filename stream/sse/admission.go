@@ -8,18 +8,17 @@ import (
 
 // Errors of Admit.
 var (
-	ErrFull     = errors.New("sse: this server has as many streams as it takes")
-	ErrDraining = errors.New("sse: this server is about to stop")
+	ErrFull     = errors.New("sse: the server has its maximum of streams")
+	ErrDraining = errors.New("sse: the server is about to stop")
 )
 
-// Admission is a person's place for a stream: for what they are held with, and then for what they are sent. It is given
-// back by Release.
+// Admission is a person's permission for one stream, while it is held and while it is sent. Release gives it back.
 type Admission struct {
 	server   *Server
 	person   string
 	released bool  // Guarded by the server's mu.
 	ended    bool  // Guarded by the server's mu. End was called.
-	stream   ender // Guarded by the server's mu. What is sent now; nil while nothing is.
+	stream   ender // Guarded by the server's mu. Nil while nothing is sent or held.
 }
 
 // admissions are those of one person.
@@ -27,11 +26,12 @@ type admissions map[*Admission]struct{}
 
 // ender is a stream that can be ended early.
 type ender interface {
-	// cut has the stream end soon, as Delivery.Done or Hold is told. It is called with no lock held.
+	// cut ends the stream early, with the error that Delivery.Done or Hold's caller gets. It is called with no lock
+	// held.
 	cut(err error)
 }
 
-// Admit lets a person begin a stream, or says why not: ErrFull or ErrDraining.
+// Admit lets a person begin a stream, or returns ErrFull or ErrDraining.
 func (s *Server) Admit(person string) (*Admission, error) {
 	a := &Admission{server: s, person: person}
 	err := s.admit(a)
@@ -61,7 +61,7 @@ func (s *Server) admit(a *Admission) error {
 	return nil
 }
 
-// Release gives the place back when the stream is over. A second call does nothing.
+// Release gives the admission back when the stream is over. A second call does nothing.
 func (a *Admission) Release() {
 	s := a.server
 	s.mu.Lock()
@@ -78,9 +78,9 @@ func (a *Admission) Release() {
 	s.left()
 }
 
-// End ends every stream of a person at once, as if its time had come: those that are sent or held, and, with the first that
-// they would be sent, those that were admitted and have not begun. The clients come back by themselves, and are refused or
-// resume. Whoever is admitted afterwards is not meant, a request that was authenticated before among them.
+// End ends every stream of a person at once: those that are sent or held, and, as soon as they begin, those that have
+// been admitted. The clients reconnect, and are refused or resume. It has no effect on later admissions, not even of a
+// request that was authenticated before.
 func (s *Server) End(person string) {
 	var streams []ender
 	s.mu.Lock()
@@ -96,15 +96,15 @@ func (s *Server) End(person string) {
 	}
 }
 
-// People returns who has been admitted, in no order.
+// People returns the people who have admissions, in no order.
 func (s *Server) People() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.people))
 }
 
-// begin notes that a stream is sent for an admission, nil if it needs none. It fails if it is too late to begin. It
-// belongs to holders of mu.
+// begin attaches a stream to an admission, which may be nil. It fails if the stream must not begin any more. The caller
+// holds mu.
 func (s *Server) begin(a *Admission, stream ender) error {
 	switch {
 	case s.closed:
@@ -118,7 +118,7 @@ func (s *Server) begin(a *Admission, stream ender) error {
 	return nil
 }
 
-// pause undoes begin. It belongs to holders of the server's mu.
+// pause undoes begin. The caller holds the server's mu.
 func (a *Admission) pause() {
 	if a != nil {
 		a.stream = nil

@@ -153,7 +153,8 @@ func TestR18_DrainSpreadsTheEnds(t *testing.T) {
 	})
 }
 
-// TestR45_StreamsOfOnePersonEnd has a person's streams ended while they are sent, held, and not begun, and another's go on.
+// TestR45_StreamsOfOnePersonEnd has a person's streams ended while they are sent, held, and not begun, and another's go
+// on.
 func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
@@ -226,7 +227,7 @@ func TestR45_StreamsOfOnePersonEnd(t *testing.T) {
 		if people := s.People(); !slices.Equal(people, []string{"b"}) {
 			t.Errorf("%v have streams", people)
 		}
-		visit("a", "/") // Whoever may still come is served.
+		visit("a", "/") // A later admission is not affected.
 		for open(s) < 4 {
 			runtime.Gosched()
 		}
@@ -270,7 +271,8 @@ func TestStatsTellTheLag(t *testing.T) {
 		for _, bucket := range st.Lag {
 			timed += bucket.Count
 		}
-		if st.Opened != 1 || st.Resumes != 1 || st.Resets != 1 || timed == 0 || timed > st.Writes || st.LagSum <= 0 || st.Bytes == 0 || st.Ends.Done != 1 {
+		if st.Opened != 1 || st.Resumes != 1 || st.Resets != 1 || timed == 0 || timed > st.Writes || st.LagSum <= 0 ||
+			st.Bytes == 0 || st.Ends.Done != 1 {
 			t.Errorf("got %+v", st)
 		}
 	})

@@ -30,8 +30,8 @@ func (b *batch) clear() {
 	b.pieces = b.pieces[:0]
 }
 
-// gather takes what is to be written next to a subscriber, and returns its length: what its socket did not take before, or
-// else what is new.
+// gather takes what is to be written next to a subscriber, and returns its length: what its socket did not take before,
+// or else what is new.
 func (b *batch) gather(c *subscriber) (n int) {
 	if len(b.pieces) > 0 {
 		for _, piece := range b.pieces {
@@ -62,8 +62,8 @@ func (b *batch) gather(c *subscriber) (n int) {
 	return b.frame(c, n)
 }
 
-// frame makes what was gathered, n bytes, a chunk of HTTP's chunked coding (RFC 9112, section 7.1), and returns its length.
-// The last chunk follows the text's end only: a client takes a response that ends without it for cut off.
+// frame makes what was gathered, n bytes, a chunk of HTTP's chunked coding (RFC 9112, section 7.1), and returns its
+// length. The last chunk follows the text's end only: a client takes a response that ends without it for cut off.
 func (b *batch) frame(c *subscriber, n int) int {
 	if n == 0 {
 		b.pieces = b.pieces[:0]

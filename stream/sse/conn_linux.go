@@ -39,8 +39,8 @@ func writeNow(raw syscall.RawConn, pieces [][]byte) (n int, err error) {
 	return max(n, 0), cmp.Or(err, closed)
 }
 
-// discard throws away what a client has sent, a little at a time. It returns io.EOF if the client will send nothing more,
-// which it may say and still read, and another error if the connection is broken.
+// discard throws away what a client has sent, a little at a time. It returns io.EOF if the client will send nothing
+// more, which it may say and still read, and another error if the connection is broken.
 func discard(raw syscall.RawConn) error {
 	if raw == nil {
 		return nil

@@ -1,33 +1,34 @@
 // Package sse sends texts to HTTP clients as server-sent events. It owns what happens on a connection: who is admitted,
-// heartbeats, write deadlines, slow and vanished clients, and how streams end when their time is up or the server stops.
+// heartbeats, write deadlines, slow and vanished clients, and how streams end when their time is up or the server
+// stops.
 //
-// A [stream.Watch] yields events that are already encoded, so that one encoding serves all subscribers. This package adds
-// what belongs to one connection: the head of the response, the retry field, heartbeats and HTTP's chunks. It imports
-// package stream and no other of ours, and does not know what the texts say.
+// A [stream.Watch] yields events that are already encoded, so that one encoding serves all subscribers. This package
+// adds what belongs to one connection: the head of the response, the retry field, heartbeats and HTTP's chunks. It
+// imports package stream and no other of ours, and does not know what the texts say.
 //
 // # Two ways to a client
 //
 // A plain HTTP/1.1 connection on Linux is taken over from net/http. Its subscriber has no goroutine and no buffer. The
-// writer pool, one goroutine for each core, writes to the subscribers of the texts that have changed: all that a subscriber
-// is behind by, in one system call that does not wait. A slow consumer, whose socket does not take the batch, is written to
-// by a goroutine of its own until it has caught up.
+// writer pool, one goroutine for each core, writes to the subscribers of the texts that have changed: all that a
+// subscriber is behind by, in one system call that does not wait. A slow consumer, whose socket does not take the
+// batch, is written to by a goroutine of its own until it has caught up.
 //
 //	publisher ─▶ Text.AppendText ─▶ log ─▶ group.changed ─▶ shards queued ─▶ writer ─▶ subscriber.write
 //	                                                                                      │ the socket is full
 //	                                                                                      ▼
 //	                                                                       slow consumer: a goroutine, with a deadline
 //
-// Over TLS, HTTP/2 and HTTP/1.0, and on other systems, the goroutine of the request waits for the text and writes to the
-// response.
+// Over TLS, HTTP/2 and HTTP/1.0, and on other systems, the goroutine of the request waits for the text and writes to
+// the response.
 //
 // Neither way delays a publisher or another subscriber. A client that does not take 64 KiB within the write timeout is
-// dropped, and resumes by its cursor. The body is chunked on both, and only the text's end ends it well, so that a client
-// takes no part of an answer for the whole.
+// dropped, and resumes by its cursor. The body is chunked on both, and only the text's end ends it well, so that a
+// client takes no part of an answer for the whole.
 //
 // # Goroutines
 //
-// A writer for each core and the sweep run while connections are taken over. A slow consumer has a goroutine until it has
-// caught up, and so has every stream while its end is settled. Server.Close waits for all of them.
+// A writer for each core and the sweep run while connections are taken over. A slow consumer has a goroutine until it
+// has caught up, and so has every stream while its end is settled. Server.Close waits for all of them.
 //
 // # Locks
 //

@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// Drain ends every stream within a time, spread evenly over it, so that the clients come back elsewhere and not all at
-// once, and admits no new ones. It returns when all have ended, or with the context's error.
+// Drain admits no new streams and ends the open ones, spread evenly over a time so that the clients do not all
+// reconnect at once. It returns when all have ended, or with the context's error.
 func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	streams, empty := s.beginDrain()
 	began, n := time.Now(), len(streams)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for i, stream := range streams {
-		// Each at a random time in a slice of its own.
-		at := time.Duration((float64(i) + rand.Float64()) / float64(n) * float64(over)) //nolint:gosec // Spreads clients; no secret.
+		// Each ends at a random time in a slice of its own.
+		slice := over / time.Duration(n)
+		at := time.Duration(i)*slice + rand.N(slice+1) //nolint:gosec // Spreads clients; no secret.
 		timer.Reset(time.Until(began.Add(at)))
 		select {
 		case <-timer.C:
@@ -32,7 +33,7 @@ func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// Those that were admitted before, and begun since.
+	// Those that were admitted before and have begun since.
 	s.endAll()
 	select {
 	case <-empty:
@@ -42,7 +43,7 @@ func (s *Server) Drain(ctx context.Context, over time.Duration) error {
 	}
 }
 
-// beginDrain returns the streams that are open, in random order, and a channel that is closed when none is.
+// beginDrain returns the open streams in random order, and a channel that is closed when there are none left.
 func (s *Server) beginDrain() (streams []ender, empty <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +59,7 @@ func (s *Server) beginDrain() (streams []ender, empty <-chan struct{}) {
 	return streams, empty
 }
 
-// streams returns the streams that are open. It belongs to holders of mu.
+// streams returns the open streams. The caller holds mu.
 func (s *Server) streams() []ender {
 	streams := make([]ender, 0, len(s.subscribers)+len(s.responses))
 	for _, c := range s.subscribers {
@@ -70,7 +71,7 @@ func (s *Server) streams() []ender {
 	return streams
 }
 
-// endAll ends every stream, and has those that are still begun end at once.
+// endAll ends every stream, and has none begin any more.
 func (s *Server) endAll() {
 	s.mu.Lock()
 	s.draining, s.closed = true, true
@@ -81,14 +82,15 @@ func (s *Server) endAll() {
 	}
 }
 
-// Close ends every stream at once, and waits for the server's goroutines. None can be sent any more. A write to an HTTP/2
-// connection of which nothing is taken ends with the connection only: the http.Server is closed before, or has a WriteByteTimeout.
+// Close ends every stream at once and waits for the server's goroutines. No stream can begin after that. A blocked
+// write to an HTTP/2 connection ends only with the connection: close the http.Server first, or give it a
+// WriteByteTimeout.
 func (s *Server) Close() {
 	s.endAll()
 	s.work.Wait()
 }
 
-// left tells Drain if nobody is left. It belongs to holders of mu.
+// left wakes Drain if no stream and no admission is left. The caller holds mu.
 func (s *Server) left() {
 	if s.empty != nil && s.admitted == 0 && len(s.subscribers) == 0 && len(s.responses) == 0 {
 		close(s.empty)

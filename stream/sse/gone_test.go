@@ -20,8 +20,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// TestR28_ClientsThatVanishAreNoticed holds that a client that leaves gives its place back: while nothing is sent, and in
-// the middle of a write.
+// TestR28_ClientsThatVanishAreNoticed holds that the stream of a client that has left ends: while nothing is sent, and
+// in the middle of a write.
 func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		for name, leave := range map[string]func(*stream.Text, net.Conn){
@@ -61,7 +61,7 @@ func TestR28_ClientsThatVanishAreNoticed(t *testing.T) {
 				text.Finish(done)
 				var c streamtest.Client
 				if read(t, &c, readBody(t, resp.Body)); !c.Done {
-					t.Error("whoever comes later is not served")
+					t.Error("a later client is not served")
 				}
 			})
 		}
@@ -195,7 +195,7 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 				clients.Go(func() { comeAndGo(t, server) })
 			}
 			clients.Wait()
-			text.AppendText("。") // Shows who is gone.
+			text.AppendText("。") // Finds the clients that are gone.
 		}
 		for open(s) > 0 || s.Stats().Ends.Gone < uint64(streams) { // The last is counted when it is no longer open.
 			runtime.Gosched()

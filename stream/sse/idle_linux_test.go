@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// BenchmarkIdleStream tells what a stream costs while nothing is sent, in KiB of the whole process's memory. The clients
-// are bare sockets that cost the process nothing.
+// BenchmarkIdleStream tells what a stream costs while nothing is sent, in KiB of the whole process's memory. The
+// clients are bare sockets that cost the process nothing.
 func BenchmarkIdleStream(b *testing.B) {
 	const streams = 4000
 	for name, fast := range map[string]bool{"fast": true, "net-http": false} {

@@ -16,12 +16,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// TestLogIsGoneOnceAllHaveReadIt holds that whoever writes for the server keeps nothing alive of what was written: a segment
-// that everybody has read is gone, but for the last one.
+// TestLogIsGoneOnceAllHaveReadIt holds that the server keeps nothing of what it has written: a segment that all
+// subscribers have read is collected, but for the last one.
 func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		const watchers = 4
-		update := stream.Update{Run: 1} // Several segments, told at once.
+		update := stream.Update{Run: 1} // Several segments at once.
 		for i := range 32 {
 			data := fmt.Sprintf(`{"type":"data-step","id":"%d","data":{"detail":"%s"}}`, i, strings.Repeat("x", 700))
 			update.Parts = append(update.Parts, stream.Part{Seq: i + 1, Key: strconv.Itoa(i), Data: []byte(data)})
@@ -56,7 +56,7 @@ func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
 		}
 		read := pieces[:len(pieces)-1] // The text holds the last one.
 		held := func(p weak.Pointer[byte]) bool { return p.Value() != nil }
-		// Who wrote may still be about to let go.
+		// The last writer may still be about to clear its batch.
 		for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(read, held) && time.Now().Before(deadline); {
 			runtime.GC()
 		}

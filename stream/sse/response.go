@@ -14,7 +14,7 @@ type response struct {
 	server    *Server
 	w         http.ResponseWriter
 	rc        *http.ResponseController
-	brief     bool // A deadline must not outlast its write: HTTP/2 ends a stream whose deadline passes while nothing is written.
+	brief     bool // The deadline is cleared after a write: when one passes, HTTP/2 ends even a stream that is quiet.
 	admission *Admission
 	half      <-chan struct{} // Closed when the client sends nothing more; nil if that ends the context.
 	timer     *time.Timer     // Fills beat when a heartbeat may be due. Waiting for its own channel costs more.
@@ -246,9 +246,9 @@ func (r *response) cut(err error) {
 	}
 }
 
-// HalfClose wraps a handler of streams, so that a client is served to the end that closes its sending side once it has
-// sent its request. net/http ends the request's context then, as if the client had left. For the handler it goes on;
-// whether the client is there turns out when it is sent something.
+// HalfClose wraps a handler of streams so that a client that closes its sending side after the request is served to the
+// end. net/http cancels the request's context then, as if the client had left. The handler's context goes on; whether
+// the client is there shows when it is sent something.
 func HalfClose(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// TestR12_QuietStreamsOutliveTheirWriteDeadline has streams say nothing for longer than a write may take. HTTP/2 resets a
-// stream whose deadline has passed, even if nobody writes.
+// TestR12_QuietStreamsOutliveTheirWriteDeadline has streams say nothing for longer than a write may take. HTTP/2 resets
+// a stream whose deadline has passed, even if nothing is written.
 func TestR12_QuietStreamsOutliveTheirWriteDeadline(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {

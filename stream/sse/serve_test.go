@@ -56,7 +56,7 @@ func readBody(t testing.TB, body io.Reader) []byte {
 	return raw
 }
 
-// TestFastPathIsTakenWhereItCan holds who is served how, and that nobody can tell by the events.
+// TestFastPathIsTakenWhereItCan holds which connections are taken over, and that the events are the same.
 func TestFastPathIsTakenWhereItCan(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -87,7 +87,9 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 			if st := s.Stats(); st.OpenFast != c.taken || st.OpenHTTP != 1-c.taken {
 				t.Errorf("%d fast, %d by net/http", st.OpenFast, st.OpenHTTP)
 			}
-			if chunked := len(resp.TransferEncoding) > 0; resp.Close != c.close || chunked == (c.proto == "HTTP/1.0") || resp.Header.Get("Date") == "" || resp.Header.Get("X-Request-Id") == "" {
+			chunked := len(resp.TransferEncoding) > 0
+			if resp.Close != c.close || chunked == (c.proto == "HTTP/1.0") || resp.Header.Get("Date") == "" ||
+				resp.Header.Get("X-Request-Id") == "" {
 				t.Errorf("got %+v", resp)
 			}
 			text.AppendText("終")
@@ -124,7 +126,7 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 					raw := readBody(t, body)
 					_ = conn.Close()
 					if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
-						c.End = "" // Who was cut off before the end mark is told of the end again.
+						c.End = "" // A client that was cut off before the end mark gets the end again.
 						read(t, &c, raw[:whole+2])
 					}
 				}
@@ -151,7 +153,9 @@ func TestR05_DropsAndResumesOverTheWire(t *testing.T) {
 
 func TestStreamsEndWithTheirText(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
-		for name, finish := range map[string]func(*stream.Text){"finished": func(text *stream.Text) { text.Finish(done) }, "abandoned": (*stream.Text).Abandon} {
+		for name, finish := range map[string]func(*stream.Text){
+			"finished": func(text *stream.Text) { text.Finish(done) }, "abandoned": (*stream.Text).Abandon,
+		} {
 			text := newText(1)
 			ended := make(chan error, 2)
 			server := serve(t, text, sse.NewServer(cfg), ended)
@@ -164,7 +168,7 @@ func TestStreamsEndWithTheirText(t *testing.T) {
 				if err := <-ended; errors.Is(err, stream.ErrAbandoned) == c.Done || c.Done != (name == "finished") {
 					t.Errorf("%s: %v, done %v", name, err, c.Done)
 				}
-				if c.Done != (broken == nil) { // Whoever reads a part must not take it for the whole.
+				if c.Done != (broken == nil) { // A client that has a part must not take it for the whole.
 					t.Errorf("%s: the body ends with %v", name, broken)
 				}
 			}

@@ -18,8 +18,8 @@ import (
 // Config tunes how events are sent. The zero value of a field means its default.
 type Config struct {
 	Heartbeat    time.Duration // A comment is sent when nothing else was for so long. Default 15 s.
-	WriteTimeout time.Duration // A client that takes nothing for so long is dropped. Default 10 s. See Server.Close for HTTP/2.
-	RetryMin     time.Duration // Clients are told to reconnect after a random time from here, default 1 s,
+	WriteTimeout time.Duration // A client that takes nothing for so long is dropped. Default 10 s.
+	RetryMin     time.Duration // Clients reconnect after a random time from here, default 1 s,
 	RetryMax     time.Duration // to here, default 3 s.
 
 	// Fast has Serve take plain HTTP/1.1 connections over from net/http. What a client receives is the same, and an
@@ -43,7 +43,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Server sends watches to HTTP clients as server-sent events. It is safe for concurrent use; its zero value is not usable.
+// Server sends watches to HTTP clients as server-sent events. It is safe for concurrent use; its zero value is not
+// usable.
 type Server struct {
 	cfg      Config
 	began    time.Time // The server's clock counts from here.
@@ -58,10 +59,10 @@ type Server struct {
 	responses   map[*response]struct{}  // Guarded by mu. Streams that net/http writes, held ones among them.
 	admitted    int                     // Guarded by mu.
 	people      map[string]admissions   // Guarded by mu. By person.
-	draining    bool                    // Guarded by mu. Nobody is admitted any more.
-	closed      bool                    // Guarded by mu. Nothing can be begun any more.
-	empty       chan struct{}           // Guarded by mu. Closed when nobody is left; nil if nobody waits for that.
-	quit        chan struct{}           // Guarded by mu. Ends the writers and the sweep; nil if there are no subscribers.
+	draining    bool                    // Guarded by mu. Admit fails.
+	closed      bool                    // Guarded by mu. No stream can begin.
+	empty       chan struct{}           // Guarded by mu. Closed when nothing is left; nil without Drain.
+	quit        chan struct{}           // Guarded by mu. Ends the writers and the sweep; nil without subscribers.
 	nextSweep   time.Duration           // Guarded by mu. By the server's clock.
 	reaped      time.Time               // Guarded by mu. When Reap looked last.
 	turn        int                     // Guarded by mu. The writer that gets the next subscriber.
@@ -79,18 +80,19 @@ func NewServer(cfg Config) *Server {
 	return s
 }
 
-// clock returns a time by the server's clock, which nobody sets.
+// clock converts a time to the server's clock, which is monotonic.
 func (s *Server) clock(t time.Time) time.Duration { return t.Sub(s.began) }
 
 // Delivery is one client's stream.
 type Delivery struct {
 	Watch     *stream.Watch
-	Admission *Admission // Has End end the stream. Nil if nobody was admitted.
+	Admission *Admission // What End ends the stream by. May be nil.
 	Until     time.Time  // The stream ends then at the latest; zero for never.
 	Begun     bool       // Begin was called before.
 
-	// Done is called once when the stream is over: with nil after the text's end, else with stream.ErrAbandoned, ErrGone,
-	// ErrSlow, ErrDraining, ErrEnded or context.DeadlineExceeded. It may block for a moment, and is called with no lock held.
+	// Done is called once when the stream is over: with nil after the text's end, else with stream.ErrAbandoned,
+	// ErrGone, ErrSlow, ErrDraining, ErrEnded or context.DeadlineExceeded. It may block for a moment, and is called
+	// with no lock held.
 	Done func(error)
 }
 
@@ -101,10 +103,9 @@ var (
 	ErrEnded = errors.New("sse: the streams of this person were ended")
 )
 
-// Serve sends what a watch has to say to the client of a request. It returns when the stream is over, or when it goes
-// on without the request's goroutine: nothing of w and r is kept then. The response ends well after the text's end
-// only. Otherwise it is aborted, by a panic with http.ErrAbortHandler where net/http writes it, so that no client takes
-// a part for the whole.
+// Serve sends a watch to the client of a request. It returns when the stream is over, or when it goes on without the
+// request's goroutine and without w and r. The response is complete only after the text's end. Otherwise it is aborted,
+// by a panic with http.ErrAbortHandler where net/http writes it, so that no client takes a part for the whole.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 	s.counters.begun(d.Watch)
 	if !d.Begun {
@@ -115,9 +116,9 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 		if d.Begun {
 			_ = rc.Flush() // What Begin wrote would be lost.
 		} else {
-			w.WriteHeader(http.StatusOK) // Whatever wraps w learns of it.
+			w.WriteHeader(http.StatusOK) // For what wraps w.
 		}
-		// What the client has sent after its request is of no use. An error means that w can only be written to.
+		// What the client has sent after its request is ignored. On an error, net/http keeps the connection.
 		if conn, _, err := rc.Hijack(); err == nil {
 			s.takeOver(conn, d)
 			return
@@ -126,9 +127,10 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, d Delivery) {
 	s.respond(w, r, d)
 }
 
-// takesOver reports whether the connection of a request can be written to as it is, once net/http has sent the head.
+// takesOver reports whether the connection of a request can be taken over once net/http has sent the head.
 func (s *Server) takesOver(r *http.Request) bool {
-	return s.cfg.Fast && canTakeOver && r.TLS == nil && r.ProtoMajor == 1 && r.ProtoMinor >= 1 && r.Method != http.MethodHead
+	return s.cfg.Fast && canTakeOver && r.TLS == nil && r.Method != http.MethodHead &&
+		r.ProtoMajor == 1 && r.ProtoMinor >= 1
 }
 
 // finish counts and reports the end of a stream.
@@ -143,7 +145,7 @@ func (s *Server) finish(done func(error), err error) {
 	done(err)
 }
 
-// Begin writes the head of the response. Hold or Serve follow and flush it with the first they have.
+// Begin writes the head of the response. Hold or Serve must follow; they flush it.
 func (s *Server) Begin(w http.ResponseWriter, r *http.Request) error {
 	s.head(w, r)
 	_, err := w.Write(s.appendRetry(nil))
@@ -162,13 +164,13 @@ func (s *Server) head(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// appendRetry appends when the client is to reconnect.
+// appendRetry appends the retry field, with a time drawn at random.
 func (s *Server) appendRetry(dst []byte) []byte {
 	retry := s.cfg.RetryMin + rand.N(s.cfg.RetryMax-s.cfg.RetryMin+1) //nolint:gosec // Spreads clients; no secret.
 	return append(strconv.AppendInt(append(dst, "retry: "...), retry.Milliseconds(), 10), "\n\n"...)
 }
 
-// sendError tells a client that is too slow from one that is gone.
+// sendError returns ErrSlow for a write that has timed out, and other errors as they are.
 func sendError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return ErrSlow

@@ -84,7 +84,8 @@ func TestSlowClientThatCatchesUpStays(t *testing.T) {
 	})
 }
 
-// slowEnds waits for the ends of n streams and returns how many of them were dropped for being slow. None ends otherwise.
+// slowEnds waits for the ends of n streams and returns how many of them were dropped for being slow. None ends
+// otherwise.
 func slowEnds(t *testing.T, ended <-chan error, n int) (slow int) {
 	t.Helper()
 	for range n {

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	leak.Main(m, goleak.IgnoreAnyFunction("github.com/r3labs/sse/v2.(*Client).readLoop"))
 }
 
-// sample holds what is easy to get wrong: characters of one to four bytes, lines that look like fields, control characters.
+// sample holds what is easy to get wrong: characters of one to four bytes, lines that look like fields, control
+// characters.
 const sample = "こんにちは、**「重要」**です。\r\ndata: x\n\nid: 9-9\n\u2028𠮷野家👨‍👩‍👧 \x00\x07\"\\ \ufeff終わり\t🍣"
 
 var done = stream.End{Outcome: stream.Finished, FinishReason: "stop"}
@@ -78,7 +79,7 @@ func serveWith(t *testing.T, s *sse.Server, handler http.HandlerFunc) *httptest.
 	return server
 }
 
-// once returns a Done that is called once and hands on what it is told.
+// once returns a Done that passes its argument on and may be called once.
 func once(t *testing.T, ended chan<- error) func(error) {
 	var calls atomic.Int32
 	return func(err error) {

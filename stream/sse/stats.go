@@ -10,18 +10,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// Stats is what a server has done since it was made. Counts never fall, but for those of open streams.
+// Stats is what a server has done since it was made. All but the open streams only grow.
 type Stats struct {
-	OpenFast int64 // Streams open on connections that were taken over.
-	OpenHTTP int64 // Streams open by net/http, held ones among them.
+	OpenFast int64 // Open streams on connections that were taken over.
+	OpenHTTP int64 // Open streams that net/http writes, held ones included.
 
 	Opened     uint64 // Streams begun, of either kind.
 	Resumes    uint64 // Of those: the client had a cursor.
-	Resets     uint64 // Of those: the cursor did not hold.
+	Resets     uint64 // Of those: the cursor was not valid.
 	Writes     uint64 // System calls' worth of writes.
 	Bytes      uint64 // Of events, heads left out.
 	Heartbeats uint64
-	Drains     uint64 // Times that a client did not take at once what it was sent.
+	Drains     uint64 // Times that a socket did not take what was written at once.
 	Ends       Ends
 	Lag        []Lag // From a publish to the end of the write that carried it, by duration.
 	LagSum     time.Duration
@@ -30,11 +30,11 @@ type Stats struct {
 // Ends counts the streams that are over, by reason.
 type Ends struct {
 	Done    uint64 // The text was over.
-	Moved   uint64 // The text is written anew, or elsewhere.
+	Moved   uint64 // The text was abandoned: another run follows, or another server writes it.
 	Gone    uint64 // The client left.
 	Slow    uint64 // The client did not take a write in time.
 	Expired uint64 // Its time was up, or End was called.
-	Drained uint64 // The server asked it to come back elsewhere.
+	Drained uint64 // The server was about to stop.
 }
 
 // Lag is one bucket of a histogram.
@@ -46,7 +46,9 @@ type Lag struct {
 // lagBounds are the upper bounds of the histogram's buckets but the last, which has none.
 func lagBounds() [lagBuckets - 1]time.Duration {
 	const us, ms = time.Microsecond, time.Millisecond
-	return [...]time.Duration{50 * us, 100 * us, 250 * us, 500 * us, ms, 2500 * us, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, time.Second}
+	return [...]time.Duration{
+		50 * us, 100 * us, 250 * us, 500 * us, ms, 2500 * us, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, time.Second,
+	}
 }
 
 const lagBuckets = 14
@@ -73,7 +75,7 @@ func (c *counters) wrote(n int, since, now time.Time) {
 	c.lag[bucket].Add(1)
 }
 
-// begun counts a stream that is about to be sent.
+// begun counts a stream that begins.
 func (c *counters) begun(w *stream.Watch) {
 	c.opened.Add(1)
 	if w.Resumed() {
@@ -102,14 +104,15 @@ func (c *counters) over(err error) {
 	}
 }
 
-// Stats returns what the server has done so far. Each figure is right, but they are not of one moment.
+// Stats returns what the server has done so far. The figures are not of one moment.
 func (s *Server) Stats() Stats {
 	c := &s.counters
 	st := Stats{
 		Opened: c.opened.Load(), Resumes: c.resumes.Load(), Resets: c.resets.Load(), Writes: c.writes.Load(),
 		Bytes: c.bytes.Load(), Heartbeats: c.heartbeats.Load(), Drains: c.drains.Load(),
 		Ends: Ends{
-			Done: c.done.Load(), Moved: c.moved.Load(), Gone: c.gone.Load(), Slow: c.slow.Load(), Expired: c.expired.Load(), Drained: c.drained.Load(),
+			Done: c.done.Load(), Moved: c.moved.Load(), Gone: c.gone.Load(), Slow: c.slow.Load(),
+			Expired: c.expired.Load(), Drained: c.drained.Load(),
 		},
 		Lag: make([]Lag, lagBuckets), LagSum: time.Duration(c.lagSum.Load()),
 	}

@@ -24,7 +24,7 @@ type subscriber struct {
 	raw       syscall.RawConn // Writes and reads without waiting; nil where that cannot be.
 	admission *Admission      // Nil if it needs none.
 	until     time.Duration   // When the stream ends at the latest, by the server's clock; 0 for never.
-	quiet     time.Duration   // After how much silence a heartbeat is due: drawn at random, so that they do not come together.
+	quiet     time.Duration   // The silence after which a heartbeat is due, drawn at random to spread them.
 	shard     *shard
 	place     int // In Server.subscribers, guarded by Server.mu.
 	seat      int // In shard.subscribers, guarded by shard.mu.
@@ -33,7 +33,7 @@ type subscriber struct {
 	last   atomic.Int64           // When something was sent last, by the server's clock.
 	ending atomic.Pointer[ending] // Why the stream is to end; nil while it goes on.
 	beat   atomic.Bool            // A heartbeat is due.
-	half   atomic.Bool            // The client sends nothing more: it has closed its side of the connection, or is gone.
+	half   atomic.Bool            // The client has closed its side of the connection, or is gone.
 
 	// These belong to the goroutine that owns the subscriber.
 	watch  stream.Watch
@@ -42,7 +42,7 @@ type subscriber struct {
 	closed bool // The last chunk was sent, or is about to be.
 }
 
-// ending is why a stream ends, as Delivery.Done is told.
+// ending is why a stream ends: the argument of Delivery.Done.
 type ending struct {
 	err     error
 	settled chan struct{} // Closed when Done has returned.

@@ -16,7 +16,8 @@ func (s *Server) drawQuiet() time.Duration {
 	return s.cfg.Heartbeat - s.sweepEvery() - rand.N(s.cfg.Heartbeat/3) //nolint:gosec // Spreads heartbeats; no secret.
 }
 
-// sweep looks at every subscriber once in a while: whether it is there, and whether its heartbeat is due or its time is up.
+// sweep looks at every subscriber once in a while: whether it is there, and whether its heartbeat is due or its time is
+// up.
 func (s *Server) sweep(quit <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -31,7 +32,7 @@ func (s *Server) sweep(quit <-chan struct{}) {
 	}
 }
 
-// sweepNow has the sweep not wait. It belongs to holders of mu.
+// sweepNow has the sweep look at once. The caller holds mu.
 func (s *Server) sweepNow() {
 	select {
 	case s.poke <- struct{}{}:
@@ -81,8 +82,8 @@ func (c *subscriber) present() bool {
 		return true
 	}
 	if errors.Is(err, io.EOF) {
-		// It has left, or has only closed its side and reads on: the system of one that has left refuses what it is sent.
-		// It is sent heartbeats with every sweep from now on.
+		// It has left, or has only closed its side and reads on: the system of one that has left refuses what it is
+		// sent. It is sent heartbeats with every sweep from now on.
 		if !c.half.Swap(true) {
 			c.sendHeartbeat()
 		}
@@ -116,8 +117,8 @@ func (s *Server) Reap() bool {
 	return s.endAbsent()
 }
 
-// endAbsent reports whether a client has left, and returns when its stream has ended. A client that may only have closed
-// its side is known by the next call.
+// endAbsent reports whether a client has left, and returns when its stream has ended. A client that may only have
+// closed its side is known by the next call.
 func (s *Server) endAbsent() bool {
 	var absent []*subscriber
 	each(&s.mu, &s.subscribers, func(c *subscriber) {

@@ -32,7 +32,10 @@ func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // bubble runs a test in a synctest bubble with streams that serve sends. ask opens one and returns its body.
-func bubble(t *testing.T, s func() *sse.Server, handler func(*sse.Server) http.HandlerFunc, test func(s *sse.Server, ask func() io.Reader)) {
+func bubble(
+	t *testing.T, s func() *sse.Server, handler func(*sse.Server) http.HandlerFunc,
+	test func(s *sse.Server, ask func() io.Reader),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := s()

@@ -22,7 +22,9 @@ import (
 )
 
 // overTLS serves with HTTP/2 or, over TLS, HTTP/1.1. conns counts the connections.
-func overTLS(t *testing.T, http2 bool, s *sse.Server, handler http.HandlerFunc) (server *httptest.Server, conns *atomic.Int64) {
+func overTLS(
+	t *testing.T, http2 bool, s *sse.Server, handler http.HandlerFunc,
+) (server *httptest.Server, conns *atomic.Int64) {
 	t.Helper()
 	conns = new(atomic.Int64)
 	server = httptest.NewUnstartedServer(handler)
@@ -43,8 +45,8 @@ func overTLS(t *testing.T, http2 bool, s *sse.Server, handler http.HandlerFunc) 
 	return server, conns
 }
 
-// TestR01_RetryIsToldToWhoIsHeldForNoTime has a text come between the head and the first heartbeat.
-func TestR01_RetryIsToldToWhoIsHeldForNoTime(t *testing.T) {
+// TestR01_RetryIsSentToClientsHeldForNoTime has a text come between the head and the first heartbeat.
+func TestR01_RetryIsSentToClientsHeldForNoTime(t *testing.T) {
 	onBothPaths(t, func(t *testing.T, cfg sse.Config) {
 		text := newText(1)
 		text.Finish(done)
@@ -111,22 +113,22 @@ func TestSlowStreamHurtsNoOtherOfItsConnection(t *testing.T) {
 	}
 }
 
-// clumsy panics when it is asked to write for the second time.
-type clumsy struct {
+// panicking panics in its fourth write.
+type panicking struct {
 	http.ResponseWriter
 	writes int
 }
 
-func (c *clumsy) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+func (c *panicking) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-func (c *clumsy) Write(b []byte) (int, error) {
+func (c *panicking) Write(b []byte) (int, error) {
 	if c.writes++; c.writes > 3 {
 		panic(http.ErrAbortHandler)
 	}
 	return c.ResponseWriter.Write(b)
 }
 
-// TestPanicOfAWriterEndsItsStreamAlone has what wraps a response panic where nobody but us could catch it.
+// TestPanicOfAWriterEndsItsStreamAlone has a wrapper of a response panic in a write.
 func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -138,7 +140,7 @@ func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
 				d := sse.Delivery{Watch: text.Watch(""), Done: once(t, nil)}
 				if r.Header.Get("Last-Event-ID") != "" {
-					w, d.Done = &clumsy{ResponseWriter: w}, once(t, ended)
+					w, d.Done = &panicking{ResponseWriter: w}, once(t, ended)
 				}
 				s.Serve(w, r, d)
 			})
@@ -183,8 +185,8 @@ func TestPanicOfAWriterEndsItsStreamAlone(t *testing.T) {
 	}
 }
 
-// TestR05_StreamsOverTLSAreCutOffAtRandom has clients leave, be ended, run out of time and not read, and holds what each has
-// in the end, that each stream ended once and that every place was given back.
+// TestR05_StreamsOverTLSAreCutOffAtRandom has clients leave, be ended, run out of time and not read, and holds what
+// each has in the end, that each stream ended once and that every admission was given back.
 func TestR05_StreamsOverTLSAreCutOffAtRandom(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -267,26 +269,27 @@ func visit(t *testing.T, c *streamtest.Client, server *httptest.Server, path str
 	}
 	raw, _ := io.ReadAll(body)
 	if whole := bytes.LastIndex(raw, []byte("\n\n")); whole > 0 {
-		c.End = "" // Who was cut off before the end mark is told of the end again.
+		c.End = "" // A client that was cut off before the end mark gets the end again.
 		read(t, c, raw[:whole+2])
 	}
 }
 
-// deaf is a connection that is not read any more once it is stuck.
-type deaf struct {
+// stuckConn is a connection that is not read any more once it is stuck.
+type stuckConn struct {
 	net.Conn
 	stuck atomic.Bool
 	gone  chan struct{}
 }
 
-func (d *deaf) Read(b []byte) (int, error) {
-	if d.stuck.Load() {
-		<-d.gone
+func (c *stuckConn) Read(b []byte) (int, error) {
+	if c.stuck.Load() {
+		<-c.gone
 	}
-	return d.Conn.Read(b)
+	return c.Conn.Read(b)
 }
 
-// TestCloseOutlastsConnectionsThatTakeNothing has the clients of whole connections, with several streams each, stop reading.
+// TestCloseOutlastsConnectionsThatTakeNothing has the clients of whole connections, with several streams each, stop
+// reading.
 func TestCloseOutlastsConnectionsThatTakeNothing(t *testing.T) {
 	t.Parallel()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
@@ -299,12 +302,12 @@ func TestCloseOutlastsConnectionsThatTakeNothing(t *testing.T) {
 			server, _ := overTLS(t, http2, s, func(w http.ResponseWriter, r *http.Request) {
 				s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Done: once(t, ended)})
 			})
-			var conns []*deaf
+			var conns []*stuckConn
 			gone := make(chan struct{})
 			transport := server.Client().Transport.(*http.Transport) //nolint:forcetypeassert // As documented.
 			transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 				conn, err := new(net.Dialer).DialContext(ctx, network, address)
-				conns = append(conns, &deaf{Conn: conn, gone: gone})
+				conns = append(conns, &stuckConn{Conn: conn, gone: gone})
 				return conns[len(conns)-1], err
 			}
 			defer transport.CloseIdleConnections()

@@ -18,7 +18,7 @@ type group struct {
 	shards []*shard // Guarded by mu. Only appended to.
 }
 
-// changed is called by whoever has changed the text.
+// changed queues the group's shards. It is called by the goroutine that has changed the text.
 func (g *group) changed() {
 	now := time.Now()
 	g.mu.Lock()
@@ -62,7 +62,7 @@ func (sh *shard) queue(since time.Time) {
 // writer is one goroutine of the writer pool. It runs while the server has subscribers.
 type writer struct {
 	call    chan struct{} // Has room for one.
-	running sync.Mutex    // Held while run runs: a subscriber has one owner, also where the last one leaves and one comes.
+	running sync.Mutex    // Held by run, so that a subscriber never has two owners: run may begin before the last one has ended.
 
 	mu    sync.Mutex
 	queue []*shard // Guarded by mu.
@@ -126,7 +126,7 @@ func (s *Server) join(c *subscriber) error {
 	return nil
 }
 
-// start starts the goroutines that serve subscribers. It belongs to holders of mu.
+// start starts the goroutines that serve subscribers. The caller holds mu.
 func (s *Server) start() {
 	quit := make(chan struct{})
 	s.quit = quit
@@ -136,7 +136,7 @@ func (s *Server) start() {
 	s.work.Go(func() { s.sweep(quit) })
 }
 
-// add belongs to holders of Server.mu.
+// add adds a subscriber to the shard of a writer. The caller holds Server.mu.
 func (g *group) add(c *subscriber, w *writer) {
 	g.size++
 	g.mu.Lock()
@@ -186,8 +186,8 @@ func remove(list *[]*subscriber, c *subscriber, index func(*subscriber) *int) {
 // stretch is how many subscribers are looked at before others may come and go.
 const stretch = 64
 
-// each calls f with every subscriber that stays in a list, guarded by mu, while it runs. One that leaves is replaced by the
-// last one: going down, none is missed.
+// each calls f with every subscriber that stays in a list, guarded by mu, while it runs. One that leaves is replaced by
+// the last one: going down, none is missed.
 func each(mu *sync.Mutex, list *[]*subscriber, f func(*subscriber)) {
 	var some [stretch]*subscriber
 	mu.Lock()

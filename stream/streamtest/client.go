@@ -10,7 +10,8 @@ import (
 )
 
 // Client is what a client makes of the streams that it reads one after the other. Its methods return an error where the
-// promise of the wire is broken: a cursor that does not say how long the text is or does not rise, an event after the end.
+// promise of the wire is broken: a cursor that does not say how long the text is or does not rise, an event after the
+// end.
 type Client struct {
 	Text      string
 	Reasoning string
@@ -117,8 +118,8 @@ func (c *Client) event(text []byte, id, data string) ([]byte, error) {
 	return text, nil
 }
 
-// Follow reads a message through a hub as a server's clients do: it comes back with its cursor when a stream ends without
-// [DONE], until the answer is done, or until until, which may be nil, says so.
+// Follow reads a message through a hub as a server's clients do: it comes back with its cursor when a stream ends
+// without [DONE], until the answer is done, or until until, which may be nil, says so.
 func (c *Client) Follow(ctx context.Context, hub *stream.Hub, messageID string, until func(*Client) bool) error {
 	interest := hub.Join(messageID)
 	defer interest.Leave()

@@ -109,8 +109,8 @@ func testFeed(t *testing.T, w World) {
 	}
 }
 
-// reach returns once the reader's server receives the events of the writer's: a new subscription takes a moment to be known
-// everywhere.
+// reach returns once the reader's server receives the events of the writer's: a new subscription takes a moment to be
+// known everywhere.
 func reach(ctx context.Context, t *testing.T, w World) {
 	t.Helper()
 	topic := head().MessageID

@@ -188,7 +188,7 @@ func (d *Node) Follow(ctx context.Context, messageID string, deliver func(entry 
 		changed := n.changed
 		var fresh []entry
 		if d.cut {
-			seen = 0 // When it is healed, everything is told again.
+			seen = 0 // After Heal, everything is delivered again.
 		} else {
 			for _, e := range n.logs[messageID] {
 				if e.sequence > seen {

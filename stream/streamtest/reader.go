@@ -17,7 +17,8 @@ const (
 	WithData    Rule = "with data"         // Libraries that pass events on: eventsource-parser, go-sse.
 	AtLine      Rule = "at its line"       // fetch-event-source: before the event is whole.
 
-	// AtLineChecked is AtLine as docs/streaming.md asks for: a client whose id is not the length of its text begins anew.
+	// AtLineChecked is AtLine as docs/streaming.md asks for: a client whose id is not the length of its text begins
+	// anew.
 	AtLineChecked Rule = "at its line, checked"
 )
 

@@ -144,7 +144,7 @@ func testEnds(t *testing.T, w World) {
 		if c.End != string(end.Outcome) || len(c.Titles) > 0 {
 			t.Errorf("ends with %q, titles %q", c.End, c.Titles)
 		}
-		// Byte for byte what a client of the writer is told.
+		// Byte for byte what a client of the writer gets.
 		if own, other := text.Watch("").Take(), interest.Text().Watch("").Take(); !bytes.Equal(own, other) {
 			t.Errorf("the reader's server tells\n%s\nthe writer's\n%s", other, own)
 		}
@@ -163,7 +163,7 @@ func testResume(t *testing.T, w World) {
 	for k := range len(sample) + 1 {
 		clients.Go(func() {
 			c := &Client{Text: sample[:k], Cursor: stream.Cursor{Run: 1, Offset: k}.String()}
-			// Only who has what is known can go on; the rest is told everything.
+			// Only a client whose cursor is valid goes on; others get everything.
 			if err := c.Follow(ctx, w.Reader.Hub, h.MessageID, nil); err != nil {
 				t.Errorf("offset %d: %v", k, err)
 				return
@@ -276,7 +276,7 @@ func testNextRun(t *testing.T, w World) {
 	case <-ctx.Done():
 		t.Fatal("the next run was not seen")
 	}
-	// The server that was only slow goes on writing: nobody sees it, and it is told.
+	// The server that was only slow goes on writing: no client sees it, and the server is notified.
 	first.AppendText("、古い続き")
 	first.Finish(Finished)
 	second.AppendText("書きます")
