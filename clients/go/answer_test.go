@@ -323,7 +323,9 @@ func TestAskStopAndRead(t *testing.T) {
 		case "POST /v1/message/async":
 			return map[string]any{"question": map[string]string{"id": "q"}, "answer": map[string]string{"id": "a"}}
 		case "GET /v1/message":
-			return map[string]any{"items": []map[string]string{{"id": "a", "content": "こん", "finish_reason": "stopped"}}}
+			return map[string]any{"items": []map[string]any{{
+				"id": "a", "content": "こん", "finish_reason": "stopped", "parent_id": "q", "siblings": []string{"a", c.query},
+			}}}
 		}
 		return http.StatusNoContent
 	})
@@ -339,7 +341,18 @@ func TestAskStopAndRead(t *testing.T) {
 	if err != nil || len(messages) != 1 || messages[0].FinishReason != "stopped" {
 		t.Errorf("%+v, %v", messages, err)
 	}
+	branch, err := client.Branch(t.Context(), "thread", "a")
+	want := []string{"a", "leaf=a&limit=100&thread_id=thread"}
+	if err != nil || branch[0].ParentID != "q" || !slices.Equal(branch[0].Siblings, want) {
+		t.Errorf("%+v, %v", branch, err)
+	}
+	if _, err := client.Post(t.Context(), tsumugi.Question{ThreadID: "thread", Content: "改", Edit: "q"}); err != nil {
+		t.Error(err)
+	}
 	had := s.had()
+	if last := had[len(had)-1].body; !strings.Contains(last, `"edit":"q"`) || strings.Contains(last, "parent_id") {
+		t.Errorf("edited with %s", last)
+	}
 	if had[1].path != "/v1/message/a/stop" || !strings.Contains(had[0].body, `"request_id":"`) || strings.Contains(had[0].body, `"request_id":""`) {
 		t.Errorf("%+v", had)
 	}

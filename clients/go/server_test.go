@@ -71,8 +71,8 @@ func script(number int, r run, cursor string, idFirst bool) []byte {
 
 // call is a request that the server has had.
 type call struct {
-	method, path, cursor, token, body string
-	n                                 int // How many came before.
+	method, path, query, cursor, token, body string
+	n                                        int // How many came before.
 }
 
 // server answers each call with what its function returns, and keeps a list of them.
@@ -96,7 +96,7 @@ func newServer(t *testing.T, answer func(c call) any) *server {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		c := call{
-			r.Method, r.URL.Path, r.Header.Get("Last-Event-ID"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+			r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("Last-Event-ID"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
 			string(body), len(s.calls),
 		}
 		s.calls = append(s.calls, c)

@@ -60,13 +60,16 @@ func (c *Client) NewThread(ctx context.Context, skillID, title string) (Thread, 
 
 // Message is a question or an answer as it is stored.
 type Message struct {
-	ID           string `json:"id"`
-	ThreadID     string `json:"thread_id"`
-	Role         string `json:"role"` // "user" or "assistant".
-	Content      string `json:"content"`
-	Status       string `json:"status"`        // "pending", "running", "success" or "failed".
-	FinishReason string `json:"finish_reason"` // "stop", "length", "stopped" or "error".
-	Usage        *Usage `json:"usage"`
+	ID           string            `json:"id"`
+	ThreadID     string            `json:"thread_id"`
+	ParentID     string            `json:"parent_id"` // The message that it follows; empty for a first question.
+	Siblings     []string          `json:"siblings"`  // Its alternatives, oldest first, with itself.
+	Role         string            `json:"role"`      // "user" or "assistant".
+	Content      string            `json:"content"`
+	Form         map[string]string `json:"form"`          // Of a question that a form asked, its values.
+	Status       string            `json:"status"`        // "pending", "running", "success" or "failed".
+	FinishReason string            `json:"finish_reason"` // "stop", "length", "stopped" or "error".
+	Usage        *Usage            `json:"usage"`
 }
 
 // Usage is what an answer has cost.
@@ -75,21 +78,35 @@ type Usage struct {
 	OutputTokens int `json:"output_tokens"`
 }
 
-// Messages returns the newest messages of a thread, at most 100, the newest first.
+// Messages returns the newest messages of the branch of a thread that was looked at last, at most 100, the newest
+// first.
 func (c *Client) Messages(ctx context.Context, threadID string) ([]Message, error) {
+	return c.messages(ctx, url.Values{"thread_id": {threadID}})
+}
+
+// Branch returns the newest messages of the branch that goes through a message, at most 100, the newest first.
+func (c *Client) Branch(ctx context.Context, threadID, messageID string) ([]Message, error) {
+	return c.messages(ctx, url.Values{"thread_id": {threadID}, "leaf": {messageID}})
+}
+
+func (c *Client) messages(ctx context.Context, query url.Values) ([]Message, error) {
+	query.Set("limit", "100")
 	var list struct{ Items []Message }
-	err := c.Call(ctx, http.MethodGet, "/v1/message?limit=100&thread_id="+url.QueryEscape(threadID), nil, &list)
+	err := c.Call(ctx, http.MethodGet, "/v1/message?"+query.Encode(), nil, &list)
 	return list.Items, err
 }
 
-// Question is what is asked: Content or Form; or Regenerate alone, for another answer.
+// Question is what is asked: Content or Form, at the end of a branch or in place of another question; or Regenerate
+// alone, for another answer. Edit and Regenerate begin a branch, and what was there is kept.
 type Question struct {
 	RequestID     string            `json:"request_id"` // Made by Ask and Post if it is empty.
 	ThreadID      string            `json:"thread_id"`
 	Content       string            `json:"content,omitempty"`
 	Form          map[string]string `json:"form,omitempty"`
 	DataSourceIDs []string          `json:"data_source_ids,omitempty"`
-	Regenerate    string            `json:"regenerate,omitempty"` // The id of an answer.
+	ParentID      string            `json:"parent_id,omitempty"`  // The answer that it follows; empty: the last of Messages.
+	Edit          string            `json:"edit,omitempty"`       // The id of any question, in whose place it is asked.
+	Regenerate    string            `json:"regenerate,omitempty"` // The id of any answer.
 }
 
 // Exchange is a question and its answer.

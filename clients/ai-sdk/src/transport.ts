@@ -21,6 +21,8 @@ interface Asked {
   readonly requestId: string
   readonly wish: string
   readonly answer: Answer
+  /** The question in place of which it is asked. */
+  readonly edit: string | undefined
 }
 
 /** The answer that a chat follows. */
@@ -94,28 +96,40 @@ export class TsumugiChatTransport<M extends UIMessage = UIMessage> implements Ch
     if (question === undefined) throw new TypeError('there is no question')
     const before = this.#asked.get(question.id)
     const refused = before !== undefined && before.answer.messageId === undefined
-    const what: Record<string, unknown> = { ...body, thread_id: await this.#thread(chatId) }
+    const thread = await this.#thread(chatId)
+    const what: Record<string, unknown> = { ...body, thread_id: thread }
+    let edit: string | undefined
     if (trigger === 'submit-message' || refused) {
       if (!('form' in body))
         what.content = question.parts.map((p) => (p.type === 'text' ? p.text : '')).join('')
-      if (messageId !== undefined && !refused) what.edit = before?.answer.questionId ?? messageId
+      // What was refused is asked again in the same place.
+      edit = refused ? before.edit : messageId && (before?.answer.questionId ?? messageId)
+      if (edit !== undefined) what.edit = edit
     } else {
       const named = messageId === question.id ? undefined : messageId
       what.regenerate =
-        named ?? before?.answer.messageId ?? (await this.#newest(String(what.thread_id), headers))
+        named ?? before?.answer.messageId ?? (await this.#answerTo(question.id, thread, headers))
     }
     const wish = JSON.stringify(what)
     // What the server may have without our knowing is asked for under the same id, so that it is not asked twice.
     const requestId = refused && before.wish === wish ? before.requestId : crypto.randomUUID()
-    const asked = { requestId, wish, answer: new Answer() }
+    const asked = { requestId, wish, answer: new Answer(), edit }
     this.#asked.set(question.id, asked)
     return asked
   }
 
-  async #newest(thread: string, headers?: HeadersInit): Promise<string | undefined> {
-    const path = `/v1/message?limit=1&thread_id=${thread}`
-    const response = await call(this.#access, path, headers && { headers })
-    return ((await response.json()) as { items: { id: string }[] }).items[0]?.id
+  /** The newest answer to a question that was read from the server; to one of another id, the newest of the thread. */
+  async #answerTo(question: string, thread: string, headers?: HeadersInit): Promise<string | undefined> {
+    const stored = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(question)
+    const limit = stored ? 100 : 1
+    for (let offset = 0; ; offset += limit) {
+      const branch = stored ? `&offset=${offset}&leaf=${question}` : ''
+      const path = `/v1/message?limit=${limit}&thread_id=${thread}${branch}`
+      const response = await call(this.#access, path, headers && { headers })
+      const { items } = (await response.json()) as { items: { id: string; parent_id?: string }[] }
+      const answer = stored ? items.find(({ parent_id }) => parent_id === question) : items[0]
+      if (answer !== undefined || items.length < limit) return answer?.id
+    }
   }
 
   /** The chunks of an answer, until its end. A consumer that has left waits for none. */

@@ -389,6 +389,55 @@ describe('another answer', () => {
     expect(calls[1]?.body).toMatchObject({ regenerate: 'old-answer' })
   })
 
+  it('to any question of a thread that was read from the server is found there', async () => {
+    const question = '0198c0de-0000-7000-8000-000000000003'
+    const { fetch, calls } = fakeFetch((call) => {
+      if (!call.url.startsWith('/v1/message?')) return whole(call)
+      const far = call.url.includes('offset=0')
+      const items = Array.from({ length: far ? 100 : 2 }, (_, i) => ({ id: `m${i}`, parent_id: `m${i + 1}` }))
+      return Response.json({
+        items: far ? items : [{ id: 'its-answer', parent_id: question }, { id: question }],
+      })
+    })
+    const transport = new TsumugiChatTransport({ token: () => 't', fetch })
+    const messages = [
+      { id: question, role: 'user' as const, parts: [{ type: 'text' as const, text: '質問' }] },
+      { id: 'a', role: 'assistant' as const, parts: [] },
+      { id: 'later', role: 'user' as const, parts: [{ type: 'text' as const, text: '続き' }] },
+    ]
+    const chat = new Chat({ id: ids.thread, transport, messages })
+    await chat.regenerate({ messageId: question })
+    expect(calls.map(({ url }) => url).slice(0, 2)).toEqual(
+      [0, 100].map(
+        (offset) => `/v1/message?limit=100&thread_id=${ids.thread}&offset=${offset}&leaf=${question}`,
+      ),
+    )
+    expect(calls[2]?.body).toMatchObject({ regenerate: 'its-answer' })
+  })
+
+  it('in the middle is asked for by its own id', async () => {
+    const { chat, calls } = setUp((call) => whole(call))
+    await chat.sendMessage({ text: '質問' })
+    await chat.sendMessage({ text: '続き' })
+    await chat.regenerate({ messageId: chat.messages[1]?.id ?? '' })
+    expect(calls[2]?.body).toMatchObject({ regenerate: ids.answer })
+    expect(chat.messages).toHaveLength(2)
+  })
+
+  it('to a changed question is asked for in the same place after a refusal', async () => {
+    const { chat, calls } = setUp((call, index) =>
+      index === 1 ? problem(409, { code: 'thread_busy', detail: '作成中です。' }) : whole(call),
+    )
+    await chat.sendMessage({ text: '質問' })
+    const messageId = chat.messages[0]?.id ?? ''
+    await chat.sendMessage({ text: '別の質問', messageId })
+    expect(chat.status).toBe('error')
+    await chat.regenerate()
+    expect(calls[2]?.body).toEqual(calls[1]?.body)
+    await chat.sendMessage({ text: 'また別の質問', messageId })
+    expect(calls[3]?.body).toMatchObject({ edit: ids.question, content: 'また別の質問' })
+  })
+
   it('to a changed question names the question', async () => {
     const { chat, calls } = setUp((call) => whole(call))
     await chat.sendMessage({ text: '質問' })
