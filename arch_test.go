@@ -27,7 +27,7 @@ var order = []string{
 	"internal/datasource/extract/child", "internal/datasource/bucket", "chat",
 	"store/postgres", "store", "store/storetest",
 	"internal/telemetry", "internal/api", "web",
-	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/wire", "bench", "bench/loadgen",
+	"test/fakes", "test/fakes/model", "test/fakes/idp", "bench/wire", "bench/eval", "bench", "bench/loadgen",
 	"test/cluster", "cmd/cluster", "test/system", "cmd/tsumugi",
 }
 

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
+)
+
+// Goals of finding, in percent.
+var goals = []struct {
+	name     string
+	all      bool
+	at1, at5 float64
+}{{"own article", false, 93, 98}, {"all articles", true, 91.7, 97.2}}
+
+type question struct {
+	Q, Doc string
+	PID    string // The document and "p" and the number of the gold paragraph, from 0, as in d00p012.
+}
+
+// article is a document that is searched.
+type article struct {
+	index    *index.Document
+	packed   index.Packed
+	passages []extract.Passage
+	golds    [][2]int // Where its paragraphs stand, in bytes; the title is none.
+}
+
+// measureFinding asks every question of its own article and of all of them. A question is answered by the first passage that
+// has text of the gold paragraph; its rank is its place among the passages.
+func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, dir string) (met bool, _ error) {
+	articles, number, err := readArticles(ctx, reader, dir)
+	if err != nil {
+		return false, err
+	}
+	questions, err := linesOf[question](filepath.Join(dir, "questions.jsonl"))
+	if err != nil {
+		return false, err
+	}
+	met = true
+	_, _ = fmt.Fprintf(w, "%-14s %9s %9s %9s %9s %8s\n", "recall", "@1", "@3", "@5", "@10", "MRR")
+	for _, goal := range goals {
+		ranks := make([]int, len(questions))
+		for i, q := range questions {
+			if ranks[i], err = rank(articles, number, q, goal.all); err != nil {
+				return false, err
+			}
+		}
+		at := func(k int) float64 {
+			hits := 0
+			for _, r := range ranks {
+				if r > 0 && r <= k {
+					hits++
+				}
+			}
+			return 100 * float64(hits) / float64(max(len(ranks), 1))
+		}
+		mrr := 0.0
+		for _, r := range ranks {
+			if r > 0 {
+				mrr += 1 / float64(r) / float64(len(ranks))
+			}
+		}
+		verdict := ""
+		if at(1) < goal.at1 || at(5) < goal.at5 {
+			met, verdict = false, fmt.Sprintf("  missed: @1 ≥ %g, @5 ≥ %g", goal.at1, goal.at5)
+		}
+		_, _ = fmt.Fprintf(w, "%-14s %8.2f%% %8.2f%% %8.2f%% %8.2f%% %8.4f%s\n", goal.name, at(1), at(3), at(5), at(10), mrr, verdict)
+	}
+	return met, nil
+}
+
+func readArticles(ctx context.Context, reader *child.Extractor, dir string) (list []article, number map[string]int, _ error) {
+	type document struct{ Doc, File string }
+	documents, err := linesOf[document](filepath.Join(dir, "documents.jsonl"))
+	if err != nil {
+		return nil, nil, err
+	}
+	number = make(map[string]int)
+	for _, d := range documents {
+		pages, err := pagesOf(ctx, reader, filepath.Join(dir, d.File))
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", d.File, err)
+		}
+		a := article{passages: extract.Split(pages), golds: paragraphs(pages[0].Text)}
+		var indexed []index.Passage
+		for _, p := range a.passages {
+			indexed = append(indexed, index.Passage{Text: p.Text, Headings: extract.Headings(p.Locator)})
+		}
+		name := filepath.Base(d.File)
+		a.packed = index.Build(strings.TrimSuffix(name, filepath.Ext(name)), indexed)
+		if a.index, err = index.Open(a.packed.Head); err != nil {
+			return nil, nil, err
+		}
+		number[d.Doc] = len(list)
+		list = append(list, a)
+	}
+	return list, number, nil
+}
+
+// paragraphs returns where the paragraphs of an article stand: all but the first one, which is its title.
+func paragraphs(text string) (list [][2]int) {
+	offset := 0
+	for _, p := range strings.Split(text, "\n\n") {
+		if strings.TrimSpace(p) != "" {
+			list = append(list, [2]int{offset, offset + len(p)})
+		}
+		offset += len(p) + len("\n\n")
+	}
+	return list[min(1, len(list)):]
+}
+
+// rank returns the place of the first passage with text of the gold paragraph, 0 if it is not among the first hundred.
+func rank(articles []article, number map[string]int, q question, all bool) (int, error) {
+	own, known := number[q.Doc]
+	paragraph, err := strconv.Atoi(q.PID[strings.LastIndexByte(q.PID, 'p')+1:])
+	if err != nil || !known || paragraph >= len(articles[own].golds) {
+		return 0, fmt.Errorf("no paragraph %s of %s", q.PID, q.Doc)
+	}
+	gold, searched := articles[own].golds[paragraph], articles
+	if !all {
+		searched = articles[own : own+1]
+	}
+	c := index.Collection{Part: func(document, part int) []byte { return searched[document].packed.Parts[part] }}
+	for _, a := range searched {
+		c.Documents = append(c.Documents, a.index)
+	}
+	scores, err := c.Scores(index.NewQuery(q.Q))
+	if err != nil {
+		return 0, err
+	}
+	return 1 + slices.IndexFunc(index.Best(scores, 100), func(h index.Hit) bool {
+		p := articles[own].passages
+		return (!all || h.Document == own) && p[h.Passage].Start < gold[1] && gold[0] < p[h.Passage].End
+	}), nil
+}

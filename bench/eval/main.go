@@ -1,0 +1,82 @@
+// Command eval measures how documents are read and found, on data that stands outside of the repository: `just eval [DIR]`.
+// It reads files as the server does, in children of its own program, and exits 1 if a goal is missed. It is no part of the
+// product.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/child"
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
+)
+
+// errMissed says that a goal was missed; what was measured says which.
+var errMissed = errors.New("a goal is missed")
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "eval:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 2 && args[0] == child.Command {
+		return child.Main(ctx, args[1], in, out)
+	}
+	if len(args) != 1 {
+		return errors.New("the folder of the data is missing: just eval DIR")
+	}
+	cache := filepath.Join(os.TempDir(), fmt.Sprintf("tsumugi-eval-%d", os.Getuid()))
+	reader := child.New(child.Config{Font: pdf.FindFont(), Cache: cache})
+	w := bufio.NewWriter(out)
+	found, err := measureFinding(ctx, w, reader, filepath.Join(args[0], "jsquad"))
+	if err == nil {
+		var read bool
+		read, err = measureReading(ctx, w, reader, filepath.Join(args[0], "extract"))
+		if err == nil && !(found && read) {
+			err = errMissed
+		}
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// pagesOf reads a file as the server does.
+func pagesOf(ctx context.Context, reader *child.Extractor, name string) (pages []extract.Page, err error) {
+	file, err := os.Open(name) //nolint:gosec // The caller names it.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	err = reader.Extract(ctx, filepath.Base(name), file, func(p extract.Page, _ int) error {
+		pages = append(pages, p)
+		return nil
+	})
+	return pages, err
+}
+
+// linesOf reads a file of one JSON value a line.
+func linesOf[T any](name string) (list []T, err error) {
+	file, err := os.Open(name) //nolint:gosec // The caller names it.
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	for d := json.NewDecoder(file); ; {
+		var v T
+		if err := d.Decode(&v); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		list = append(list, v)
+	}
+}
