@@ -393,6 +393,10 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	if !strings.Contains(asset.header.Get("Cache-Control"), "immutable") || asset.header.Get("Content-Encoding") != "gzip" || asset.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("got %v", asset.header)
 	}
+	manifest := f.do(call{method: "GET", path: "/manifest.webmanifest"})
+	if manifest.header.Get("Content-Type") != "application/manifest+json" || manifest.header.Get("Cache-Control") != "no-cache" {
+		t.Errorf("got %v", manifest.header)
+	}
 	for _, c := range []call{{method: "GET", path: "/v1/none"}, {method: "POST", path: "/v1/none"}, {method: "GET", path: "/external/none"}, {method: "GET", path: "/assets/gone.js"}} {
 		if resp := f.do(c); resp.status != http.StatusNotFound || resp.problem(t).Code != "not_found" {
 			t.Errorf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)

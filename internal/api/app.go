@@ -81,10 +81,7 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 		h.Set("Content-Security-Policy", diagramPolicy)
 		h.Set("X-Frame-Options", "SAMEORIGIN")
 	}
-	media := mime.TypeByExtension(path.Ext(name))
-	if media == "" {
-		media = "application/octet-stream"
-	}
+	media := mediaType(name)
 	h.Set("Content-Type", media)
 	h.Add("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
@@ -99,6 +96,17 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 		_, _ = w.Write(body) //nolint:gosec // A file of the app.
 	}
 	return nil
+}
+
+// mediaType returns the type of a file of the app.
+func mediaType(name string) string {
+	if path.Ext(name) == ".webmanifest" {
+		return "application/manifest+json" // Systems rarely know it.
+	}
+	if media := mime.TypeByExtension(path.Ext(name)); media != "" {
+		return media
+	}
+	return "application/octet-stream"
 }
 
 // gzip returns a file's compressed form, or nil if it gains nothing by it.

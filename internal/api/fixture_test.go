@@ -239,9 +239,10 @@ func (f *fixture) services() api.Services {
 			_, _ = io.WriteString(w, "up 1\n")
 		}),
 		App: fstest.MapFS{
-			"index.html":        {Data: []byte("<!doctype html><title>Tsumugi</title>")},
-			"diagram.html":      {Data: []byte("<title>Diagram</title>")},
-			"assets/app-abc.js": {Data: []byte(strings.Repeat("console.log(1)\n", 100))},
+			"index.html":           {Data: []byte("<!doctype html><title>Tsumugi</title>")},
+			"diagram.html":         {Data: []byte("<title>Diagram</title>")},
+			"assets/app-abc.js":    {Data: []byte(strings.Repeat("console.log(1)\n", 100))},
+			"manifest.webmanifest": {Data: []byte(`{"name":"Tsumugi"}`)},
 		},
 	}
 }

@@ -5,6 +5,7 @@ import { HomeComposer } from '@/features/chat/HomeComposer'
 import { HomeLayout } from '@/features/home/HomeLayout'
 import { Shortcuts } from '@/features/shortcuts/Shortcuts'
 import { SkillsPage } from '@/features/skills/SkillsPage'
+import { EndNotices } from '@/features/threads/EndNotices'
 import { Finished } from '@/features/threads/Finished'
 import { whenIdle } from '@/lib/browser/idle'
 import { live } from '@/lib/live'
@@ -23,6 +24,7 @@ export function HomeRoute() {
       <HomeLayout />
       <Shortcuts />
       <Finished />
+      <EndNotices />
     </>
   )
 }

@@ -157,6 +157,23 @@ const routes: RouteObject[] = [
         ],
       }),
       caught({
+        path: '/share',
+        loader: signedIn(),
+        shouldRevalidate: never,
+        lazy: { Component: async () => (await import('./HomeRoute')).HomeRoute },
+        children: [
+          caught({
+            path: ':shareId',
+            lazy: {
+              loader: async () => signedIn((await import('@/features/share/routes')).shareLoader),
+              Component: async () => (await import('@/features/share/routes')).SharePage,
+            },
+            shouldRevalidate: never,
+          }),
+          { path: '*', Component: NotFoundPage },
+        ],
+      }),
+      caught({
         path: '/setting',
         loader: ({ request }) => requireSession(request) ?? null,
         shouldRevalidate: never,
@@ -176,6 +193,13 @@ const routes: RouteObject[] = [
             lazy: {
               loader: async () => signedIn(),
               Component: async () => (await import('@/features/settings/SessionsPage')).SessionsPage,
+            },
+          },
+          {
+            path: 'share',
+            lazy: {
+              loader: async () => signedIn(),
+              Component: async () => (await import('@/features/settings/SharesPage')).SharesPage,
             },
           },
           { path: '*', Component: NotFoundPage },
@@ -219,6 +243,12 @@ const routes: RouteObject[] = [
               loader: async () => adminOnly((await import('@/features/admin/routes')).samlEditLoader),
               Component: async () => (await import('@/features/admin/routes')).SamlEditPage,
             },
+          }),
+          caught({
+            path: 'share',
+            loader: adminOnly(),
+            shouldRevalidate: never,
+            lazy: { Component: async () => (await import('@/features/admin/routes')).SharesPage },
           }),
           caught({
             path: 'audit',

@@ -23,6 +23,13 @@ export function ThreadMenuItems({
   onDelete: () => void
 }) {
   const { id, pinned, archived } = thread
+  const remove = (
+    <MenuItem icon={<Trash2 size={16} aria-hidden />} danger onSelect={onDelete}>
+      {texts.delete}
+    </MenuItem>
+  )
+  // One that is in no list has no name and no place there.
+  if (thread.expires_at !== undefined) return remove
   return (
     <>
       <MenuItem icon={<Pencil size={16} aria-hidden />} onSelect={onRename}>
@@ -42,9 +49,7 @@ export function ThreadMenuItems({
       >
         {archived ? texts.restore : texts.archive}
       </MenuItem>
-      <MenuItem icon={<Trash2 size={16} aria-hidden />} danger onSelect={onDelete}>
-        {texts.delete}
-      </MenuItem>
+      {remove}
     </>
   )
 }

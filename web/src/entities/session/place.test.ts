@@ -15,6 +15,7 @@ describe('R56: where a sign-in leads to', () => {
     ['/home/skill/1/chat/2?q=a&b=%2F%2Fx', '/home/skill/1/chat/2?q=a&b=%2F%2Fx'],
     ['/admin/saml?test=1', '/admin/saml?test=1'],
     ['/chat/1', '/chat/1'],
+    ['/share/1', '/share/1'],
     ['/home/../admin', '/admin'],
     ['/home/skill#part', '/home/skill'],
   ])('%j is a page of the app', (text, path) => {

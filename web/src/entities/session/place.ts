@@ -20,7 +20,7 @@ export function localPath(text: string | null | undefined): string | null {
 
 /** Whether a page is shown to signed-in users only. */
 export function needsSession(path: string): boolean {
-  return /^\/(home|admin|setting|chat)(\/|$)/.test(path)
+  return /^\/(home|admin|setting|chat|share)(\/|$)/.test(path)
 }
 
 /** Keeps the place to come back to after the next sign-in in this tab; anything that is none is left out. */

@@ -45,8 +45,9 @@ export function isLookedAt(id: string): boolean {
   return onScreen.has(id)
 }
 
-/** Puts a thread into the list, or in place of what is there, in its order. An archived one leaves it. */
+/** Puts a thread into the list, or in place of what is there, in its order. An archived one leaves it; a temporary one is in no list. */
 export function upsertThread(thread: Thread): void {
+  if (thread.expires_at !== undefined) return
   const others = (items: readonly Thread[]) => items.filter((item) => item.id !== thread.id)
   changeItems(threadsQuery, (items) => (thread.archived ? others(items) : sorted([thread, ...others(items)])))
 }

@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { ArrowLeft, FileText, type LucideIcon, ScrollText, Shield, Users } from 'lucide-react'
+import { ArrowLeft, FileText, Link2, type LucideIcon, ScrollText, Shield, Users } from 'lucide-react'
 import { Link, NavLink, Outlet } from 'react-router'
 import { ButtonLink } from '@/components/Button'
 import { Logo } from '@/components/Logo'
@@ -12,6 +12,7 @@ const places: ReadonlyArray<{ to: string; label: string; Icon: LucideIcon }> = [
   { to: '/admin/contract', label: texts.layout.contract, Icon: FileText },
   { to: '/admin/organization/member', label: texts.layout.members, Icon: Users },
   { to: '/admin/saml', label: texts.layout.saml, Icon: Shield },
+  { to: '/admin/share', label: texts.layout.shares, Icon: Link2 },
   { to: '/admin/audit', label: texts.layout.audit, Icon: ScrollText },
 ]
 

@@ -2,6 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { ApiError, type Page, type SamlConfig } from '@/lib/api'
 import * as admin from '@/lib/api/admin'
 import { queryClient, readAnew } from '@/lib/api/queries'
+import { listOrganizationShares } from '@/lib/api/shares'
 
 /** How many lines a page of a list has. */
 export const PAGE = 20
@@ -63,6 +64,16 @@ export function auditQuery(query: admin.AuditQuery, page: number) {
   return queryOptions({
     queryKey: ['admin', 'audit', query, page],
     queryFn: ({ signal }) => admin.listAuditEvents({ ...query, ...pageOf(page) }, signal),
+    staleTime: 0,
+    throwOnError,
+  })
+}
+
+/** A page of what members share. */
+export function sharesQuery(page: number) {
+  return queryOptions({
+    queryKey: ['admin', 'shares', page],
+    queryFn: ({ signal }) => listOrganizationShares(pageOf(page), signal),
     staleTime: 0,
     throwOnError,
   })

@@ -5,3 +5,4 @@ export { contractLoader, membersLoader, samlEditLoader, samlLoader } from './loa
 export { MembersPage } from './members/MembersPage'
 export { SamlEditPage } from './saml/SamlEditPage'
 export { SamlPage } from './saml/SamlPage'
+export { SharesPage } from './share/SharesPage'

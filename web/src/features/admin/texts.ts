@@ -37,6 +37,7 @@ export const texts = {
     contract: '契約',
     members: 'メンバー',
     saml: 'SAML',
+    shares: '共有リンク',
     audit: '監査ログ',
   },
   common: {
@@ -425,6 +426,22 @@ export const texts = {
       stay: '編集に戻る',
       leave: '保存せずに移動',
     },
+  },
+  shares: {
+    title: '共有リンク',
+    lead: 'メンバーが組織内で共有している会話です。ログインしている組織のメンバーだけが、リンクから閲覧できます。',
+    none: '共有されている会話はありません。',
+    name: '会話',
+    owner: '共有した人',
+    at: '共有した内容の日時',
+    actions: '操作',
+    of: (title: string) => `「${title}」の`,
+    end: '共有を終了',
+    confirm: '共有を終了しますか？',
+    confirmBody: (owner: string, title: string) =>
+      `${owner}さんの「${title}」のリンクは開けなくなります。元の会話は削除されません。`,
+    ended: '共有を終了しました。',
+    notEnded: '共有を終了できませんでした。',
   },
   audit: {
     title: '監査ログ',

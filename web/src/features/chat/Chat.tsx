@@ -19,6 +19,7 @@ import { Elsewhere } from './Elsewhere'
 import { Failure } from './Failure'
 import { Queue } from './Queue'
 import { Start } from './Start'
+import { Temporary } from './Temporary'
 import { Turns } from './Turns'
 import { texts } from './texts'
 import { isWriting } from './turns'
@@ -58,6 +59,7 @@ export function Chat({ skill, conversation, title }: ChatProps) {
   return (
     <div className={styles.chat}>
       {!empty && <ChatHead skill={skill} conversation={conversation} title={title ?? texts.untitled} />}
+      <Temporary conversation={conversation} />
       <div className={styles.scroller} ref={scroller}>
         <div className={cx(styles.content, empty && styles.empty)} ref={content}>
           {empty ? (

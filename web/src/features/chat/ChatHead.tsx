@@ -1,5 +1,5 @@
 import { useAtomValue } from 'jotai'
-import { Download, MoreHorizontal, Printer } from 'lucide-react'
+import { Download, MoreHorizontal, Printer, Share2 } from 'lucide-react'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { Link } from 'react-router'
 import { IconButton } from '@/components/IconButton'
@@ -14,7 +14,9 @@ import { toastFailure } from '@/lib/ui/toast'
 import styles from './Chat.module.css'
 import type { Conversation } from './conversation'
 import { fileName, toMarkdown } from './export'
+import { ShareDialog } from './ShareDialog'
 import { texts } from './texts'
+import { isRunning, isWriting } from './turns'
 
 /** The skill, the thread's title, and what can be done with the thread. */
 export function ChatHead({
@@ -29,6 +31,8 @@ export function ChatHead({
   const thread = useThread(conversation)
   const deleteThreads = useDeleteThreads()
   const [renaming, setRenaming] = useState(false)
+  const [sharing, setSharing] = useState<string | null>(null)
+  const leaf = useLeaf(conversation)
   // The field that just opened needs the focus more than the menu's button.
   const keepFocus = useRef(false)
   const remove = () => {
@@ -73,6 +77,17 @@ export function ChatHead({
           </IconButton>
         }
       >
+        {leaf && (
+          <MenuItem
+            icon={<Share2 size={16} aria-hidden />}
+            onSelect={() => {
+              keepFocus.current = true
+              setSharing(leaf)
+            }}
+          >
+            {texts.share.item}
+          </MenuItem>
+        )}
         {thread && (
           <>
             <ThreadMenuItems
@@ -93,8 +108,19 @@ export function ChatHead({
           {texts.menu.print}
         </MenuItem>
       </Menu>
+      {thread && sharing && (
+        <ShareDialog threadId={thread.id} leaf={sharing} onClose={() => setSharing(null)} />
+      )}
     </header>
   )
+}
+
+/** The answer up to which the thread can be shared, null while it is being written and in a temporary thread. */
+function useLeaf(conversation: Conversation): string | null {
+  const { temporary, turns } = useAtomValue(conversation.stateAtom)
+  const last = turns.at(-1)
+  if (temporary || last === undefined || last.pending || isWriting(last)) return null
+  return last.message.role === 'assistant' && !isRunning(last.message) ? last.message.id : null
 }
 
 /** The thread as the list knows it, or as it was read for the page. */

@@ -86,6 +86,15 @@ describe('asking', () => {
     expect(new Set(api.createThread.mock.calls.map((call) => JSON.stringify(call)))).toHaveLength(1)
   })
 
+  it('makes a temporary thread where that was chosen before it began', async () => {
+    const { conversation, api } = setup()
+    conversation.setTemporary(true)
+    await conversation.ask({ kind: 'text', content: '質問' })
+    expect(api.createThread).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ temporary: true }))
+    conversation.setTemporary(false)
+    expect(conversation.state.temporary).toBe(true)
+  })
+
   it('asks nothing while an answer is being written', async () => {
     const { conversation, sent } = setup()
     conversation.load(thread, [])

@@ -89,11 +89,17 @@ export interface ConversationState {
   readonly stopping: boolean
   /** The thread has been deleted, here or elsewhere. */
   readonly gone: boolean
+  /** The thread is in no list and deleted after a day, or will be once it is made. */
+  readonly temporary: boolean
 }
 
 /** The calls a conversation makes. */
 export interface ConversationApi {
-  readonly createThread: (request: { request_id: string; skill_id: string }) => Promise<Thread>
+  readonly createThread: (request: {
+    request_id: string
+    skill_id: string
+    temporary?: boolean
+  }) => Promise<Thread>
   readonly getThread: (threadId: string) => Promise<Thread>
   readonly editThread: (threadId: string, change: { leaf: string }) => Promise<Thread>
   readonly listMessages: (threadId: string, page: Page & { leaf?: string }) => Promise<Message[]>
@@ -165,6 +171,7 @@ export class Conversation {
       failure: null,
       stopping: false,
       gone: false,
+      temporary: thread?.expires_at !== undefined,
     })
     this.busyAtom = atom((get) => isBusy(get(this.#state)))
   }
@@ -194,6 +201,14 @@ export class Conversation {
     const hidden = thread.running && page[0] !== undefined && !isRunning(page[0])
     this.#set({ thread, elsewhere: hidden ? { id: null, running: true } : null })
     this.#setBranch(mergeNewest([], page))
+  }
+
+  /** Chooses what the thread is to be, as long as none is being made. */
+  setTemporary(temporary: boolean): void {
+    if (this.state.thread !== null || this.state.turns.length > 0) return
+    // What was asked for before, and may have been made, was another one.
+    this.#threadRequest = null
+    this.#set({ temporary })
   }
 
   /** The end of the branch on the screen. */
@@ -226,6 +241,7 @@ export class Conversation {
       const made = await this.deps.api.createThread({
         request_id: this.#threadRequest,
         skill_id: this.skillId,
+        ...(this.state.temporary && { temporary: true }),
       })
       this.#unused = true
       this.#set({ thread: made, turns: withoutAhead(this.state.turns, requestId) })

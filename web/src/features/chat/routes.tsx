@@ -75,11 +75,12 @@ function OpenChat({ skill, conversation }: { skill: Skill; conversation: Convers
     void navigate(`/home/skill/${skill.id}`, { replace: true })
   }, [gone, navigate, skill.id, thread?.id])
 
-  const title = items.find((item) => item.id === thread?.id)?.title ?? thread?.title
+  const known = items.find((item) => item.id === thread?.id)?.title ?? thread?.title
+  const title = known || (thread?.expires_at ? texts.temporary.title : texts.untitled)
   return (
     <>
-      <PageTitle>{title || texts.untitled}</PageTitle>
-      <Chat key={thread?.id} skill={skill} conversation={conversation} title={title || texts.untitled} />
+      <PageTitle>{title}</PageTitle>
+      <Chat key={thread?.id} skill={skill} conversation={conversation} title={title} />
     </>
   )
 }

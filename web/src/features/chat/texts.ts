@@ -164,6 +164,36 @@ export const texts = {
 
   gone: 'このスレッドは削除されました。',
 
+  temporary: {
+    title: '一時チャット',
+    on: '一時チャットにする',
+    off: '通常のチャットに戻す',
+    note: 'この会話は一覧に残らず、24時間後に削除されます。',
+    until: (at: string) => `この会話は一覧に残らず、24時間後（${at}）に削除されます。`,
+  },
+
+  share: {
+    item: '共有',
+    title: '会話を共有',
+    lead: (organization: string) =>
+      `この会話を、${organization}のメンバーがリンクから閲覧できるようにします。ログインしている組織のメンバーだけが開けます。`,
+    snapshot: '共有されるのは、いま表示しているやりとりまでです。このあとの質問と回答は含まれません。',
+    create: 'リンクを作成',
+    shared: (at: string, messages: number) => `${at}時点の${messages}件のメッセージを共有しています。`,
+    link: '共有リンク',
+    copy: 'リンクをコピー',
+    copied: 'リンクをコピーしました。',
+    copyFailed: 'コピーできませんでした。リンクを選択してコピーしてください。',
+    update: '最新の内容に更新',
+    updated: '共有する内容を更新しました。',
+    end: '共有を終了',
+    ended: '共有を終了しました。リンクは開けなくなります。',
+    close: '閉じる',
+    failed: '共有できませんでした。',
+    endFailed: '共有を終了できませんでした。',
+    loadFailed: '共有の状態を確認できませんでした。',
+  },
+
   failure: {
     send: '送信できませんでした。',
     regenerate: '回答を再生成できませんでした。',

@@ -1,9 +1,11 @@
+import { QueryClientProvider } from '@tanstack/react-query'
 import { cleanup, render, screen } from '@testing-library/react'
 import userEvent from '@testing-library/user-event'
 import { MemoryRouter, useLocation } from 'react-router'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { saveToken, type TokenRecord } from '@/entities/identity/token'
 import type { Me } from '@/lib/api'
+import { ownUsageQuery, queryClient } from '@/lib/api/queries'
 import { UserMenu } from './UserMenu'
 
 const links = {
@@ -17,7 +19,17 @@ function Place() {
 }
 
 describe('the user menu', () => {
-  afterEach(cleanup)
+  beforeEach(() => {
+    queryClient.clear()
+    vi.stubGlobal(
+      'fetch',
+      vi.fn<typeof fetch>(() => new Promise(() => {})),
+    )
+  })
+  afterEach(() => {
+    cleanup()
+    vi.unstubAllGlobals()
+  })
 
   const open = async (change: Partial<Me>, authType: TokenRecord['authType'] = 'cognito') => {
     const tokens = { refreshToken: 'r', idToken: 'i', accessToken: 'a', expiresIn: 1, tokenType: 'Bearer' }
@@ -33,10 +45,12 @@ describe('the user menu', () => {
       ...change,
     }
     render(
-      <MemoryRouter initialEntries={['/home/skill']}>
-        <UserMenu me={me} links={links} narrow={false} />
-        <Place />
-      </MemoryRouter>,
+      <QueryClientProvider client={queryClient}>
+        <MemoryRouter initialEntries={['/home/skill']}>
+          <UserMenu me={me} links={links} narrow={false} />
+          <Place />
+        </MemoryRouter>
+      </QueryClientProvider>,
     )
     await userEvent.click(screen.getByRole('button', { name: '鈴木 花子さんのメニュー' }))
     return screen.getAllByRole('menuitem').map((item) => item.textContent)
@@ -44,10 +58,22 @@ describe('the user menu', () => {
 
   it('shows name and address, and the settings to those who sign in with a password', async () => {
     const items = await open({})
-    expect(items).toEqual(['設定', 'キーボードショートカット', 'ログアウト'])
+    expect(items).toEqual(['設定', '共有中のリンク', 'キーボードショートカット', 'ログアウト'])
     expect(screen.getByText('hanako@demo.example')).toBeTruthy()
     await userEvent.click(screen.getByRole('menuitem', { name: '設定' }))
     expect(screen.getByRole('status').textContent).toBe('/setting/change-password')
+  })
+
+  it('shows what was used this month, and when that begins anew', async () => {
+    queryClient.setQueryData(ownUsageQuery.queryKey, {
+      messages: 1234,
+      input_tokens: 30_000,
+      output_tokens: 4567,
+      resets_on: '2026-12-01',
+    })
+    await open({})
+    expect(screen.getByText('回答1,234件・34,567トークン')).toBeTruthy()
+    expect(screen.getByText('12月1日にリセットされます')).toBeTruthy()
   })
 
   it('shows the links to those who come from their organization', async () => {
@@ -58,6 +84,7 @@ describe('the user menu', () => {
       'お問い合わせ',
       '利用規約',
       'ログイン中の端末',
+      '共有中のリンク',
       'キーボードショートカット',
       'ログアウト',
     ])

@@ -1,10 +1,13 @@
 import { useAtomValue, useSetAtom } from 'jotai'
 import {
+  Bell,
+  BellOff,
   Building2,
   CircleQuestionMark,
   FileText,
   Keyboard,
   LifeBuoy,
+  Link2,
   LogOut,
   Mail,
   Monitor,
@@ -22,10 +25,13 @@ import { readToken } from '@/entities/identity/token'
 import { isAdmin } from '@/entities/session/guard'
 import { signOutEverywhere } from '@/entities/session/signOut'
 import type { AppConfig, Me } from '@/lib/api'
+import { canNotify, type SystemNotices, setNotices, useNotices } from '@/lib/browser/systemNotices'
 import { shortcutsOpenAtom } from '@/lib/ui/overlays'
 import { sendKeys, setSendKey, useSendKey } from '@/lib/ui/sendKey'
 import { setTheme, themeAtom } from '@/lib/ui/theme'
+import { toast } from '@/lib/ui/toast'
 import styles from './Header.module.css'
+import { OwnUsage } from './OwnUsage'
 import { texts } from './texts'
 
 const icon = { size: 16, 'aria-hidden': true } as const
@@ -57,6 +63,7 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
         <span>{me.email}</span>
         <span>{me.organization.name}</span>
       </div>
+      <OwnUsage />
       <MenuSeparator />
       {isAdmin(me.role) && (
         <MenuItem icon={<Building2 {...icon} />} onSelect={() => void navigate('/admin/contract')}>
@@ -75,6 +82,9 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           </MenuItem>
         </>
       )}
+      <MenuItem icon={<Link2 {...icon} />} onSelect={() => void navigate('/setting/share')}>
+        {menu.shares}
+      </MenuItem>
       {narrow && <HeaderLinks links={links} />}
       {!narrow && (
         <MenuItem icon={<Keyboard {...icon} />} onSelect={() => openShortcuts(true)}>
@@ -103,11 +113,34 @@ export function UserMenu({ me, links, narrow }: UserMenuProps) {
           icon: <SendHorizontal {...icon} />,
         }))}
       />
+      {canNotify() && <NoticesChoice />}
       <MenuSeparator />
       <MenuItem icon={<LogOut {...icon} />} onSelect={() => void signOutEverywhere()}>
         {menu.signOut}
       </MenuItem>
     </Menu>
+  )
+}
+
+/** Whether the system tells of answers that end while no tab is looked at. What the browser does not allow is explained. */
+function NoticesChoice() {
+  const { notices } = texts.menu
+  const choose = async (choice: SystemNotices) => {
+    if (!(await setNotices(choice))) toast(notices.denied, { tone: 'danger', duration: 10_000 })
+  }
+  return (
+    <>
+      <MenuSeparator />
+      <MenuChoice
+        label={notices.label}
+        value={useNotices()}
+        onChange={(choice) => void choose(choice)}
+        options={[
+          { value: 'on', label: notices.on, icon: <Bell {...icon} /> },
+          { value: 'off', label: notices.off, icon: <BellOff {...icon} /> },
+        ]}
+      />
+    </>
   )
 }
 

@@ -29,6 +29,14 @@ export const texts = {
   menu: {
     label: (name: string) => `${name}さんのメニュー`,
     admin: '管理者画面',
+    usage: {
+      label: '今月のご利用',
+      used: (messages: number, tokens: number) =>
+        `回答${messages.toLocaleString('ja-JP')}件・${tokens.toLocaleString('ja-JP')}トークン`,
+      /** The day as the API tells it, 2026-12-01. */
+      resets: (day: string) => `${Number(day.slice(5, 7))}月${Number(day.slice(8, 10))}日にリセットされます`,
+    },
+    shares: '共有中のリンク',
     settings: '設定',
     sessions: 'ログイン中の端末',
     faq: 'よくある質問',
@@ -38,6 +46,13 @@ export const texts = {
     theme: '外観モード',
     themes: { system: '端末の設定に合わせる', light: 'ライト', dark: 'ダーク' },
     sendKey: '質問を送信するキー',
+    notices: {
+      label: '回答が完了したときの通知',
+      on: 'オン',
+      off: 'オフ',
+      denied:
+        'ブラウザーで通知が許可されていません。ブラウザーのサイト設定でこのサイトの通知を許可してから、もう一度オンにしてください。',
+    },
     signOut: 'ログアウト',
   },
 } as const

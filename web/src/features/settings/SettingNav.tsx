@@ -3,13 +3,15 @@ import { readToken } from '@/entities/identity/token'
 import styles from './SettingNav.module.css'
 import { texts } from './texts'
 
-/** The pages of the settings. Whoever comes from their organization's sign-in has no password here, and needs no list. */
+/** The pages of the settings. Whoever comes from their organization's sign-in has no password here. */
 export function SettingNav() {
-  if (readToken()?.authType === 'federated_idp') return null
   return (
     <nav className={styles.nav} aria-label={texts.nav}>
-      <NavLink to="/setting/change-password">{texts.title}</NavLink>
+      {readToken()?.authType !== 'federated_idp' && (
+        <NavLink to="/setting/change-password">{texts.title}</NavLink>
+      )}
       <NavLink to="/setting/session">{texts.sessions.title}</NavLink>
+      <NavLink to="/setting/share">{texts.shares.title}</NavLink>
     </nav>
   )
 }

@@ -32,7 +32,7 @@ export function Finished() {
 }
 
 /** Whether this says that an answer has ended by itself; one that has a rating ended before. */
-function hasEnded({ role, status, finish_reason, feedback }: LiveMessage): boolean {
+export function hasEnded({ role, status, finish_reason, feedback }: LiveMessage): boolean {
   if (role !== 'assistant' || finish_reason === 'stopped' || feedback) return false
   return status === 'success' || status === 'failed'
 }

@@ -48,7 +48,7 @@ export function ThreadGroups({ scroller }: { scroller: RefObject<HTMLElement | n
   )
 }
 
-/** The thread on the page where the list does not show it: it is further down than was read, or archived. */
+/** The thread on the page where the list does not show it: it is further down than was read, or archived. A temporary one is in no list. */
 function useOpened(): Thread | null {
   const id = useMatch('/home/skill/:skillId/chat/:threadId')?.params.threadId
   const { items, loaded } = useThreads()
@@ -58,7 +58,8 @@ function useOpened(): Thread | null {
     queryFn: ({ signal }) => api.getThread(id ?? '', signal),
     enabled: missing,
   })
-  return missing && data !== undefined && !threadDeletions.has(id) ? data : null
+  if (!missing || data?.expires_at !== undefined || threadDeletions.has(id)) return null
+  return data ?? null
 }
 
 function Group({ name, threads }: { name: string; threads: readonly Thread[] }) {

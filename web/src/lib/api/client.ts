@@ -12,6 +12,7 @@ import type {
   Message,
   MessageRequest,
   Notification,
+  OwnUsage,
   Skill,
   Thread,
   ThreadEditRequest,
@@ -37,6 +38,11 @@ export async function signOut(signal: AbortSignal): Promise<string> {
 /** The signed-in user. */
 export async function me(signal?: AbortSignal): Promise<Me> {
   return take(signed.GET('/v1/me', { signal: signal ?? null }))
+}
+
+/** What the signed-in user has used this month. */
+export async function ownUsage(signal?: AbortSignal): Promise<OwnUsage> {
+  return take(signed.GET('/v1/me/usage', { signal: signal ?? null }))
 }
 
 /** Brand, external links and tag manager. */
@@ -113,6 +119,7 @@ export async function createThread(request: {
   request_id: string
   skill_id: string
   title?: string
+  temporary?: boolean
 }): Promise<Thread> {
   assertRequired('createThread', 'threadCreateRequest', request)
   return take(signed.POST('/v1/thread', { body: request }))

@@ -63,6 +63,13 @@ export const meQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 })
 
+/** What the signed-in user has used this month. It grows with each answer: never taken from memory. */
+export const ownUsageQuery = queryOptions({
+  queryKey: ['me', 'usage'],
+  queryFn: ({ signal }) => api.ownUsage(signal),
+  staleTime: 0,
+})
+
 /** Brand and external links. */
 export const configQuery = queryOptions({
   queryKey: ['config'],

@@ -4,6 +4,9 @@ import type { components } from './schema.gen'
 type Schemas = components['schemas']
 
 export type Me = Schemas['Me']
+export type OwnUsage = Schemas['OwnUsage']
+export type Share = Schemas['Share']
+export type SharedMessage = Schemas['SharedMessage']
 export type Role = Schemas['Role']
 export type AuthKind = Schemas['AuthKind']
 export type AuthTypeAnswer = Schemas['AuthType']

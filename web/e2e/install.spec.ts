@@ -1,0 +1,77 @@
+import { expect, test } from './support/test'
+
+interface Shown {
+  readonly title: string
+  readonly body: string
+  click(): void
+}
+
+declare global {
+  interface Window {
+    shown: Shown[]
+    asked: number
+  }
+}
+
+test.describe('the app on a device', () => {
+  test('can be installed, and keeps nothing by itself', async ({ page, server }) => {
+    await page.goto('/home/skill')
+    const browser = await page.context().newCDPSession(page)
+    const { errors } = await browser.send('Page.getAppManifest')
+    expect(errors).toEqual([])
+    const { installabilityErrors } = await browser.send('Page.getInstallabilityErrors')
+    // Browsers of tests are private, and those install nothing.
+    const reasons = installabilityErrors.map(({ errorId }) => errorId)
+    expect(reasons.filter((id) => id !== 'in-incognito')).toEqual([])
+    const manifest = await fetch(`${server.url}/manifest.webmanifest`)
+    expect(manifest.headers.get('content-type')).toBe('application/manifest+json')
+    expect(manifest.headers.get('cache-control')).toBe('no-cache')
+    const { icons } = (await manifest.json()) as { icons: { src: string; type: string }[] }
+    for (const { src, type } of icons)
+      expect((await fetch(server.url + src)).headers.get('content-type')).toBe(type)
+    expect(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length)).toBe(0)
+  })
+
+  test('is told of an answer that ends while no tab is looked at, once that was chosen', async ({
+    page,
+    account,
+    chat,
+    question,
+  }) => {
+    await account.reset()
+    await page.addInitScript(() => {
+      window.shown = []
+      window.asked = 0
+      class Fake {
+        static permission = 'default'
+        static requestPermission = async () => {
+          window.asked++
+          Fake.permission = 'granted'
+          return 'granted'
+        }
+        onclick: (() => void) | null = null
+        constructor(title: string, options: { body: string }) {
+          window.shown.push({ title, body: options.body, click: () => this.onclick?.() })
+        }
+        close() {}
+      }
+      Object.defineProperty(window, 'Notification', { value: Fake })
+    })
+    const thread = await account.newThread('汎用チャット', '経費の相談')
+    await chat.open()
+    expect(await page.evaluate(() => window.asked)).toBe(0)
+    await page.getByRole('button', { name: /さんのメニュー/ }).click()
+    await page.getByRole('group', { name: '回答が完了したときの通知' }).getByText('オン').click()
+    await expect.poll(() => page.evaluate(() => window.asked)).toBe(1)
+    await page.keyboard.press('Escape')
+    await page.evaluate(() =>
+      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' }),
+    )
+    await account.ask(thread.id, question)
+    await expect
+      .poll(() => page.evaluate(() => window.shown.map(({ title, body }) => [title, body])))
+      .toEqual([['経費の相談', '回答が完了しました。']])
+    await page.evaluate(() => window.shown[0]?.click())
+    await expect(page).toHaveURL(new RegExp(`/chat/${thread.id}$`))
+  })
+})

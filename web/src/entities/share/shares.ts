@@ -1,0 +1,46 @@
+import { queryOptions } from '@tanstack/react-query'
+import { ApiError, type Page } from '@/lib/api'
+import { readAnew } from '@/lib/api/queries'
+import * as shares from '@/lib/api/shares'
+
+/** How all queries for the user's shares begin in the query cache. */
+const SHARES = ['shares'] as const
+
+/** The share of one of the user's threads, or null. It may have been ended elsewhere: never taken from memory. */
+export function shareOfQuery(threadId: string) {
+  return queryOptions({
+    queryKey: [...SHARES, 'thread', threadId],
+    queryFn: ({ signal }) => shares.findShare(threadId, signal),
+    staleTime: 0,
+  })
+}
+
+/** A page of the user's own shares. */
+export function ownSharesQuery(page: Page) {
+  return queryOptions({
+    queryKey: [...SHARES, 'own', page],
+    queryFn: ({ signal }) => shares.listShares(page, signal),
+    staleTime: 0,
+  })
+}
+
+/** Shows a thread up to a message to the organization, or updates what is shown. */
+export async function shareThread(threadId: string, leaf: string): Promise<void> {
+  await shares.shareThread(threadId, leaf)
+  await readAnew(SHARES)
+}
+
+/** Ends a share. One that has ended already is as it was wanted. */
+export async function endShare(shareId: string): Promise<void> {
+  try {
+    await shares.endShare(shareId)
+  } catch (cause) {
+    if (!(cause instanceof ApiError && cause.status === 404)) throw cause
+  }
+  await readAnew(SHARES)
+}
+
+/** The address of a share's page. */
+export function shareUrl(shareId: string): string {
+  return `${window.location.origin}/share/${shareId}`
+}

@@ -1,0 +1,41 @@
+import { useAtomValue } from 'jotai'
+import { MessageCircleDashed } from 'lucide-react'
+import { Button } from '@/components/Button'
+import { formatFull } from '@/lib/ui/dates'
+import { focusComposer } from './Composer'
+import type { Conversation } from './conversation'
+import styles from './Temporary.module.css'
+import { texts } from './texts'
+
+const words = texts.temporary
+
+/** Says at the head of a temporary conversation what becomes of it; before one begins, it is chosen here. */
+export function Temporary({ conversation }: { conversation: Conversation }) {
+  const { thread, turns, temporary } = useAtomValue(conversation.stateAtom)
+  const begun = thread !== null || turns.length > 0
+  if (begun && !temporary) return null
+  return (
+    <div className={styles.temporary} data-on={temporary || undefined}>
+      {temporary && (
+        <p role="status">
+          <MessageCircleDashed size={16} aria-hidden />
+          <span>{thread?.expires_at ? words.until(formatFull(thread.expires_at)) : words.note}</span>
+        </p>
+      )}
+      {!begun && (
+        <Button
+          size="sm"
+          variant="quiet"
+          aria-pressed={temporary}
+          onClick={() => {
+            conversation.setTemporary(!temporary)
+            focusComposer()
+          }}
+        >
+          {!temporary && <MessageCircleDashed size={16} aria-hidden />}
+          {temporary ? words.off : words.on}
+        </Button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query'
+import { Copy } from 'lucide-react'
+import { useState } from 'react'
+import { Link } from 'react-router'
+import { Button, ButtonLink } from '@/components/Button'
+import { Column } from '@/components/Column'
+import { IconButton } from '@/components/IconButton'
+import { ErrorState } from '@/components/States'
+import { endShare, ownSharesQuery, shareUrl } from '@/entities/share/shares'
+import type { Share } from '@/lib/api'
+import { copyText } from '@/lib/browser/clipboard'
+import { formatDate } from '@/lib/ui/dates'
+import { toast, toastFailure } from '@/lib/ui/toast'
+import styles from './SessionsPage.module.css'
+import { SettingNav } from './SettingNav'
+import { texts } from './texts'
+
+const words = texts.shares
+
+/** How many shares are shown at once: the most that the API tells. */
+const PAGE = 100
+
+/** What the user shares with the organization, and the ways to end it. */
+export function SharesPage() {
+  const [offset, setOffset] = useState(0)
+  const { data, isError, refetch } = useQuery(ownSharesQuery({ offset, limit: PAGE }))
+  return (
+    <Column title={words.title} home="/home/skill" homeLabel={texts.home}>
+      <SettingNav />
+      <p className={styles.lead}>{words.lead}</p>
+      {data === undefined && isError && <ErrorState onRetry={() => void refetch()} />}
+      {data?.total === 0 && <p>{words.none}</p>}
+      {data && data.items.length > 0 && (
+        <ul className={styles.list} aria-label={words.title}>
+          {data.items.map((share) => (
+            <Line key={share.id} share={share} />
+          ))}
+        </ul>
+      )}
+      <div className={styles.actions}>
+        {data && offset + data.items.length < data.total && (
+          <Button onClick={() => setOffset(offset + PAGE)}>{words.next}</Button>
+        )}
+        <ButtonLink to="/home/skill" variant="quiet">
+          {texts.back}
+        </ButtonLink>
+      </div>
+    </Column>
+  )
+}
+
+function Line({ share }: { share: Share }) {
+  const [busy, setBusy] = useState(false)
+  const copy = () =>
+    copyText(shareUrl(share.id)).then(
+      () => toast(words.copied, { tone: 'success' }),
+      () => toastFailure(words.copyFailed),
+    )
+  const end = async () => {
+    setBusy(true)
+    try {
+      await endShare(share.id)
+      toast(words.ended, { tone: 'success' })
+    } catch {
+      toastFailure(words.notEnded, () => void end())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <li className={styles.line}>
+      <IconButton label={words.copy(share.title)} onClick={() => void copy()}>
+        <Copy size={18} />
+      </IconButton>
+      <div className={styles.what}>
+        <p className={styles.name}>
+          <Link to={`/share/${share.id}`}>{share.title}</Link>
+        </p>
+        <p>{words.facts(share.skill.name, share.messages, formatDate(share.updated_at))}</p>
+      </div>
+      <Button size="sm" loading={busy} onClick={() => void end()}>
+        <span className="visually-hidden">{words.of(share.title)}</span>
+        {words.end}
+      </Button>
+    </li>
+  )
+}

@@ -1,0 +1,114 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLoaderData, useNavigate } from 'react-router'
+import { Button, ButtonLink } from '@/components/Button'
+import { PageTitle } from '@/components/PageTitle'
+import { SkillIcon } from '@/components/SkillIcon'
+import { ApiError, type Share, type SharedMessage } from '@/lib/api'
+import { copyShare } from '@/lib/api/shares'
+import { Markdown } from '@/lib/markdown'
+import { formatFull } from '@/lib/ui/dates'
+import { toastFailure } from '@/lib/ui/toast'
+import { sharedMessagesQuery } from './loader'
+import styles from './SharePage.module.css'
+import { texts } from './texts'
+
+/** A thread that somebody of the organization shares: to be read, and gone on with in a thread of one's own. */
+export function SharePage() {
+  const share = useLoaderData<Share>()
+  const { data, hasNextPage, fetchNextPage, isFetchingNextPage, isFetchNextPageError } = useInfiniteQuery(
+    sharedMessagesQuery(share.id),
+  )
+  const at = formatFull(share.updated_at)
+  return (
+    <main className={styles.page} tabIndex={-1}>
+      <PageTitle>{share.title}</PageTitle>
+      <div className={styles.column}>
+        <header className={styles.head}>
+          <p className={styles.skill}>
+            <SkillIcon path={share.skill.icon_path} size={20} />
+            {share.skill.name}
+          </p>
+          <h1 className={styles.title}>{share.title}</h1>
+          <p className={styles.quiet}>{share.own ? texts.own(at) : texts.shared(share.owner_name, at)}</p>
+          <p className={styles.quiet}>{texts.note}</p>
+        </header>
+        <ol className={styles.messages} aria-label={texts.messages}>
+          {data?.pages.flat().map((message, index) => (
+            // What a share shows never changes its order.
+            // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other name here.
+            <Message key={index} message={message} />
+          ))}
+        </ol>
+        {isFetchNextPageError && <p role="alert">{texts.moreFailed}</p>}
+        {hasNextPage && (
+          <Button loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            {texts.more}
+          </Button>
+        )}
+        <Foot share={share} />
+      </div>
+    </main>
+  )
+}
+
+function Message({ message }: { message: SharedMessage }) {
+  const { role, content, finish_reason, citations } = message
+  if (role === 'user')
+    return (
+      <li className={styles.question}>
+        <h2 className="visually-hidden">{texts.question}</h2>
+        {content}
+      </li>
+    )
+  const ending = texts.endings[finish_reason ?? '']
+  return (
+    <li className={styles.answer}>
+      <h2 className="visually-hidden">{texts.answer}</h2>
+      <Markdown text={content} />
+      {ending && <p className={styles.quiet}>{ending}</p>}
+      {citations.length > 0 && (
+        <ol className={styles.sources} aria-label={texts.sources}>
+          {citations.map(({ index, filename, page }) => (
+            <li key={index}>
+              [{index}] {filename}
+              {page > 0 && `・${texts.page(page)}`}
+            </li>
+          ))}
+        </ol>
+      )}
+    </li>
+  )
+}
+
+function Foot({ share }: { share: Share }) {
+  const navigate = useNavigate()
+  const [busy, setBusy] = useState(false)
+  // Asked again after a failure, it is the same thread.
+  const [requestId] = useState(() => crypto.randomUUID())
+  const goOn = async () => {
+    setBusy(true)
+    try {
+      const thread = await copyShare(share.id, requestId)
+      await navigate(`/home/skill/${thread.skill.id}/chat/${thread.id}`)
+    } catch (cause) {
+      toastFailure(`${texts.copyFailed}${cause instanceof ApiError ? cause.detail : ''}`, () => void goOn())
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <footer className={styles.foot} data-print="hide">
+      {share.own && share.thread_id ? (
+        <ButtonLink to={`/home/skill/${share.skill.id}/chat/${share.thread_id}`}>{texts.open}</ButtonLink>
+      ) : (
+        <>
+          <Button variant="primary" loading={busy} onClick={() => void goOn()}>
+            {texts.copy}
+          </Button>
+          <p className={styles.quiet}>{texts.copyHint}</p>
+        </>
+      )}
+    </footer>
+  )
+}

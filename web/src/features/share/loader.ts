@@ -1,0 +1,34 @@
+import type { LoaderFunctionArgs } from 'react-router'
+import type { Share } from '@/lib/api'
+import { queryClient } from '@/lib/api/queries'
+import * as shares from '@/lib/api/shares'
+import { preloadMarkdown } from '@/lib/markdown'
+
+/** How many messages a page has. */
+const PAGE = 100
+
+/** What a share shows, oldest first. */
+export function sharedMessagesQuery(shareId: string) {
+  return {
+    queryKey: ['share', shareId, 'messages'],
+    queryFn: ({ pageParam, signal }: { pageParam: number; signal: AbortSignal }) =>
+      shares.listSharedMessages(shareId, { offset: pageParam, limit: PAGE }, signal),
+    initialPageParam: 0,
+    getNextPageParam: (last: readonly unknown[], pages: readonly unknown[]) =>
+      last.length < PAGE ? undefined : pages.length * PAGE,
+    // It may have been updated or ended since.
+    staleTime: 0,
+    gcTime: 0,
+  }
+}
+
+/** Loads a share and the beginning of what it shows. */
+export async function shareLoader({ params, request }: LoaderFunctionArgs): Promise<Share> {
+  const shareId = params.shareId as string
+  const [share] = await Promise.all([
+    shares.getShare(shareId, request.signal),
+    queryClient.fetchInfiniteQuery(sharedMessagesQuery(shareId)),
+    preloadMarkdown().catch(() => {}),
+  ])
+  return share
+}

@@ -1,0 +1,2 @@
+export { shareLoader } from './loader'
+export { SharePage } from './SharePage'

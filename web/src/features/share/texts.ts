@@ -1,0 +1,22 @@
+/** The words of a shared thread's page. */
+export const texts = {
+  shared: (name: string, at: string) => `${name}さんが共有・${at}時点`,
+  own: (at: string) => `自分が共有・${at}時点`,
+  note: '組織内で共有されている会話です。閲覧のみできます。',
+  messages: 'やりとり',
+  question: '質問',
+  answer: '回答',
+  sources: '出典',
+  page: (page: number) => `${page}ページ`,
+  endings: {
+    stopped: '回答は途中で停止されています。',
+    length: '文字数の上限に達したため、回答は途中までです。',
+    error: '回答は最後まで作成されていません。',
+  } as Readonly<Record<string, string>>,
+  more: '続きを表示',
+  moreFailed: '続きを読み込めませんでした。',
+  copy: 'この会話を自分の会話として続ける',
+  copyHint: '表示されているやりとりを、自分のスレッドに写します。元の会話には影響しません。',
+  copyFailed: '会話を続けられませんでした。',
+  open: '元のスレッドを開く',
+} as const
