@@ -27,8 +27,10 @@ type Question struct {
 	Form          map[string]string
 	DataSourceIDs []uuid.UUID
 	Regenerate    *uuid.UUID
-	Edit          *uuid.UUID `json:",omitempty"` // Left out of the hash, so that a request from before there was it stays the same.
-	ParentID      *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: the last one of the branch that was looked at last.
+
+	// They are left out of the hash where they are nil, so that requests of servers that did not know them stay the same.
+	Edit     *uuid.UUID `json:",omitempty"` // The question in whose place it is asked.
+	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: where Look finds the end of a branch.
 }
 
 // hash identifies the question's contents.

@@ -149,7 +149,8 @@ type ThreadStore interface {
 
 	// ListMessages returns the messages of a branch, newest first: of the one that goes through the message leaf and on to the
 	// newest message that comes after it, or if leaf is nil of the one that was looked at last. That is the one that
-	// EditThread has named or in which BeginGeneration has begun an answer. If leaf is not a message of the thread, the error is ErrNoMessage.
+	// EditThread has named or in which BeginGeneration has begun an answer. If leaf is not a message of the thread, the error
+	// is ErrNoMessage.
 	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int) ([]Message, error)
 
 	// LastAnswer returns the newest answer of a thread, in whichever branch: the one that is being written if there is one.
@@ -172,7 +173,9 @@ type QuestionStore interface {
 	// skill, and the History up to the answer parent or, if that is nil, to the end of the branch that was looked at last.
 	// Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread, ErrNoMessage if parent is not an
 	// answer of the thread, and fault.NotFound if the skill is not the organization's.
-	Look(ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte, limit Limit) (Looked, error)
+	Look(
+		ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte, limit Limit,
+	) (Looked, error)
 
 	// History returns what was said in a branch up to a message of the thread, that included, oldest first, the newest
 	// messages that limit allows: questions, and answers that are complete and have text. Of each message it reads what the
