@@ -53,6 +53,7 @@ func sections() []section {
 		{"resume", measureResume},
 		{"nats", measureNATS},
 		{"search", measureSearch},
+		{"retrieve", measureRetrieve},
 	}
 }
 
