@@ -41,27 +41,30 @@ func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (free i
 
 // contractRow is a contract with what is used of it.
 type contractRow struct {
-	Plan       string
-	Status     org.ContractStatus
-	Seats      int
-	Tokens     int64
-	StartsOn   time.Time
-	EndsOn     *time.Time
-	SeatsUsed  int
-	TokensUsed int64
-	ResetsOn   time.Time
+	Plan        string
+	Status      org.ContractStatus
+	Seats       int
+	Tokens      int64
+	Storage     int64
+	StartsOn    time.Time
+	EndsOn      *time.Time
+	SeatsUsed   int
+	TokensUsed  int64
+	StorageUsed int64
+	ResetsOn    time.Time
 }
 
 func (r contractRow) contract() org.Contract {
-	return org.Contract{Plan: r.Plan, Status: r.Status, Seats: r.Seats, Tokens: r.Tokens, StartsOn: r.StartsOn, EndsOn: r.EndsOn}
+	return org.Contract{Plan: r.Plan, Status: r.Status, Seats: r.Seats, Tokens: r.Tokens, Storage: r.Storage, StartsOn: r.StartsOn, EndsOn: r.EndsOn}
 }
 
 // selectContract begins every query for contracts.
 const selectContract = `
-	SELECT c.plan, c.status, c.seats, c.tokens, c.starts_on, c.ends_on,
+	SELECT c.plan, c.status, c.seats, c.tokens, c.storage, c.starts_on, c.ends_on,
 	       (SELECT count(*) FROM users u WHERE u.organization_id = c.organization_id AND u.state = 'active') AS seats_used,
 	       (SELECT coalesce(sum(d.input_tokens + d.output_tokens), 0)::bigint FROM usage_daily d
 	        WHERE d.organization_id = c.organization_id AND d.date >= ` + thisMonth + `) AS tokens_used,
+	       (SELECT coalesce(sum(s.size), 0)::bigint FROM data_sources s WHERE s.organization_id = c.organization_id) AS storage_used,
 	       (` + thisMonth + ` + interval '1 month')::date AS resets_on
 	FROM contracts c`
 
@@ -95,7 +98,7 @@ func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.C
 	}
 	c := contracts[0]
 	view := org.ContractView{
-		Contract: c.contract(), SeatsUsed: c.SeatsUsed, TokensUsed: c.TokensUsed, ResetsOn: c.ResetsOn,
+		Contract: c.contract(), SeatsUsed: c.SeatsUsed, TokensUsed: c.TokensUsed, StorageUsed: c.StorageUsed, ResetsOn: c.ResetsOn,
 		Usage: make([]org.DayUsage, len(days)),
 	}
 	for i, d := range days {
@@ -284,10 +287,10 @@ func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e or
 	_, err = tx.Exec(ctx, `
 		UPDATE contracts
 		SET plan = coalesce($2, plan), status = coalesce($3, status), seats = coalesce($4, seats),
-		    tokens = coalesce($5, tokens), starts_on = coalesce($6, starts_on),
+		    tokens = coalesce($5, tokens), starts_on = coalesce($6, starts_on), storage = coalesce($9, storage),
 		    ends_on = CASE WHEN $8 THEN NULL ELSE coalesce($7, ends_on) END, updated_at = now()
 		WHERE organization_id = $1`,
-		organizationID, e.Plan, e.Status, e.Seats, e.Tokens, e.StartsOn, e.EndsOn, e.Open)
+		organizationID, e.Plan, e.Status, e.Seats, e.Tokens, e.StartsOn, e.EndsOn, e.Open, e.Storage)
 	if hasCode(err, codeCheck) {
 		return after, before, fault.Errorf(fault.Invalid, "契約の内容が正しくありません。終了日は開始日より前にできません。")
 	}
@@ -321,6 +324,7 @@ func contractChanges(before, after org.Contract) (changes []org.Change) {
 	note("status", string(before.Status), string(after.Status))
 	note("seats", number(int64(before.Seats)), strconv.Itoa(after.Seats))
 	note("tokens", number(before.Tokens), strconv.FormatInt(after.Tokens, 10))
+	note("storage", number(before.Storage), strconv.FormatInt(after.Storage, 10))
 	note("starts_on", day(&before.StartsOn), day(&after.StartsOn))
 	note("ends_on", day(before.EndsOn), day(after.EndsOn))
 	return changes
@@ -330,8 +334,9 @@ func contractChanges(before, after org.Contract) (changes []org.Change) {
 type OrganizationSummary struct {
 	org.Organization
 	org.Contract
-	SeatsUsed  int
-	TokensUsed int64 // This month.
+	SeatsUsed   int
+	TokensUsed  int64 // This month.
+	StorageUsed int64
 }
 
 // ListOrganizations returns all organizations, by name.
@@ -347,8 +352,8 @@ func (db *DB) ListOrganizations(ctx context.Context) ([]OrganizationSummary, err
 	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s OrganizationSummary, err error) {
 		c := &s.Contract
 		var resets time.Time
-		err = r.Scan(&s.ID, &s.Name, &s.AuthType, &s.MailDomains, &c.Plan, &c.Status, &c.Seats, &c.Tokens, &c.StartsOn, &c.EndsOn,
-			&s.SeatsUsed, &s.TokensUsed, &resets)
+		err = r.Scan(&s.ID, &s.Name, &s.AuthType, &s.MailDomains, &c.Plan, &c.Status, &c.Seats, &c.Tokens, &c.Storage, &c.StartsOn,
+			&c.EndsOn, &s.SeatsUsed, &s.TokensUsed, &s.StorageUsed, &resets)
 		return s, err
 	})
 	return list, translate(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // toRead is the condition that a data source d waits to be read: it is its time, or the server that read it is silent.
@@ -26,28 +27,29 @@ func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) 
 		batch.Queue(`SELECT pg_advisory_xact_lock(hashtext('tsumugi readings'))`)
 		batch.Queue(`
 			WITH waiting AS (
-			    SELECT DISTINCT ON (d.user_id) d.id, d.user_id, d.revision, d.read_after
+			    SELECT DISTINCT ON (d.user_id) d.id, d.user_id, d.reading, d.read_after
 			    FROM data_sources d
 			    WHERE d.status IN ('pending', 'running') AND `+toRead+` AND NOT (d.slow AND $1)
 			    ORDER BY d.user_id, d.slow, d.read_after, d.id
 			), turn AS (
-			    SELECT w.id, w.revision
+			    SELECT w.id, w.reading
 			    FROM waiting w
 			    LEFT JOIN reading_turns t ON t.user_id = w.user_id
 			    ORDER BY `+readingsOf+`, t.begun_at NULLS FIRST, w.read_after, w.id
 			    LIMIT 1
 			), begun AS (
 			    UPDATE data_sources d
-			    SET status = 'running', readings = d.readings + 1, revision = d.revision + 1, read_until = now() + $2::interval
+			    SET status = 'running', readings = d.readings + 1, reading = d.reading + 1, revision = d.revision + 1,
+			        stage = 'reading', done = 0, total = 0, read_until = now() + $2::interval
 			    FROM turn
-			    WHERE d.id = turn.id AND d.revision = turn.revision
+			    WHERE d.id = turn.id AND d.reading = turn.reading
 			    RETURNING d.*
 			), turned AS (
 			    INSERT INTO reading_turns (user_id, organization_id, begun_at)
 			    SELECT user_id, organization_id, clock_timestamp() FROM begun
 			    ON CONFLICT (user_id) DO UPDATE SET begun_at = excluded.begun_at
 			)
-			SELECT organization_id, user_id, readings, slow, `+sourceColumns+`
+			SELECT organization_id, user_id, reading, readings, slow, `+sourceColumns+`
 			FROM begun`, quick, lease).Query(collect(&begun))
 	})
 	if err != nil || len(begun) == 0 {
@@ -56,7 +58,7 @@ func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) 
 	row := begun[0]
 	return datasource.Reading{
 		Source: row.Source, Owner: datasource.Owner{OrganizationID: row.OrganizationID, UserID: row.UserID},
-		Attempt: row.Readings, Slow: row.Slow,
+		Number: row.Reading, Attempt: row.Readings, Slow: row.Slow,
 	}, true, nil
 }
 
@@ -65,6 +67,7 @@ type readingRow struct {
 	datasource.Source
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
+	Reading        int64
 	Readings       int
 	Slow           bool
 }
@@ -82,19 +85,19 @@ func (db *DB) SomebodyWaits(ctx context.Context) (waits bool, _ error) {
 
 // KeepReadings implements datasource.Store.
 func (db *DB) KeepReadings(ctx context.Context, held []datasource.Reading, lease time.Duration) (lost []uuid.UUID, _ error) {
-	ids, revisions := make([]uuid.UUID, len(held)), make([]int, len(held))
+	ids, numbers := make([]uuid.UUID, len(held)), make([]int64, len(held))
 	for i, r := range held {
-		ids[i], revisions[i] = r.ID, r.Revision
+		ids[i], numbers[i] = r.ID, r.Number
 	}
 	rows, err := db.vital.Query(ctx, `
 		WITH kept AS (
 		    UPDATE data_sources d
 		    SET read_until = now() + $3::interval
-		    FROM unnest($1::uuid[], $2::int[]) AS h (id, revision)
-		    WHERE d.id = h.id AND d.revision = h.revision
+		    FROM unnest($1::uuid[], $2::bigint[]) AS h (id, reading)
+		    WHERE d.id = h.id AND d.reading = h.reading
 		    RETURNING d.id
 		)
-		SELECT h.id FROM unnest($1::uuid[]) AS h (id) WHERE h.id NOT IN (SELECT id FROM kept)`, ids, revisions, lease)
+		SELECT h.id FROM unnest($1::uuid[]) AS h (id) WHERE h.id NOT IN (SELECT id FROM kept)`, ids, numbers, lease)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -106,15 +109,68 @@ func (db *DB) KeepReadings(ctx context.Context, held []datasource.Reading, lease
 func (db *DB) PutBack(ctx context.Context, reading datasource.Reading, how datasource.PutBack) (datasource.Source, error) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
-		SET status = 'pending', revision = revision + 1, read_until = NULL, read_after = now() + $4::interval, slow = slow OR $5,
+		SET status = 'pending', stage = '', reading = reading + 1, revision = revision + 1, read_until = NULL, read_after = now() + $4::interval, slow = slow OR $5,
 		    readings = readings - CASE WHEN $6 THEN 0 ELSE 1 END
-		WHERE organization_id = $1 AND id = $2 AND revision = $3
+		WHERE organization_id = $1 AND id = $2 AND reading = $3
 		RETURNING `+sourceColumns,
-		reading.Owner.OrganizationID, reading.ID, reading.Revision, how.After, how.Slow, how.Counts)
+		reading.Owner.OrganizationID, reading.ID, reading.Number, how.After, how.Slow, how.Counts)
 	if isNoRows(err) {
 		return datasource.Source{}, noSource(err)
 	}
 	return source, translate(err)
+}
+
+// TellProgress implements datasource.Store.
+func (db *DB) TellProgress(ctx context.Context, reading datasource.Reading, stage datasource.Stage, done, total int) (datasource.Source, error) {
+	source, err := queryRow[datasource.Source](ctx, db.pool, `
+		UPDATE data_sources
+		SET stage = $4, done = $5, total = $6, revision = revision + 1
+		WHERE organization_id = $1 AND id = $2 AND reading = $3
+		RETURNING `+sourceColumns,
+		reading.Owner.OrganizationID, reading.ID, reading.Number, stage, done, total)
+	if isNoRows(err) {
+		return datasource.Source{}, noSource(err)
+	}
+	return source, translate(err)
+}
+
+// StopReading implements datasource.Store.
+func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.UUID, reason string) (datasource.Source, error) {
+	source, err := queryRow[datasource.Source](ctx, db.pool, `
+		UPDATE data_sources
+		SET status = 'failed', failure = $4, stage = '', read_until = NULL, reading = reading + 1, revision = revision + 1
+		WHERE organization_id = $1 AND user_id = $2 AND id = $3 AND status IN ('pending', 'running')
+		RETURNING `+sourceColumns, owner.OrganizationID, owner.UserID, id, reason)
+	if !isNoRows(err) {
+		return source, translate(err)
+	}
+	if _, err := db.FindSource(ctx, owner, id); err != nil {
+		return datasource.Source{}, err
+	}
+	return datasource.Source{}, fault.Errorf(fault.Conflict, "読み取りはすでに終わっています。")
+}
+
+// ReadAgain implements datasource.Store.
+func (db *DB) ReadAgain(ctx context.Context, owner datasource.Owner, id uuid.UUID) (source datasource.Source, _ error) {
+	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
+		source, err = queryRow[datasource.Source](ctx, tx, `
+			SELECT `+sourceColumns+`
+			FROM data_sources
+			WHERE organization_id = $1 AND user_id = $2 AND id = $3
+			FOR NO KEY UPDATE`, owner.OrganizationID, owner.UserID, id)
+		switch {
+		case isNoRows(err):
+			return noSource(err)
+		case err != nil:
+			return err
+		case source.Status == datasource.Success:
+			return fault.Errorf(fault.Conflict, "このファイルはすでに読み取られています。")
+		case source.Status == datasource.Failed:
+			source, err = waitAgain(ctx, tx, owner, id, source)
+		}
+		return err
+	})
+	return source, err
 }
 
 // WatchWaiting implements datasource.Store.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
+	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
 // next begins the next reading.
@@ -177,4 +178,87 @@ func TestReadingThatFailedWaitsForItsTime(t *testing.T) {
 	if again := f.next(t, time.Hour); again.Attempt != 2 {
 		t.Errorf("again %+v", again)
 	}
+}
+
+// TestProgressIsOfTheLastReading, raises the revision, and ends with the reading.
+func TestProgressIsOfTheLastReading(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.source(t, datasource.Owner(f.ann), "本文")
+	silent := f.next(t, 0)
+	held := f.next(t, time.Hour)
+	told, err := f.TellProgress(t.Context(), held, datasource.StageReading, 120, 1000)
+	must(t, err)
+	if told.Stage != datasource.StageReading || told.Done != 120 || told.Total != 1000 || told.Revision <= held.Revision {
+		t.Errorf("told %+v", told)
+	}
+	_, err = f.TellProgress(t.Context(), silent, datasource.StageReading, 1, 1)
+	wantCode(t, err, fault.NotFound)
+	if lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || len(lost) != 0 {
+		t.Errorf("lost %v, %v", lost, err)
+	}
+	ended, err := f.EndReading(t.Context(), held, datasource.Found{PageCount: 1})
+	must(t, err)
+	if ended.Stage != "" || ended.Revision <= told.Revision {
+		t.Errorf("ended as %+v", ended)
+	}
+}
+
+// TestStoppedReadingStoresNothing, and may be begun again.
+func TestStoppedReadingStoresNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann, bob := datasource.Owner(f.ann), datasource.Owner(f.bob)
+	source := f.source(t, ann, "本文")
+	held := f.next(t, time.Hour)
+	_, err := f.StopReading(t.Context(), bob, source.ID, "中止")
+	wantCode(t, err, fault.NotFound)
+	stopped, err := f.StopReading(t.Context(), ann, source.ID, "中止")
+	must(t, err)
+	if stopped.Status != datasource.Failed || stopped.Failure != "中止" || stopped.Revision <= held.Revision {
+		t.Errorf("stopped as %+v", stopped)
+	}
+	if lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || !slices.Equal(lost, []uuid.UUID{source.ID}) {
+		t.Errorf("lost %v, %v", lost, err)
+	}
+	_, err = f.EndReading(t.Context(), held, datasource.Found{PageCount: 1})
+	wantCode(t, err, fault.NotFound)
+	_, err = f.StopReading(t.Context(), ann, source.ID, "中止")
+	wantCode(t, err, fault.Conflict)
+	f.nothingWaits(t)
+
+	_, err = f.ReadAgain(t.Context(), bob, source.ID)
+	wantCode(t, err, fault.NotFound)
+	again, err := f.ReadAgain(t.Context(), ann, source.ID)
+	must(t, err)
+	if again.Status != datasource.Pending || again.Failure != "" {
+		t.Errorf("again as %+v", again)
+	}
+	next := f.next(t, time.Hour)
+	if next.ID != source.ID || next.Attempt != 1 {
+		t.Errorf("next is %+v", next)
+	}
+	if same, err := f.ReadAgain(t.Context(), ann, source.ID); err != nil || same.Status != datasource.Running {
+		t.Errorf("one that is read: %+v, %v", same, err)
+	}
+	_, err = f.EndReading(t.Context(), next, datasource.Found{PageCount: 1})
+	must(t, err)
+	_, err = f.ReadAgain(t.Context(), ann, source.ID)
+	wantCode(t, err, fault.Conflict)
+}
+
+// TestFilesHaveALimitTogether, of a person and of an organization.
+func TestFilesHaveALimitTogether(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ann := datasource.Owner(f.ann)
+	create := func(text string, limit int64) error {
+		s := newSource(text)
+		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
+		_, _, err := f.CreateSource(t.Context(), ann, uuid.Nil, s, limit)
+		return err
+	}
+	must(t, create("0123456789", 15))
+	wantCode(t, create("abcdefghij", 15), datasource.StorageLimit)
+	must(t, create("abcde", 15))
 }

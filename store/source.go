@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,7 +19,7 @@ var _ datasource.Store = (*DB)(nil)
 const looseBatch = 100
 
 // sourceColumns are what a datasource.Source is read from.
-const sourceColumns = `id, filename, media_type, size, sha256, status, failure, page_count, chunk_count, revision, created_at`
+const sourceColumns = `id, filename, media_type, size, sha256, status, failure, page_count, chunk_count, stage, done, total, revision, created_at`
 
 func noSource(err error) error {
 	return fault.Wrap(err, fault.NotFound, "データソースが見つかりません。")
@@ -34,7 +35,7 @@ func (db *DB) LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration)
 }
 
 // CreateSource implements datasource.Store.
-func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session uuid.UUID, source datasource.Source) (stored datasource.Source, created bool, _ error) {
+func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session uuid.UUID, source datasource.Source, limit int64) (stored datasource.Source, created bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if err := claimFile(ctx, tx, owner, session, source.ID); err != nil {
 			return err
@@ -47,7 +48,7 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session 
 			owner.OrganizationID, owner.UserID, source.SHA256)
 		switch created = isNoRows(err); {
 		case created:
-			stored, err = insertSource(ctx, tx, owner, source)
+			stored, err = insertSource(ctx, tx, owner, source, limit)
 		case err == nil:
 			_, err = tx.Exec(ctx, `INSERT INTO loose_files (id) VALUES ($1)`, source.ID)
 			if err != nil || stored.Status != datasource.Failed {
@@ -90,7 +91,7 @@ func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, 
 	return err
 }
 
-func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source datasource.Source) (datasource.Source, error) {
+func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source datasource.Source, limit int64) (datasource.Source, error) {
 	var count int
 	err := tx.QueryRow(ctx, `SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2`,
 		owner.OrganizationID, owner.UserID).Scan(&count)
@@ -101,6 +102,9 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 		return datasource.Source{}, fault.Errorf(fault.Conflict,
 			"データソースは%d件まで保存できます。使わないものを削除してから、もう一度アップロードしてください。", datasource.MaxSources)
 	}
+	if err := checkRoom(ctx, tx, owner, source.Size, limit); err != nil {
+		return datasource.Source{}, err
+	}
 	return queryRow[datasource.Source](ctx, tx, `
 		INSERT INTO data_sources (id, organization_id, user_id, filename, media_type, size, sha256)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -108,11 +112,41 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 		source.ID, owner.OrganizationID, owner.UserID, source.Filename, source.MediaType, source.Size, source.SHA256)
 }
 
+// checkRoom refuses a file for which a person or their organization have no room left. Members who upload at the same moment may
+// pass the organization's limit by a file each.
+func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, limit int64) error {
+	var own, all, allowed int64
+	err := tx.QueryRow(ctx, `
+		SELECT coalesce((SELECT sum(size) FROM data_sources WHERE organization_id = $1 AND user_id = $2), 0)::bigint,
+		       coalesce((SELECT sum(size) FROM data_sources WHERE organization_id = $1), 0)::bigint,
+		       (SELECT storage FROM contracts WHERE organization_id = $1)`,
+		owner.OrganizationID, owner.UserID).Scan(&own, &all, &allowed)
+	switch {
+	case err != nil:
+		return err
+	case own+size > limit:
+		return fault.Errorf(datasource.StorageLimit,
+			"保存できるファイルの合計（%s）を超えます。使わないデータソースを削除してから、もう一度アップロードしてください。", inBytes(limit))
+	case all+size > allowed:
+		return fault.Errorf(datasource.StorageLimit,
+			"組織で保存できるファイルの合計（%s）を超えます。管理者にご相談ください。", inBytes(allowed))
+	}
+	return nil
+}
+
+// inBytes says a limit as a person does.
+func inBytes(n int64) string {
+	if n >= 1<<30 {
+		return strconv.FormatFloat(float64(n)/(1<<30), 'f', -1, 64) + " GB"
+	}
+	return strconv.FormatFloat(float64(n)/(1<<20), 'f', -1, 64) + " MB"
+}
+
 // waitAgain has a source that could not be read wait once more, under the name by which it was uploaded now.
 func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID, named datasource.Source) (datasource.Source, error) {
 	return queryRow[datasource.Source](ctx, tx, `
 		UPDATE data_sources
-		SET status = 'pending', failure = '', readings = 0, slow = false, read_after = now(), revision = revision + 1, filename = $3, media_type = $4
+		SET status = 'pending', failure = '', readings = 0, slow = false, read_after = now(), reading = reading + 1, revision = revision + 1, filename = $3, media_type = $4
 		WHERE organization_id = $1 AND id = $2
 		RETURNING `+sourceColumns,
 		owner.OrganizationID, id, named.Filename, named.MediaType)
@@ -164,10 +198,11 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found 
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		source, err = queryRow[datasource.Source](ctx, tx, `
 			UPDATE data_sources
-			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, read_until = NULL, revision = revision + 1
-			WHERE organization_id = $1 AND id = $2 AND revision = $3
+			SET status = $4, failure = $5, page_count = $6, chunk_count = $7, stage = '', read_until = NULL,
+			    reading = reading + 1, revision = revision + 1
+			WHERE organization_id = $1 AND id = $2 AND reading = $3
 			RETURNING `+sourceColumns,
-			reading.Owner.OrganizationID, reading.ID, reading.Revision, status, found.Failure, found.PageCount, len(found.Chunks))
+			reading.Owner.OrganizationID, reading.ID, reading.Number, status, found.Failure, found.PageCount, len(found.Chunks))
 		if isNoRows(err) {
 			return noSource(err)
 		}

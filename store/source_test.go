@@ -21,7 +21,7 @@ func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) data
 	t.Helper()
 	s := newSource(text)
 	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
-	stored, created, err := f.CreateSource(t.Context(), owner, uuid.Nil, s)
+	stored, created, err := f.CreateSource(t.Context(), owner, uuid.Nil, s, 1<<40)
 	must(t, err)
 	if !created {
 		t.Fatalf("%q is there already", text)
@@ -88,7 +88,7 @@ func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
 		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			var err error
-			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s); err != nil {
+			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s, 1<<40); err != nil {
 				t.Error(err)
 			}
 		})
@@ -137,7 +137,7 @@ func TestUploadThatTookTooLongIsRefused(t *testing.T) {
 	f := newFixture(t)
 	s := newSource("本文")
 	must(t, f.LoosenFile(t.Context(), s.ID, 0))
-	_, _, err := f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s)
+	_, _, err := f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s, 1<<40)
 	wantCode(t, err, fault.Conflict)
 }
 
@@ -159,10 +159,10 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 	}
 	s := newSource("もう一つ")
 	must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
-	_, _, err = f.CreateSource(t.Context(), ann, uuid.Nil, s)
+	_, _, err = f.CreateSource(t.Context(), ann, uuid.Nil, s, 1<<40)
 	wantCode(t, err, fault.Conflict)
 	must(t, f.DeleteSource(t.Context(), ann, page[0].ID))
-	_, created, err := f.CreateSource(t.Context(), ann, uuid.Nil, s)
+	_, created, err := f.CreateSource(t.Context(), ann, uuid.Nil, s, 1<<40)
 	must(t, err)
 	if !created {
 		t.Error("not created, though there is room again")
@@ -184,7 +184,7 @@ func TestUploadEndsWithItsSession(t *testing.T) {
 	create := func() error {
 		s := newSource("本文")
 		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
-		_, _, err := f.CreateSource(t.Context(), ann, session, s)
+		_, _, err := f.CreateSource(t.Context(), ann, session, s, 1<<40)
 		return err
 	}
 	must(t, create())

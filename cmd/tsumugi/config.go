@@ -30,6 +30,8 @@ type config struct {
 
 	Font string `env:"TSUMUGI_FONT" type:"path" placeholder:"FILE" help:"Font with Japanese characters, to read PDF files that lack theirs. Default: it is looked for."`
 
+	PersonStorage int64 `env:"TSUMUGI_PERSON_STORAGE" default:"5120" placeholder:"MIB" help:"What the files of a person may have together, in MiB."`
+
 	NATSURL string `name:"nats-url" env:"NATS_URL" placeholder:"URL" help:"NATS servers with JetStream that join several servers, as nats://host:4222, with commas between. Needs --database-url. Default: this server is alone."`
 
 	cognito `embed:""`
@@ -139,6 +141,7 @@ func (c *config) checkLimits() error {
 		{"--max-streams (TSUMUGI_MAX_STREAMS)", c.MaxStreams},
 		{"--max-generations (TSUMUGI_MAX_GENERATIONS)", c.MaxGenerations},
 		{"--max-live-text (TSUMUGI_MAX_LIVE_TEXT)", c.MaxLiveText},
+		{"--person-storage (TSUMUGI_PERSON_STORAGE)", int(c.PersonStorage)},
 	} {
 		if limit.value < 1 || limit.value > 1_000_000 {
 			return fmt.Errorf("%s must be between 1 and 1000000", limit.name)

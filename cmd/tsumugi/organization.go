@@ -19,12 +19,13 @@ type organizationCommand struct {
 
 // terms are what a contract says. What is not given stays as it is, or as new contracts have it.
 type terms struct {
-	Plan   *string `placeholder:"TEXT" help:"What the plan is called, at most 50 characters. New: スタンダード."`
-	Status *string `placeholder:"STATUS" help:"active, trial, suspended or ended. Under the last two no messages are taken. New: active."`
-	Seats  *int    `placeholder:"N" help:"Active members at most, invited ones included. New: 50."`
-	Tokens *int64  `placeholder:"N" help:"Tokens a month at most, read and written together. New: 10000000."`
-	Starts *date   `placeholder:"DATE" help:"First day, as 2026-12-01. Days are Japan's. New: today."`
-	Ends   *date   `placeholder:"DATE" help:"Last day, as 2027-11-30. New: none."`
+	Plan    *string `placeholder:"TEXT" help:"What the plan is called, at most 50 characters. New: スタンダード."`
+	Status  *string `placeholder:"STATUS" help:"active, trial, suspended or ended. Under the last two no messages are taken. New: active."`
+	Seats   *int    `placeholder:"N" help:"Active members at most, invited ones included. New: 50."`
+	Tokens  *int64  `placeholder:"N" help:"Tokens a month at most, read and written together. New: 10000000."`
+	Storage *int64  `placeholder:"GIB" help:"What the files of all members may have together, in GiB. New: 1024."`
+	Starts  *date   `placeholder:"DATE" help:"First day, as 2026-12-01. Days are Japan's. New: today."`
+	Ends    *date   `placeholder:"DATE" help:"Last day, as 2027-11-30. New: none."`
 }
 
 // date is a day, as 2026-12-01.
@@ -63,12 +64,19 @@ func (t *terms) checkTerms() error {
 	if t.Tokens != nil && *t.Tokens < 0 {
 		return fmt.Errorf("--tokens must not be negative")
 	}
+	if t.Storage != nil && (*t.Storage < 0 || *t.Storage > 1<<20) {
+		return fmt.Errorf("--storage must be between 0 and %d", 1<<20)
+	}
 	return nil
 }
 
 func (t *terms) contractEdit() org.ContractEdit {
+	var storage *int64
+	if t.Storage != nil {
+		storage = new(*t.Storage << 30)
+	}
 	return org.ContractEdit{
-		Plan: t.Plan, Status: (*org.ContractStatus)(t.Status), Seats: t.Seats, Tokens: t.Tokens, StartsOn: t.Starts.time(), EndsOn: t.Ends.time(),
+		Storage: storage, Plan: t.Plan, Status: (*org.ContractStatus)(t.Status), Seats: t.Seats, Tokens: t.Tokens, StartsOn: t.Starts.time(), EndsOn: t.Ends.time(),
 	}
 }
 
@@ -228,7 +236,7 @@ type contractSetCommand struct {
 // Validate implements kong's check after parsing.
 func (c *contractSetCommand) Validate() error {
 	if c.terms == (terms{}) && !c.Open {
-		return fmt.Errorf("nothing to change: give --plan, --status, --seats, --tokens, --starts, --ends or --open")
+		return fmt.Errorf("nothing to change: give --plan, --status, --seats, --tokens, --storage, --starts, --ends or --open")
 	}
 	if c.Open && c.Ends != nil {
 		return fmt.Errorf("--open and --ends exclude each other")
@@ -255,6 +263,7 @@ func (c *contractSetCommand) Run(ctx context.Context, out *output) error {
 		{"STATUS", string(contract.Status)},
 		{"SEATS", strconv.Itoa(contract.Seats)},
 		{"TOKENS A MONTH", strconv.FormatInt(contract.Tokens, 10)},
+		{"STORAGE (GIB)", strconv.FormatInt(contract.Storage>>30, 10)},
 		{"STARTS", day(&contract.StartsOn)},
 		{"ENDS", day(contract.EndsOn)},
 	}.write(out)

@@ -89,7 +89,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if s.files, err = c.openFiles(); err != nil {
 		return nil, err
 	}
-	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"), datasource.Config{})
+	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"), datasource.Config{Person: c.PersonStorage << 20})
 	skills := skill.NewService(db, skill.Config{NoModel: !c.modelConnected()})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err

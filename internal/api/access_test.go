@@ -108,6 +108,11 @@ var access = map[string]rule{
 	"POST /v1/thread/{thread_id}/data-source-preprocess":      {may: everybody, status: 404, body: unknownSource},
 	"POST /v1/thread/{thread_id}/data-source-preprocess-sync": {may: everybody, status: 404, body: unknownSource},
 
+	"GET /v1/data-source/{data_source_id}/page/{page}": {may: everybody, status: 404, names: aSource},
+
+	"POST /v1/data-source/{data_source_id}/stop": {may: everybody, status: 200, names: aSource},
+	"POST /v1/data-source/{data_source_id}/read": {may: everybody, status: 200, names: aSource},
+
 	"GET /v1/contract": {may: admins, status: 200}, "GET /v1/contract/usage/member": {may: admins, status: 200},
 	"GET /v1/user": {may: admins, status: 200}, "GET /v1/audit": {may: admins, status: 200},
 	"PUT /v1/user/{user_id}":             {may: admins, status: 200, names: aMember, body: with(map[string]any{"name": "新しい名前"})},

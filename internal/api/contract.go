@@ -43,8 +43,9 @@ func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.
 func toContract(v org.ContractView) Contract {
 	out := Contract{
 		Plan: v.Plan, Status: ContractStatus(v.Status), StartsOn: day(v.StartsOn),
-		Seats:  Seats{Limit: v.Seats, Used: v.SeatsUsed},
-		Tokens: TokenAllowance{Limit: v.Tokens, Used: v.TokensUsed, ResetsOn: day(v.ResetsOn)},
+		Seats:   Seats{Limit: v.Seats, Used: v.SeatsUsed},
+		Tokens:  TokenAllowance{Limit: v.Tokens, Used: v.TokensUsed, ResetsOn: day(v.ResetsOn)},
+		Storage: StorageAllowance{Limit: v.Storage, Used: v.StorageUsed},
 		Usage: convert(v.Usage, func(d org.DayUsage) DayUsage {
 			return DayUsage{Date: day(d.Date), Messages: d.Messages, InputTokens: d.InputTokens, OutputTokens: d.OutputTokens}
 		}),

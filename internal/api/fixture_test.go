@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -505,4 +506,15 @@ func (inProcess) Extract(ctx context.Context, filename string, file io.Reader, p
 		}
 	}
 	return err
+}
+
+func (inProcess) RenderPage(_ context.Context, _ string, _ io.Reader, page, width int) ([]byte, error) {
+	if page > 1 {
+		return nil, extract.ErrNoPage
+	}
+	return fmt.Appendf(nil, "page %d, %d pixels wide", page, width), nil
+}
+
+func (inProcess) Locate(_ context.Context, _ string, _ io.Reader, page, _, _ int) ([]extract.Rect, error) {
+	return []extract.Rect{{Page: page, Width: 1, Height: 1}}, nil
 }

@@ -105,6 +105,8 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/data-source-chunk-embedding/{chunk_embedding_id}", s.as(reads, s.getChunkEmbedding))
 		r.Get("/v1/data-source", s.as(reads, s.listDataSources))
 		r.Delete("/v1/data-source/{data_source_id}", s.as(writes, s.deleteDataSource))
+		r.Post("/v1/data-source/{data_source_id}/stop", s.as(writes, s.stopDataSource))
+		r.Post("/v1/data-source/{data_source_id}/read", s.as(writes, s.readDataSource))
 
 		r.Get("/v1/message", s.as(reads, s.listMessages))
 		r.Post("/v1/message/async", s.as(asks, s.askMessage))
@@ -128,6 +130,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Use(s.withActor)
 		r.Post("/v1/data-source/file", s.as(uploads, s.uploadDataSource))
 		r.Get("/v1/data-source/file/{data_source_id}", s.as(downloads, s.downloadDataSource))
+		r.Get("/v1/data-source/{data_source_id}/page/{page}", s.as(downloads, s.showDataSourcePage))
 	})
 
 	// The user pool's own protocol, and the app with its client-side routes.

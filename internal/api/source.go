@@ -1,13 +1,18 @@
 package api
 
 import (
+	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
@@ -141,10 +146,86 @@ func (s *Server) deleteDataSource(w http.ResponseWriter, r *http.Request, actor 
 	return writeNoContent(w)
 }
 
+func (s *Server) stopDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return s.changeReading(w, r, actor, s.Sources.StopReading)
+}
+
+func (s *Server) readDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	return s.changeReading(w, r, actor, s.Sources.ReadAgain)
+}
+
+// showDataSourcePage answers with a page as a picture. A browser asks each time whether it may still show what it has.
+func (s *Server) showDataSourcePage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
+	id, err := pathID(r, "data_source_id")
+	if err != nil {
+		return err
+	}
+	page, err := strconv.Atoi(chi.URLParam(r, "page"))
+	if err != nil || page < 1 {
+		return fault.Errorf(fault.NotFound, "ページが見つかりません。")
+	}
+	width := defaultWidth
+	if text := r.URL.Query().Get("width"); text != "" {
+		if width, err = strconv.Atoi(text); err != nil || width < minWidth || width > maxWidth {
+			return fault.InvalidField("width", "200以上2000以下の整数で指定してください。")
+		}
+	}
+	source, err := s.Sources.Find(r.Context(), sourceOwner(actor), id)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	tag := fmt.Sprintf(`"%x-%d-%d"`, source.SHA256[:8], page, width)
+	if r.Header.Get("If-None-Match") == tag {
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "private, no-cache")
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	picture, err := s.Sources.RenderPage(r.Context(), sourceOwner(actor), id, page, width)
+	if err != nil {
+		return err
+	}
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Content-Type", "image/png")
+	h.Set("Content-Length", strconv.Itoa(len(picture)))
+	moveWriteDeadline(w)
+	_, _ = patientWriter{w}.Write(picture)
+	return nil
+}
+
+// Widths of a page's picture, in pixels.
+const (
+	minWidth     = 200
+	maxWidth     = 2000
+	defaultWidth = 1000
+)
+
+// changeReading stops or begins the reading of a data source.
+func (s *Server) changeReading(
+	w http.ResponseWriter, r *http.Request, actor identity.Actor,
+	change func(context.Context, datasource.Owner, uuid.UUID) (datasource.Source, error),
+) error {
+	id, err := pathID(r, "data_source_id")
+	if err != nil {
+		return err
+	}
+	source, err := change(r.Context(), sourceOwner(actor), id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, toDataSource(source))
+}
+
 func toDataSource(s datasource.Source) DataSource {
+	var progress DataSourceProgress
+	if s.Status == datasource.Running && s.Stage != "" {
+		progress = DataSourceProgress{Stage: DataSourceProgressStage(s.Stage), Done: s.Done, Total: s.Total}
+	}
 	return DataSource{
 		ID: s.ID, Filename: s.Filename, MediaType: s.MediaType, Size: s.Size, Sha256: hex.EncodeToString(s.SHA256),
-		Status: JobStatus(s.Status), Error: s.Failure, PageCount: s.PageCount, ChunkCount: s.ChunkCount, Revision: s.Revision,
+		Status: JobStatus(s.Status), Error: s.Failure, PageCount: s.PageCount, ChunkCount: s.ChunkCount, Revision: s.Revision, Progress: progress,
 		CreatedAt: s.CreatedAt.UTC(),
 	}
 }

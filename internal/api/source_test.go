@@ -223,3 +223,28 @@ func TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing(t *testing.T) {
 		})
 	}
 }
+
+func TestPagesAreShownToTheirOwnerOnly(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, llmtest.Say("はい"))
+	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "資料.pdf", "%PDF-1.7"))
+	page := func(token, rest string) response {
+		return f.do(call{path: "/v1/data-source/" + source.ID.String() + "/page/" + rest, token: token})
+	}
+	shown := page(f.alice.Subject, "1?width=300")
+	if shown.status != http.StatusOK || string(shown.body) != "page 1, 300 pixels wide" || shown.header.Get("Content-Type") != "image/png" ||
+		shown.header.Get("Cache-Control") != "private, no-cache" || shown.header.Get("ETag") == "" {
+		t.Errorf("got %d %q %v", shown.status, shown.body, shown.header)
+	}
+	for rest, want := range map[string]int{
+		"1?width=199": http.StatusBadRequest, "1?width=2001": http.StatusBadRequest, "1?width=a": http.StatusBadRequest,
+		"0": http.StatusNotFound, "a": http.StatusNotFound, "2": http.StatusNotFound,
+	} {
+		if got := page(f.alice.Subject, rest); got.status != want {
+			t.Errorf("%s: got %d, want %d", rest, got.status, want)
+		}
+	}
+	if got := page(f.bob.Subject, "1"); got.status != http.StatusNotFound {
+		t.Errorf("somebody else got %d", got.status)
+	}
+}

@@ -51,6 +51,27 @@ func (e ContractStatus) Valid() bool {
 	}
 }
 
+// Defines values for DataSourceProgressStage.
+const (
+	Embedding DataSourceProgressStage = "embedding"
+	Indexing  DataSourceProgressStage = "indexing"
+	Reading   DataSourceProgressStage = "reading"
+)
+
+// Valid indicates whether the value is a known member of the DataSourceProgressStage enum.
+func (e DataSourceProgressStage) Valid() bool {
+	switch e {
+	case Embedding:
+		return true
+	case Indexing:
+		return true
+	case Reading:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FeedbackRating.
 const (
 	FeedbackRatingBad  FeedbackRating = "bad"
@@ -547,6 +568,7 @@ type Contract struct {
 	Seats    Seats              `json:"seats"`
 	StartsOn openapi_types.Date `json:"starts_on"`
 	Status   ContractStatus     `json:"status"`
+	Storage  StorageAllowance   `json:"storage"`
 	Tokens   TokenAllowance     `json:"tokens"`
 
 	// Usage The last 30 days, oldest first, days without usage included.
@@ -571,6 +593,9 @@ type DataSource struct {
 	// PageCount 0 until it is read.
 	PageCount int `json:"page_count"`
 
+	// Progress How far the reading of a running one is. It is told over `/v1/live` at most twice a second.
+	Progress DataSourceProgress `json:"progress,omitempty,omitzero"`
+
 	// Revision Counts the changes: a record with a higher one is newer, whichever came first.
 	Revision int       `json:"revision"`
 	Sha256   string    `json:"sha256"`
@@ -582,6 +607,19 @@ type DataSource struct {
 type DataSourceList struct {
 	Items []DataSource `json:"items"`
 }
+
+// DataSourceProgress How far the reading of a running one is. It is told over `/v1/live` at most twice a second.
+type DataSourceProgress struct {
+	// Done Of `total`: pages, or what the stage counts.
+	Done  int                     `json:"done"`
+	Stage DataSourceProgressStage `json:"stage"`
+
+	// Total 0 while it is unknown.
+	Total int `json:"total"`
+}
+
+// DataSourceProgressStage defines model for DataSourceProgress.Stage.
+type DataSourceProgressStage string
 
 // DataSourceUpload defines model for DataSourceUpload.
 type DataSourceUpload struct {
@@ -1292,6 +1330,13 @@ type Step struct {
 // StepKind defines model for Step.Kind.
 type StepKind string
 
+// StorageAllowance defines model for StorageAllowance.
+type StorageAllowance struct {
+	// Limit What the files of all members may have together, in bytes.
+	Limit int64 `json:"limit"`
+	Used  int64 `json:"used"`
+}
+
 // StreamAbort The answer was stopped. What was written is kept.
 type StreamAbort struct {
 	Reason string `json:"reason"`
@@ -1661,6 +1706,12 @@ type ListDataSourcesParams struct {
 
 	// Limit How many items to answer at most.
 	Limit Limit `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
+}
+
+// ShowDataSourcePageParams defines parameters for ShowDataSourcePage.
+type ShowDataSourcePageParams struct {
+	// Width In pixels.
+	Width int `form:"width,omitempty" json:"width,omitempty,omitzero"`
 }
 
 // ListFavoriteSkillsParams defines parameters for ListFavoriteSkills.

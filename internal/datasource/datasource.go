@@ -40,6 +40,16 @@ const (
 	Failed  Status = "failed"
 )
 
+// Stage is a part of reading a file.
+type Stage string
+
+// The stages, in order.
+const (
+	StageReading   Stage = "reading"   // Its pages are read.
+	StageIndexing  Stage = "indexing"  // Its text is made to be found.
+	StageEmbedding Stage = "embedding" // Its meaning is made to be found.
+)
+
 // Source is a file and what became of it.
 type Source struct {
 	ID         uuid.UUID
@@ -51,6 +61,9 @@ type Source struct {
 	Failure    string // Why it could not be read, as a person understands it. Of failed ones.
 	PageCount  int    // 0 until it is read,
 	ChunkCount int    // as this.
+	Stage      Stage  // What is done with it now. Of running ones.
+	Done       int    // How much of that is done,
+	Total      int    // and of how much: pages, or what the stage counts. 0 while that is unknown.
 	Revision   int    // Counts its changes, from 1: a record with a higher one is newer.
 	CreatedAt  time.Time
 }
@@ -59,8 +72,9 @@ type Source struct {
 type Reading struct {
 	Source
 	Owner   Owner
-	Attempt int  // From 1.
-	Slow    bool // It has given way to another person's file before.
+	Number  int64 // Names it among the readings of the data source.
+	Attempt int   // From 1.
+	Slow    bool  // It has given way to another person's file before.
 }
 
 // PutBack is how a reading that ends without a result waits again.
@@ -104,10 +118,11 @@ type Store interface {
 
 	// CreateSource stores a data source whose file was written, and has it read. LoosenFile must have been called before. If the owner has one of the
 	// same content, the file is loose at once and the one that is there is returned, with created false; it is read again if
-	// it had failed. A person who has MaxSources is refused with fault.Conflict.
+	// it had failed. A person who has MaxSources is refused with fault.Conflict, and with StorageLimit one whose files would have
+	// more than limit bytes together, or whose organization's more than its contract allows.
 	// session is the owner's, uuid.Nil where nobody keeps it. If it was ended meanwhile, or the owner is no longer an active
 	// member, the error has the code fault.Unauthenticated.
-	CreateSource(ctx context.Context, owner Owner, session uuid.UUID, source Source) (_ Source, created bool, _ error)
+	CreateSource(ctx context.Context, owner Owner, session uuid.UUID, source Source, limit int64) (_ Source, created bool, _ error)
 
 	ListSources(ctx context.Context, owner Owner, offset, limit int) ([]Source, error) // Newest first.
 	FindSource(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
@@ -124,6 +139,13 @@ type Store interface {
 	KeepReadings(ctx context.Context, held []Reading, lease time.Duration) (lost []uuid.UUID, _ error)
 	// PutBack has a data source wait to be read again.
 	PutBack(ctx context.Context, reading Reading, how PutBack) (Source, error)
+	// TellProgress stores how far a reading is. As with PutBack, it is refused where the reading is not the last one.
+	TellProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
+	// StopReading has a data source that waits or is read fail for a reason. fault.Conflict says that nothing is to be stopped.
+	StopReading(ctx context.Context, owner Owner, id uuid.UUID, reason string) (Source, error)
+	// ReadAgain has a data source that failed wait to be read. One that waits or is read is returned as it is; fault.Conflict says
+	// that it was read.
+	ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
 	// EndReading stores what a reading found: pages and chunks, or a failure. As with PutBack, if the data source is gone, or
 	// another reading was begun, nothing is stored and the error has the code fault.NotFound.
 	EndReading(ctx context.Context, reading Reading, found Found) (Source, error)
@@ -168,6 +190,10 @@ type Extractor interface {
 	// Extract calls page for each page of a file, whose format its name tells, with the number of pages, 0 while that is
 	// unknown. An *extract.Unreadable says what is wrong with the file; any other error nothing about it.
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
+	// RenderPage returns a page, from 1, as a PNG that is width pixels wide. extract.ErrNoPage says that there is none.
+	RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error)
+	// Locate returns where the text of a page stands from one byte to another, as RenderPage shows it.
+	Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) ([]extract.Rect, error)
 }
 
 // Found is what reading a data source brought: either a failure or the rest.

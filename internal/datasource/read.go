@@ -70,7 +70,7 @@ func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	if reading.Attempt > maxAttempts {
 		return Found{Failure: unreadable}, nil
 	}
-	found, err := s.extract(ctx, reading.Source)
+	found, err := s.extract(ctx, reading)
 	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
 		return Found{Failure: wrong.Reason}, nil
 	}
@@ -88,25 +88,29 @@ func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 }
 
 // extract returns what a file says.
-func (s *Service) extract(ctx context.Context, source Source) (Found, error) {
-	file, err := s.files.Open(ctx, source.ID)
+func (s *Service) extract(ctx context.Context, reading Reading) (Found, error) {
+	file, err := s.files.Open(ctx, reading.ID)
 	if err != nil {
 		return Found{}, err
 	}
 	defer func() { _ = file.Close() }()
+	told := progress{service: s, reading: reading, last: time.Now()}
 	var pages []extract.Page
-	err = s.extractor.Extract(ctx, source.Filename, file, func(p extract.Page, _ int) error {
+	err = s.extractor.Extract(ctx, reading.Filename, file, func(p extract.Page, total int) error {
 		pages = append(pages, p)
-		return nil
+		return told.tell(ctx, StageReading, len(pages), total)
 	})
 	if err != nil {
+		return Found{}, err
+	}
+	if err := told.tell(ctx, StageIndexing, 0, len(pages)); err != nil {
 		return Found{}, err
 	}
 	found := Found{PageCount: len(pages)}
 	for _, p := range extract.Split(pages) {
 		found.Chunks = append(found.Chunks, Chunk(p))
 	}
-	found.Index = buildIndex(source.Filename, found.Chunks)
+	found.Index = buildIndex(reading.Filename, found.Chunks)
 	return found, nil
 }
 
@@ -117,4 +121,29 @@ func buildIndex(filename string, chunks []Chunk) index.Packed {
 		passages[i] = index.Passage{Text: c.Text, Headings: extract.Headings(c.Locator)}
 	}
 	return index.Build(strings.TrimSuffix(filename, path.Ext(filename)), passages)
+}
+
+// progress tells how far a reading is, now and then. It is used by one goroutine.
+type progress struct {
+	service *Service
+	reading Reading
+	last    time.Time // When it was told.
+}
+
+// tell stores and tells how far it is, unless that was told just now. The error is that of a reading that is not the last one.
+func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error {
+	if time.Since(p.last) < p.service.readers.cfg.Told {
+		return nil
+	}
+	p.last = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	source, err := p.service.store.TellProgress(ctx, p.reading, stage, done, total)
+	switch {
+	case err == nil:
+		p.service.events.SourceChanged(p.reading.Owner, source)
+	case fault.CodeOf(err) != fault.NotFound: // The next one is told.
+		return nil
+	}
+	return err
 }

@@ -13,10 +13,12 @@ import (
 // Config tunes how files are read. The zero value of a field means its default.
 type Config struct {
 	Places int           // Files that this server reads at once. Default 2.
+	Person int64         // What the files of a person may have together, in bytes. Default 5 GiB.
 	Quick  time.Duration // A reading that takes longer may have to give way. Default 2 s.
 	Limit  time.Duration // What a reading may take, storing it included. Default 12 min.
-	Lease  time.Duration // How long a server may be silent before others take its readings over. Default 10 s.
+	Lease  time.Duration // How long a server may be silent before others take its readings over. Default 5 s.
 	Poll   time.Duration // How often this server looks for what it was not told of, and renews leases. Default 1 s.
+	Told   time.Duration // Progress of a file is told no more often. Default 500 ms.
 	Pause  time.Duration // Before the second attempt; later ones wait longer. Default 1 s.
 	Cache  int           // How much of indexes is kept in memory, in bytes. Default 64 MiB.
 }
@@ -26,11 +28,14 @@ func (c Config) withDefaults() Config {
 		value    *time.Duration
 		standard time.Duration
 	}{
-		{&c.Quick, 2 * time.Second}, {&c.Limit, 12 * time.Minute}, {&c.Lease, 10 * time.Second}, {&c.Poll, time.Second}, {&c.Pause, time.Second},
+		{&c.Quick, 2 * time.Second}, {&c.Limit, 12 * time.Minute}, {&c.Lease, 5 * time.Second}, {&c.Poll, time.Second}, {&c.Told, 500 * time.Millisecond}, {&c.Pause, time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard
 		}
+	}
+	if c.Person <= 0 {
+		c.Person = 5 << 30
 	}
 	if c.Places <= 0 {
 		c.Places = 2
@@ -214,6 +219,15 @@ func (r *readers) keep(ctx context.Context) {
 	}
 }
 
+// abandon ends a reading that runs here, if it is not that of the data source any more.
+func (r *readers) abandon(id uuid.UUID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.running[id]; c != nil {
+		c.cancel(errLost)
+	}
+}
+
 func (r *readers) renew(ctx context.Context) error {
 	r.mu.Lock()
 	held := make([]Reading, 0, len(r.running))
@@ -233,7 +247,7 @@ func (r *readers) renew(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, h := range held {
-		if c := r.running[h.ID]; c != nil && c.Revision == h.Revision && slices.Contains(lost, h.ID) {
+		if c := r.running[h.ID]; c != nil && c.Number == h.Number && slices.Contains(lost, h.ID) {
 			c.cancel(errLost)
 		}
 	}

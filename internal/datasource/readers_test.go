@@ -112,6 +112,10 @@ func (q *queue) PutBack(_ context.Context, r datasource.Reading, how datasource.
 	return r.Source, nil
 }
 
+func (q *queue) TellProgress(_ context.Context, r datasource.Reading, _ datasource.Stage, _, _ int) (datasource.Source, error) {
+	return r.Source, nil
+}
+
 func (q *queue) EndReading(_ context.Context, r datasource.Reading, _ datasource.Found) (datasource.Source, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -20,6 +20,7 @@ import (
 const (
 	UnsupportedType fault.Code = "unsupported_media_type" // Nothing here reads files of this kind.
 	StorageFull     fault.Code = "storage_full"           // There is no room for the file.
+	StorageLimit    fault.Code = "storage_limit_reached"  // The person's or the organization's files have all the room they may.
 )
 
 const (
@@ -39,6 +40,7 @@ type Service struct {
 	indexes   *indexCache
 	log       *slog.Logger
 
+	lookers chan struct{}      // Holds a value for each page that is looked at.
 	loose   chan struct{}      // Holds a value while there may be a file to remove.
 	stop    context.CancelFunc // Set by Start.
 	running sync.WaitGroup     // The goroutines of Start.
@@ -49,7 +51,9 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	if events == nil {
 		events = noEvents{}
 	}
-	s := &Service{store: store, files: files, extractor: extractor, events: events, log: log, loose: make(chan struct{}, 1)}
+	s := &Service{store: store, files: files, extractor: extractor, events: events, log: log,
+		lookers: make(chan struct{}, lookers), loose: make(chan struct{}, 1),
+	}
 	cfg = cfg.withDefaults()
 	s.readers, s.indexes = newReaders(s, cfg), newIndexCache(cfg.Cache)
 	return s
@@ -119,7 +123,7 @@ func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, sour
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	return s.store.CreateSource(ctx, owner, session, source)
+	return s.store.CreateSource(ctx, owner, session, source, s.readers.cfg.Person)
 }
 
 func (s *Service) loosen(ctx context.Context, id uuid.UUID, after time.Duration) error {
@@ -161,11 +165,16 @@ func (m *measured) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Find returns a data source of a person.
+func (s *Service) Find(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	return s.store.FindSource(ctx, owner, id)
+}
+
 // Open returns a data source and its file, which the caller closes.
 func (s *Service) Open(ctx context.Context, owner Owner, id uuid.UUID) (Source, io.ReadCloser, error) {
-	finding, cancel := context.WithTimeout(ctx, storeTimeout)
-	source, err := s.store.FindSource(finding, owner, id)
-	cancel()
+	source, err := s.Find(ctx, owner, id)
 	if err != nil {
 		return Source{}, nil, err
 	}
@@ -181,6 +190,30 @@ func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
 	s.lookForLoose()
 	s.events.SourceDeleted(owner, id)
 	return nil
+}
+
+// stopped is why a file failed whose reading its owner has stopped.
+const stopped = "読み取りを中止しました。読み取るには、「やり直す」を押してください。"
+
+// StopReading ends the reading of a data source that waits or is read: it fails, and may be read again. fault.Conflict says that there is
+// nothing to stop.
+func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+	source, err := s.store.StopReading(ctx, owner, id, stopped)
+	if err != nil {
+		return Source{}, err
+	}
+	s.readers.abandon(id) // Another server sees that it has lost it.
+	s.events.SourceChanged(owner, source)
+	return source, nil
+}
+
+// ReadAgain has a data source that failed read again. fault.Conflict says that it was read.
+func (s *Service) ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
+	source, err := s.store.ReadAgain(ctx, owner, id)
+	if err == nil {
+		s.events.SourceChanged(owner, source)
+	}
+	return source, err
 }
 
 // lookForLoose has sweep look now.

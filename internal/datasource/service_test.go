@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -81,6 +82,17 @@ func (inProcess) Extract(ctx context.Context, filename string, file io.Reader, p
 		}
 	}
 	return err
+}
+
+func (inProcess) RenderPage(_ context.Context, _ string, _ io.Reader, page, width int) ([]byte, error) {
+	if page > 1 {
+		return nil, extract.ErrNoPage
+	}
+	return fmt.Appendf(nil, "page %d, %d pixels wide", page, width), nil
+}
+
+func (inProcess) Locate(_ context.Context, _ string, _ io.Reader, page, _, _ int) ([]extract.Rect, error) {
+	return []extract.Rect{{Page: page, Width: 1, Height: 1}}, nil
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -488,4 +500,64 @@ func TestReadingThatEndsTheServerIsGivenUp(t *testing.T) {
 	if last := all[len(all)-1]; last.Status != datasource.Failed || last.Failure == "" {
 		t.Errorf("ended as %+v", last)
 	}
+}
+
+// slowly is a file of which each page takes until it is let go.
+type slowly struct {
+	inProcess
+	read chan struct{} // Takes a value for each page.
+}
+
+func (s slowly) Extract(ctx context.Context, _ string, _ io.Reader, page func(extract.Page, int) error) error {
+	for i := range 3 {
+		select {
+		case s.read <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := page(extract.Page{Number: i + 1, Text: "本文"}, 3); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestReadingTellsHowFarItIs, ends when it is stopped, and begins again.
+func TestReadingTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	pages := slowly{read: make(chan struct{})}
+	s := datasource.NewService(f.db, f.bucket(f.dir), pages, f, slog.New(slog.DiscardHandler), datasource.Config{
+		Poll: 20 * time.Millisecond, Told: time.Nanosecond,
+	})
+	f.start(s)
+	source, _ := f.upload(f.ann, "a.txt", "本文")
+	at := func(status datasource.Status, done int) {
+		f.await(func(all []told) bool {
+			return slices.ContainsFunc(all, func(e told) bool {
+				return e.source.ID == source.ID && e.source.Status == status && e.source.Done == done
+			})
+		})
+	}
+	<-pages.read
+	at(datasource.Running, 1)
+	<-pages.read
+	at(datasource.Running, 2)
+	_, err := s.StopReading(t.Context(), f.bob, source.ID)
+	if fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("somebody else stops it: %v", err)
+	}
+	stopped, err := s.StopReading(t.Context(), f.ann, source.ID)
+	f.must(err)
+	if stopped.Status != datasource.Failed || !strings.Contains(stopped.Failure, "やり直す") {
+		t.Errorf("stopped as %+v", stopped)
+	}
+	_, err = s.ReadAgain(t.Context(), f.ann, source.ID)
+	f.must(err)
+	for range 3 {
+		<-pages.read
+	}
+	f.await(func(all []told) bool {
+		return slices.ContainsFunc(all, func(e told) bool { return e.source.Status == datasource.Success && e.source.PageCount == 3 })
+	})
 }

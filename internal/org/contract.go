@@ -27,6 +27,7 @@ type Contract struct {
 	Status   ContractStatus
 	Seats    int   // Of active members, invited ones included.
 	Tokens   int64 // A month, read and written together.
+	Storage  int64 // Of all members' files together, in bytes.
 	StartsOn time.Time
 	EndsOn   *time.Time // The last day. Nil: open.
 }
@@ -37,6 +38,7 @@ type ContractEdit struct {
 	Status   *ContractStatus
 	Seats    *int
 	Tokens   *int64
+	Storage  *int64
 	StartsOn *time.Time
 	EndsOn   *time.Time
 	Open     bool // It has no last day any more. EndsOn must be nil.
@@ -67,9 +69,11 @@ type MemberUsage struct {
 type ContractView struct {
 	Contract
 	SeatsUsed  int
-	TokensUsed int64      // This month.
-	ResetsOn   time.Time  // The first day of the next month.
-	Usage      []DayUsage // The last UsageDays days, oldest first, each of them.
+	TokensUsed int64 // This month.
+	// StorageUsed is what the members' files have, in bytes.
+	StorageUsed int64
+	ResetsOn    time.Time  // The first day of the next month.
+	Usage       []DayUsage // The last UsageDays days, oldest first, each of them.
 }
 
 // OwnUsage is what a person used this month.

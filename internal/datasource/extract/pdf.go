@@ -70,6 +70,64 @@ func readPDF(ctx context.Context, cfg pdf.Config, content []byte, sink Sink) (er
 	return &Unreadable{NoText, reasonEmpty}
 }
 
+// Rect is a place on a page as it is shown: fractions of its width and height, from its upper left corner.
+type Rect struct {
+	Page          int // From 1.
+	X, Y          float64
+	Width, Height float64
+}
+
+// HasPictures reports whether RenderPage and Locate know files of the format.
+func (f Format) HasPictures() bool { return f.kind == pdfFile }
+
+// RenderPage returns a page of a PDF, from 1, as a PNG that is width pixels wide, 200 to 2,000.
+func RenderPage(tools Tools, content []byte, page, width int) (picture []byte, err error) {
+	err = withPage(tools, content, page, func(d *pdf.Document) error {
+		picture, err = d.Picture(page-1, min(max(width, pdf.MinWidth), pdf.MaxWidth))
+		return err
+	})
+	return picture, err
+}
+
+// Locate returns where a page's text from one byte to another stands: a rectangle for each piece of a line.
+func Locate(tools Tools, content []byte, page, from, to int) (rects []Rect, err error) {
+	err = withPage(tools, content, page, func(d *pdf.Document) error {
+		read, err := d.Page(page - 1)
+		if err != nil {
+			return err
+		}
+		for _, r := range read.Rects(from, to) {
+			rects = append(rects, Rect{Page: page, X: r.X, Y: r.Y, Width: r.Width, Height: r.Height})
+		}
+		return nil
+	})
+	return rects, err
+}
+
+// ErrNoPage says that a file has no such page.
+var ErrNoPage = errors.New("extract: no such page")
+
+// withPage opens a file that must have a page.
+func withPage(tools Tools, content []byte, page int, use func(*pdf.Document) error) (err error) {
+	engine, err := pdf.Start(tools.PDF)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	document, err := engine.Open(content)
+	if err != nil {
+		return unreadablePDF(err, 0)
+	}
+	defer document.Close()
+	if page < 1 || page > document.Pages() {
+		return ErrNoPage
+	}
+	if err := use(document); err != nil {
+		return unreadablePDF(err, page)
+	}
+	return nil
+}
+
 // pdfMarks marks the headings of a page: what stands out by its size, and what heads the parts of Japanese rules. path is that
 // of the page before, and goes on.
 func pdfMarks(page *pdf.Page, path *headingPath) (marks []Mark) {

@@ -235,6 +235,9 @@ func (e *Extractor) explain(p *process, err error) error {
 	if wrong, ok := errors.AsType[*extract.Unreadable](err); ok {
 		return wrong
 	}
+	if errors.Is(err, extract.ErrNoPage) {
+		return err
+	}
 	said := p.message.b.String()
 	switch {
 	case errors.Is(why, errTooSlow):

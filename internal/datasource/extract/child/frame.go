@@ -18,10 +18,10 @@ const (
 	MaxPages      = extract.MaxPages
 	MaxCharacters = 20_000_000
 
-	maxHead    = 8 << 20 // Of a frame, in bytes, the text aside.
-	maxMarks   = 50_000  // Of a page.
-	maxLocator = 1 << 10 // In bytes.
-	maxReason  = 1 << 10 // In bytes.
+	maxHead    = 32 << 20 // Of a frame, in bytes, the text aside.
+	maxMarks   = 50_000   // Of a page.
+	maxLocator = 1 << 10  // In bytes.
+	maxReason  = 1 << 10  // In bytes.
 	maxSteps   = 2
 )
 
@@ -31,6 +31,8 @@ const (
 	pageFrame   = 'p' // The head is a pageHead as JSON.
 	failedFrame = 'f' // The head is an extract.Unreadable as JSON.
 	endFrame    = 'e' // No head.
+	foundFrame  = 'r' // The head is what was asked of one page: a PNG, or rectangles as JSON.
+	noPageFrame = 'n' // No head.
 )
 
 // pageHead is a page without its text.
@@ -95,6 +97,14 @@ func (f *frameWriter) end(wrong *extract.Unreadable) error {
 	return f.w.Flush()
 }
 
+// answer writes what was asked of one page.
+func (f *frameWriter) answer(kind byte, found []byte) error {
+	if err := f.frame(kind, found); err != nil {
+		return err
+	}
+	return f.w.Flush()
+}
+
 func (f *frameWriter) frame(kind byte, head []byte) error {
 	var start [5]byte
 	start[0] = kind
@@ -131,11 +141,7 @@ func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	case pageFrame:
 		return f.page(head)
 	case failedFrame:
-		wrong := new(extract.Unreadable)
-		if err := json.Unmarshal(head, wrong); err != nil || !isReason(wrong) {
-			return extract.Page{}, 0, fmt.Errorf("%w: reason %.40q", errFrames, head)
-		}
-		return extract.Page{}, 0, wrong
+		return extract.Page{}, 0, unreadable(head)
 	case endFrame:
 		if len(head) > 0 || f.pages == 0 {
 			return extract.Page{}, 0, fmt.Errorf("%w: an end after %d pages", errFrames, f.pages)
@@ -143,6 +149,31 @@ func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 		return extract.Page{}, 0, io.EOF
 	}
 	return extract.Page{}, 0, fmt.Errorf("%w: kind %q", errFrames, kind)
+}
+
+// answer returns what was asked of one page. The errors are those of next, and extract.ErrNoPage.
+func (f *frameReader) answer() ([]byte, error) {
+	kind, head, err := f.frame()
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == foundFrame:
+		return head, nil
+	case kind == noPageFrame:
+		return nil, extract.ErrNoPage
+	case kind == failedFrame:
+		return nil, unreadable(head)
+	}
+	return nil, fmt.Errorf("%w: kind %q", errFrames, kind)
+}
+
+// unreadable returns why a file cannot be read.
+func unreadable(encoded []byte) error {
+	wrong := new(extract.Unreadable)
+	if err := json.Unmarshal(encoded, wrong); err != nil || !isReason(wrong) {
+		return fmt.Errorf("%w: reason %.40q", errFrames, encoded)
+	}
+	return wrong
 }
 
 func (f *frameReader) frame() (kind byte, head []byte, err error) {

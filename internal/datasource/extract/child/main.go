@@ -17,6 +17,10 @@ type Job struct {
 	Task  task   `json:"task"`
 	Name  string `json:"name"`            // A file's name with the extension of its format.
 	CPU   uint64 `json:"cpu"`             // Seconds that it may compute.
+	Page  int    `json:"page,omitempty"`  // From 1.
+	Width int    `json:"width,omitempty"` // Of the picture, in pixels.
+	From  int    `json:"from,omitempty"`  // Bytes into the page's text,
+	To    int    `json:"to,omitempty"`    // and where they end.
 	Font  bool   `json:"font,omitempty"`  // Its descriptor 3 is a font.
 	Cache bool   `json:"cache,omitempty"` // Its last descriptor is the folder with PDFium's compiled code.
 }
@@ -26,6 +30,8 @@ type task string
 const (
 	taskRead    task = "read"
 	taskCompile task = "compile" // Fill the cache.
+	taskRender  task = "render"  // A page as a picture.
+	taskLocate  task = "locate"  // Where text stands on a page.
 )
 
 // lent is the first descriptor behind the standard ones.
@@ -57,7 +63,12 @@ func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) err
 	if err != nil {
 		return err
 	}
-	return job.read(ctx, tools, content, newFrameWriter(out))
+	frames := newFrameWriter(out)
+	switch job.Task {
+	case taskRender, taskLocate:
+		return job.look(tools, content, frames)
+	}
+	return job.read(ctx, tools, content, frames)
 }
 
 // tools returns what the parent has lent: files that are open, for the child could not open them itself.
@@ -92,4 +103,31 @@ func (j Job) read(ctx context.Context, tools extract.Tools, content []byte, fram
 		panic(err) // The file has broken its reader.
 	}
 	return frames.end(wrong)
+}
+
+// look does what is asked of one page.
+func (j Job) look(tools extract.Tools, content []byte, frames *frameWriter) error {
+	err := frames.step(0)
+	if err != nil {
+		return err
+	}
+	var found []byte
+	if j.Task == taskRender {
+		found, err = extract.RenderPage(tools, content, j.Page, j.Width)
+	} else {
+		var rects []extract.Rect
+		if rects, err = extract.Locate(tools, content, j.Page, j.From, j.To); err == nil {
+			found, err = json.Marshal(rects)
+		}
+	}
+	wrong, ok := errors.AsType[*extract.Unreadable](err)
+	switch {
+	case ok:
+		return frames.end(wrong)
+	case errors.Is(err, extract.ErrNoPage):
+		return frames.answer(noPageFrame, nil)
+	case err != nil:
+		panic(err)
+	}
+	return frames.answer(foundFrame, found)
 }

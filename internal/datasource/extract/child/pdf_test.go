@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,4 +105,60 @@ func BenchmarkBook(b *testing.B) {
 		}
 		b.ReportMetric(float64(after.HeapInuse)-float64(before.HeapInuse), "server-B")
 	}
+}
+
+func TestPagesAreShownAndTextIsFoundOnThem(t *testing.T) {
+	t.Parallel()
+	e, file := child.New(lend(t)), book(2)
+	picture, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), 2, 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := png.Decode(bytes.NewReader(picture))
+	if err != nil || shown.Bounds().Dx() != 400 || shown.Bounds().Dy() != 566 {
+		t.Fatalf("a picture of %v, %v", shown.Bounds(), err)
+	}
+	var text string
+	err = e.Extract(t.Context(), "a.pdf", bytes.NewReader(file), func(p extract.Page, _ int) error {
+		text = p.Text
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := strings.Index(text, "従業員の就業")
+	rects, err := e.Locate(t.Context(), "a.pdf", bytes.NewReader(file), 2, from, from+len("従業員の就業"))
+	if err != nil || len(rects) != 1 || rects[0].Page != 2 {
+		t.Fatalf("found at %+v, %v", rects, err)
+	}
+	// The place is dark with text, and the margin to its left is not.
+	if r := rects[0]; dark(shown, r) < 0.1 || dark(shown, extract.Rect{X: 0, Y: r.Y, Width: 0.05, Height: r.Height}) > 0 {
+		t.Errorf("%.2f of %+v is dark", dark(shown, r), r)
+	}
+	for name, page := range map[string]int{"before": 0, "behind": 3} {
+		if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), page, 400); !errors.Is(err, extract.ErrNoPage) {
+			t.Errorf("a page %s: %v", name, err)
+		}
+	}
+	if _, err := e.RenderPage(t.Context(), "a.txt", strings.NewReader("本文"), 1, 400); !errors.Is(err, extract.ErrNoPage) {
+		t.Errorf("a page of text: %v", err)
+	}
+	if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file[:300]), 1, 400); err == nil {
+		t.Error("a page of what was cut off")
+	}
+}
+
+// dark returns which part of a place is dark.
+func dark(picture image.Image, r extract.Rect) float64 {
+	size := picture.Bounds().Size()
+	n, all := 0, 0
+	for y := int(r.Y * float64(size.Y)); y < int((r.Y+r.Height)*float64(size.Y)); y++ {
+		for x := int(r.X * float64(size.X)); x < int((r.X+r.Width)*float64(size.X)); x++ {
+			all++
+			if l, _, _, _ := picture.At(x, y).RGBA(); l < 0x8000 {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(max(1, all))
 }

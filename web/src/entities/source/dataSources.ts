@@ -1,5 +1,11 @@
 import type { DataSource } from '@/lib/api'
-import { deleteDataSource, listDataSources, type Uploaded } from '@/lib/api/dataSources'
+import {
+  deleteDataSource,
+  listDataSources,
+  readDataSource,
+  stopDataSource,
+  type Uploaded,
+} from '@/lib/api/dataSources'
 import { changeItems, type List, listQuery, useList } from '@/lib/api/lists'
 import { readAnew } from '@/lib/api/queries'
 import type { Live } from '@/lib/live'
@@ -54,6 +60,16 @@ export function takeUploaded({ source, isNew }: Uploaded): void {
   toast(
     `「${source.filename}」と同じ内容のファイルがすでに${waits ? 'あり、読み取りを待っています' : 'あります'}。`,
   )
+}
+
+/** Stops the reading of a data source, or has it read once more: the list shows what the server answers. */
+export async function changeReading(source: DataSource): Promise<void> {
+  const change = source.status === 'failed' ? readDataSource : stopDataSource
+  try {
+    take(await change(source.id))
+  } catch {
+    toast('読み取りの状態を変更できませんでした。もう一度お試しください。')
+  }
 }
 
 function take(source: DataSource): void {

@@ -519,6 +519,7 @@ export const texts = {
       status: '契約の状態',
       seats: 'シート',
       tokens: '月間トークン',
+      storage: 'ファイルの合計（バイト）',
       starts_on: '契約開始日',
       ends_on: '契約終了日',
       enabled: 'シングルサインオン',

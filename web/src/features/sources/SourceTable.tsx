@@ -1,8 +1,8 @@
-import { Download, Trash2 } from 'lucide-react'
+import { Download, Trash2, X } from 'lucide-react'
 import { memo, useState } from 'react'
 import { IconButton } from '@/components/IconButton'
 import { Spinner } from '@/components/Spinner'
-import { sourceDeletions } from '@/entities/source/dataSources'
+import { changeReading, sourceDeletions } from '@/entities/source/dataSources'
 import type { DataSource } from '@/lib/api'
 import { cx } from '@/lib/ui/cx'
 import { formatDate, formatFull } from '@/lib/ui/dates'
@@ -72,14 +72,32 @@ const SourceRow = memo(({ source }: { source: DataSource }) => {
   )
 })
 
-function Status({ source: { status, error } }: { source: DataSource }) {
+function Status({ source }: { source: DataSource }) {
+  const { status, error, progress, filename } = source
   return (
     <>
       <span className={styles.state} data-state={status}>
         {status === 'running' && <Spinner size={14} />}
-        {texts.status[status]}
+        {progress === undefined
+          ? texts.status[status]
+          : texts.progress[progress.stage](progress.done, progress.total)}
+        {(status === 'pending' || status === 'running') && (
+          <IconButton size="sm" label={texts.stop(filename)} onClick={() => void changeReading(source)}>
+            <X size={14} />
+          </IconButton>
+        )}
       </span>
       {status === 'failed' && error && <p className={styles.reason}>{error}</p>}
+      {status === 'failed' && (
+        <button
+          type="button"
+          className={styles.again}
+          aria-label={texts.againLabel(filename)}
+          onClick={() => void changeReading(source)}
+        >
+          {texts.again}
+        </button>
+      )}
     </>
   )
 }

@@ -56,6 +56,20 @@ export const texts = {
     success: '読み取り済み',
     failed: '読み取れませんでした',
   } satisfies Record<JobStatus, string>,
+  progress: {
+    reading: (done: number, total: number) =>
+      total > 0
+        ? `読み取り中 ${done.toLocaleString('ja-JP')}/${total.toLocaleString('ja-JP')}ページ`
+        : '読み取り中',
+    indexing: () => '索引を作成中',
+    embedding: (done: number, total: number) =>
+      total > 0
+        ? `意味を解析中 ${done.toLocaleString('ja-JP')}/${total.toLocaleString('ja-JP')}`
+        : '意味を解析中',
+  },
+  stop: (name: string) => `「${name}」の読み取りを中止`,
+  again: 'やり直す',
+  againLabel: (name: string) => `「${name}」の読み取りをやり直す`,
   download: (name: string) => `「${name}」をダウンロード`,
   downloadFailed: (name: string) => `「${name}」をダウンロードできませんでした。`,
   delete: (name: string) => `「${name}」を削除`,

@@ -18,6 +18,26 @@ export async function downloadDataSource(dataSourceId: string): Promise<Blob> {
   return file as unknown as Blob
 }
 
+/** Stops the reading of a data source. */
+export async function stopDataSource(dataSourceId: string): Promise<DataSource> {
+  assertRequired('stopDataSource', 'dataSourceId', dataSourceId)
+  return await take(
+    signed.POST('/v1/data-source/{data_source_id}/stop', {
+      params: { path: { data_source_id: dataSourceId } },
+    }),
+  )
+}
+
+/** Has a data source read once more that could not be read. */
+export async function readDataSource(dataSourceId: string): Promise<DataSource> {
+  assertRequired('readDataSource', 'dataSourceId', dataSourceId)
+  return await take(
+    signed.POST('/v1/data-source/{data_source_id}/read', {
+      params: { path: { data_source_id: dataSourceId } },
+    }),
+  )
+}
+
 /** Deletes a data source with its file. */
 export async function deleteDataSource(dataSourceId: string): Promise<void> {
   assertRequired('deleteDataSource', 'dataSourceId', dataSourceId)

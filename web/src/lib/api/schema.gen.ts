@@ -977,6 +977,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/data-source/{data_source_id}/page/{page}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A page as a picture
+         * @description A page of a PDF as this server draws it; never the original. Other formats have no pages to show and answer 404. While too many
+         *     people look at pages it is 503 `unavailable`.
+         */
+        get: operations["showDataSourcePage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/data-source/{data_source_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop reading a data source
+         * @description Ends the reading of a data source that waits or is read. It is `failed` then, and may be read again. One that has come to its
+         *     end is 409 `conflict`.
+         */
+        post: operations["stopDataSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/data-source/{data_source_id}/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a data source again
+         * @description Has a data source that failed wait to be read again. One that waits or is read stays as it is; one that was read is 409 `conflict`.
+         */
+        post: operations["readDataSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/data-source/file": {
         parameters: {
             query?: never;
@@ -993,7 +1055,8 @@ export interface paths {
          *     (`.docx`, `.xlsx`, `.pptx`, also with macros, which are not looked at), and plain text, Markdown, CSV, TSV and HTML,
          *     in UTF-8, UTF-16, Shift_JIS or EUC-JP. Another one is 415 `unsupported_media_type`; the older formats of Office are
          *     told what to save them as. A file whose content one has uploaded before is not read twice: the answer is 200 with
-         *     the data source that there is, and one that had failed is read again. A disk without room is 507 `storage_full`.
+         *     the data source that there is, and one that had failed is read again. A disk without room is 507 `storage_full`; a person or an
+         *     organization whose files have all the room they may is 409 `storage_limit_reached`.
          */
         post: operations["uploadDataSource"];
         delete?: never;
@@ -1523,6 +1586,7 @@ export interface components {
             ends_on?: string;
             seats: components["schemas"]["Seats"];
             tokens: components["schemas"]["TokenAllowance"];
+            storage: components["schemas"]["StorageAllowance"];
             /** @description The last 30 days, oldest first, days without usage included. */
             usage: components["schemas"]["DayUsage"][];
         };
@@ -1531,6 +1595,15 @@ export interface components {
         Seats: {
             limit: number;
             /** @description Active members, invited ones included. */
+            used: number;
+        };
+        StorageAllowance: {
+            /**
+             * Format: int64
+             * @description What the files of all members may have together, in bytes.
+             */
+            limit: number;
+            /** Format: int64 */
             used: number;
         };
         TokenAllowance: {
@@ -1919,6 +1992,7 @@ export interface components {
             page_count: number;
             /** @description How many pieces it was cut into, 0 until it is read. */
             chunk_count: number;
+            progress?: components["schemas"]["DataSourceProgress"];
             /** @description Counts the changes: a record with a higher one is newer, whichever came first. */
             revision: number;
             /** Format: date-time */
@@ -1965,6 +2039,15 @@ export interface components {
             y: number;
             width: number;
             height: number;
+        };
+        /** @description How far the reading of a running one is. It is told over `/v1/live` at most twice a second. */
+        DataSourceProgress: {
+            /** @enum {string} */
+            stage: "reading" | "indexing" | "embedding";
+            /** @description Of `total`: pages, or what the stage counts. */
+            done: number;
+            /** @description 0 while it is unknown. */
+            total: number;
         };
         DataSourceList: {
             items: components["schemas"]["DataSource"][];
@@ -3908,6 +3991,88 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DataSourceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    showDataSourcePage: {
+        parameters: {
+            query?: {
+                /** @description In pixels. */
+                width?: number;
+            };
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+                /** @description From 1. */
+                page: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": string;
+                };
+            };
+            /** @description What the client has is right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    stopDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The data source */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSource"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    readDataSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                data_source_id: components["parameters"]["DataSourceId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The data source */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataSource"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,0 +1,71 @@
+package child
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"io"
+	"path"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract"
+)
+
+// maxRects bounds the pieces of lines on a page.
+const maxRects = 10_000
+
+// RenderPage returns a page of a file, from 1, as a PNG that is width pixels wide, 200 to 2,000. The errors are those of Extract,
+// and extract.ErrNoPage.
+func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error) {
+	picture, err := e.look(ctx, Job{Task: taskRender, Page: page, Width: width}, filename, file)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := png.DecodeConfig(bytes.NewReader(picture)); err != nil {
+		return nil, fmt.Errorf("%w: %w", errFrames, err)
+	}
+	return picture, nil
+}
+
+// Locate returns where the text of a page, from 1, stands from one byte to another. The errors are those of RenderPage.
+func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (rects []extract.Rect, _ error) {
+	found, err := e.look(ctx, Job{Task: taskLocate, Page: page, From: from, To: to}, filename, file)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(found, &rects); err != nil || len(rects) > maxRects {
+		return nil, fmt.Errorf("%w: %d rectangles: %w", errFrames, len(rects), err)
+	}
+	for _, r := range rects {
+		const most = 1.001
+		if !(r.Page == page && r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= most && r.Y+r.Height <= most) {
+			return nil, fmt.Errorf("%w: a rectangle %+v", errFrames, r)
+		}
+	}
+	return rects, nil
+}
+
+// look has a child do what is asked of one page.
+func (e *Extractor) look(ctx context.Context, job Job, filename string, file io.Reader) (found []byte, _ error) {
+	if format, ok := extract.FormatOf(filename); !ok || !format.HasPictures() {
+		return nil, extract.ErrNoPage
+	}
+	if err := e.compile(ctx); err != nil {
+		return nil, err
+	}
+	job.Name, job.CPU, job.Cache = "a"+path.Ext(filename), e.cpuSeconds(), e.cfg.Cache != ""
+	err := e.run(ctx, job, file, func(p *process) error {
+		frames := newFrameReader(p.out)
+		p.expect(e.cfg.Whole)
+		_, _, err := frames.next()
+		if err != nil {
+			return err
+		}
+		p.expect(2 * e.cfg.Page) // To open it, and for the page.
+		found, err = frames.answer()
+		p.received()
+		return err
+	})
+	return found, err
+}
