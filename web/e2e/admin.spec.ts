@@ -206,9 +206,9 @@ test.describe('the members', () => {
     await expect(events).toHaveCount(4)
     await expect(events.nth(0)).toContainText('メンバーの削除')
     await expect(events.nth(1)).toContainText('メンバーの変更')
-    await expect(events.nth(1)).toContainText('役割: 一般ユーザー → 管理者')
-    await expect(events.nth(1)).toContainText('状態: 利用中 → 停止中')
-    await expect(events.nth(1)).toContainText('名前: 鈴木 花子 → 佐藤 花子')
+    await expect(events.nth(1)).toContainText('役割：一般ユーザー → 管理者')
+    await expect(events.nth(1)).toContainText('状態：利用中 → 停止中')
+    await expect(events.nth(1)).toContainText('名前：鈴木 花子 → 佐藤 花子')
     await expect(events.nth(1)).toContainText('管理 花子')
     await expect(events.nth(1)).toContainText('127.0.0.1')
     await page.getByLabel('操作', { exact: true }).selectOption('招待メールの再送')
@@ -229,7 +229,7 @@ test.describe('the members', () => {
     await expect(rows).toHaveCount(20)
     await page.getByRole('link', { name: '次へ' }).click()
     await expect(page).toHaveURL(/page=2/)
-    await expect(page.getByText(/^21–25件/)).toBeVisible()
+    await expect(page.getByText(/^21〜25件/)).toBeVisible()
     await page.getByRole('textbox', { name: '名前またはメールアドレスで検索' }).fill('page-1')
     await expect(rows).toHaveCount(10)
     await expect(page).toHaveURL(/\?q=page-1$/)
@@ -503,7 +503,7 @@ test('single sign-on is set up, tried and switched on and off', async ({ page, a
     await expect(page.getByText('シングルサインオンをオフにしました。')).toBeVisible()
 
     await open(page, '/admin/audit?action=saml.on', '監査ログ')
-    await expect(page.getByRole('row').filter({ hasText: 'シングルサインオン: オフ → オン' })).toHaveCount(1)
+    await expect(page.getByRole('row').filter({ hasText: 'シングルサインオン：オフ → オン' })).toHaveCount(1)
   } finally {
     await idp.stop()
   }

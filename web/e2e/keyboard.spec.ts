@@ -54,7 +54,7 @@ test.describe('typing Japanese', () => {
     await list.getByRole('link', { name: '古い名前' }).hover()
     await list.getByRole('button', { name: '「古い名前」の操作' }).click()
     await page.getByRole('menuitem', { name: '名前を変更' }).click()
-    const field = list.getByRole('textbox', { name: 'スレッドの名前' })
+    const field = list.getByRole('textbox', { name: 'スレッド名' })
     await expect(field).toBeFocused()
     await ime.begin(field, '新しい')
     await ime.plainEnter()

@@ -83,7 +83,7 @@ test.describe('two devices', () => {
       await expect(threads(each).getByRole('link')).toHaveText(['会議の準備', '引っ越しの手順'])
 
     await choose(page, '引っ越しの手順', '名前を変更')
-    await page.getByRole('textbox', { name: 'スレッドの名前' }).fill('事務所の引っ越し')
+    await page.getByRole('textbox', { name: 'スレッド名' }).fill('事務所の引っ越し')
     await page.keyboard.press('Enter')
     await expect(entry(other, '事務所の引っ越し')).toBeVisible()
 

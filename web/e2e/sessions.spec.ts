@@ -22,7 +22,7 @@ test.describe('the sessions of a person', () => {
   test('R45: are shown, and end one by one and together', async ({ page, server, browser }) => {
     await page.goto('/home/skill')
     await page.getByRole('button', { name: /さんのメニュー/ }).click()
-    await page.getByRole('menuitem', { name: '設定' }).click()
+    await page.getByRole('menuitem', { name: 'アカウント設定' }).click()
     await page.getByRole('link', { name: 'ログイン中の端末' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'ログイン中の端末' })).toBeVisible()
     const lines = page.getByRole('list', { name: 'ログイン中の端末' }).getByRole('listitem')

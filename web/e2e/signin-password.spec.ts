@@ -226,7 +226,7 @@ test('the password is changed in the settings; a session of single sign-on has n
 }) => {
   const { email, name } = await member(page, server, await signIn('admin'))
   await page.getByRole('button', { name: `${name}さんのメニュー` }).click()
-  await page.getByRole('menuitem', { name: '設定' }).click()
+  await page.getByRole('menuitem', { name: 'アカウント設定' }).click()
   const change = async (current: string, proposed: string) => {
     await page.getByLabel('現在のパスワード', { exact: true }).fill(current)
     await newSecret(page).fill(proposed)
@@ -251,7 +251,7 @@ test('the password is changed in the settings; a session of single sign-on has n
   await expect(page.getByText('組織の認証画面で管理されています')).toBeVisible()
   await page.getByRole('button', { name: `${name}さんのメニュー` }).click()
   await expect(page.getByRole('menuitem', { name: 'ログアウト' })).toBeVisible()
-  await expect(page.getByRole('menuitem', { name: '設定' })).toHaveCount(0)
+  await expect(page.getByRole('menuitem', { name: 'アカウント設定' })).toHaveCount(0)
   await page.evaluate(() => localStorage.clear())
   await page.goto('/login')
   await enter(page, email, next)

@@ -89,7 +89,7 @@ test.describe('single sign-on', () => {
     expect(Object.keys(record ?? {})).toHaveLength(7)
     await page.getByRole('button', { name: `${hanako.name}さんのメニュー` }).click()
     await expect(page.getByRole('menuitem', { name: 'ログアウト' })).toBeVisible()
-    await expect(page.getByRole('menuitem', { name: '設定' })).toHaveCount(0)
+    await expect(page.getByRole('menuitem', { name: 'アカウント設定' })).toHaveCount(0)
     await page.goto('/setting/change-password')
     await page.waitForURL('**/home/skill')
     await expect(page.getByText('組織の認証画面で管理されています')).toBeVisible()

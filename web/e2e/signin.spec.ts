@@ -194,7 +194,7 @@ test.describe('a session', () => {
     await page.waitForURL('**/home/skill')
     await expect(page.getByText('管理者画面を表示する権限がありません。')).toHaveCount(1)
     await page.getByRole('button', { name: '山田 太郎さんのメニュー' }).click()
-    await expect(page.getByRole('menuitem', { name: '設定' })).toBeVisible()
+    await expect(page.getByRole('menuitem', { name: 'アカウント設定' })).toBeVisible()
     await expect(page.getByText('user@demo.example')).toBeVisible()
     await expect(page.getByRole('menuitem', { name: '管理者画面' })).toHaveCount(0)
   })

@@ -48,7 +48,7 @@ test.describe('the thread list', () => {
     }
     await menuOf('備品の購入')
     await page.getByRole('menuitem', { name: '名前を変更' }).click()
-    const field = list.getByRole('textbox', { name: 'スレッドの名前' })
+    const field = list.getByRole('textbox', { name: 'スレッド名' })
     await expect(field).toBeFocused()
     await field.fill('備品と什器の購入')
     await field.press('Enter')
@@ -96,7 +96,7 @@ test.describe('the thread list', () => {
       await page.getByRole('menuitem', { name, exact: true }).click()
     }
     await act('名前を変更')
-    await page.getByRole('main').getByRole('textbox', { name: 'スレッドの名前' }).fill('契約書の最終確認')
+    await page.getByRole('main').getByRole('textbox', { name: 'スレッド名' }).fill('契約書の最終確認')
     await page.keyboard.press('Enter')
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('契約書の最終確認')
     await act('ピン留め')
@@ -168,7 +168,7 @@ test.describe('the thread list', () => {
 
     await sheet.getByRole('button', { name: '「英訳」の操作' }).click()
     await page.getByRole('menuitem', { name: '名前を変更' }).click()
-    await sheet.getByRole('textbox', { name: 'スレッドの名前' }).fill('英訳の控え')
+    await sheet.getByRole('textbox', { name: 'スレッド名' }).fill('英訳の控え')
     await page.keyboard.press('Enter')
     await expect(sheet.getByRole('link', { name: '英訳の控え' })).toBeFocused()
 

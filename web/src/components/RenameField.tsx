@@ -27,7 +27,7 @@ export function RenameField({ title, onDone }: { title: string; onDone: (title: 
     <input
       ref={field}
       className={styles.field}
-      aria-label={'スレッドの名前'}
+      aria-label={'スレッド名'}
       defaultValue={title}
       placeholder={'新しいスレッド'}
       maxLength={100}

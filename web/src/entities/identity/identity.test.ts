@@ -180,7 +180,7 @@ describe('the catalogue of errors', () => {
     ['Password attempts exceeded', '上限'],
     ['User is disabled.', '一時停止'],
     ['Temporary password has expired and must be reset by an administrator.', '招待メールの再送信'],
-    ['Invalid session for the user, session is expired.', 'はじめから'],
+    ['Invalid session for the user, session is expired.', '最初から'],
     ['Access Token has been revoked', 'ログインし直して'],
   ])('tells by its words which refusal is meant: %s', (said, expected) => {
     for (const purpose of purposes) expect(text('NotAuthorizedException', purpose, said)).toContain(expected)

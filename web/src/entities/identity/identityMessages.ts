@@ -75,7 +75,7 @@ const byWords: ReadonlyArray<readonly [name: string, words: RegExp, message: str
   [
     'NotAuthorizedException',
     /invalid session|session is expired/i,
-    '時間が経ったため、はじめからやり直してください。',
+    '時間が経過したため、最初からやり直してください。',
   ],
   [
     'InvalidPasswordException',

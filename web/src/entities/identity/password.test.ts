@@ -27,7 +27,9 @@ describe('the password rules', () => {
     ['', false],
   ])('look for the address and the name in %j', (password, met) => {
     const owner = { email: 'hanako.yamada@example.co.jp', name: '山田花子 Yamada' }
-    const rule = passwordRules(password, owner).find(({ label }) => label === 'アドレスや名前を含まない')
+    const rule = passwordRules(password, owner).find(
+      ({ label }) => label === 'メールアドレスや名前を含まない',
+    )
     expect(rule?.met).toBe(met)
   })
 

@@ -29,7 +29,10 @@ export function passwordRules(typed: string, owner: PasswordOwner = {}): Passwor
     { label: '記号を含む', met: /[\^$*.[\]{}()?\-"!@#%&/\\,><':;|_~`+=]|\S \S/.test(password) },
   ]
   if (owner.email || owner.name)
-    rules.push({ label: 'アドレスや名前を含まない', met: password !== '' && !isPersonal(password, owner) })
+    rules.push({
+      label: 'メールアドレスや名前を含まない',
+      met: password !== '' && !isPersonal(password, owner),
+    })
   if (owner.previous !== undefined)
     rules.push({
       label: '現在と異なる',

@@ -85,7 +85,7 @@ export const texts = {
     queued: '送信を待っています',
     writing: '回答を作成しています',
     rewriting: '回答を作成し直しています',
-    stopped: '停止しました',
+    stopped: '回答を停止しました',
     length: '文字数の上限に達したため、回答は途中までです。',
     failed: '回答を最後まで作成できませんでした。',
     again: '再試行',
@@ -204,7 +204,7 @@ export const texts = {
     busy: 'このスレッドでは別の回答を作成しています。完了してから、もう一度お試しください。',
     limited: (seconds: number) =>
       `ただいま混み合っています。${seconds > 90 ? `${Math.ceil(seconds / 60)}分` : `${seconds}秒`}ほど待ってから、再試行してください。`,
-    unknown: '時間をおいてからもう一度お試しください。',
+    unknown: '時間をおいて、もう一度お試しください。',
     lost: '回答を受け取れませんでした。',
   },
 

@@ -58,9 +58,9 @@ describe('the user menu', () => {
 
   it('shows name and address, and the settings to those who sign in with a password', async () => {
     const items = await open({})
-    expect(items).toEqual(['設定', '共有中のリンク', 'キーボードショートカット', 'ログアウト'])
+    expect(items).toEqual(['アカウント設定', '共有中のリンク', 'キーボードショートカット', 'ログアウト'])
     expect(screen.getByText('hanako@demo.example')).toBeTruthy()
-    await userEvent.click(screen.getByRole('menuitem', { name: '設定' }))
+    await userEvent.click(screen.getByRole('menuitem', { name: 'アカウント設定' }))
     expect(screen.getByRole('status').textContent).toBe('/setting/change-password')
   })
 

@@ -37,7 +37,7 @@ export const texts = {
       resets: (day: string) => `${Number(day.slice(5, 7))}月${Number(day.slice(8, 10))}日にリセットされます`,
     },
     shares: '共有中のリンク',
-    settings: '設定',
+    settings: 'アカウント設定',
     sessions: 'ログイン中の端末',
     faq: 'よくある質問',
     contact: 'お問い合わせ',

@@ -111,11 +111,11 @@ describe('the end of a single sign-on', () => {
 
   it.each([
     ['sso_state_invalid', '同じブラウザーで'],
-    ['account_not_linked', '自動では結び付けられません'],
+    ['account_not_linked', '自動では連携できません'],
     ['account_linked', '連携の解除'],
     ['account_without_password', 'パスワードの招待'],
     ['account_inactive', '一時停止'],
-    ['no_seat', '利用人数'],
+    ['no_seat', '空きシート'],
     ['sso_denied', '完了しませんでした'],
     ['sso_address_invalid', 'メールアドレスを利用できません'],
     ['sso_response_invalid', '応答を確認できませんでした'],

@@ -1,7 +1,7 @@
 /** The words of the settings. */
 export const texts = {
   home: 'スキル一覧へ',
-  nav: '設定',
+  nav: 'アカウント設定',
   title: 'パスワードの変更',
   current: '現在のパスワード',
   proposed: '新しいパスワード',

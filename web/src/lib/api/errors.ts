@@ -1,6 +1,6 @@
 import type { FieldError, Problem } from './types'
 
-const UNEXPLAINED = 'サーバーで問題が発生しました。時間をおいてもう一度お試しください。'
+const UNEXPLAINED = 'サーバーで問題が発生しました。時間をおいて、もう一度お試しください。'
 
 /** The status of an {@link ApiError} for which no answer came at all. */
 export const NO_ANSWER = 0

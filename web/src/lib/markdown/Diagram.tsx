@@ -25,10 +25,11 @@ export function Diagram({ code, children }: { code: string; children: ReactNode 
             type="button"
             className={styles.tool}
             aria-pressed={asCode}
+            aria-label={texts.asCode}
             onClick={() => setAsCode(!asCode)}
           >
             {asCode ? <Picture {...icon} /> : <Code {...icon} />}
-            <span>{texts.asCode}</span>
+            <span>{texts.code}</span>
           </button>
           <SaveButton
             label={texts.saveSvg}

@@ -22,9 +22,9 @@ describe('an entry of the audit log', () => {
       { field: 'name', before: '鈴木', after: '佐藤' },
     ]
     expect(changesOf(event({ details }))).toEqual([
-      '役割: 一般ユーザー → 管理者',
-      '状態: 利用中 → 停止中',
-      '名前: 鈴木 → 佐藤',
+      '役割：一般ユーザー → 管理者',
+      '状態：利用中 → 停止中',
+      '名前：鈴木 → 佐藤',
     ])
   })
 
@@ -34,22 +34,22 @@ describe('an entry of the audit log', () => {
       { field: 'ends_on', after: '2027-03-31' },
     ]
     expect(changesOf(event({ action: 'contract.set', details }))).toEqual([
-      '月間トークン: 10,000,000 → 20,000,000',
-      '契約終了日: なし → 2027年3月31日',
+      '月間トークン：10,000,000 → 20,000,000',
+      '契約終了日：なし → 2027年3月31日',
     ])
   })
 
   it('says one side of what was made or taken away', () => {
     const invited = [{ field: 'role', after: 'general-user' }]
-    expect(changesOf(event({ action: 'member.invite', details: invited }))).toEqual(['役割: 一般ユーザー'])
+    expect(changesOf(event({ action: 'member.invite', details: invited }))).toEqual(['役割：一般ユーザー'])
     const removed = [{ field: 'name', before: '鈴木' }]
-    expect(changesOf(event({ action: 'member.remove', details: removed }))).toEqual(['名前: 鈴木'])
+    expect(changesOf(event({ action: 'member.remove', details: removed }))).toEqual(['名前：鈴木'])
   })
 
   it('shows what it does not know as it is', () => {
     expect(actionOf('new.thing')).toBe('new.thing')
     expect(changesOf(event({ details: [{ field: 'colour', before: 'a', after: 'b' }] }))).toEqual([
-      'colour: a → b',
+      'colour：a → b',
     ])
   })
 
@@ -74,7 +74,7 @@ describe('an entry of the audit log', () => {
     })
     expect(actionOf(failed.action)).toBe('ログインの失敗')
     expect(changesOf(failed)).toEqual([
-      '理由: パスワードが正しくない',
+      '理由：パスワードが正しくない',
       expect.stringMatching(/^1時間に5回（最後は.+）$/),
     ])
     expect(targetOf(failed)).toBe('hanako@example.co.jp')

@@ -24,7 +24,7 @@ export function targetOf(event: AuditEvent): string {
   return event.target_label || (event.actor_kind === 'unknown' ? words.nobody : '')
 }
 
-/** What was changed, a line for each field, as in 「役割: 一般ユーザー → 管理者」, and how often it was done. */
+/** What was changed, a line for each field, as in 「役割：一般ユーザー → 管理者」, and how often it was done. */
 export function changesOf(event: AuditEvent): string[] {
   const times = event.last_at ? [words.times(formatNumber(event.times), formatFull(event.last_at))] : []
   return [...fieldsOf(event), ...times]
