@@ -30,6 +30,8 @@ export class QueueSender {
     this.#busy.add(threadId)
     try {
       await this.locks.request(`tsumugi-queue-${threadId}`, {}, async () => {
+        // Another tab may have sent the one before meanwhile: the next one follows that.
+        await conversation.refresh()
         const next = nextOf(conversation, asked)
         if (next !== null) await ask(conversation, threadId, next)
       })
