@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -164,7 +163,19 @@ func (e *Extractor) compile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = filepath.WalkDir(e.cfg.Cache, func(path string, entry fs.DirEntry, err error) error {
+	err = openToAll(e.cfg.Cache)
+	e.compiled.Store(err == nil)
+	return err
+}
+
+// openToAll lets other users read a folder.
+func openToAll(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return fs.WalkDir(root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -172,10 +183,8 @@ func (e *Extractor) compile(ctx context.Context) error {
 		if entry.IsDir() {
 			mode = 0o755
 		}
-		return os.Chmod(path, mode)
+		return root.Chmod(path, mode)
 	})
-	e.compiled.Store(err == nil)
-	return err
 }
 
 // cpuSeconds is what a child may compute: all of its time, on two cores.

@@ -39,12 +39,9 @@ func (m *mischief) Read(p []byte) (int, error) {
 	case "sleep":
 		time.Sleep(time.Hour)
 	case "eat":
-		for eaten := [][]byte(nil); ; {
-			b := make([]byte, 1<<20)
-			for i := 0; i < len(b); i += 4096 {
-				b[i] = 1
-			}
-			eaten = append(eaten, b)
+		eaten := []byte{1}
+		for {
+			eaten = append(eaten, eaten...)
 		}
 	case "flood":
 		for {

@@ -266,13 +266,13 @@ func over(line segment, b box) bool {
 func order(segments []segment, line func(line []segment, block bool)) {
 	slices.SortStableFunc(segments, func(a, b segment) int { return cmp.Compare(a.box.y0+a.box.y1, b.box.y0+b.box.y1) })
 	for _, group := range groups(bands(segments)) {
-		columns := split(flat(group), columnGap)
+		columns := split(flat(group))
 		switch {
 		case len(columns) < 2:
 			emit(group, line)
 		case isTable(group, columns):
 			for _, row := range rows(group) {
-				if cells := split(flat(row), columnGap); len(row) > 1 && len(cells) > 1 {
+				if cells := split(flat(row)); len(row) > 1 && len(cells) > 1 {
 					for _, cell := range cells {
 						emit(bands(cell), line)
 					}
@@ -318,14 +318,14 @@ func groups(bands [][]segment) [][][]segment {
 	parted := false
 	for _, band := range bands {
 		together := append(slices.Clone(own), band...)
-		gap := len(split(together, columnGap)) > 1
-		if n := len(found); n > 0 && (gap || !parted && len(split(band, columnGap)) < 2) {
+		gap := len(split(together)) > 1
+		if n := len(found); n > 0 && (gap || !parted && len(split(band)) < 2) {
 			found[n-1] = append(found[n-1], band)
 			own, parted = together, gap
 			continue
 		}
 		found = append(found, [][]segment{band})
-		own, parted = slices.Clone(band), len(split(band, columnGap)) > 1
+		own, parted = slices.Clone(band), len(split(band)) > 1
 	}
 	return found
 }
@@ -333,7 +333,7 @@ func groups(bands [][]segment) [][][]segment {
 func flat(group [][]segment) []segment { return slices.Concat(group...) }
 
 // split parts segments at the gaps that go through all of them and are wide, in sizes of their font.
-func split(segments []segment, wide float64) [][]segment {
+func split(segments []segment) [][]segment {
 	if len(segments) < 2 {
 		return [][]segment{segments}
 	}
@@ -343,7 +343,7 @@ func split(segments []segment, wide float64) [][]segment {
 	end := sorted[0].box.x1
 	for _, s := range sorted[1:] {
 		last := &columns[len(columns)-1]
-		if s.box.x0-end >= wide*math.Min(s.size, median(*last)) {
+		if s.box.x0-end >= columnGap*math.Min(s.size, median(*last)) {
 			columns = append(columns, []segment{s})
 		} else {
 			*last = append(*last, s)
