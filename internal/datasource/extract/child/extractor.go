@@ -139,7 +139,7 @@ func (e *Extractor) lend(job *Job) (files []*os.File, _ error) {
 
 // compile has a child that no file has touched compile PDFium into the cache, once. Others may read it, and not write.
 func (e *Extractor) compile(ctx context.Context) error {
-	if e.cfg.Cache == "" || e.compiled.Load() {
+	if e.cfg.Cache == "" || e.isCompiled() {
 		return nil
 	}
 	select {
@@ -148,7 +148,7 @@ func (e *Extractor) compile(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-e.compiling }()
-	if e.compiled.Load() {
+	if e.isCompiled() {
 		return nil
 	}
 	if err := os.MkdirAll(e.cfg.Cache, 0o755); err != nil { //nolint:gosec // Nothing in it is secret.
@@ -166,6 +166,12 @@ func (e *Extractor) compile(ctx context.Context) error {
 	err = openToAll(e.cfg.Cache)
 	e.compiled.Store(err == nil)
 	return err
+}
+
+// isCompiled reports whether this process has filled the cache, and nobody has removed it since.
+func (e *Extractor) isCompiled() bool {
+	entries, err := os.ReadDir(e.cfg.Cache)
+	return e.compiled.Load() && err == nil && len(entries) > 0
 }
 
 // openToAll lets other users read a folder.
