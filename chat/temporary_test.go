@@ -32,7 +32,8 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	model, events := llmtest.NewLive(), &told{}
-	writer := f.startWith(chat.Needs{Model: model, Feed: feed}, chat.Config{Expiry: time.Hour})
+	// It renews no lease in this time, by which it would find out as well.
+	writer := f.startWith(chat.Needs{Model: model, Feed: feed}, chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
 	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
 	thread, err := writer.CreateThread(t.Context(), f.owner, temporary)
 	if err != nil {
