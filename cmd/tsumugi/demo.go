@@ -52,8 +52,8 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 		return nil, err
 	}
 	return accounts, db.PublishNotification(ctx, org.Notification{
-		ID: newID(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugi へようこそ",
-		Body: "スキルを選んで、質問を入力してください。回答は書き上がるそばから表示されます。ページを離れても回答は続き、戻ると続きから読めます。",
+		ID: newID(), OrganizationID: &organization.ID, Level: org.LevelInfo, Title: "Tsumugiへようこそ",
+		Body: "入力欄に質問を書くか、スキルを選んで始めてください。回答は、書かれるそばから表示されます。ページを離れても作成は続き、戻ると続きから読めます。",
 	})
 }
 

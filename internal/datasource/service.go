@@ -159,7 +159,7 @@ type measured struct {
 func (m *measured) Read(p []byte) (int, error) {
 	n, err := m.content.Read(p)
 	if m.size += int64(n); m.size > MaxSize {
-		return 0, fault.Errorf(fault.TooLarge, "ファイルが大きすぎます。%d MB 以下のファイルをアップロードしてください。", MaxSize>>20)
+		return 0, fault.Errorf(fault.TooLarge, "ファイルが大きすぎます。%d MB以下のファイルをアップロードしてください。", MaxSize>>20)
 	}
 	_, _ = m.hash.Write(p[:n]) // A hash takes everything.
 	return n, err

@@ -37,19 +37,19 @@ const (
 	detailStalled         = "AIモデルの応答が途中で止まりました。もう一度お試しください。"
 	detailDeadline        = "回答の作成が時間内に終わりませんでした。もう一度お試しください。"
 	detailRateLimited     = "AIモデルの利用が混み合っています。少し時間をおいて、もう一度お試しください。"
-	detailQuota           = "AIモデルの利用枠を使い切りました。管理者にご連絡ください。"
-	detailAuth            = "AIモデルの認証に失敗しました。管理者に、APIキーの設定の確認をご依頼ください。"
+	detailQuota           = "AIモデルの利用枠を使い切りました。管理者にお知らせください。"
+	detailAuth            = "AIモデルの認証に失敗しました。管理者に、APIキーの設定の確認を依頼してください。"
 	detailUnavailable     = "AIモデルに接続できませんでした。少し時間をおいて、もう一度お試しください。"
 	detailInterrupted     = "AIモデルの応答が途切れました。もう一度お試しください。"
-	detailBadResponse     = "AIモデルの応答を読み取れませんでした。もう一度お試しください。続く場合は、管理者にご連絡ください。"
+	detailBadResponse     = "AIモデルの応答を読み取れませんでした。もう一度お試しください。続く場合は、管理者にお知らせください。"
 	detailTooLong         = "AIモデルの応答が長すぎるため、途中で打ち切りました。質問を分けて、もう一度お試しください。"
 	detailEmpty           = "AIモデルの回答が空でした。質問の表現を変えて、もう一度お試しください。"
 	detailReasonedOnly    = "AIモデルが検討だけで終わり、回答がありませんでした。もう一度お試しください。"
 	detailReasonedTooLong = "AIモデルが検討の途中で長さの上限に達し、回答がありませんでした。質問を短くするか、分けてお試しください。"
 	detailContextLength   = "会話や文書が長すぎて、AIモデルが一度に読み取れません。文章を短くするか、新しいスレッドでお試しください。"
 	detailFiltered        = "AIモデルの安全基準により、回答を続けられませんでした。表現を変えて、もう一度お試しください。"
-	detailNotFound        = "設定されているAIモデルが見つかりません。管理者に、モデル名の設定の確認をご依頼ください。"
-	detailBadRequest      = "AIモデルがこの依頼を受け付けませんでした。内容を変えてお試しください。続く場合は、管理者にご連絡ください。"
+	detailNotFound        = "設定されているAIモデルが見つかりません。管理者に、モデル名の設定の確認を依頼してください。"
+	detailBadRequest      = "AIモデルがこの依頼を受け付けませんでした。内容を変えてお試しください。続く場合は、管理者にお知らせください。"
 	detailCanceled        = "回答の作成を中止しました。"
 )
 
@@ -127,7 +127,7 @@ func faultOfStatus(e *statusError) error {
 	}
 	if seconds := int(e.retryAfter.Round(time.Second) / time.Second); seconds > 0 && e.status == http.StatusTooManyRequests {
 		return fault.Wrap(e, CodeRateLimited,
-			"モデルの利用が混み合っています。約%sたってから、もう一度お試しください。", japaneseDuration(seconds))
+			"AIモデルの利用が混み合っています。約%s待ってから、もう一度お試しください。", japaneseDuration(seconds))
 	}
 	return faultOfCode(e.status, e)
 }

@@ -33,7 +33,7 @@ type letter struct {
 type fact struct{ Label, Value string }
 
 const (
-	whatItIs    = "Tsumugi（紡）は、文書の作成や要約、調べものをお手伝いする、組織のための AI アシスタントです。"
+	whatItIs    = "Tsumugi（紡）は、文書の作成や要約、調べものをお手伝いする、組織のためのAIアシスタントです。"
 	noReply     = "このメールは送信専用です。ご返信いただいてもお答えできません。"
 	notExpected = "このメールにお心当たりがない場合は、お手数ですが破棄してください。"
 )
@@ -62,7 +62,7 @@ func (m *Mailer) ssoInvitation(email, name string) letter {
 		Intro: []string{
 			"組織の管理者から、Tsumugi（紡）に招待されました。",
 			whatItIs,
-			"次のリンクを開き、組織のアカウント（シングルサインオン）でログインしてください。Tsumugi 用のパスワードは必要ありません。",
+			"次のリンクを開き、組織のアカウント（シングルサインオン）でログインしてください。Tsumugi用のパスワードは必要ありません。",
 		},
 		Facts:  []fact{{"メールアドレス", email}},
 		Button: "ログインする", Link: m.link("/login", url.Values{"email": {email}}),
@@ -114,10 +114,10 @@ func (m *Mailer) newDevice(n Notice) letter {
 			"ご自身でログインされた場合、お手続きは必要ありません。",
 		},
 		Facts:  n.facts(),
-		Button: "Tsumugi を開く", Link: m.link("/home", nil),
+		Button: "Tsumugiを開く", Link: m.link("/home", nil),
 		Notes: []string{
 			"お心当たりがない場合は、すぐにパスワードを変更し、組織の管理者にお知らせください。シングルサインオンをご利用の方は、組織の認証画面でパスワードを変更してください。",
-			"ブラウザーの Cookie を削除した後や、プライベートウィンドウでログインしたときにも、このお知らせが届きます。",
+			"ブラウザーのCookieを削除した後や、プライベートウィンドウでログインしたときにも、このお知らせが届きます。",
 		},
 		Home: m.link("/", nil),
 	}

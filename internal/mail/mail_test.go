@@ -143,7 +143,7 @@ func TestLetters(t *testing.T) {
 		"invitation": {
 			func() error { return m.SendInvitation(t.Context(), invited) }, "【Tsumugi】ご招待のお知らせ", "/login",
 			url.Values{"email": {invited.Email}},
-			[]string{"山田 太郎 様", "組織のための AI アシスタント", "仮パスワード", invited.TemporaryPassword, "7日間", "お心当たりがない場合"},
+			[]string{"山田 太郎 様", "組織のためのAIアシスタント", "仮パスワード", invited.TemporaryPassword, "7日間", "お心当たりがない場合"},
 		},
 		"reset": {
 			func() error {

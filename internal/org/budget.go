@@ -214,12 +214,12 @@ func limitNotice(organizationID uuid.UUID, percent int, b Balance) Notification 
 	n := Notification{
 		ID: newID(), OrganizationID: &organizationID, Audience: AudienceAdmins, Level: LevelWarning, URL: "/admin/contract",
 		Title: fmt.Sprintf("今月のトークン数が上限の%d%%に達しました", percent),
-		Body: fmt.Sprintf("今月は %s / %s トークンを利用しています。上限に達すると、翌月まで新しいメッセージを送信できなくなります。",
+		Body: fmt.Sprintf("今月は%s / %sトークンを利用しています。上限に達すると、翌月まで新しいメッセージを送信できなくなります。",
 			grouped(b.Used), grouped(b.Limit)),
 	}
 	if percent >= atLimit {
 		n.Title = "今月のトークン数が上限に達しました"
-		n.Body = fmt.Sprintf("上限（%s トークン）に達したため、翌月までメンバーは新しいメッセージを送信できません。上限の変更は、ご契約窓口にお問い合わせください。",
+		n.Body = fmt.Sprintf("上限（%sトークン）に達したため、翌月までメンバーは新しいメッセージを送信できません。上限の変更は、ご契約窓口にお問い合わせください。",
 			grouped(b.Limit))
 	}
 	return n

@@ -123,10 +123,10 @@ func needsModel(skill Skill) bool {
 // checkPage refuses a page outside the bounds that the API promises.
 func checkPage(offset, limit int) error {
 	if offset < 0 {
-		return fault.InvalidField("offset", "0 以上の整数を指定してください。")
+		return fault.InvalidField("offset", "0以上の整数を指定してください。")
 	}
 	if limit < 1 || limit > MaxPage {
-		return fault.InvalidField("limit", "1 から %d までの整数を指定してください。", MaxPage)
+		return fault.InvalidField("limit", "1から%dまでの整数を指定してください。", MaxPage)
 	}
 	return nil
 }

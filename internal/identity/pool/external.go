@@ -70,7 +70,7 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Ti
 		return Tokens{}, err
 	}
 	if !user.Enabled {
-		return Tokens{}, fault.Errorf(fault.Forbidden, "このアカウントは無効になっています。")
+		return Tokens{}, fault.Errorf(fault.Forbidden, "このアカウントは一時停止中か、削除されています。")
 	}
 	if until != nil && !until.After(p.now()) {
 		return Tokens{}, external(notAuthorized("the identity provider's session is over"))

@@ -126,7 +126,7 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 // provision adds the person as a general user. No role ever comes from an assertion.
 func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree bool) (Decision, error) {
 	if !seatFree {
-		return Decision{}, fault.Errorf(CodeNoSeat, "契約の利用人数の上限に達しているため、ログインできません。管理者にお問い合わせください。")
+		return Decision{}, fault.Errorf(CodeNoSeat, "空きシートがないため、ログインできません。管理者にお問い合わせください。")
 	}
 	if subject == uuid.Nil {
 		return Decision{}, errNeedsAccount
@@ -139,7 +139,7 @@ func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree
 }
 
 func errInactive() error {
-	return fault.Errorf(CodeInactive, "このアカウントは無効になっています。管理者にお問い合わせください。")
+	return fault.Errorf(CodeInactive, "このアカウントは一時停止中か、削除されています。管理者にお問い合わせください。")
 }
 
 func errNotLinked() error {

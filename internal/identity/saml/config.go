@@ -96,7 +96,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 		}
 		if passwordAdmins == 0 {
 			return fault.Errorf(fault.Conflict,
-				"パスワードでログインできる特権管理者がいないため、有効にできません。IDプロバイダーに障害があったときに設定を変更できるよう、1人以上必要です。")
+				"パスワードでログインできる特権管理者がいないため、オンにできません。IDプロバイダーに障害があったときに設定を変更できるよう、1名以上必要です。")
 		}
 		settings.Enabled = true
 		return nil
@@ -197,18 +197,18 @@ func (c Change) apply(settings *Settings) error {
 func (c Change) applyProvider(settings *Settings) error {
 	if c.EntityID != nil {
 		if settings.EntityID = strings.TrimSpace(*c.EntityID); !validEntityID(settings.EntityID) {
-			return fault.InvalidField("idp_entity_id", "エンティティ ID の形式が正しくありません。")
+			return fault.InvalidField("idp_entity_id", "エンティティIDの形式が正しくありません。")
 		}
 	}
 	if c.SSOURL != nil {
 		if settings.SSOURL = strings.TrimSpace(*c.SSOURL); !validSSOURL(settings.SSOURL) {
-			return fault.InvalidField("idp_sso_url", "https:// で始まる URL を入力してください。")
+			return fault.InvalidField("idp_sso_url", "https:// で始まるURLを入力してください。")
 		}
 	}
 	if c.Certificates != nil {
 		certificates, err := readCertificates(c.Certificates)
 		if err != nil {
-			return fault.InvalidField("idp_certificates", "証明書を読み取れませんでした。RSA 2048 ビット以上の X.509 証明書を%d件以内で指定してください。", maxCertificates)
+			return fault.InvalidField("idp_certificates", "証明書を読み取れませんでした。RSA 2048ビット以上のX.509証明書を%d件以内で指定してください。", maxCertificates)
 		}
 		settings.Certificates = certificates
 	}

@@ -67,7 +67,7 @@ func (e *expectation) checkSignatures(response, asserted *etree.Element) (*etree
 	return signed, nil
 }
 
-var errSignature = reject("the signature does not hold", "署名を確認できません。登録した証明書が IDプロバイダーの署名証明書と一致しているか確認してください。")
+var errSignature = reject("the signature does not hold", "署名を確認できません。登録した証明書がIDプロバイダーの署名証明書と一致しているか確認してください。")
 
 func holds(c *x509.Certificate, now time.Time) bool {
 	return !now.Before(c.NotBefore) && !now.After(c.NotAfter)

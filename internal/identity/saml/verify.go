@@ -67,7 +67,7 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	case errors.Is(err, errEncrypted):
 		return assertion{}, reject("the assertion is encrypted", "アサーションが暗号化されています。IDプロバイダーで暗号化をオフにしてください。")
 	case errors.Is(err, errWeak):
-		return assertion{}, reject("a weak signature method", "署名方式に対応していません。IDプロバイダーで RSA-SHA256 を選択してください。")
+		return assertion{}, reject("a weak signature method", "署名方式に対応していません。IDプロバイダーでRSA-SHA256を選択してください。")
 	case err != nil:
 		if saysDenied(raw) { // It has no assertion then.
 			return assertion{}, errDenied
@@ -123,7 +123,7 @@ func (e *expectation) checkResponse(response *etree.Element) error {
 		return err
 	}
 	if destination := response.SelectAttr("Destination"); destination != nil && destination.Value != e.acs {
-		return reject("another destination", "応答の宛先（Destination）が ACS URL と一致しません。")
+		return reject("another destination", "応答の宛先（Destination）がACS URLと一致しません。")
 	}
 	if response.SelectAttrValue("InResponseTo", "") != e.requestID {
 		return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
@@ -140,7 +140,7 @@ func (e *expectation) checkResponse(response *etree.Element) error {
 	return nil
 }
 
-var errIssuer = reject("another issuer", "発行者（Issuer）が IDプロバイダーのエンティティ ID と一致しません。")
+var errIssuer = reject("another issuer", "発行者（Issuer）がIDプロバイダーのエンティティIDと一致しません。")
 
 // checkIssueInstant checks when a response or an assertion was made.
 func (e *expectation) checkIssueInstant(el *etree.Element) error {
@@ -197,10 +197,10 @@ func (e *expectation) checkSubject(a *etree.Element) error {
 	}
 	nameID, err := only(subject, nsAssertion, "NameID")
 	if err != nil || text(nameID) == "" || len([]rune(text(nameID))) > maxNameID {
-		return reject("there is no NameID", "NameID がありません。IDプロバイダーで NameID を設定してください。")
+		return reject("there is no NameID", "NameIDがありません。IDプロバイダーでNameIDを設定してください。")
 	}
 	if strings.HasPrefix(text(nameID), byAddress) && nameID.SelectAttrValue("Format", "") != transient {
-		return reject("a NameID like a transient one's address", "「"+byAddress+"」で始まる NameID は使用できません。IDプロバイダーの NameID の設定を変更してください。")
+		return reject("a NameID like a transient one's address", "「"+byAddress+"」で始まるNameIDは使用できません。IDプロバイダーのNameIDの設定を変更してください。")
 	}
 	confirmations := children(subject, nsAssertion, "SubjectConfirmation")
 	if len(confirmations) == 0 {
@@ -220,7 +220,7 @@ func (e *expectation) checkConfirmation(confirmation *etree.Element) error {
 		return reject("another confirmation", adviceForm)
 	}
 	if data.SelectAttrValue("Recipient", "") != e.acs {
-		return reject("another recipient", "応答の受信者（Recipient）が ACS URL と一致しません。")
+		return reject("another recipient", "応答の受信者（Recipient）がACS URLと一致しません。")
 	}
 	if data.SelectAttrValue("InResponseTo", "") != e.requestID {
 		return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
@@ -262,7 +262,7 @@ func (e *expectation) checkConditions(a *etree.Element) error {
 	return nil
 }
 
-var errAudience = reject("another audience", "対象（Audience）がサービスプロバイダーのエンティティ ID と一致しません。")
+var errAudience = reject("another audience", "対象（Audience）がサービスプロバイダーのエンティティIDと一致しません。")
 
 // read returns what a verified assertion says.
 func read(signed *etree.Element) (assertion, error) {
