@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,26 +12,35 @@ import (
 
 // checkFiles checks where files are kept.
 func (c *config) checkFiles() error {
-	if c.BlobURL != "" {
-		u, err := url.Parse(c.BlobURL)
-		if err != nil || u.Scheme != "file" || u.Host != "" || !filepath.IsAbs(filepath.FromSlash(u.Path)) || u.RawQuery != "" {
-			return errors.New("--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi")
-		}
+	if c.BlobURL == "" {
+		return nil
 	}
-	return nil
+	u, err := url.Parse(c.BlobURL)
+	switch {
+	case err != nil:
+	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(filepath.FromSlash(u.Path)) && u.RawQuery == "":
+		return nil
+	case u.Scheme == bucket.Scheme && u.Host != "" && u.User == nil && (u.Path == "" || u.Path == "/"):
+		return nil
+	}
+	return errors.New("--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as s3://name?region=ap-northeast-1")
 }
 
-// openFiles opens the folder of uploaded files, which is made if it is not there.
-func (c *config) openFiles() (*bucket.Bucket, error) {
+// openFiles opens the folder of uploaded files, which is made if it is not there, or the bucket.
+func (c *config) openFiles(ctx context.Context) (*bucket.Bucket, error) {
 	name, dir := "--data (TSUMUGI_DATA)", filepath.Join(c.Data, "files")
+	open := func() (*bucket.Bucket, error) { return bucket.Open(dir) }
 	if c.BlobURL != "" {
 		u, err := url.Parse(c.BlobURL)
 		if err != nil {
 			return nil, err
 		}
 		name, dir = "--blob-url (BLOB_URL)", filepath.FromSlash(u.Path)
+		if u.Scheme == bucket.Scheme {
+			open = func() (*bucket.Bucket, error) { return bucket.OpenURL(ctx, c.BlobURL) }
+		}
 	}
-	files, err := bucket.Open(dir)
+	files, err := open()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

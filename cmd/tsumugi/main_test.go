@@ -121,7 +121,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"TSUMUGI_PUBLIC_URL":         {"TSUMUGI_PUBLIC_URL=tsumugi.example"},
 		"DATABASE_URL":               {"DATABASE_URL=mysql://localhost/x"},
 		"OPENAI_BASE_URL":            {"OPENAI_BASE_URL=localhost:11434"},
-		"BLOB_URL":                   {"BLOB_URL=s3://bucket"},
+		"BLOB_URL":                   {"BLOB_URL=s3://key:secret@bucket"},
 		"NATS_URL":                   {"NATS_URL=http://127.0.0.1:4222", "DATABASE_URL=postgres://localhost/x"},
 		"TSUMUGI_MAX_STREAMS":        {"TSUMUGI_MAX_STREAMS=0"},
 		"TSUMUGI_LEASE":              {"TSUMUGI_LEASE=100ms"},

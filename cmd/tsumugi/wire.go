@@ -86,7 +86,7 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	limiter := api.NewLimiter(c.Limits)
 	s.live = api.NewLive(s.feed, s.people, limiter, log.With("part", "live"), api.LiveConfig{PublicURL: public})
 	s.telemetry.WatchLive(s.live.Open)
-	if s.files, err = c.openFiles(); err != nil {
+	if s.files, err = c.openFiles(ctx); err != nil {
 		return nil, err
 	}
 	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"), datasource.Config{Person: c.PersonStorage << 20})

@@ -1,5 +1,5 @@
-// Package bucket keeps uploaded files in a folder, by gocloud.dev/blob. It implements datasource.Files and imports
-// datasource and fault.
+// Package bucket keeps uploaded files in a folder or in an object store, by gocloud.dev/blob. It implements
+// datasource.Files and imports datasource and fault.
 package bucket
 
 import (
@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/s3blob"
 	"gocloud.dev/gcerrors"
 
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
@@ -22,6 +24,32 @@ import (
 type Bucket struct{ blobs *blob.Bucket }
 
 var _ datasource.Files = (*Bucket)(nil)
+
+// Scheme is that of the URLs that OpenURL takes.
+const Scheme = s3blob.Scheme
+
+// openPatience is how long an object store may take to say that a bucket is there.
+const openPatience = 30 * time.Second
+
+// OpenURL returns a bucket of an object store that speaks S3, once it is known to be there. What the query of the URL may
+// say is told by gocloud.dev/blob/s3blob; credentials come from where AWS's own tools look for them. The caller closes the
+// bucket.
+func OpenURL(ctx context.Context, url string) (*Bucket, error) {
+	blobs, err := blob.OpenBucket(context.WithoutCancel(ctx), url) // Credentials are renewed in it.
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, openPatience)
+	defer cancel()
+	ok, err := blobs.IsAccessible(ctx)
+	if err == nil && !ok {
+		err = errors.New("there is no such bucket")
+	}
+	if err != nil {
+		return nil, errors.Join(err, blobs.Close())
+	}
+	return &Bucket{blobs}, nil
+}
 
 // Open returns the bucket of a folder, which is made if it is not there. The caller closes it.
 func Open(dir string) (*Bucket, error) {
@@ -87,7 +115,7 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // storageError gives a failure of the bucket its code.
 func storageError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || gcerrors.Code(err) == gcerrors.ResourceExhausted {
 		return fault.Wrap(err, datasource.StorageFull, "サーバーの保存容量に空きがないため、ファイルを保存できません。管理者にお知らせください。")
 	}
 	return err

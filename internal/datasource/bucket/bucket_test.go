@@ -1,0 +1,120 @@
+package bucket_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/uuid"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
+)
+
+// TestMain gives the S3 client credentials, as operators do.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret", "AWS_EC2_METADATA_DISABLED": "true"} {
+		if os.Getenv(name) == "" {
+			_ = os.Setenv(name, value)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// s3URL returns the URL of a bucket of a server that speaks S3: that of TSUMUGI_TEST_BLOB_URL, else one of this process.
+func s3URL(t *testing.T) string {
+	t.Helper()
+	if url := os.Getenv("TSUMUGI_TEST_BLOB_URL"); url != "" {
+		return url
+	}
+	store := s3mem.New()
+	if err := store.CreateBucket("files"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(store).Server())
+	t.Cleanup(server.Close)
+	return "s3://files?region=ap-northeast-1&use_path_style=true&endpoint=" + server.URL
+}
+
+func openers(t *testing.T) map[string]func() (*bucket.Bucket, error) {
+	dir, url := t.TempDir(), s3URL(t)
+	return map[string]func() (*bucket.Bucket, error){
+		"folder": func() (*bucket.Bucket, error) { return bucket.Open(dir) },
+		"S3":     func() (*bucket.Bucket, error) { return bucket.OpenURL(t.Context(), url) },
+	}
+}
+
+func TestFilesAreKeptWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	large := bytes.Repeat([]byte("本日は晴天なり。"), 1<<20) // In several parts.
+	for name, open := range openers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = b.Close() }()
+			for size, content := range map[string][]byte{"small": []byte("議事録"), "large": large} {
+				id := uuid.New()
+				if err := b.Write(t.Context(), id, bytes.NewReader(content)); err != nil {
+					t.Fatalf("%s: %v", size, err)
+				}
+				if got := read(t, b, id); !bytes.Equal(got, content) {
+					t.Errorf("%s: %d bytes came back of %d", size, len(got), len(content))
+				}
+				for range 2 { // What is not there any more is no error.
+					if err := b.Remove(t.Context(), id); err != nil {
+						t.Errorf("%s: %v", size, err)
+					}
+				}
+				wantNone(t, b, id)
+			}
+			cut := errors.New("cut")
+			for size, half := range map[string]io.Reader{"small": strings.NewReader("半分"), "large": bytes.NewReader(large)} {
+				id := uuid.New()
+				if err := b.Write(t.Context(), id, io.MultiReader(half, iotest.ErrReader(cut))); !errors.Is(err, cut) {
+					t.Errorf("%s: cut off, %v", size, err)
+				}
+				wantNone(t, b, id)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, b *bucket.Bucket, id uuid.UUID) []byte {
+	t.Helper()
+	r, err := b.Open(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	content, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func wantNone(t *testing.T, b *bucket.Bucket, id uuid.UUID) {
+	t.Helper()
+	if r, err := b.Open(t.Context(), id); err == nil {
+		_ = r.Close()
+		t.Errorf("file %s is there", id)
+	}
+}
+
+func TestBucketThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	url := strings.Replace(s3URL(t), "s3://files", "s3://nowhere", 1)
+	if b, err := bucket.OpenURL(t.Context(), url); err == nil {
+		_ = b.Close()
+		t.Error("opened")
+	}
+}
