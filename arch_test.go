@@ -50,33 +50,59 @@ var bans = []struct {
 	{[]string{"stream"}, []string{module, "net"}, "the hub knows nothing of chats, users, databases or connections: stream/sse sends what it says"},
 	{
 		[]string{"stream/sse"},
-		[]string{module + "/stream/bridge", module + "/internal", module + "/chat", module + "/store", "github.com/nats-io"},
+		[]string{
+			module + "/stream/bridge", module + "/internal", module + "/chat", module + "/store",
+			"github.com/nats-io",
+		},
 		"a sender takes bytes from a watch: it knows nothing of chats, users, or how servers are joined",
 	},
 	{
-		[]string{"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "internal/api"},
+		[]string{
+			"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org",
+			"internal/skill", "internal/datasource", "chat", "internal/api",
+		},
 		[]string{"github.com/jackc/pgx", "database/sql", module + "/store", module + "/migrations"},
 		"domains and API know no database: store implements what they declare, and only cmd sees both",
 	},
 	{
-		[]string{"internal/fault", "stream", "stream/sse", "internal/org", "internal/skill", "internal/datasource", "chat", "store"},
+		[]string{
+			"internal/fault", "stream", "stream/sse", "internal/org", "internal/skill", "internal/datasource",
+			"chat", "store",
+		},
 		[]string{"github.com/go-chi"},
 		"only the API and the user pool speak HTTP to clients",
 	},
-	{[]string{"internal/org", "internal/skill", "internal/datasource", "chat", "store"}, []string{"net/http"}, "HTTP ends in the API"},
 	{
-		[]string{"internal/fault", "stream", "stream/sse", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
+		[]string{"internal/org", "internal/skill", "internal/datasource", "chat", "store"},
+		[]string{"net/http"},
+		"HTTP ends in the API",
+	},
+	{
+		[]string{
+			"internal/fault", "stream", "stream/sse", "internal/identity", "internal/org", "internal/skill",
+			"internal/datasource", "chat", "store", "internal/api",
+		},
 		[]string{"github.com/sashabaranov"},
 		"only llm knows the provider's protocol",
 	},
 	{
-		[]string{"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org", "internal/skill", "internal/datasource", "chat", "store", "internal/api"},
-		[]string{"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters", module + "/internal/telemetry"},
+		[]string{
+			"internal/fault", "stream", "stream/sse", "internal/llm", "internal/identity", "internal/org",
+			"internal/skill", "internal/datasource", "chat", "store", "internal/api",
+		},
+		[]string{
+			"github.com/prometheus", "go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters",
+			module + "/internal/telemetry",
+		},
 		"how the server is measured is decided in cmd: the others count, or use OpenTelemetry's API",
 	},
 	{[]string{"internal/datasource"}, []string{"os", "syscall", "gocloud.dev"}, "where files are kept is the bucket's"},
 	{[]string{"internal/api"}, []string{module + "/internal/llm"}, "the API asks chat, never the model"},
-	{[]string{"internal/org", "internal/skill", "internal/datasource", "store/postgres"}, []string{module + "/chat"}, "chat stands above them"},
+	{
+		[]string{"internal/org", "internal/skill", "internal/datasource", "store/postgres"},
+		[]string{module + "/chat"},
+		"chat stands above them",
+	},
 }
 
 type pkg struct {
@@ -93,7 +119,8 @@ func packages(t *testing.T) map[string]*pkg {
 			return err
 		}
 		if entry.IsDir() {
-			if base := entry.Name(); base == "node_modules" || base == "testdata" || base == "data" || (base != "." && strings.HasPrefix(base, ".")) {
+			if base := entry.Name(); base == "node_modules" || base == "testdata" || base == "data" ||
+				(base != "." && strings.HasPrefix(base, ".")) {
 				return fs.SkipDir
 			}
 			return nil
@@ -157,11 +184,17 @@ func TestPackagesKeepOut(t *testing.T) {
 	t.Parallel()
 	for dir, p := range packages(t) {
 		for _, ban := range bans {
-			if !slices.ContainsFunc(ban.from, func(from string) bool { return dir == from || strings.HasPrefix(dir, from+"/internal/") }) {
+			if !slices.ContainsFunc(ban.from, func(from string) bool {
+				return dir == from ||
+					strings.HasPrefix(dir, from+"/internal/")
+			}) {
 				continue
 			}
 			for _, imported := range p.imports {
-				if slices.ContainsFunc(ban.to, func(to string) bool { return imported == to || strings.HasPrefix(imported, to+"/") }) {
+				if slices.ContainsFunc(ban.to, func(to string) bool {
+					return imported == to ||
+						strings.HasPrefix(imported, to+"/")
+				}) {
 					t.Errorf("%s imports %s: %s", dir, imported, ban.because)
 				}
 			}

@@ -65,7 +65,8 @@ func TestReliabilityIsTested(t *testing.T) {
 	}
 }
 
-// TestDecisionsHaveTheirForm: each page under docs/adr has a date, a status and alternatives, and the index names it once.
+// TestDecisionsHaveTheirForm: each page under docs/adr has a date, a status and alternatives, and the index names it
+// once.
 func TestDecisionsHaveTheirForm(t *testing.T) {
 	t.Parallel()
 	index, err := os.ReadFile("docs/adr/README.md")

@@ -141,7 +141,10 @@ func TestEverySystemAnswers(t *testing.T) {
 				return slices.Repeat([][]byte{wire.Post(c.address, path, "", fmt.Appendf(nil, body, question))}, n), nil
 			}
 			m := chatRound{bench: newBench(t), name: name}
-			for _, l := range []chatLoad{{chats: 3, answers: 6, tokens: 20, perSecond: 1000}, {chats: 2, answers: 2, tokens: 5000}} {
+			for _, l := range []chatLoad{
+				{chats: 3, answers: 6, tokens: 20, perSecond: 1000},
+				{chats: 2, answers: 2, tokens: 5000},
+			} {
 				r, err := m.load(t.Context(), c, l)
 				if err != nil || m.wrong != 0 || len(r.first) != l.answers || r.tokens != l.answers*l.tokens {
 					t.Fatalf("%d wrong of %d, %v", m.wrong, len(r.first), err)
@@ -172,7 +175,8 @@ func TestRefusedQuestionsAreCounted(t *testing.T) {
 		return slices.Repeat([][]byte{wire.Post(c.address, "/v1/chat/completions", "", body)}, n), nil
 	}
 	m := chatRound{bench: newBench(t), name: alone}
-	if _, err := m.load(t.Context(), c, chatLoad{chats: 1, answers: 6, tokens: 5}); err != nil || m.refused != 3 || m.wrong != 0 {
+	if _, err := m.load(t.Context(), c, chatLoad{chats: 1, answers: 6, tokens: 5}); err != nil || m.refused != 3 ||
+		m.wrong != 0 {
 		t.Errorf("%d refused, %d wrong, %v", m.refused, m.wrong, err)
 	}
 }
@@ -198,7 +202,8 @@ func TestAnswerReaderKnowsTheClock(t *testing.T) {
 		text  []byte
 		right bool
 	}{
-		"all": {text, true}, "a hole": {append(text[:12:12], text[18:]...), false}, "more": {append(text[:24:24], 'x'), false},
+		"all": {text, true}, "a hole": {append(text[:12:12], text[18:]...), false},
+		"more":  {append(text[:24:24], 'x'), false},
 		"twice": {append(text[:18:18], text[12:]...), false},
 	} {
 		r := newAnswerReader(deltaMark, 4, 10*time.Millisecond)
@@ -230,7 +235,8 @@ func TestStreamsThatEndWithTheirConnectionAreRead(t *testing.T) {
 func TestResultsAreWrittenIntoThePage(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "benchmarks")
-	if err := os.WriteFile(folder+".md", []byte("before\n"+resultsBegin+"\nold\n"+resultsEnd+"\nafter\n"), 0o600); err != nil {
+	if err := os.WriteFile(folder+".md", []byte("before\n"+resultsBegin+"\nold\n"+resultsEnd+"\nafter\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	table := newTable("10,000 idle connections", "Method.", "", ours, r3labs)

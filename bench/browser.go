@@ -68,7 +68,8 @@ func measureBrowser(ctx context.Context, b *bench) error {
 
 // measureLoad has Chromium open the chat page with an empty cache on a slow computer.
 func measureLoad(ctx context.Context, b *bench, p *product) error {
-	const column, rowUsable, rowJS = "tsumugi", "ms until the composer takes what is typed", "JavaScript loaded by then, KB gz"
+	const column, rowUsable, rowJS = "tsumugi", "ms until the composer takes what is typed",
+		"JavaScript loaded by then, KB gz"
 	times := 9
 	if b.quick {
 		times = 2

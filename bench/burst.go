@@ -146,8 +146,8 @@ func gather(ctx context.Context, s *system, n int) (*crowd, error) {
 	return c, s.awaitSessions(ctx, n)
 }
 
-// reached is called by each watcher when it has got further. Nothing is published between the last watcher's arrival and
-// the next target, so that a watcher is at its target once.
+// reached is called by each watcher when it has got further. Nothing is published between the last watcher's arrival
+// and the next target, so that a watcher is at its target once.
 func (c *crowd) reached(events int) bool {
 	if int64(events) == c.target.Load() && c.missing.Add(-1) == 0 {
 		c.arrived <- struct{}{}
@@ -186,8 +186,8 @@ func (c *crowd) leave(cancel func()) {
 	c.done.Wait()
 }
 
-// wrong returns how many watchers did not receive exactly the published text: the one that reads every event compares the
-// text, the others their bytes with its.
+// wrong returns how many watchers did not receive exactly the published text: the one that reads every event compares
+// the text, the others their bytes with its.
 func (c *crowd) wrong(published int) int {
 	first := c.tallies[len(c.tallies)/2]
 	if first.full.sum() != wantedText(0, published) || first.full.events != published {

@@ -124,7 +124,8 @@ func (b *bench) nodeVersions(ctx context.Context) error {
 
 func (b *bench) chatGoals(first, t *table) {
 	r := &b.report
-	r.atMost("added to the first token: 200 chats, p99", first.median(fmt.Sprintf(rowMany, 200, 99), ours), 50, 1, " ms")
+	r.atMost("added to the first token: 200 chats, p99", first.median(fmt.Sprintf(rowMany, 200, 99), ours), 50, 1,
+		" ms")
 	of := func(row, base string) float64 { return t.median(row, ours) / t.median(row, base) }
 	for _, n := range []int{200, 1000} {
 		row := fmt.Sprintf(rowCPU, n)
@@ -150,7 +151,8 @@ type chatSystem struct {
 	mark    string // What stands before the text of an event.
 	stop    func()
 
-	// requests returns so many requests that ask the same, each in a thread of its own or all in one, where there are threads.
+	// requests returns so many requests that ask the same, each in a thread of its own or all in one, where there are
+	// threads.
 	requests func(ctx context.Context, question string, n int, oneThread bool) ([][]byte, error)
 }
 
@@ -273,7 +275,8 @@ func (m *chatRound) run(ctx context.Context, parts []chatPart) error {
 	return nil
 }
 
-// script is a question that the model answers with so many tokens, after a time to think, at a pace. 0 is as fast as possible.
+// script is a question that the model answers with so many tokens, after a time to think, at a pace. 0 is as fast as
+// possible.
 func script(tokens, thinkMS, perSecond int) string {
 	if perSecond == 0 {
 		perSecond = -1
@@ -354,7 +357,10 @@ func (m *chatRound) paced(ctx context.Context, c *chatSystem, chats int, ramp ti
 	if m.bench.quick {
 		tokens, ramp = tokens/4, ramp/2
 	}
-	r, err := m.load(ctx, c, chatLoad{chats: chats, answers: chats, tokens: tokens, perSecond: tokensPerSecond, ramp: ramp})
+	r, err := m.load(ctx, c, chatLoad{
+		chats: chats, answers: chats, tokens: tokens, perSecond: tokensPerSecond,
+		ramp: ramp,
+	})
 	if err != nil {
 		return err
 	}

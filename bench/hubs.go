@@ -96,8 +96,8 @@ func (h tmaxmaxHub) Publish(name string, n int) {
 	}
 }
 
-// bareHub is the least that a server on net/http can do which sends each event when it is there: the frames are ready-made
-// and shared, a client is an index, one broadcast wakes all, and each event is one write and one flush.
+// bareHub is the least that a server on net/http can do which sends each event when it is there: the frames are
+// ready-made and shared, a client is an index, one broadcast wakes all, and each event is one write and one flush.
 type bareHub struct {
 	mu      sync.RWMutex
 	streams map[string]*bareStream // Guarded by mu.
@@ -167,8 +167,8 @@ func (h *bareHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rawHub writes the frames to the clients' TCP connections and does nothing else: what the system calls cost. A client that
-// stalls stops it.
+// rawHub writes the frames to the clients' TCP connections and does nothing else: what the system calls cost. A client
+// that stalls stops it.
 type rawHub struct {
 	mu      sync.RWMutex
 	streams map[string]*rawStream // Guarded by mu.

@@ -2,7 +2,8 @@
 // every server as a process of its own on 127.0.0.1, puts load on it from this one, and reads the server's CPU time and
 // memory from /proc, so it runs on Linux only. `just bench` builds what it needs and calls it.
 //
-// It is no part of the product. It imports package stream, which it measures, and the peers that it is measured against.
+// It is no part of the product. It imports package stream, which it measures, and the peers that it is measured
+// against.
 package main
 
 import (
@@ -38,8 +39,8 @@ type section struct {
 	run  func(ctx context.Context, b *bench) error
 }
 
-// sections returns the parts of a run in their order. What one person meets comes first, while the machine is quiet: see
-// docs/benchmarks.md.
+// sections returns the parts of a run in their order. What one person meets comes first, while the machine is quiet:
+// see docs/benchmarks.md.
 func sections() []section {
 	return []section{
 		{"one", measureOne},

@@ -99,7 +99,8 @@ func cross(ctx context.Context, b *bench, t *table, way string, p pace, seconds 
 	}
 	t.add(fmt.Sprintf(rowCrossLost, p.streams, p.perSecond), way, 0, float64(wrong))
 	cpu := func(of string, used time.Duration) {
-		t.add(fmt.Sprintf(rowCrossCPU, p.streams, p.perSecond, of), way, 1, float64(used.Microseconds())/float64(len(all)))
+		t.add(fmt.Sprintf(rowCrossCPU, p.streams, p.perSecond, of), way, 1,
+			float64(used.Microseconds())/float64(len(all)))
 	}
 	cpu("the server that writes", used)
 	if way == otherServer {

@@ -56,7 +56,8 @@ func measurePaced(ctx context.Context, b *bench) error {
 			b.say("Paced streams, %d × %d/s, round %d of %d", p.streams, p.perSecond, round+1, b.rounds)
 			turns := b.turns(append([]string{ours, oursHTTP}, p.systems...))
 			if p.streams == 5000 {
-				turns = slices.Concat(turns, turns) // Nearly both cores are needed: whatever else happens shows, and takes more seconds to even out.
+				// Nearly both cores are needed: whatever else happens shows, and takes more seconds to even out.
+				turns = slices.Concat(turns, turns)
 			}
 			for _, name := range turns {
 				if err := paced(ctx, b, t, name, p, seconds); err != nil {
@@ -69,8 +70,8 @@ func measurePaced(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// turns returns the systems in the order of a round: there and back, so that a machine that gets slower or faster meanwhile is
-// as slow for all.
+// turns returns the systems in the order of a round: there and back, so that a machine that gets slower or faster
+// meanwhile is as slow for all.
 func (b *bench) turns(systems []string) []string {
 	if b.quick {
 		return systems
@@ -92,7 +93,8 @@ func (b *bench) pacedGoals(t *table) {
 		what := fmt.Sprintf("paced, %d × %d/s", p.streams, p.perSecond)
 		if p.perSecond <= 50 {
 			b.report.atMost(what+", net/http path: p99, × "+r3labs, of(rowLag, oursHTTP, r3labs), 1, 2, "×")
-			b.report.atMost(what+", net/http path: CPU per event, × "+r3labs, of(rowPacedCPU, oursHTTP, r3labs), 1, 2, "×")
+			b.report.atMost(what+", net/http path: CPU per event, × "+r3labs, of(rowPacedCPU, oursHTTP, r3labs), 1, 2,
+				"×")
 		}
 		if p.perSecond <= 100 {
 			b.report.atMost(what+", fast path: p99, × "+raw, of(rowLag, ours, raw), 1.5, 2, "×")
@@ -116,15 +118,18 @@ func paced(ctx context.Context, b *bench, t *table, name string, p pace, seconds
 	for _, second := range lags {
 		t.add(fmt.Sprintf(rowLag, p.streams, p.perSecond), name, 1, quantile(second, 0.99))
 	}
-	t.add(fmt.Sprintf(rowPacedCPU, p.streams, p.perSecond), name, 1, float64(used.Nanoseconds())/1000/float64(len(slices.Concat(lags...))))
+	t.add(fmt.Sprintf(rowPacedCPU, p.streams, p.perSecond), name, 1,
+		float64(used.Nanoseconds())/1000/float64(len(slices.Concat(lags...))))
 	t.add(fmt.Sprintf(rowPacedLost, p.streams, p.perSecond), name, 0, float64(wrong))
 	return nil
 }
 
-// pace publishes on the system's streams, each of which is watched by a client of another system, or of the same. It returns
-// the milliseconds that each token took, by the second in which it was due, how many were lost or came twice, and the
-// publisher's CPU time.
-func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int) (lags [][]float64, wrong int, used time.Duration, err error) {
+// pace publishes on the system's streams, each of which is watched by a client of another system, or of the same. It
+// returns the milliseconds that each token took, by the second in which it was due, how many were lost or came twice,
+// and the publisher's CPU time.
+func (s *system) pace(ctx context.Context, watched *system, p pace, seconds int) (lags [][]float64, wrong int,
+	used time.Duration, err error,
+) {
 	tokens := seconds * p.perSecond
 	o := order{Op: "pace", Streams: p.streams, Events: tokens, Every: int64(time.Second) / int64(p.perSecond)}
 	readers := make([]*reader, p.streams)
@@ -172,7 +177,9 @@ type watching struct {
 }
 
 // watchAll connects a client for each reader. A client ends when its reader has all, or after the patience.
-func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, request func(i int) []byte) (*watching, error) {
+func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, request func(i int) []byte) (*watching,
+	error,
+) {
 	w := &watching{}
 	w.ctx, w.cancel = context.WithTimeout(ctx, patience)
 	for i, r := range readers {
@@ -182,7 +189,7 @@ func watchAll(ctx context.Context, s *system, buffer int, readers []*reader, req
 			return nil, err
 		}
 		w.conns = append(w.conns, conn)
-		// Whoever is cut off lacks tokens, which is counted.
+		// A watcher that is cut off lacks tokens, which is counted.
 		w.readers.Go(func() { _ = wire.Follow(w.ctx, conn, buffer, nil, r) })
 	}
 	return w, nil

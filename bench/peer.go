@@ -119,10 +119,13 @@ func runPeer(ctx context.Context, s spec, in io.Reader, out io.Writer) error {
 		listener = smallBuffers{listener, s.WriteBuffer}
 	}
 	p := &peer{hub: h}
-	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p.sessions.Add(1)
-		h.ServeHTTP(w, r)
-	})}
+	server := &http.Server{
+		ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p.sessions.Add(1)
+			h.ServeHTTP(w, r)
+		}),
+	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	err = p.obey(listener.Addr().String(), in, out)
@@ -200,8 +203,8 @@ func (p *peer) publish(stream, events int) {
 	}
 }
 
-// pace publishes on all streams at a fixed rate, a goroutine each, as generations do. The streams' clocks are spread evenly
-// over the interval, and do not drift.
+// pace publishes on all streams at a fixed rate, a goroutine each, as generations do. The streams' clocks are spread
+// evenly over the interval, and do not drift.
 func (p *peer) pace(o order) {
 	var publishers sync.WaitGroup
 	for stream := range o.Streams {

@@ -20,8 +20,14 @@ type plot struct {
 func plots() map[string][]plot {
 	return map[string][]plot{
 		"One stream": {
-			{file: "burst-throughput", title: "One stream, 1,000 watchers: thousand events/s (more is better)", rows: []string{fmt.Sprintf(rowThroughput, 1000)}},
-			{file: "burst-cpu", title: "One stream, 1,000 watchers: µs of CPU an event (less is better)", rows: []string{fmt.Sprintf(rowBurstCPU, 1000)}},
+			{
+				file: "burst-throughput", title: "One stream, 1,000 watchers: thousand events/s (more is better)",
+				rows: []string{fmt.Sprintf(rowThroughput, 1000)},
+			},
+			{
+				file: "burst-cpu", title: "One stream, 1,000 watchers: µs of CPU an event (less is better)",
+				rows: []string{fmt.Sprintf(rowBurstCPU, 1000)},
+			},
 		},
 		"Many streams": {{file: "paced-p99", title: "Many streams, a watcher each: p99 ms from due to read (less is better)", rows: []string{
 			fmt.Sprintf(rowLag, 1000, 50), fmt.Sprintf(rowLag, 1000, 200), fmt.Sprintf(rowLag, 5000, 10),
@@ -30,12 +36,21 @@ func plots() map[string][]plot {
 			fmt.Sprintf(rowAfter, 99), fmt.Sprintf(rowMany, 200, 99), fmt.Sprintf(rowMany, 1000, 99),
 		}, omit: []string{alone}}},
 		"From the provider": {
-			{file: "chat-cpu", title: "From the provider to the client: µs of CPU a token (less is better)", rows: []string{
-				fmt.Sprintf(rowCPU, 200), fmt.Sprintf(rowCPU, 1000), rowFast,
-			}},
-			{file: "chat-memory", title: "From the provider to the client: KiB a stream (less is better)", rows: []string{rowStream}},
+			{
+				file: "chat-cpu", title: "From the provider to the client: µs of CPU a token (less is better)",
+				rows: []string{
+					fmt.Sprintf(rowCPU, 200), fmt.Sprintf(rowCPU, 1000), rowFast,
+				},
+			},
+			{
+				file: "chat-memory", title: "From the provider to the client: KiB a stream (less is better)",
+				rows: []string{rowStream},
+			},
 		},
-		"idle connections": {{file: "idle", title: "KiB an idle connection (less is better)", rows: []string{rowIdleRSS}}},
+		"idle connections": {{
+			file: "idle", title: "KiB an idle connection (less is better)",
+			rows: []string{rowIdleRSS},
+		}},
 	}
 }
 
@@ -121,7 +136,8 @@ func (p plot) draw(t *table) string {
 			}
 			end := scale.at(max(value, scale.low))
 			fmt.Fprintf(&bars, `<text x="%d" y="%d" text-anchor="end">%s</text><rect class="%s" x="%d" y="%d" width="%.0f" height="%d" rx="2"/>`+
-				`<text x="%.0f" y="%d">%s</text>`+"\n", barsFrom-8, y+12, html.EscapeString(column), class, barsFrom, y, end-barsFrom, barHeight,
+				`<text x="%.0f" y="%d">%s</text>`+"\n", barsFrom-8, y+12, html.EscapeString(column), class, barsFrom, y,
+				end-barsFrom, barHeight,
 				end+6, y+12, number(value, t.row(name).Digits))
 			y += barStep
 		}
@@ -129,7 +145,8 @@ func (p plot) draw(t *table) string {
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		plotWidth, y+14, plotWidth, y+14, html.EscapeString(p.title)) + plotStyle +
-		fmt.Sprintf(`<text class="title" x="12" y="24">%s</text>`+"\n", html.EscapeString(p.title)) + bars.String() + scale.labels(y) + "</svg>\n"
+		fmt.Sprintf(`<text class="title" x="12" y="24">%s</text>`+"\n",
+			html.EscapeString(p.title)) + bars.String() + scale.labels(y) + "</svg>\n"
 }
 
 func (p plot) columns(t *table) []string {
@@ -153,7 +170,8 @@ func (a axis) labels(y int) string {
 		if v < 1 && v > 0 {
 			digits = int(math.Ceil(-math.Log10(v) - 0.001))
 		}
-		fmt.Fprintf(&b, `<text class="axis" x="%.0f" y="%d" text-anchor="middle">%s</text>`+"\n", a.mark(v), y, number(v, digits))
+		fmt.Fprintf(&b, `<text class="axis" x="%.0f" y="%d" text-anchor="middle">%s</text>`+"\n", a.mark(v), y,
+			number(v, digits))
 	}
 	return b.String()
 }

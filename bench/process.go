@@ -28,7 +28,9 @@ type process struct {
 }
 
 // startProcess starts a program whose output goes to a log file in dir. It is ended by stop, or with ctx.
-func startProcess(ctx context.Context, dir, name string, environ []string, program string, args ...string) (*process, error) {
+func startProcess(ctx context.Context, dir, name string, environ []string, program string, args ...string) (*process,
+	error,
+) {
 	logs, err := os.CreateTemp(dir, name+"-*.log")
 	if err != nil {
 		return nil, err
@@ -64,8 +66,8 @@ func (p *process) await(pattern string) (string, error) {
 	return "", fmt.Errorf("%s ended: %s", filepath.Base(p.cmd.Path), logs)
 }
 
-// drain reads the rest of the output, which nobody needs, so that the program can go on writing. The goroutine ends with
-// the program.
+// drain reads the rest of the output, which nobody needs, so that the program can go on writing. The goroutine ends
+// with the program.
 func (p *process) drain() {
 	go func() {
 		for p.out.Scan() {
@@ -85,8 +87,8 @@ func (p *process) stop() {
 	_ = p.logs.Close()
 }
 
-// cpu returns the time that the process has spent computing, in it and in the kernel for it: its CPU clock, since /proc tells it
-// in steps of 10 ms.
+// cpu returns the time that the process has spent computing, in it and in the kernel for it: its CPU clock, since /proc
+// tells it in steps of 10 ms.
 func (p *process) cpu() (time.Duration, error) {
 	var at unix.Timespec
 	clock := ^p.cmd.Process.Pid<<3 | 2                           // As clock_getcpuclockid makes it.
@@ -166,7 +168,8 @@ func (s *system) answer() (reply, error) {
 	return r, json.Unmarshal(s.out.Bytes(), &r)
 }
 
-// settle is how long a server is left alone after its clients have come: go-sse tells nobody when a client is subscribed.
+// settle is how long a server is left alone after its clients have come: go-sse tells nobody when a client is
+// subscribed.
 const settle = 150 * time.Millisecond
 
 // awaitSessions waits until so many clients watch.

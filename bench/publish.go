@@ -15,8 +15,8 @@ const (
 	resultsEnd   = "<!-- End of the results. -->"
 )
 
-// publish writes the plots into a folder, and the tables, with the plots among them, into the page beside it that has the
-// folder's name.
+// publish writes the plots into a folder, and the tables, with the plots among them, into the page beside it that has
+// the folder's name.
 func (r *report) publish(folder string) error {
 	page := folder + ".md"
 	text, err := os.ReadFile(page)

@@ -11,7 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// What stands before a token's text: in the events of a UI message stream, and in the chunks of an OpenAI-compatible model.
+// What stands before a token's text: in the events of a UI message stream, and in the chunks of an OpenAI-compatible
+// model.
 const (
 	deltaMark   = `"delta":"`
 	contentMark = `"content":"`

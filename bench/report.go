@@ -122,8 +122,8 @@ func (t *table) worst(name, column string) float64 {
 	return math.NaN()
 }
 
-// quantile returns the smallest value that a share q of the values does not exceed, NaN for no values. For an even number
-// of values the median is therefore the lower one of the two in the middle.
+// quantile returns the smallest value that a share q of the values does not exceed, NaN for no values. For an even
+// number of values the median is therefore the lower one of the two in the middle.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -257,7 +257,8 @@ func (r *report) save(name string) error {
 
 // thisMachine finds out what it can; what it cannot stays empty.
 func thisMachine() machine {
-	m := machine{Cores: runtime.NumCPU(), Versions: map[string]string{"Go": strings.TrimPrefix(runtime.Version(), "go")}}
+	m := machine{Cores: runtime.NumCPU(), Versions: map[string]string{"Go": strings.TrimPrefix(runtime.Version(),
+		"go")}}
 	cpu, _ := os.ReadFile("/proc/cpuinfo")
 	if match := regexp.MustCompile(`model name\s*:\s*(.*)`).FindSubmatch(cpu); match != nil {
 		m.CPU = string(match[1])
@@ -269,7 +270,8 @@ func thisMachine() machine {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
 			if slices.Contains(peerModules(), dep.Path) {
-				m.Versions[strings.TrimSuffix(strings.TrimPrefix(dep.Path, "github.com/"), "/v2")] = strings.TrimPrefix(dep.Version, "v")
+				m.Versions[strings.TrimSuffix(strings.TrimPrefix(dep.Path, "github.com/"),
+					"/v2")] = strings.TrimPrefix(dep.Version, "v")
 			}
 		}
 	}
@@ -279,7 +281,8 @@ func thisMachine() machine {
 // peerModules are the libraries whose versions matter.
 func peerModules() []string {
 	return []string{
-		"github.com/r3labs/sse/v2", "github.com/tmaxmax/go-sse", "github.com/sashabaranov/go-openai", "github.com/nats-io/nats-server/v2",
+		"github.com/r3labs/sse/v2", "github.com/tmaxmax/go-sse", "github.com/sashabaranov/go-openai",
+		"github.com/nats-io/nats-server/v2",
 	}
 }
 

@@ -38,7 +38,8 @@ func measureResume(ctx context.Context, b *bench) error {
 	}
 	for _, name := range []string{ours, oursHTTP} {
 		b.report.atMost("resume of 5,000 events by 100 clients, "+name, t.median(rowResume, name), 100, 0, " ms")
-		b.report.atMost("resume: tokens lost or twice, "+name, t.worst(rowLost, name)+t.worst(rowDuplicated, name), 0, 0, "")
+		b.report.atMost("resume: tokens lost or twice, "+name, t.worst(rowLost, name)+t.worst(rowDuplicated, name), 0,
+			0, "")
 	}
 	return nil
 }
@@ -63,7 +64,10 @@ func resume(ctx context.Context, b *bench, t *table, name string) error {
 		readers[i] = newReader(1, resumedEvents)
 	}
 	began := time.Now()
-	watch, err := watchAll(ctx, s, wire.BigBuffer, readers, func(int) []byte { return wire.Get(s.address, "/?stream=0", "", first) })
+	watch, err := watchAll(ctx, s, wire.BigBuffer, readers, func(int) []byte {
+		return wire.Get(s.address, "/?stream=0",
+			"", first)
+	})
 	if err != nil {
 		return err
 	}

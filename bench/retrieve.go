@@ -28,15 +28,16 @@ const (
 	retrieveQueries = 60
 )
 
-// measureRetrieve asks questions of the documents of a thread: each of a server that has just started, and then of one that has
-// answered others.
+// measureRetrieve asks questions of the documents of a thread: each of a server that has just started, and then of one
+// that has answered others.
 func measureRetrieve(ctx context.Context, b *bench) error {
 	pages := retrievePages
 	if b.quick {
 		pages /= 20
 	}
 	t := newTable("Passages of documents", fmt.Sprintf("The ten best passages of %d documents of %d pages, 800 characters each; ms from the "+
-		"question to the passages and their neighbours, %d questions. Cold: nothing in the server's memory.", retrieveSources, pages, retrieveQueries), "", ours)
+		"question to the passages and their neighbours, %d questions. Cold: nothing in the server's memory.",
+		retrieveSources, pages, retrieveQueries), "", ours)
 	b.report.Sections = append(b.report.Sections, t)
 	server, err := postgres.Start(ctx, postgres.Config{DataDir: filepath.Join(b.dir, "retrieve")})
 	if err != nil {
@@ -52,11 +53,15 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 		return err
 	}
 	owner := datasource.Owner{OrganizationID: newUUID(), UserID: newUUID()}
-	if err := db.CreateOrganization(ctx, org.Organization{ID: owner.OrganizationID, Name: "試験株式会社", AuthType: "cognito"}); err != nil {
+	if err := db.CreateOrganization(ctx, org.Organization{
+		ID: owner.OrganizationID, Name: "試験株式会社",
+		AuthType: "cognito",
+	}); err != nil {
 		return err
 	}
 	err = db.CreateUser(ctx, identity.NewUser{
-		ID: owner.UserID, OrganizationID: owner.OrganizationID, Subject: "reader", Email: "reader@tsumugi.example", Name: "読者",
+		ID: owner.UserID, OrganizationID: owner.OrganizationID, Subject: "reader", Email: "reader@tsumugi.example",
+		Name: "読者",
 		Role: identity.RoleGeneralUser, AuthType: identity.AuthCognito,
 	})
 	if err != nil {
@@ -93,13 +98,17 @@ func measureRetrieve(ctx context.Context, b *bench) error {
 			t.add("p95, "+name, ours, 1, quantile(took[state], 0.95))
 		}
 	}
-	b.report.atMost(fmt.Sprintf("passages of %d pages, cold, p95", retrieveSources*pages), t.median("p95, cold", ours), 150, 0, " ms")
-	b.report.atMost(fmt.Sprintf("passages of %d pages, warm, p95", retrieveSources*pages), t.median("p95, warm", ours), 20, 0, " ms")
+	b.report.atMost(fmt.Sprintf("passages of %d pages, cold, p95", retrieveSources*pages), t.median("p95, cold", ours),
+		150, 0, " ms")
+	b.report.atMost(fmt.Sprintf("passages of %d pages, warm, p95", retrieveSources*pages), t.median("p95, warm", ours),
+		20, 0, " ms")
 	return nil
 }
 
 // fillSources stores data sources as readings end.
-func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource.Owner, random *rand.Rand, pages int) (ids []uuid.UUID, err error) {
+func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource.Owner, random *rand.Rand,
+	pages int,
+) (ids []uuid.UUID, err error) {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		return nil, err
@@ -131,8 +140,8 @@ func fillSources(ctx context.Context, db *store.DB, dsn string, owner datasource
 	return ids, err
 }
 
-// pageText returns a text of so many characters: words of offices, and between them characters that are rarer the higher they
-// stand in Unicode.
+// pageText returns a text of so many characters: words of offices, and between them characters that are rarer the
+// higher they stand in Unicode.
 func pageText(random *rand.Rand, length int) string {
 	var text strings.Builder
 	for text.Len() < 3*length {

@@ -30,8 +30,8 @@ var searchWords = strings.Fields(`会議 議事録 予算 見直し 資料 来�
 	売上 利益 原価 在庫 発注 納品 検収 支払 入金 口座 残高 税率 控除 年末 調整 保険 年金 就業 規則 休暇 残業 勤怠 打刻 監査 統制 文書 規程 様式 押印 電子
 	署名 保管 廃棄 機密 漏洩 教育 訓練 防災 避難 備品 購買 見積 比較 選定 納期 遅延 品質 検査 不良 改善 提案 表彰 広報 取材 掲載 採択 助成 補助`)
 
-// measureSearch searches in what one person has said, over HTTP, with the words that occur nearly everywhere, in a few places,
-// and nowhere.
+// measureSearch searches in what one person has said, over HTTP, with the words that occur nearly everywhere, in a few
+// places, and nowhere.
 func measureSearch(ctx context.Context, b *bench) error {
 	threads := searchThreads
 	if b.quick {
@@ -62,7 +62,8 @@ func measureSearch(ctx context.Context, b *bench) error {
 			var took []float64
 			for range 20 {
 				began := time.Now()
-				if err := p.client.Call(ctx, "GET", "/v1/thread?limit=20&q="+url.QueryEscape(query), nil, nil); err != nil {
+				if err := p.client.Call(ctx, "GET", "/v1/thread?limit=20&q="+url.QueryEscape(query), nil,
+					nil); err != nil {
 					return err
 				}
 				took = append(took, float64(time.Since(began).Microseconds())/1000)
@@ -84,7 +85,8 @@ func fillThreads(ctx context.Context, dsn, skillID string, threads int) error {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var user, organization uuid.UUID
-	err = conn.QueryRow(ctx, `SELECT id, organization_id FROM users WHERE email = $1`, demoUser).Scan(&user, &organization)
+	err = conn.QueryRow(ctx, `SELECT id, organization_id FROM users WHERE email = $1`, demoUser).Scan(&user,
+		&organization)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,8 @@ func fillThreads(ctx context.Context, dsn, skillID string, threads int) error {
 			[]any{answer, organization, thread, "assistant", officeText(random, answerLength), "success", question, at})
 	}
 	_, err = conn.CopyFrom(ctx, pgx.Identifier{"threads"},
-		[]string{"id", "organization_id", "user_id", "skill_id", "title", "created_at", "updated_at", "touched_at"}, pgx.CopyFromRows(rows))
+		[]string{"id", "organization_id", "user_id", "skill_id", "title", "created_at", "updated_at", "touched_at"},
+		pgx.CopyFromRows(rows))
 	if err != nil {
 		return err
 	}
@@ -112,7 +115,8 @@ func fillThreads(ctx context.Context, dsn, skillID string, threads int) error {
 	}
 	for until := time.Now().Add(searchWait); ; {
 		var pending bool
-		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM search_pending)`).Scan(&pending); err != nil || !pending {
+		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM search_pending)`).Scan(&pending); err != nil ||
+			!pending {
 			return err
 		}
 		if time.Now().After(until) {

@@ -57,7 +57,8 @@ func (p *product) start(ctx context.Context, b *bench) error {
 	}
 	began := time.Now()
 	if p.server, err = startProcess(ctx, b.dir, "tsumugi", append(limits,
-		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench", "DATABASE_URL="+p.database,
+		"TSUMUGI_DEMO_PASSWORD="+demoPassword, "OPENAI_BASE_URL="+p.modelURL, "OPENAI_API_KEY=bench",
+		"DATABASE_URL="+p.database,
 		"TSUMUGI_PUBLIC_URL=", "TSUMUGI_DEMO=true", "OPENAI_FALLBACK_MODEL=", "HTTP_PROXY=", "http_proxy=",
 	), b.tsumugi, "serve", "--listen=127.0.0.1:0", "--data="+filepath.Join(b.dir, "data")); err != nil {
 		return err
@@ -99,7 +100,8 @@ func startModel(ctx context.Context, b *bench) (model *process, url string, err 
 
 // startNode starts the peer on Node.
 func startNode(ctx context.Context, b *bench, modelURL string) (server *process, address string, err error) {
-	if server, err = startProcess(ctx, b.dir, "aisdk", []string{"NODE_ENV=production"}, "node", filepath.Join(b.aisdk, "server.mjs"), modelURL); err != nil {
+	if server, err = startProcess(ctx, b.dir, "aisdk", []string{"NODE_ENV=production"}, "node",
+		filepath.Join(b.aisdk, "server.mjs"), modelURL); err != nil {
 		return nil, "", err
 	}
 	server.grace = 5 * time.Second

@@ -39,7 +39,8 @@ func measureStalled(ctx context.Context, b *bench) error {
 		}
 	}
 	for _, name := range []string{ours, oursHTTP} {
-		b.report.atLeast("a stalled reader, "+name+": events the others got", t.median(rowOthers, name), stalledEvents, 0, "")
+		b.report.atLeast("a stalled reader, "+name+": events the others got", t.median(rowOthers, name), stalledEvents,
+			0, "")
 		b.report.atMost("a stalled reader, "+name+": memory", t.median(rowStalledGrown, name), 2, 1, " MB")
 	}
 	return nil

@@ -36,7 +36,8 @@ type asker struct{ http.HandlerFunc }
 func (asker) Open(string)         {}
 func (asker) Publish(string, int) {}
 
-// newLeanChat is the way of a token through Tsumugi without what stands around it: the model's client, a text, its stream.
+// newLeanChat is the way of a token through Tsumugi without what stands around it: the model's client, a text, its
+// stream.
 func newLeanChat(provider string) (asker, error) {
 	model, err := llm.NewClient(llm.Config{BaseURL: provider, APIKey: "bench", Model: "m"})
 	if err != nil {
@@ -68,8 +69,8 @@ func newLeanChat(provider string) (asker, error) {
 	}}, nil
 }
 
-// newNaiveChat is what one writes in Go in an afternoon: go-openai's Recv, and an event encoded, written and flushed for each
-// of its chunks.
+// newNaiveChat is what one writes in Go in an afternoon: go-openai's Recv, and an event encoded, written and flushed
+// for each of its chunks.
 func newNaiveChat(provider string) asker {
 	config := openai.DefaultConfig("bench")
 	config.BaseURL = provider
@@ -82,7 +83,8 @@ func newNaiveChat(provider string) asker {
 		}
 		answer, err := client.CreateChatCompletionStream(r.Context(), openai.ChatCompletionRequest{
 			Model: "m", Stream: true, Messages: []openai.ChatCompletionMessage{
-				{Role: openai.ChatMessageRoleSystem, Content: systemPrompt}, {Role: openai.ChatMessageRoleUser, Content: question},
+				{Role: openai.ChatMessageRoleSystem, Content: systemPrompt},
+				{Role: openai.ChatMessageRoleUser, Content: question},
 			},
 		})
 		if err != nil {

@@ -47,8 +47,8 @@ func newBranchFixture(t *testing.T) (*fixture, *llmtest.Live) {
 	return f, model
 }
 
-// TestBranches edits a question, regenerates an answer in the middle, and goes on in each branch: the model is told that branch
-// alone, and the thread shows the one in which was asked last.
+// TestBranches edits a question, regenerates an answer in the middle, and goes on in each branch: the model is told
+// that branch alone, and the thread shows the one in which was asked last.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -70,7 +70,8 @@ func TestBranches(t *testing.T) {
 	if repeated := f.send(edit); repeated.Question.ID != edited.Question.ID || repeated.Answer.ID != edited.Answer.ID {
 		t.Errorf("the same request is another question: %+v", repeated)
 	}
-	if _, said := f.asked(model, f.question("問3"), "答3"); !slices.Equal(said, []string{"問1", "答1", "問2改", "答2改", "問3"}) {
+	if _, said := f.asked(model, f.question("問3"), "答3"); !slices.Equal(said,
+		[]string{"問1", "答1", "問2改", "答2改", "問3"}) {
 		t.Errorf("after an edited question the model is told %q", said)
 	}
 
@@ -94,7 +95,8 @@ func TestBranches(t *testing.T) {
 	if got := contents(f.messages()); !slices.Equal(got, []string{"問1", "答1", "問2", "答2", "続き", "はい"}) {
 		t.Errorf("the thread shows %q", got)
 	}
-	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Leaf: &edited.Question.ID}); err != nil {
+	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID,
+		chat.ThreadEdit{Leaf: &edited.Question.ID}); err != nil {
 		t.Fatal(err)
 	}
 	if got := contents(f.messages()); !slices.Equal(got, []string{"問1", "答1", "問2改", "答2改", "問3", "答3"}) {
@@ -102,8 +104,8 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestBranchesThatCannotBegin: in place of what is no question, of another thread's, of nobody's; twice; and while an answer
-// is being written in another branch.
+// TestBranchesThatCannotBegin: in place of what is no question, of another thread's, of nobody's; twice; and while an
+// answer is being written in another branch.
 func TestBranchesThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -114,18 +116,33 @@ func TestBranchesThatCannotBegin(t *testing.T) {
 		question chat.Question
 		want     error
 	}{
-		"edit an answer":             {chat.Question{Content: "x", Edit: &a}, chat.ErrNoMessage},
-		"edit nothing":               {chat.Question{Content: "x", Edit: &missing}, chat.ErrNoMessage},
-		"edit in another thread":     {chat.Question{ThreadID: elsewhere.ID, Content: "x", Edit: &q}, chat.ErrNoMessage},
-		"regenerate a question":      {chat.Question{Regenerate: &q}, chat.ErrNoMessage},
-		"regenerate elsewhere":       {chat.Question{ThreadID: elsewhere.ID, Regenerate: &a}, chat.ErrNoMessage},
-		"follow a question":          {chat.Question{Content: "x", ParentID: &q}, chat.ErrNoMessage},
-		"follow in another thread":   {chat.Question{ThreadID: elsewhere.ID, Content: "x", ParentID: &a}, chat.ErrNoMessage},
-		"edit to nothing":            {chat.Question{Edit: &q}, fault.InvalidField("content", "")},
-		"edit and regenerate":        {chat.Question{Regenerate: &a, Edit: &q}, fault.InvalidField("edit", "")},
-		"edit and follow":            {chat.Question{Content: "x", ParentID: &a, Edit: &q}, fault.InvalidField("parent_id", "")},
-		"regenerate and follow":      {chat.Question{Regenerate: &a, ParentID: &a}, fault.InvalidField("parent_id", "")},
-		"a form where there is none": {chat.Question{Form: map[string]string{"x": "y"}, Edit: &q}, fault.InvalidField("form", "")},
+		"edit an answer": {chat.Question{Content: "x", Edit: &a}, chat.ErrNoMessage},
+		"edit nothing":   {chat.Question{Content: "x", Edit: &missing}, chat.ErrNoMessage},
+		"edit in another thread": {
+			chat.Question{ThreadID: elsewhere.ID, Content: "x", Edit: &q},
+			chat.ErrNoMessage,
+		},
+		"regenerate a question": {chat.Question{Regenerate: &q}, chat.ErrNoMessage},
+		"regenerate elsewhere":  {chat.Question{ThreadID: elsewhere.ID, Regenerate: &a}, chat.ErrNoMessage},
+		"follow a question":     {chat.Question{Content: "x", ParentID: &q}, chat.ErrNoMessage},
+		"follow in another thread": {
+			chat.Question{ThreadID: elsewhere.ID, Content: "x", ParentID: &a},
+			chat.ErrNoMessage,
+		},
+		"edit to nothing":     {chat.Question{Edit: &q}, fault.InvalidField("content", "")},
+		"edit and regenerate": {chat.Question{Regenerate: &a, Edit: &q}, fault.InvalidField("edit", "")},
+		"edit and follow": {
+			chat.Question{Content: "x", ParentID: &a, Edit: &q},
+			fault.InvalidField("parent_id", ""),
+		},
+		"regenerate and follow": {
+			chat.Question{Regenerate: &a, ParentID: &a},
+			fault.InvalidField("parent_id", ""),
+		},
+		"a form where there is none": {
+			chat.Question{Form: map[string]string{"x": "y"}, Edit: &q},
+			fault.InvalidField("form", ""),
+		},
 	} {
 		tt.question.RequestID = newID()
 		if tt.question.ThreadID == uuid.Nil {
@@ -189,12 +206,14 @@ func TestTheValuesOfAFormAreKept(t *testing.T) {
 	first, _ := f.asked(model, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Form: form}, "Good morning.")
 	again := maps.Clone(form)
 	again["text"] = "こんばんは。"
-	f.asked(model, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Form: again, Edit: &first.Question.ID}, "Good evening.")
+	f.asked(model, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Form: again, Edit: &first.Question.ID},
+		"Good evening.")
 	messages := f.messages()
 	if len(messages) != 2 || !maps.Equal(messages[1].Form, again) || messages[0].Form != nil {
 		t.Errorf("the thread has %+v", messages)
 	}
-	if old, err := f.db.FindMessage(t.Context(), f.owner, first.Question.ID); err != nil || !maps.Equal(old.Form, form) {
+	if old, err := f.db.FindMessage(t.Context(), f.owner, first.Question.ID); err != nil ||
+		!maps.Equal(old.Form, form) {
 		t.Errorf("the old question has the values %v, %v", old.Form, err)
 	}
 }

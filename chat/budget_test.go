@@ -60,7 +60,8 @@ func (f *fixture) usage() (u org.Usage) {
 		f.t.Fatal(err)
 	}
 	for _, day := range view.Usage {
-		u.Messages, u.InputTokens, u.OutputTokens = u.Messages+day.Messages, u.InputTokens+day.InputTokens, u.OutputTokens+day.OutputTokens
+		u.Messages, u.InputTokens, u.OutputTokens = u.Messages+day.Messages, u.InputTokens+day.InputTokens,
+			u.OutputTokens+day.OutputTokens
 	}
 	if view.TokensUsed > u.InputTokens+u.OutputTokens {
 		f.t.Errorf("%d tokens this month, and %+v in 30 days", view.TokensUsed, u)
@@ -68,8 +69,8 @@ func (f *fixture) usage() (u org.Usage) {
 	return u
 }
 
-// TestNothingIsStoredWithoutBudget: a refused message leaves nothing, whichever way it is asked; what was accepted before
-// is answered, and may be asked for again.
+// TestNothingIsStoredWithoutBudget: a refused message leaves nothing, whichever way it is asked; what was accepted
+// before is answered, and may be asked for again.
 func TestNothingIsStoredWithoutBudget(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -90,7 +91,10 @@ func TestNothingIsStoredWithoutBudget(t *testing.T) {
 		if got, err := s.Send(t.Context(), f.owner, accepted); err != nil || got.Answer.ID != exchange.Answer.ID {
 			t.Errorf("what was accepted before: %+v, %v", got, err)
 		}
-		if _, err := s.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: newID(), Content: "x"}); !errors.Is(err, chat.ErrNoThread) {
+		if _, err := s.Send(t.Context(), f.owner, chat.Question{
+			RequestID: newID(), ThreadID: newID(),
+			Content: "x",
+		}); !errors.Is(err, chat.ErrNoThread) {
 			t.Errorf("no thread: %v", err)
 		}
 	}
@@ -99,8 +103,8 @@ func TestNothingIsStoredWithoutBudget(t *testing.T) {
 	}
 }
 
-// TestUsageIsWhatMessagesSay: however answers end, what is counted is what stands in the messages, those that were replaced
-// included, and each is counted once.
+// TestUsageIsWhatMessagesSay: however answers end, what is counted is what stands in the messages, those that were
+// replaced included, and each is counted once.
 func TestUsageIsWhatMessagesSay(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
@@ -110,9 +114,13 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	start := func(model llm.Model, cfg chat.Config) *server {
 		return f.startWith(chat.Needs{Model: counting(model), Budget: budget}, cfg)
 	}
-	good, bad, slow := start(llmtest.Say("はい"), mute()), start(llmtest.Fail(errors.New("broken"), "途中"), mute()), start(live, mute())
+	good, bad, slow := start(llmtest.Say("はい"), mute()), start(llmtest.Fail(errors.New("broken"), "途中"), mute()),
+		start(live, mute())
 	answered := f.waitAt(good, f.sendTo(good, f.question("成功")))
-	f.waitAt(good, f.sendTo(good, chat.Question{RequestID: newID(), ThreadID: f.thread.ID, Regenerate: &answered.Answer.ID}))
+	f.waitAt(good, f.sendTo(good, chat.Question{
+		RequestID: newID(), ThreadID: f.thread.ID,
+		Regenerate: &answered.Answer.ID,
+	}))
 	f.waitAt(bad, f.sendTo(bad, f.question("失敗")))
 
 	stopped := f.sendTo(slow, f.question("停止"))
@@ -135,7 +143,8 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	var want org.Usage
 	for _, m := range append(f.messages(), answered.Answer) { // Replaced ones are not listed.
 		if m.Role == chat.RoleAssistant {
-			want.Messages, want.InputTokens, want.OutputTokens = want.Messages+1, want.InputTokens+int64(m.InputTokens), want.OutputTokens+int64(m.OutputTokens)
+			want.Messages, want.InputTokens, want.OutputTokens = want.Messages+1, want.InputTokens+int64(m.InputTokens),
+				want.OutputTokens+int64(m.OutputTokens)
 		}
 	}
 	if got := f.usage(); got != want || want.Messages != 5 || want.InputTokens == 0 {
@@ -154,7 +163,7 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	}
 }
 
-// TestDeletedThreadsAreCounted: whoever deletes a thread while the answer is written has used what it took.
+// TestDeletedThreadsAreCounted: deleting a thread while its answer is generated does not undo what the answer used.
 func TestDeletedThreadsAreCounted(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
@@ -181,7 +190,8 @@ func TestLimitOfTheContractStopsMessages(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	f.named()
 	tokens := int64(300)
-	if _, err := f.db.SetContract(t.Context(), f.owner.OrganizationID, org.ContractEdit{Tokens: &tokens}, org.System()); err != nil {
+	if _, err := f.db.SetContract(t.Context(), f.owner.OrganizationID, org.ContractEdit{Tokens: &tokens},
+		org.System()); err != nil {
 		t.Fatal(err)
 	}
 	budget := org.NewBudget(f.db, slog.New(slog.DiscardHandler))

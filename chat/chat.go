@@ -1,7 +1,8 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, stream, llm, skill, datasource, and of identity and org who somebody is, for what concerns others: shares. It knows no database and no HTTP: it declares the Store that it needs.
+// It imports fault, stream, llm, skill, datasource, and of identity and org who somebody is, for what concerns others:
+// shares. It knows no database and no HTTP: it declares the Store that it needs.
 package chat
 
 import (
@@ -39,7 +40,8 @@ type Thread struct {
 	Pinned        bool      // Stands at the top of the list.
 	Archived      bool      // Stands in a list of its own, until somebody asks in it again.
 
-	// ExpiresAt is when a temporary thread is deleted: one that is in no list and not searched. Nil for one that is kept.
+	// ExpiresAt is when a temporary thread is deleted: one that is in no list and not searched. Nil for one that is
+	// kept.
 	ExpiresAt *time.Time
 
 	Sources []datasource.Source // What is attached to it, in the order in which it came.
@@ -128,8 +130,8 @@ type Feedback struct {
 }
 
 // Message is a question or an answer. The messages of a thread are a tree: a question follows an answer, or begins the
-// thread, and an answer follows its question. A way from a message that begins the thread to one that nothing follows is a
-// branch.
+// thread, and an answer follows its question. A way from a message that begins the thread to one that nothing follows
+// is a branch.
 type Message struct {
 	ID           uuid.UUID
 	ThreadID     uuid.UUID

@@ -11,8 +11,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestR18_DrainRefusesFinishesAndHandsOver stops a server with two answers: new questions are refused at once, the answer
-// that ends in time is stored, and another server takes the other one at once, without a lease having to run out.
+// TestR18_DrainRefusesFinishesAndHandsOver stops a server with two answers: new questions are refused at once, the
+// answer that ends in time is stored, and another server takes the other one at once, without a lease having to run
+// out.
 func TestR18_DrainRefusesFinishesAndHandsOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -13,15 +13,15 @@ import (
 // Nothing is told twice on purpose and nothing that did not happen. Two events about one thread may overtake each other
 // where two servers tell them: the record with the later UpdatedAt or TouchedAt is the newer one.
 type Events interface {
-	// ThreadChanged is told of a thread that was created, renamed, given a title or touched, and of one whose answer was
-	// begun or has ended: Running says so. It is not told of temporary threads, which are in no list.
+	// ThreadChanged is told of a thread that was created, renamed, given a title or touched, and of one whose answer
+	// was begun or has ended: Running says so. It is not told of temporary threads, which are in no list.
 	ThreadChanged(owner Owner, thread Thread)
 
 	// ThreadDeleted is told of a thread that is gone with all its messages.
 	ThreadDeleted(owner Owner, threadID uuid.UUID)
 
-	// MessageChanged is told of a new question, of an answer that was begun (it can be attached to), and of one that has
-	// ended, with how: Status, FinishReason, Failure; and of one that was rated.
+	// MessageChanged is told of a new question, of an answer that was begun (it can be attached to), and of one that
+	// has ended, with how: Status, FinishReason, Failure; and of one that was rated.
 	MessageChanged(owner Owner, message Message)
 }
 

@@ -32,7 +32,8 @@ func (e *told) ThreadChanged(_ chat.Owner, t chat.Thread) {
 func (e *told) ThreadDeleted(chat.Owner, uuid.UUID) { e.add("deleted") }
 
 func (e *told) MessageChanged(_ chat.Owner, m chat.Message) {
-	e.add("%s %s %s %q completed=%v rated=%v", m.Role, m.Status, m.FinishReason, m.Content, m.CompletedAt != nil, m.Feedback != nil)
+	e.add("%s %s %s %q completed=%v rated=%v", m.Role, m.Status, m.FinishReason, m.Content, m.CompletedAt != nil,
+		m.Feedback != nil)
 }
 
 // take returns what was told since the last time.
@@ -62,7 +63,8 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	request := newID()
 	var err error
 	for range 2 { // The second time it is there.
-		if f.thread, err = f.server.CreateThread(t.Context(), f.owner, chat.NewThread{SkillID: chatSkill.ID, RequestID: &request}); err != nil {
+		if f.thread, err = f.server.CreateThread(t.Context(), f.owner,
+			chat.NewThread{SkillID: chatSkill.ID, RequestID: &request}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +77,8 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	call.say <- llmtest.Title
 	f.server.Stop(context.WithoutCancel(t.Context())) // It waits until all is told.
 	want := []string{
-		thread("質問", true), `user success  "質問" completed=true rated=false`, `assistant running  "" completed=false rated=false`,
+		thread("質問", true), `user success  "質問" completed=true rated=false`,
+		`assistant running  "" completed=false rated=false`,
 		`assistant success stop "回答" completed=true rated=false`, thread("質問", false), thread(llmtest.Title, false),
 	}
 	expect("an answer", want...)
@@ -86,11 +89,13 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	}
 	expect("what has not happened")
 
-	if err := f.server.GiveFeedback(t.Context(), f.owner, exchange.Answer.ID, chat.Feedback{Rating: chat.RatingGood}); err != nil {
+	if err := f.server.GiveFeedback(t.Context(), f.owner, exchange.Answer.ID,
+		chat.Feedback{Rating: chat.RatingGood}); err != nil {
 		t.Fatal(err)
 	}
 	expect("feedback", `assistant success stop "回答" completed=true rated=true`)
-	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new("新しい題")}); err != nil {
+	if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID,
+		chat.ThreadEdit{Title: new("新しい題")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.server.TouchThread(t.Context(), f.owner, f.thread.ID); err != nil {

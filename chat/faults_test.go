@@ -33,7 +33,10 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // As above.
 		t.Fatal(err)
 	}
-	cfg := postgres.Config{DataDir: dir, Logger: slog.New(slog.DiscardHandler), Settings: map[string]string{"shared_buffers": "16MB"}}
+	cfg := postgres.Config{
+		DataDir: dir, Logger: slog.New(slog.DiscardHandler),
+		Settings: map[string]string{"shared_buffers": "16MB"},
+	}
 	server, err := postgres.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +65,8 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	}
 	call.Emit("間、")
 	began := time.Now()
-	if _, err := s.Send(t.Context(), f.owner, f.question("今は無理")); fault.CodeOf(err) != fault.Unavailable || time.Since(began) > 30*time.Second {
+	if _, err := s.Send(t.Context(), f.owner, f.question("今は無理")); fault.CodeOf(err) != fault.Unavailable ||
+		time.Since(began) > 30*time.Second {
 		t.Errorf("a question meanwhile: %v after %v", err, time.Since(began))
 	}
 	call.Emit("後")
@@ -82,14 +86,15 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	f.server.kill()
 }
 
-// TestR24to27_ManyStreamsWhileTheProviderFails has a provider fail in every way while a hundred answers are written: each
-// ends once, and is stored as it was told.
+// TestR24to27_ManyStreamsWhileTheProviderFails has a provider fail in every way while a hundred answers are written:
+// each ends once, and is stored as it was told.
 func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(llmtest.NewHandler(0))
 	t.Cleanup(provider.Close)
 	client, err := llm.NewClient(llm.Config{
-		BaseURL: provider.URL, Model: llmtest.ModelName, MaxRetries: 1, Backoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond,
+		BaseURL: provider.URL, Model: llmtest.ModelName, MaxRetries: 1, Backoff: time.Millisecond,
+		MaxBackoff:   2 * time.Millisecond,
 		TokenTimeout: 5 * time.Second, FirstTokenTimeout: time.Minute,
 	})
 	if err != nil {
@@ -122,12 +127,14 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 		}
 		streams.Go(func() {
 			exchange := f.sendTo(s, chat.Question{
-				RequestID: newID(), ThreadID: thread.ID, Content: fmt.Sprintf("%d: %s %s", i, llmtest.Marker, way.script),
+				RequestID: newID(), ThreadID: thread.ID, Content: fmt.Sprintf("%d: %s %s", i, llmtest.Marker,
+					way.script),
 			})
 			raw := f.follow(s, exchange.Answer.ID, "")
 			got := f.waitAt(s, exchange).Answer
 			ends := strings.Count(raw, `{"type":"finish"`) + strings.Count(raw, `{"type":"error"`)
-			if ends != 1 || !strings.HasSuffix(raw, "data: [DONE]\n\n") || deltas(t, raw) != way.text || got.Content != way.text {
+			if ends != 1 || !strings.HasSuffix(raw, "data: [DONE]\n\n") || deltas(t, raw) != way.text ||
+				got.Content != way.text {
 				t.Errorf("%s: stored %q, told %s", way.script, got.Content, raw)
 			}
 			var code string

@@ -80,7 +80,10 @@ func newFixtureOn(t *testing.T, db *store.DB, model llm.Model) *fixture {
 func (f *fixture) member() chat.Owner {
 	f.t.Helper()
 	organizationID := newID()
-	if err := f.db.CreateOrganization(f.t.Context(), org.Organization{ID: organizationID, Name: "試験", AuthType: "cognito"}); err != nil {
+	if err := f.db.CreateOrganization(f.t.Context(), org.Organization{
+		ID: organizationID, Name: "試験",
+		AuthType: "cognito",
+	}); err != nil {
 		f.t.Fatal(err)
 	}
 	return f.colleague(organizationID)
@@ -99,8 +102,8 @@ func (f *fixture) colleague(organizationID uuid.UUID) chat.Owner {
 	return owner
 }
 
-// start starts a server on the fixture's database, alone with its feed. It is stopped with the test, without waiting for
-// its answers.
+// start starts a server on the fixture's database, alone with its feed. It is stopped with the test, without waiting
+// for its answers.
 func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
 	f.t.Helper()
 	return f.startWith(chat.Needs{Store: db, Model: model}, cfg)
@@ -157,7 +160,8 @@ func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 // named gives the thread a title, so that none is made.
 func (f *fixture) named() {
 	f.t.Helper()
-	if _, err := f.server.EditThread(f.t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new("題")}); err != nil {
+	if _, err := f.server.EditThread(f.t.Context(), f.owner, f.thread.ID,
+		chat.ThreadEdit{Title: new("題")}); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -33,7 +33,9 @@ func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) 
 	return attachment, err
 }
 
-func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment, error) {
+func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, interest *stream.Interest) (Attachment,
+	error,
+) {
 	message, err := s.find(ctx, owner, messageID)
 	if err == nil && message.Role != RoleAssistant {
 		err = ErrNoMessage
@@ -44,7 +46,8 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	if text := s.current(interest, message); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
-	opened := interest.Opened() // Before the answer is read again: it is closed even by a text that has come and gone since.
+	// Before the answer is read again: it is closed even by a text that has come and gone since.
+	opened := interest.Opened()
 	if !message.Status.Terminal() {
 		// It may have ended, and left the hub, since it was read: the hub is left after the answer is stored.
 		if message, err = s.find(ctx, owner, messageID); err != nil {
@@ -58,10 +61,10 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
 
-// current returns the text of an answer that this server has, nil if it has none of the answer's run or a later one. A text of
-// an earlier run is dropped: another server has taken the answer over, and this one has not been told, because it was held up
-// or because the telling is on its way. A client that was shown the earlier run would be cut off soon, and come back a second
-// time.
+// current returns the text of an answer that this server has, nil if it has none of the answer's run or a later one. A
+// text of an earlier run is dropped: another server has taken the answer over, and this one has not been told, because
+// it was held up or because the telling is on its way. A client that was shown the earlier run would be cut off soon,
+// and come back a second time.
 func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
 	text := interest.Text()
 	if text == nil || text.Run() >= m.Run {
@@ -82,7 +85,9 @@ func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
 
 // AttachableIn returns the answer of a thread that a client with an event id may attach to, nil if there is none: the
 // one that is being written, or the last one, where the client has a part of it.
-func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message, error) {
+func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message,
+	error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	answer, err := s.threads.LastAnswer(ctx, owner, threadID)
@@ -95,8 +100,8 @@ func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.U
 	return nil, nil //nolint:nilnil // None is no error.
 }
 
-// Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written here
-// or when it was complete.
+// Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written
+// here or when it was complete.
 func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
 	interest := s.hub.Join(answer.ID.String())
 	if text := s.current(interest, answer); text != nil {
@@ -112,8 +117,8 @@ func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Atta
 	return attachment, err
 }
 
-// WaitFor returns the exchange that an answer belongs to once it is complete. If this server stops before, the error has
-// the code fault.Unavailable: the same request, made again, finds the answer elsewhere.
+// WaitFor returns the exchange that an answer belongs to once it is complete. If this server stops before, the error
+// has the code fault.Unavailable: the same request, made again, finds the answer elsewhere.
 func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
 	leave := func() {}
 	defer func() { leave() }()

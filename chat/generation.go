@@ -50,8 +50,8 @@ const (
 	lost                 // It was dropped.
 )
 
-// launch starts a generation, of which the fields before life are set. Its answer is shown to nobody who does not know its id. ctx is the request's, which the
-// generation survives.
+// launch starts a generation, of which the fields before life are set. Its answer is shown to nobody who does not know
+// its id. ctx is the request's, which the generation survives.
 func (s *Service) launch(ctx context.Context, g *generation) error {
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
 	life, span := s.tracer.Start(life, "chat.generation", trace.WithAttributes(attributes(g.answer)...))
@@ -91,8 +91,8 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// generate belongs to the generation's goroutine. It returns one of the outcomes of Metrics, and the tokens of an answer
-// that was stored.
+// generate belongs to the generation's goroutine. It returns one of the outcomes of Metrics, and the tokens of an
+// answer that was stored.
 func (s *Service) generate(ctx context.Context, g *generation) (ended string, tokens int) {
 	var result llm.Result
 	err := g.place.wait(ctx)
@@ -116,7 +116,8 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 		return OutcomeDropped, 0
 	}
 	if o.Failure != nil {
-		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.answer.ThreadID, "run", g.answer.Run, "err", err)
+		s.log.WarnContext(ctx, "generation failed", "message_id", g.answer.ID, "thread_id", g.answer.ThreadID, "run",
+			g.answer.Run, "err", err)
 	}
 	if o, err = s.keep(ctx, g, o); err != nil {
 		if errors.Is(context.Cause(ctx), errShutdown) {
@@ -129,7 +130,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
 		attribute.Int("llm.output_tokens", o.OutputTokens))
-	s.leavePlace(g) // Who sees the end may ask again.
+	s.leavePlace(g) // A client that sees the end may ask again.
 	s.finish(g, o)
 	switch {
 	case o.Failure != nil:
@@ -140,8 +141,8 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	return OutcomeSuccess, o.OutputTokens
 }
 
-// start stores and tells that an answer that had to wait is written from now on, once it is known to be stored. ctx ends
-// with the generation.
+// start stores and tells that an answer that had to wait is written from now on, once it is known to be stored. ctx
+// ends with the generation.
 func (s *Service) start(ctx context.Context, g *generation) {
 	select {
 	case <-g.told:
@@ -159,14 +160,15 @@ func (s *Service) start(ctx context.Context, g *generation) {
 	}
 }
 
-// countDropped counts what an answer took if its thread was deleted while it was written. One that another server writes is
-// counted there.
+// countDropped counts what an answer took if its thread was deleted while it was written. One that another server
+// writes is counted there.
 func (s *Service) countDropped(g *generation, o Outcome) {
 	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
 	defer cancel()
 	counted, err := s.answers.CountDeleted(ctx, o)
 	if err != nil {
-		s.log.WarnContext(ctx, "counting an answer whose thread was deleted failed", "message_id", g.answer.ID, "err", err)
+		s.log.WarnContext(ctx, "counting an answer whose thread was deleted failed", "message_id", g.answer.ID, "err",
+			err)
 	}
 	if counted {
 		s.budget.Spent(g.owner.OrganizationID, o.InputTokens+o.OutputTokens)
@@ -250,7 +252,8 @@ func cutAtRune(text string, size int) string {
 // outcome says how the generation ended, from what the model returned and why its context ended.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
-		Owner: g.owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run, Content: g.text.Text(), Status: StatusSuccess,
+		Owner: g.owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run, Content: g.text.Text(),
+		Status:       StatusSuccess,
 		FinishReason: FinishReason(result.FinishReason), Model: result.Model,
 		InputTokens: result.Usage.InputTokens, OutputTokens: result.Usage.OutputTokens,
 	}
@@ -261,7 +264,10 @@ func (g *generation) outcome(ctx context.Context, result llm.Result, err error) 
 		o.FinishReason = FinishStopped
 	default:
 		o.Status, o.FinishReason = StatusFailed, FinishError
-		o.Failure = &Failure{Code: string(fault.CodeOf(err)), Detail: fault.DetailOf(err), Retryable: llm.Retryable(err)}
+		o.Failure = &Failure{
+			Code: string(fault.CodeOf(err)), Detail: fault.DetailOf(err),
+			Retryable: llm.Retryable(err),
+		}
 		if o.Failure.Detail == "" {
 			o.Failure = unknownFailure()
 		}
@@ -275,8 +281,8 @@ func unknownFailure() *Failure {
 	}
 }
 
-// finish tells the subscribers, and the owner's other tabs, how a stored answer ended. What is stored is this server's for
-// good: nothing of this has to be confirmed.
+// finish tells the subscribers, and the owner's other tabs, how a stored answer ended. What is stored is this server's
+// for good: nothing of this has to be confirmed.
 func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure

@@ -28,7 +28,8 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 		if err == nil || errors.Is(err, ErrStaleRun) {
 			if err != nil {
 				s.metrics.Fenced(1)
-				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run", g.answer.Run)
+				s.log.InfoContext(ctx, "generation dropped: it is no longer current", "message_id", g.answer.ID, "run",
+					g.answer.Run)
 			}
 			return o, err
 		}
@@ -38,7 +39,8 @@ func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, 
 				return s.giveUp(ctx, g, o, err)
 			}
 		}
-		s.log.ErrorContext(ctx, "storing an answer failed, trying again", "message_id", g.answer.ID, "run", g.answer.Run, "err", err)
+		s.log.ErrorContext(ctx, "storing an answer failed, trying again", "message_id", g.answer.ID, "run",
+			g.answer.Run, "err", err)
 		select {
 		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // Spreads the answers; no secret.
 			pause = min(2*pause, s.cfg.StoreRetry)
@@ -60,7 +62,8 @@ func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause er
 	if err == nil || errors.Is(err, ErrStaleRun) {
 		return failed, err
 	}
-	s.log.ErrorContext(ctx, "a failed answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err", err)
+	s.log.ErrorContext(ctx, "a failed answer cannot be stored", "message_id", g.answer.ID, "run", g.answer.Run, "err",
+		err)
 	return failed, nil
 }
 

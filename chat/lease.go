@@ -36,8 +36,8 @@ func (l *lease) extend(to time.Time) {
 	l.until.Store(max(l.until.Load(), int64(to.Sub(l.began))))
 }
 
-// confirm makes sure, before something is published, that the generations which are not dropped are this server's own. It
-// waits for the database only if the lease has run out.
+// confirm makes sure, before something is published, that the generations which are not dropped are this server's own.
+// It waits for the database only if the lease has run out.
 func (s *Service) confirm() {
 	// A renewal that was under way while this server was held up says nothing about now; the next one does.
 	for tries := 0; tries < 3 && !s.lease.fresh(); tries++ {
@@ -86,9 +86,9 @@ func (s *Service) renewNow() error {
 		s.lease.away.Store(int64(time.Since(s.lease.began)))
 		s.log.ErrorContext(ctx, "renewing the lease failed", "generations", len(names), "err", err)
 		if time.Since(began) < timeout+timeout/4 {
-			// Nobody takes over through a database that is away, and should it be away for this server alone, what a stale
-			// run has to say is refused where it is stored and between servers. So the answers go on until the next
-			// heartbeat has had its say. If the attempt itself was held up, its failure says nothing.
+			// Nobody takes over through a database that is away, and should it be away for this server alone, what a
+			// stale run has to say is refused where it is stored and between servers. So the answers go on until the
+			// next heartbeat has had its say. If the attempt itself was held up, its failure says nothing.
 			s.lease.extend(time.Now().Add(s.cfg.Heartbeat + timeout))
 		}
 		return err
@@ -99,13 +99,13 @@ func (s *Service) renewNow() error {
 	for _, id := range renewal.Stopped {
 		held[id].cancel(errStopped)
 	}
-	s.lease.extend(began.Add(s.cfg.Lease)) // Last: whoever finds it fresh finds what is lost abandoned.
+	s.lease.extend(began.Add(s.cfg.Lease)) // Last: once the lease is fresh, lost generations are abandoned.
 	return nil
 }
 
-// hold notes that a generation was stored as this server's own, by a transaction that was begun at some time. If that is so
-// long ago that a lease renewed before it may have run out, another server may have taken it over since, and the lease may
-// have been renewed without a word about it: so it is asked about first.
+// hold notes that a generation was stored as this server's own, by a transaction that was begun at some time. If that
+// is so long ago that a lease renewed before it may have run out, another server may have taken it over since, and the
+// lease may have been renewed without a word about it: so it is asked about first.
 func (s *Service) hold(g *generation, since time.Time) {
 	g.state.Store(writing)
 	if time.Since(since) > s.cfg.Lease/2 {
@@ -129,14 +129,15 @@ func (s *Service) held() (map[uuid.UUID]*generation, []Held) {
 	return held, names
 }
 
-// drop ends a generation that is not this server's own any more: nothing more of it is published or stored. One whose end
-// is just being stored finds out by that.
+// drop ends a generation that is not this server's own any more: nothing more of it is published or stored. One whose
+// end is just being stored finds out by that.
 func (s *Service) drop(g *generation) {
 	if !g.state.CompareAndSwap(writing, lost) {
 		return
 	}
-	s.hub.Close(g.text) // Who comes back is served what has become of it elsewhere.
+	s.hub.Close(g.text) // A client that comes back gets it from the server that has it.
 	g.cancel(errLost)
 	s.metrics.Fenced(1)
-	s.log.WarnContext(g.life, "generation dropped: it is no longer this server's", "message_id", g.answer.ID, "run", g.answer.Run)
+	s.log.WarnContext(g.life, "generation dropped: it is no longer this server's", "message_id", g.answer.ID, "run",
+		g.answer.Run)
 }

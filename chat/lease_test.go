@@ -18,8 +18,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// heldUp is the store of a server that can be held up, as by SIGSTOP: its heartbeats go nowhere, and come through when it
-// goes on. It counts the ends that the server stores.
+// heldUp is the store of a server that can be held up, as by SIGSTOP: its heartbeats go nowhere, and come through when
+// it goes on. It counts the ends that the server stores.
 type heldUp struct {
 	chat.Store
 	ends  atomic.Int32
@@ -97,15 +97,16 @@ func quick() chat.Config {
 	return chat.Config{Lease: testLease, Heartbeat: 20 * time.Millisecond, Sweep: time.Hour}
 }
 
-// takesOver is a server that takes over what such a server is silent about, be it for a moment in which the machine was busy.
+// takesOver is a server that takes over what such a server is silent about, be it for a moment in which the machine was
+// busy.
 func takesOver() chat.Config {
 	cfg := quick()
 	cfg.Sweep = 20 * time.Millisecond
 	return cfg
 }
 
-// TestR20_FencedServerPublishesNothing holds a server up until another one has taken its answer over. What it has to say
-// when it goes on is neither published nor stored.
+// TestR20_FencedServerPublishesNothing holds a server up until another one has taken its answer over. What it has to
+// say when it goes on is neither published nor stored.
 func TestR20_FencedServerPublishesNothing(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]bool{"its heartbeat comes through": false, "its heartbeat fails": true} {
@@ -147,8 +148,8 @@ func testFencing(t *testing.T, broken bool) {
 	}
 }
 
-// TestR20_FencedTextIsForgottenAtOnce has a model that does not let go of a generation which was taken over: who comes back
-// meanwhile is served what has become of the answer, and not sent away again and again.
+// TestR20_FencedTextIsForgottenAtOnce has a model that does not let go of a generation which was taken over: who comes
+// back meanwhile is served what has become of the answer, and not sent away again and again.
 func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -170,9 +171,9 @@ func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
 	}
 }
 
-// TestR20_ResumesBeforeTheFenceIsNoticed resumes at a server that was held up, and whose heartbeat has not told it yet that
-// its answer was finished elsewhere: by the message's id and by the repeated question. Its own run is dropped by that, and
-// counts as fenced.
+// TestR20_ResumesBeforeTheFenceIsNoticed resumes at a server that was held up, and whose heartbeat has not told it yet
+// that its answer was finished elsewhere: by the message's id and by the repeated question. Its own run is dropped by
+// that, and counts as fenced.
 func TestR20_ResumesBeforeTheFenceIsNoticed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -194,7 +195,8 @@ func TestR20_ResumesBeforeTheFenceIsNoticed(t *testing.T) {
 		t.Fatalf("the repeated question: %+v, %v", attachment, err)
 	}
 	for name, raw := range map[string]string{
-		"repeated question": f.drain(attachment.Text.Watch(cursor)), "message": f.follow(slow, exchange.Answer.ID, cursor),
+		"repeated question": f.drain(attachment.Text.Watch(cursor)),
+		"message":           f.follow(slow, exchange.Answer.ID, cursor),
 	} {
 		if !strings.Contains(raw, `"data-reset"`) || deltas(t, raw) != "次の文章" || !strings.Contains(raw, "[DONE]") {
 			t.Errorf("%s: %s", name, raw)
@@ -233,7 +235,8 @@ func TestR21_AnswersGoOnWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	db, model := &heldUp{Store: f.db}, llmtest.NewLive()
-	cfg := chat.Config{Lease: time.Millisecond, Heartbeat: 20 * time.Millisecond, Sweep: time.Hour} // It has run out with every piece.
+	// It has run out with every piece.
+	cfg := chat.Config{Lease: time.Millisecond, Heartbeat: 20 * time.Millisecond, Sweep: time.Hour}
 	s := f.start(model, db, cfg)
 	exchange := f.sendTo(s, f.question("はい"))
 	call := model.Next(t)
@@ -248,8 +251,8 @@ func TestR21_AnswersGoOnWithoutTheDatabase(t *testing.T) {
 	}
 }
 
-// TestServerThatLostItsRowKeepsWhatIsLeft removes a server that is held up from the list: of its two answers another one
-// takes the first, and the second stays its own.
+// TestServerThatLostItsRowKeepsWhatIsLeft removes a server that is held up from the list: of its two answers another
+// one takes the first, and the second stays its own.
 func TestServerThatLostItsRowKeepsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -271,12 +274,14 @@ func TestServerThatLostItsRowKeepsWhatIsLeft(t *testing.T) {
 	await(t, "the first answer is dropped", firstCall.Gone())
 	secondCall.Emit("自分の")
 	secondCall.Finish()
-	if got, err := slow.WaitFor(t.Context(), f.owner, second); err != nil || got.Answer.Content != "自分の" || got.Answer.Run != 1 {
+	if got, err := slow.WaitFor(t.Context(), f.owner, second); err != nil || got.Answer.Content != "自分の" ||
+		got.Answer.Run != 1 {
 		t.Errorf("the second answer: %+v, %v", got.Answer, err)
 	}
 	taken.Emit("引き継いだ")
 	taken.Finish()
-	if got, err := other.WaitFor(t.Context(), f.owner, first); err != nil || got.Answer.Content != "引き継いだ" || got.Answer.Run != 2 {
+	if got, err := other.WaitFor(t.Context(), f.owner, first); err != nil || got.Answer.Content != "引き継いだ" ||
+		got.Answer.Run != 2 {
 		t.Errorf("the first answer: %+v, %v", got.Answer, err)
 	}
 }
@@ -294,7 +299,8 @@ func TestR20_OneOfManyServersTakesOver(t *testing.T) {
 	stores := make([]*heldUp, len(servers))
 	for i := range servers {
 		stores[i] = &heldUp{Store: f.db}
-		servers[i] = f.start(llmtest.Say("引き継ぎ"), stores[i], chat.Config{Lease: time.Hour, Sweep: 5 * time.Millisecond, Patience: 20 * time.Millisecond})
+		servers[i] = f.start(llmtest.Say("引き継ぎ"), stores[i],
+			chat.Config{Lease: time.Hour, Sweep: 5 * time.Millisecond, Patience: 20 * time.Millisecond})
 	}
 	f.server.kill() // Their server is gone from the list, and all see it at once.
 	for _, exchange := range exchanges {
@@ -351,7 +357,8 @@ func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "the model is left alone", call.Gone())
-	if exchange, err = writer.WaitFor(t.Context(), f.owner, exchange); err != nil || exchange.Answer.FinishReason != chat.FinishStopped || exchange.Answer.Content != "ここまで" {
+	if exchange, err = writer.WaitFor(t.Context(), f.owner, exchange); err != nil ||
+		exchange.Answer.FinishReason != chat.FinishStopped || exchange.Answer.Content != "ここまで" {
 		t.Errorf("stored %+v, %v", exchange.Answer, err)
 	}
 }
@@ -393,8 +400,8 @@ func (s *lastBeat) RemoveServer(ctx context.Context, id uuid.UUID) error {
 	return s.Store.RemoveServer(ctx, id)
 }
 
-// TestStopWaitsForTheHeartbeatUnderWay: else it might put the server back on the list, and others would wait for its lease
-// to run out before they take over what it has handed over.
+// TestStopWaitsForTheHeartbeatUnderWay: else it might put the server back on the list, and others would wait for its
+// lease to run out before they take over what it has handed over.
 func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -403,7 +410,8 @@ func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	db, model := &lastBeat{Store: f.db, at: make(chan struct{}), end: make(chan struct{})}, llmtest.NewLive()
-	s := f.startWith(chat.Needs{Store: db, Model: model, Feed: feed}, chat.Config{Lease: time.Hour, Heartbeat: time.Minute, Sweep: time.Hour})
+	s := f.startWith(chat.Needs{Store: db, Model: model, Feed: feed},
+		chat.Config{Lease: time.Hour, Heartbeat: time.Minute, Sweep: time.Hour})
 	f.sendTo(s, f.question("続く"))
 	call := model.Next(t)
 	db.slow.Store(true)

@@ -55,8 +55,8 @@ func (s *starts) await(t *testing.T, id uuid.UUID) {
 	}
 }
 
-// TestQuestionsWaitForAPlace has a server that writes two answers at once: the next questions wait, stored and followed,
-// and what is more is refused.
+// TestQuestionsWaitForAPlace has a server that writes two answers at once: the next questions wait, stored and
+// followed, and what is more is refused.
 func TestQuestionsWaitForAPlace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -98,11 +98,12 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 		t.Errorf("got %+v", stats)
 	}
 
-	// Who is stopped while waiting gives the place back.
+	// A generation that is stopped while it waits gives its place back.
 	if err := s.StopMessage(t.Context(), people[1], gone.Answer.ID); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.WaitFor(t.Context(), people[1], gone); err != nil || got.Answer.FinishReason != chat.FinishStopped || got.Answer.Content != "" {
+	if got, err := s.WaitFor(t.Context(), people[1], gone); err != nil ||
+		got.Answer.FinishReason != chat.FinishStopped || got.Answer.Content != "" {
 		t.Errorf("stored %+v, %v", got.Answer, err)
 	}
 	first.Finish()

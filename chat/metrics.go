@@ -8,8 +8,8 @@ type Metrics interface {
 	// GenerationBegan counts an answer that this server begins to write, waiting for its turn included.
 	GenerationBegan()
 
-	// GenerationEnded counts one that it no longer writes. outcome is one of the Outcome constants; duration is from the
-	// question to the stored answer; outputTokens is 0 unless the answer was stored.
+	// GenerationEnded counts one that it no longer writes. outcome is one of the Outcome constants; duration is from
+	// the question to the stored answer; outputTokens is 0 unless the answer was stored.
 	GenerationEnded(outcome string, duration time.Duration, outputTokens int)
 
 	// FirstToken is how long after a question came its first text was published. A takeover counts from its beginning.

@@ -53,8 +53,9 @@ func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func
 	}
 }
 
-// TestR30_MirrorsOfAnswersThatAreOverAreDropped cuts the link between two servers while a client follows an answer through
-// the one that does not write it. The answer ends, or is gone: the client is told to come back, and finds it so.
+// TestR30_MirrorsOfAnswersThatAreOverAreDropped cuts the link between two servers while a client follows an answer
+// through the one that does not write it. The answer ends, or is gone: the client is told to come back, and finds it
+// so.
 func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"ended": false, "deleted": true} {
@@ -64,7 +65,10 @@ func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 			network := streamtest.NewNetwork()
 			model, node := llmtest.NewLive(), network.Node()
 			writer := f.linked(network.Node(), chat.Needs{Model: model}, chat.Config{})
-			reader := f.linked(node, chat.Needs{}, chat.Config{Sweep: 10 * time.Millisecond, MirrorGrace: time.Millisecond})
+			reader := f.linked(node, chat.Needs{}, chat.Config{
+				Sweep:       10 * time.Millisecond,
+				MirrorGrace: time.Millisecond,
+			})
 			exchange := f.sendTo(writer, f.question("はい"))
 			call := model.Next(t)
 			call.Emit("半分")
@@ -85,7 +89,8 @@ func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 			}
 			leave()
 			if deleted {
-				if _, err := reader.Attach(t.Context(), f.owner, exchange.Answer.ID); fault.CodeOf(err) != fault.NotFound {
+				if _, err := reader.Attach(t.Context(), f.owner,
+					exchange.Answer.ID); fault.CodeOf(err) != fault.NotFound {
 					t.Errorf("got %v", err)
 				}
 			} else if raw := f.follow(reader, exchange.Answer.ID, "1-6"); deltas(t, raw) != "、全部" {
@@ -95,7 +100,8 @@ func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 	}
 }
 
-// TestR20_AMirrorOfAnEarlierRunIsNotShown has a client come after an answer was taken over, and before the new run is heard of.
+// TestR20_AMirrorOfAnEarlierRunIsNotShown has a client come after an answer was taken over, and before the new run is
+// heard of.
 func TestR20_AMirrorOfAnEarlierRunIsNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -94,7 +94,7 @@ func (p *places) grant(taken *place) {
 	close(taken.granted)
 }
 
-// leave gives a place back, whether it was granted or not, to whoever has waited longest. It may be repeated.
+// leave gives a place back, whether it was granted or not, to the one that has waited longest. It may be repeated.
 func (p *places) leave(taken *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,15 +174,15 @@ func (s *Service) admit(owner Owner) (*place, error) {
 	return nil, refusal(refused)
 }
 
-// weighTexts looks how much memory the texts take that are being written, and followed. They grow slowly beside what they
-// may take together, so that it is enough to look once a sweep.
+// weighTexts looks how much memory the texts take that are being written, and followed. They grow slowly beside what
+// they may take together, so that it is enough to look once a sweep.
 func (s *Service) weighTexts() {
 	hub := s.hub.Stats()
 	s.textBytes.Store(int64(hub.TextBytes + hub.LogBytes))
 }
 
-// refusal is the error of a question that is turned away. Its time to come back is drawn at random, so that those who are
-// turned away together do not come back together.
+// refusal is the error of a question that is turned away. Its time to come back is drawn at random, so that those who
+// are turned away together do not come back together.
 func refusal(reason string) error {
 	err := fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	switch reason {

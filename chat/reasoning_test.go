@@ -15,8 +15,8 @@ func reasoning(t *testing.T, raw string) string {
 	return join(t, raw, "reasoning-delta")
 }
 
-// TestReasoningIsStoredAsItWasSeen streams an answer with reasoning, live and from the store, and asks again: the model is
-// told of its answer, and not of what it thought.
+// TestReasoningIsStoredAsItWasSeen streams an answer with reasoning, live and from the store, and asks again: the model
+// is told of its answer, and not of what it thought.
 func TestReasoningIsStoredAsItWasSeen(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -67,7 +67,8 @@ func TestReasoningAloneIsAFailure(t *testing.T) {
 	exchange := f.send(f.question("何か"))
 	raw := f.follow(f.server, exchange.Answer.ID, "")
 	got := f.wait(exchange).Answer
-	if got.Status != chat.StatusFailed || got.Failure == nil || got.Failure.Code != string(llm.CodeBadResponse) || !got.Failure.Retryable ||
+	if got.Status != chat.StatusFailed || got.Failure == nil || got.Failure.Code != string(llm.CodeBadResponse) ||
+		!got.Failure.Retryable ||
 		got.Content != "" || got.Reasoning != "考えただけ。" {
 		t.Errorf("stored %+v, %+v", got, got.Failure)
 	}

@@ -48,15 +48,16 @@ func (b backup) restore(t *testing.T, conn *pgx.Conn) {
 		exec("TRUNCATE " + table + " CASCADE")
 	}
 	for table, rows := range b {
-		if _, err := conn.PgConn().CopyFrom(t.Context(), bytes.NewReader(rows.Bytes()), "COPY "+table+" FROM STDIN"); err != nil {
+		if _, err := conn.PgConn().CopyFrom(t.Context(), bytes.NewReader(rows.Bytes()),
+			"COPY "+table+" FROM STDIN"); err != nil {
 			t.Fatal(table, err)
 		}
 	}
 	exec("COMMIT")
 }
 
-// TestCursorsOfALostFutureDoNotHold restores a backup while clients hold cursors of runs that were begun after it: the next run of
-// an answer that the backup knows, and the first run of one that it does not.
+// TestCursorsOfALostFutureDoNotHold restores a backup while clients hold cursors of runs that were begun after it: the
+// next run of an answer that the backup knows, and the first run of one that it does not.
 func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)

@@ -56,12 +56,12 @@ type Place struct {
 
 // SearchStore is what a Searcher needs of a database.
 type SearchStore interface {
-	// IndexPending indexes texts that wait for it, at most limit, and returns how many there were. It takes those of one
-	// person, or anybody's if owner is nil. Servers that do it at the same time share the work.
+	// IndexPending indexes texts that wait for it, at most limit, and returns how many there were. It takes those of
+	// one person, or anybody's if owner is nil. Servers that do it at the same time share the work.
 	IndexPending(ctx context.Context, owner *Owner, limit int) (int, error)
 
-	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id descending, from
-	// a place on; nil for the beginning.
+	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
+	// descending, from a place on; nil for the beginning.
 	Candidates(ctx context.Context, owner Owner, keys []int32, after *Place, limit int) ([]Candidate, error)
 
 	// Texts returns the contents of the owner's messages.
@@ -112,8 +112,8 @@ func (s *Searcher) index(ctx context.Context) {
 	}
 }
 
-// Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur, last
-// touched first. A title counts before messages, and the newest message before older ones.
+// Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur,
+// last touched first. A title counts before messages, and the newest message before older ones.
 func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset, limit int) ([]Found, error) {
 	if utf8.RuneCountInString(query) > MaxQuery {
 		return nil, fault.InvalidField("q", "検索語は%d文字以内で入力してください。", MaxQuery)
@@ -225,13 +225,14 @@ func joined(ranges [][2]int) [][2]int {
 	return all
 }
 
-// snippet cuts out what stands around a range, on one line and without the signs of Markdown that only lay it out, unless
-// they are searched for.
+// snippet cuts out what stands around a range, on one line and without the signs of Markdown that only lay it out,
+// unless they are searched for.
 func snippet(text []rune, found [2]int, terms []string) string {
 	from := max(0, found[0]-snippetBefore)
 	to := min(len(text), max(from+snippetLength, found[1]))
 	line := strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("*`#|~", r) && !slices.ContainsFunc(terms, func(t string) bool { return strings.ContainsRune(t, r) }) {
+		if strings.ContainsRune("*`#|~", r) && !slices.ContainsFunc(terms,
+			func(t string) bool { return strings.ContainsRune(t, r) }) {
 			return -1
 		}
 		return r

@@ -18,8 +18,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Question is what a person asks: Content, or Form for a skill with a form. With Edit it is asked in place of an earlier
-// question, and begins a branch there. Regenerate alone has an answer asked again, which begins a branch as well.
+// Question is what a person asks: Content, or Form for a skill with a form. With Edit it is asked in place of an
+// earlier question, and begins a branch there. Regenerate alone has an answer asked again, which begins a branch as
+// well.
 type Question struct {
 	RequestID     uuid.UUID // Made by the client; the same one is the same question.
 	ThreadID      uuid.UUID
@@ -28,7 +29,8 @@ type Question struct {
 	DataSourceIDs []uuid.UUID
 	Regenerate    *uuid.UUID
 
-	// They are left out of the hash where they are nil, so that requests of servers that did not know them stay the same.
+	// They are left out of the hash where they are nil, so that requests of servers that did not know them stay the
+	// same.
 	Edit     *uuid.UUID `json:",omitempty"` // The question in whose place it is asked.
 	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: where Look finds the end of a branch.
 }
@@ -121,7 +123,8 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 // attributes names the generation of an answer in traces.
 func attributes(answer Message) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		attribute.String("chat.thread_id", answer.ThreadID.String()), attribute.String("chat.message_id", answer.ID.String()),
+		attribute.String("chat.thread_id", answer.ThreadID.String()),
+		attribute.String("chat.message_id", answer.ID.String()),
 		attribute.Int("chat.run", answer.Run),
 	}
 }
@@ -186,8 +189,8 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 	return newPrompt(looked.Skill, history, b.Question), nil
 }
 
-// place decides where in the thread a question stands, and returns what was said before it: at the end of a branch, in place
-// of another question, or where it stands already, to be answered once more.
+// place decides where in the thread a question stands, and returns what was said before it: at the end of a branch, in
+// place of another question, or where it stands already, to be answered once more.
 func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
 	b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
 	switch {

@@ -21,8 +21,9 @@ import (
 
 // Config tunes the Service. The zero value of a field means its default.
 type Config struct {
-	Lease        time.Duration // A server silent for longer is dead. Default 8 s.
-	Heartbeat    time.Duration // How often this server says that it lives. Default 1 s (2 s if Alone), or a quarter of Lease.
+	Lease time.Duration // A server silent for longer is dead. Default 8 s.
+	// How often this server says that it lives. Default 1 s (2 s if Alone), or a quarter of Lease.
+	Heartbeat    time.Duration
 	Sweep        time.Duration // How often it looks for the generations of dead servers. Default 1 s.
 	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
 	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
@@ -30,13 +31,15 @@ type Config struct {
 	Expiry       time.Duration // How often temporary threads whose time is over are deleted. Default 1 min.
 	MirrorGrace  time.Duration // How long after an answer was stored its mirrors wait for its end. Default 5 s.
 	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
-	MaxReasoning int           // Bytes of an answer's reasoning; what the model thinks past it is dropped. Default 128 KiB.
-	HistoryBytes int           // Bytes of earlier messages that the model is given. Default 48 KiB.
+	// Bytes of an answer's reasoning; what the model thinks past it is dropped. Default 128 KiB.
+	MaxReasoning int
+	HistoryBytes int // Bytes of earlier messages that the model is given. Default 48 KiB.
 
-	MaxGenerations     int   // At once; as many again wait for a place. Default 1000.
-	MaxPerPerson       int   // That one person has running or waiting. Default any number.
-	MaxPerOrganization int   // That the people of an organization have running or waiting. Default any number.
-	MaxLiveText        int64 // Bytes of texts that are being written or followed; past it nothing new begins. Default 512 MiB.
+	MaxGenerations     int // At once; as many again wait for a place. Default 1000.
+	MaxPerPerson       int // That one person has running or waiting. Default any number.
+	MaxPerOrganization int // That the people of an organization have running or waiting. Default any number.
+	// Bytes of texts that are being written or followed; past it nothing new begins. Default 512 MiB.
+	MaxLiveText int64
 
 	// Epoch returns what the number of a run is at least that begins now. A run that is taken over has a higher number
 	// than before in any case; the epoch has it differ from runs that a restored database has forgotten, but clients
@@ -159,7 +162,8 @@ type Service struct {
 	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
 	sending  map[turn]chan struct{}    // Guarded by mu. Closed when the Send is over.
 	jobs     sync.WaitGroup            // Add under mu while not stopping.
-	titles   sync.WaitGroup            // Goroutines that make titles. Each is begun while its generation is one of jobs.
+	// Goroutines that make titles. Each is begun while its generation is one of jobs.
+	titles sync.WaitGroup
 }
 
 // NewService returns a Service. Nothing runs before Start.
@@ -180,7 +184,8 @@ func NewService(n Needs, cfg Config) *Service {
 	root, cancel := context.WithCancelCause(context.Background())
 	return &Service{
 		lease: lease{began: time.Now()}, places: newPlaces(cfg),
-		threads: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills, model: n.Model, hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
+		threads: n.Store, questions: n.Store, answers: n.Store, servers: n.Store, skills: n.Skills, model: n.Model,
+		hub: n.Hub, feed: n.Feed, log: n.Log, budget: n.Budget,
 		events: n.Events, metrics: n.Metrics, tracer: n.Tracer, cfg: cfg,
 		serverID: newID(), root: root, cancel: cancel,
 		running: make(map[uuid.UUID]*generation), sending: make(map[turn]chan struct{}),
@@ -203,8 +208,8 @@ func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (t
 	return thread, err
 }
 
-// ListThreads returns a page of the owner's threads that are kept, those that are archived or the others: pinned ones first, then as they
-// were touched last.
+// ListThreads returns a page of the owner's threads that are kept, those that are archived or the others: pinned ones
+// first, then as they were touched last.
 func (s *Service) ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error) {
 	return s.threads.ListThreads(ctx, owner, archived, offset, limit)
 }
@@ -257,8 +262,8 @@ func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) e
 	return nil
 }
 
-// ListMessages returns a page of a branch of a thread, newest first: of the one through the message leaf, or if leaf is nil
-// of the one that was looked at last.
+// ListMessages returns a page of a branch of a thread, newest first: of the one through the message leaf, or if leaf is
+// nil of the one that was looked at last.
 func (s *Service) ListMessages(
 	ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]Message, error) {

@@ -41,30 +41,33 @@ var (
 	ErrShareTemporary = fault.Errorf(fault.Conflict, "一時チャットは共有できません。")
 )
 
-// ShareStore is what a Sharer needs of a database. Each method is one transaction. What belongs to another organization is
-// answered like what does not exist: ErrNoShare.
+// ShareStore is what a Sharer needs of a database. Each method is one transaction. What belongs to another organization
+// is answered like what does not exist: ErrNoShare.
 type ShareStore interface {
-	// PutShare takes a snapshot of the owner's thread and logs it. A thread has one share at most: one that there is shows the
-	// new snapshot from now on. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread, ErrShareRunning,
-	// ErrShareTemporary.
+	// PutShare takes a snapshot of the owner's thread and logs it. A thread has one share at most: one that there is
+	// shows the new snapshot from now on. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread,
+	// ErrShareRunning, ErrShareTemporary.
 	PutShare(ctx context.Context, owner Owner, snapshot Snapshot, by org.Doer) (Share, error)
 
-	// ListShares returns shares of an organization, those of one thread if threadID is set, those of one person if userID is,
-	// last updated first, and how many there are.
-	ListShares(ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int) ([]Share, int, error)
+	// ListShares returns shares of an organization, those of one thread if threadID is set, those of one person if
+	// userID is, last updated first, and how many there are.
+	ListShares(ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int) ([]Share,
+		int, error)
 
 	// FindShare returns a share of the organization.
 	FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (Share, error)
 
-	// SharedMessages returns messages of a share, oldest first: of each its role, content, finish reason, citations and times.
+	// SharedMessages returns messages of a share, oldest first: of each its role, content, finish reason, citations and
+	// times.
 	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
 
 	// EndShare removes a share, one of userID if that is set, and logs it.
 	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.Doer) error
 
-	// CopyShare makes a thread of the owner's with what a share shows. If the owner has made one with the same request id
-	// before, that one is returned. If the skill is retired, the error has the code fault.NotFound.
-	CopyShare(ctx context.Context, owner Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool, err error)
+	// CopyShare makes a thread of the owner's with what a share shows. If the owner has made one with the same request
+	// id before, that one is returned. If the skill is retired, the error has the code fault.NotFound.
+	CopyShare(ctx context.Context, owner Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool,
+		err error)
 }
 
 // Sharer shows threads to members of their owner's organization.
@@ -89,7 +92,9 @@ func (s *Sharer) Share(ctx context.Context, actor identity.Actor, threadID, leaf
 }
 
 // Own returns a page of the actor's shares, or the one of a thread, last updated first, and how many there are.
-func (s *Sharer) Own(ctx context.Context, actor identity.Actor, threadID *uuid.UUID, offset, limit int) ([]Share, int, error) {
+func (s *Sharer) Own(ctx context.Context, actor identity.Actor, threadID *uuid.UUID, offset, limit int) ([]Share, int,
+	error,
+) {
 	return s.store.ListShares(ctx, actor.OrganizationID, &actor.ID, threadID, offset, limit)
 }
 
@@ -107,7 +112,9 @@ func (s *Sharer) Find(ctx context.Context, actor identity.Actor, shareID uuid.UU
 }
 
 // Messages returns a page of what a share of the actor's organization shows, oldest first.
-func (s *Sharer) Messages(ctx context.Context, actor identity.Actor, shareID uuid.UUID, offset, limit int) ([]Message, error) {
+func (s *Sharer) Messages(ctx context.Context, actor identity.Actor, shareID uuid.UUID, offset, limit int) ([]Message,
+	error,
+) {
 	return s.store.SharedMessages(ctx, actor.OrganizationID, shareID, offset, limit)
 }
 
@@ -121,7 +128,9 @@ func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUI
 }
 
 // Copy makes a thread of the actor's own with what a share shows. requestID makes repeating safe; nil for none.
-func (s *Sharer) Copy(ctx context.Context, actor identity.Actor, shareID uuid.UUID, requestID *uuid.UUID) (Thread, error) {
+func (s *Sharer) Copy(ctx context.Context, actor identity.Actor, shareID uuid.UUID, requestID *uuid.UUID) (Thread,
+	error,
+) {
 	owner := ownerOf(actor)
 	thread, created, err := s.store.CopyShare(ctx, owner, shareID, NewThread{ID: newID(), RequestID: requestID})
 	if err == nil && created {

@@ -37,8 +37,8 @@ func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prep
 	return prepared(id, thread, p.SourceIDs), nil
 }
 
-// AwaitPrepared waits until the data sources of a preparation are read, or could not be. When the context ends, it returns how
-// far they are.
+// AwaitPrepared waits until the data sources of a preparation are read, or could not be. When the context ends, it
+// returns how far they are.
 func (s *Service) AwaitPrepared(ctx context.Context, owner Owner, p Preparation, now Prepared) (Prepared, error) {
 	tick := time.NewTicker(preparationPoll)
 	defer tick.Stop()

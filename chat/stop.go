@@ -10,7 +10,7 @@ import (
 )
 
 // topicStop is the topic of the feed on which servers tell each other whose writing is to end: the 16 bytes of the
-// answer's id. Who misses it learns of it with the next renewal of its lease.
+// answer's id. A server that misses it learns of it with the next renewal of its lease.
 const topicStop = "stop"
 
 // StopMessage ends the writing of an answer; what has been written is kept. An answer that is complete stays as it is.

@@ -117,24 +117,25 @@ type Store interface {
 // ThreadStore has threads and messages as people see and change them.
 type ThreadStore interface {
 	// CreateThread adds a thread. If the owner has made one with the same request id before, that one is returned if it
-	// is with the same skill and as temporary, else ErrRequestConflict. If the skill is not visible to the organization or is retired, the
-	// error has the code fault.NotFound.
+	// is with the same skill and as temporary, else ErrRequestConflict. If the skill is not visible to the organization
+	// or is retired, the error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
-	// ListThreads returns the owner's threads that are kept, archived ones or the others: pinned ones first, then last touched first, then by
-	// id descending.
+	// ListThreads returns the owner's threads that are kept, archived ones or the others: pinned ones first, then last
+	// touched first, then by id descending.
 	ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error)
 
 	// FindThread returns one thread.
 	FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Thread, error)
 
-	// EditThread changes a thread without touching it. If its leaf is not a message of the thread, the error is ErrNoMessage.
+	// EditThread changes a thread without touching it. If its leaf is not a message of the thread, the error is
+	// ErrNoMessage.
 	EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error)
 
-	// AttachSources attaches data sources of the owner to a thread, unless the request has done so before, and returns the
-	// thread and the id of the preparation. If the request is known with other data sources, the error is ErrRequestConflict;
-	// if one is not the owner's, it has the code fault.NotFound, and if there would be more than datasource.MaxSearched,
-	// fault.Conflict.
+	// AttachSources attaches data sources of the owner to a thread, unless the request has done so before, and returns
+	// the thread and the id of the preparation. If the request is known with other data sources, the error is
+	// ErrRequestConflict; if one is not the owner's, it has the code fault.NotFound, and if there would be more than
+	// datasource.MaxSearched, fault.Conflict.
 	AttachSources(ctx context.Context, owner Owner, p Preparation) (Thread, uuid.UUID, error)
 
 	// TouchThread moves a thread to the top of the list.
@@ -143,18 +144,19 @@ type ThreadStore interface {
 	// DeleteThread deletes a thread with all that is in it and returns the answers that were being written.
 	DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) (running []uuid.UUID, err error)
 
-	// DeleteExpired deletes temporary threads whose time is over, at most limit, and returns them. Servers that do it at the
-	// same time share the work.
+	// DeleteExpired deletes temporary threads whose time is over, at most limit, and returns them. Servers that do it
+	// at the same time share the work.
 	DeleteExpired(ctx context.Context, limit int) ([]Expired, error)
 
-	// ListMessages returns the messages of a branch, newest first: of the one that goes through the message leaf and on to the
-	// newest message that comes after it, or if leaf is nil of the one that was looked at last. That is the one that
-	// EditThread has named or in which BeginGeneration has begun an answer. If leaf is not a message of the thread, the error
-	// is ErrNoMessage.
-	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int) ([]Message, error)
+	// ListMessages returns the messages of a branch, newest first: of the one that goes through the message leaf and on
+	// to the newest message that comes after it, or if leaf is nil of the one that was looked at last. That is the one
+	// that EditThread has named or in which BeginGeneration has begun an answer. If leaf is not a message of the
+	// thread, the error is ErrNoMessage.
+	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int) ([]Message,
+		error)
 
-	// LastAnswer returns the newest answer of a thread, in whichever branch: the one that is being written if there is one.
-	// It is nil if there is none.
+	// LastAnswer returns the newest answer of a thread, in whichever branch: the one that is being written if there is
+	// one. It is nil if there is none.
 	LastAnswer(ctx context.Context, owner Owner, threadID uuid.UUID) (*Message, error)
 
 	// FindMessage returns one message, of whichever branch.
@@ -169,35 +171,36 @@ type ThreadStore interface {
 
 // QuestionStore has what a question rests on, and takes it in.
 type QuestionStore interface {
-	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the thread, its
-	// skill, and the History up to the answer parent or, if that is nil, to the end of the branch that was looked at last.
-	// Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread, ErrNoMessage if parent is not an
-	// answer of the thread, and fault.NotFound if the skill is not the organization's.
+	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the
+	// thread, its skill, and the History up to the answer parent or, if that is nil, to the end of the branch that was
+	// looked at last. Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread, ErrNoMessage
+	// if parent is not an answer of the thread, and fault.NotFound if the skill is not the organization's.
 	Look(
-		ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte, limit Limit,
+		ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
+		limit Limit,
 	) (Looked, error)
 
 	// History returns what was said in a branch up to a message of the thread, that included, oldest first, the newest
-	// messages that limit allows: questions, and answers that are complete and have text. Of each message it reads what the
-	// model is told: id, role, content and prompt.
+	// messages that limit allows: questions, and answers that are complete and have text. Of each message it reads what
+	// the model is told: id, role, content and prompt.
 	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit Limit) ([]Message, error)
 
-	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one that
-	// was looked at last, and touches the thread. The thread's row is locked meanwhile, so that of several at the same time
-	// one wins. The parent of the question is one that Look or FindMessage has found. Errors: ErrNoThread, ErrThreadBusy,
-	// ErrRequestConflict.
+	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one
+	// that was looked at last, and touches the thread. The thread's row is locked meanwhile, so that of several at the
+	// same time one wins. The parent of the question is one that Look or FindMessage has found. Errors: ErrNoThread,
+	// ErrThreadBusy, ErrRequestConflict.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
 }
 
-// AnswerStore takes what becomes of an answer that was begun, and of its thread's title.
+// AnswerStore stores the progress and end of answers, and the titles of their threads.
 type AnswerStore interface {
 	// StartAnswer makes a pending answer a running one, and reports whether it was pending.
 	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
 
-	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread is
-	// gone, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no error: the
-	// first try may have been stored although it was reported as failed. fault.Invalid says that this outcome can never be
-	// stored.
+	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread
+	// is gone, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no
+	// error: the first try may have been stored although it was reported as failed. fault.Invalid says that this
+	// outcome can never be stored.
 	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
 
 	// CountDeleted counts what an answer took if it is gone with its thread, and reports whether it is.
@@ -207,18 +210,20 @@ type AnswerStore interface {
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
 
 	// TitleThread gives a thread a title that was made, if it is called by its first question until then, and reports
-	// whether it did. What the title took is counted in any case. The thread is as it is then, empty if it was not given.
+	// whether it did. What the title took is counted in any case. The thread is as it is then, empty if it was not
+	// given.
 	TitleThread(ctx context.Context, made MadeTitle) (thread Thread, given bool, err error)
 }
 
 // ServerStore knows which server runs which generation.
 type ServerStore interface {
-	// Renew notes that a server lives, creating its row if it has none, and says what has become of the generations that it
-	// believes to hold, in one round trip. What it does not name as lost is the server's own, and stays so for a lease from
-	// when the call began.
+	// Renew notes that a server lives, creating its row if it has none, and says what has become of the generations
+	// that it believes to hold, in one round trip. What it does not name as lost is the server's own, and stays so for
+	// a lease from when the call began.
 	Renew(ctx context.Context, serverID uuid.UUID, held []Held) (Renewal, error)
 
-	// EndedRuns returns those of some runs that will not go on: ended longer than ago, gone, or followed by a later run.
+	// EndedRuns returns those of some runs that will not go on: ended longer than ago, gone, or followed by a later
+	// run.
 	EndedRuns(ctx context.Context, runs []Held, ago time.Duration) ([]Held, error)
 
 	// RemoveServer takes a server off the list: its generations can be taken over at once.
@@ -230,5 +235,6 @@ type ServerStore interface {
 	// with SKIP LOCKED, so that several servers share the work. A server whose generations are taken cannot renew
 	// meanwhile. Servers that are long dead are removed. The number of a run is one higher than that of the one before,
 	// and not less than epoch.
-	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]Begun, error)
+	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]Begun,
+		error)
 }

@@ -32,8 +32,8 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
-// BeginStop refuses new generations. Those that run go on, and so does the lease. It may be called before Stop, more than
-// once.
+// BeginStop refuses new generations. Those that run go on, and so does the lease. It may be called before Stop, more
+// than once.
 func (s *Service) BeginStop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,8 @@ func (s *Service) watchOver() {
 	}
 }
 
-// sweep takes over generations whose server has been silent for longer than lease, as many as can be run, and runs them.
+// sweep takes over generations whose server has been silent for longer than lease, as many as can be run, and runs
+// them.
 func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 	for s.takeOver(ctx, lease) == takeOverBatch {
 	}
@@ -137,7 +138,8 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	for _, b := range taken {
 		if err := s.resume(ctx, b, began); err != nil {
 			// It stays this server's and unheld: a later sweep finds it again.
-			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", b.Answer.ID, "run", b.Answer.Run, "err", err)
+			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", b.Answer.ID, "run", b.Answer.Run,
+				"err", err)
 			continue
 		}
 		resumed++
@@ -147,7 +149,8 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 
 // resume runs a generation that was taken over, from the start and as the next run.
 func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
-	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run", b.Answer.Run)
+	s.log.InfoContext(ctx, "taking over a generation", "message_id", b.Answer.ID, "thread_id", b.Thread.ID, "run",
+		b.Answer.Run)
 	if b.Attempts > maxAttempts {
 		return s.condemn(ctx, b)
 	}
@@ -160,7 +163,8 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 		return err
 	}
 	g := &generation{
-		owner: b.Owner, question: b.Question, answer: b.Answer, prompt: newPrompt(sk, history, b.Question), since: since,
+		owner: b.Owner, question: b.Question, answer: b.Answer, prompt: newPrompt(sk, history, b.Question),
+		since: since,
 		place: s.places.insist(b.Owner),
 	}
 	if err := s.launch(s.root, g); err != nil {

@@ -189,7 +189,8 @@ func TestStopWaitsForRunningAnswers(t *testing.T) {
 	call.Emit("最後まで")
 	call.Finish()
 	<-stopped
-	if answer, err := f.db.FindMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil || answer.Content != "最後まで" {
+	if answer, err := f.db.FindMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil ||
+		answer.Content != "最後まで" {
 		t.Errorf("stored %+v, %v", answer, err)
 	}
 }
@@ -261,7 +262,10 @@ func TestQuestionWhoseCommitWasInDoubtIsAnswered(t *testing.T) {
 	f := newFixture(t, nil)
 	db := &flaky{Store: f.db}
 	db.begins.Store(1)
-	f.server = f.start(llmtest.Say("届いた"), db, chat.Config{Lease: 20 * time.Millisecond, Heartbeat: 5 * time.Millisecond, Sweep: 5 * time.Millisecond})
+	f.server = f.start(llmtest.Say("届いた"), db, chat.Config{
+		Lease:     20 * time.Millisecond,
+		Heartbeat: 5 * time.Millisecond, Sweep: 5 * time.Millisecond,
+	})
 	q := f.question("はい")
 	if _, err := f.server.Send(t.Context(), f.owner, q); !errors.Is(err, errFlaky) {
 		t.Fatalf("got %v", err)
@@ -281,7 +285,9 @@ type overtaken struct {
 	ended chan struct{} // Closed when its generation has left the server.
 }
 
-func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]chat.Begun, error) {
+func (o *overtaken) TakeOver(ctx context.Context, id uuid.UUID, held []uuid.UUID, lease time.Duration, limit,
+	epoch int,
+) ([]chat.Begun, error) {
 	select {
 	case <-o.begin:
 		return o.Store.TakeOver(ctx, id, held, lease, limit, epoch)
@@ -301,15 +307,19 @@ func (o *overtaken) FindMessage(ctx context.Context, owner chat.Owner, id uuid.U
 
 func (o *overtaken) GenerationEnded(string, time.Duration, int) { close(o.ended) }
 
-// TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait has an answer be taken over, written and stored between the moment when
-// a client's server has read that it is being written, and the moment when the client waits for it.
+// TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait has an answer be taken over, written and stored between the moment
+// when a client's server has read that it is being written, and the moment when the client waits for it.
 func TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
 	exchange := f.send(f.question("はい"))
 	f.server.kill()
-	o := &overtaken{Store: f.db, counted: counted{n: map[string]int{}}, begin: make(chan struct{}), ended: make(chan struct{})}
-	next := f.startWith(chat.Needs{Store: o, Model: llmtest.Say("もう全部"), Metrics: o}, chat.Config{Sweep: time.Millisecond})
+	o := &overtaken{
+		Store: f.db, counted: counted{n: map[string]int{}}, begin: make(chan struct{}),
+		ended: make(chan struct{}),
+	}
+	next := f.startWith(chat.Needs{Store: o, Model: llmtest.Say("もう全部"), Metrics: o},
+		chat.Config{Sweep: time.Millisecond})
 	attachment, err := next.Attach(t.Context(), f.owner, exchange.Answer.ID)
 	if err != nil || attachment.Text != nil {
 		t.Fatalf("got %+v, %v", attachment, err)

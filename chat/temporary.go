@@ -6,7 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TemporaryLifetime is how long a temporary thread lasts, counted from when it was begun: its owner is told so at its head.
+// TemporaryLifetime is how long a temporary thread lasts, counted from when it was begun: its owner is told so at its
+// head.
 const TemporaryLifetime = 24 * time.Hour
 
 // expiryBatch is how many expired threads one transaction deletes at most.
@@ -19,8 +20,8 @@ type Expired struct {
 	Running  *uuid.UUID // The answer that was being written in it, nil for none.
 }
 
-// expireThreads deletes temporary threads whose time is over, until the Service stops. Every server does it, so that it needs
-// none in particular.
+// expireThreads deletes temporary threads whose time is over, until the Service stops. Every server does it, so that it
+// needs none in particular.
 func (s *Service) expireThreads() {
 	again := time.NewTicker(s.cfg.Expiry)
 	defer again.Stop()

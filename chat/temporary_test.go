@@ -16,8 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// TestTemporaryThreadsAreDeletedByAnyServer: a thread's time is over while another server writes an answer in it: the one that
-// deletes it has the writing ended, tabs are told that it is gone, and threads that are kept stay.
+// TestTemporaryThreadsAreDeletedByAnyServer: a thread's time is over while another server writes an answer in it: the
+// one that deletes it has the writing ended, tabs are told that it is gone, and threads that are kept stay.
 func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
@@ -33,13 +33,17 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	}
 	model, events := llmtest.NewLive(), &told{}
 	// It renews no lease in this time, by which it would find out as well.
-	writer := f.startWith(chat.Needs{Model: model, Feed: feed}, chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
+	writer := f.startWith(chat.Needs{Model: model, Feed: feed},
+		chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
 	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
 	thread, err := writer.CreateThread(t.Context(), f.owner, temporary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exchange, err := writer.Send(t.Context(), f.owner, chat.Question{RequestID: newID(), ThreadID: thread.ID, Content: "質問"})
+	exchange, err := writer.Send(t.Context(), f.owner, chat.Question{
+		RequestID: newID(), ThreadID: thread.ID,
+		Content: "質問",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,9 +34,9 @@ type MadeTitle struct {
 	OutputTokens int
 }
 
-// beginTitle has the model make a title of a thread's first question while it writes the answer, once that has its place.
-// Until then, and if it fails, the thread is called by the question itself. Neither the answer nor the thread waits for it.
-// It is called before the generation knows that its question is stored, so that Stop finds its goroutine.
+// beginTitle has the model make a title of a thread's first question while it writes the answer, once that has its
+// place. Until then, and if it fails, the thread is called by the question itself. Neither the answer nor the thread
+// waits for it. It is called before the generation knows that its question is stored, so that Stop finds its goroutine.
 func (s *Service) beginTitle(g *generation) {
 	place := g.place
 	s.titles.Go(func() {

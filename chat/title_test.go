@@ -129,8 +129,8 @@ func (f *fixture) title() string {
 	return thread.Title
 }
 
-// TestNothingWaitsForTheTitle: an answer ends, and leaves its thread and its place to the next question, while the title
-// is still being made. The title is told once it is there, and counted.
+// TestNothingWaitsForTheTitle: an answer ends, and leaves its thread and its place to the next question, while the
+// title is still being made. The title is told once it is there, and counted.
 func TestNothingWaitsForTheTitle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -141,7 +141,8 @@ func TestNothingWaitsForTheTitle(t *testing.T) {
 	if !strings.HasSuffix(raw, "data: [DONE]\n\n") || strings.Contains(raw, "data-title") {
 		t.Errorf("the answer's stream: %s", raw)
 	}
-	if end, finish := strings.Index(raw, `"text-end"`), strings.Index(raw, `"finish"`); end < 0 || strings.Count(raw[end:finish], "\n\n") != 1 {
+	if end, finish := strings.Index(raw, `"text-end"`), strings.Index(raw, `"finish"`); end < 0 ||
+		strings.Count(raw[end:finish], "\n\n") != 1 {
 		t.Errorf("something comes between the text's end and the finish: %s", raw)
 	}
 	f.wait(f.send(f.question("次の質問")))
@@ -194,7 +195,8 @@ func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 	}
 }
 
-// TestThreadIsCalledByItsQuestionAtOnce, so that it is never without a name, whatever becomes of the title and the answer.
+// TestThreadIsCalledByItsQuestionAtOnce, so that it is never without a name, whatever becomes of the title and the
+// answer.
 func TestThreadIsCalledByItsQuestionAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -272,7 +274,8 @@ func TestRenamedThreadKeepsItsName(t *testing.T) {
 		f.thread = f.newThread(chatSkill)
 		exchange := f.wait(f.send(f.question("糸とは何ですか。")))
 		call := model.next(t)
-		if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID, chat.ThreadEdit{Title: new(name)}); err != nil {
+		if _, err := f.server.EditThread(t.Context(), f.owner, f.thread.ID,
+			chat.ThreadEdit{Title: new(name)}); err != nil {
 			t.Fatal(err)
 		}
 		call.say <- "モデルの題"
@@ -280,7 +283,8 @@ func TestRenamedThreadKeepsItsName(t *testing.T) {
 		if got := f.title(); got != name {
 			t.Errorf("renamed to %q, it is called %q", name, got)
 		}
-		if raw := f.follow(f.server, exchange.Answer.ID, ""); !strings.Contains(raw, `"data-title","data":{"title":"`+name) {
+		if raw := f.follow(f.server, exchange.Answer.ID, ""); !strings.Contains(raw,
+			`"data-title","data":{"title":"`+name) {
 			t.Errorf("a replay: %s", raw)
 		}
 	}
@@ -318,8 +322,8 @@ func TestStopEndsTitles(t *testing.T) {
 	}
 }
 
-// TestTitleAfterATakeover: the server that goes on with a first answer makes its title. It makes none of a later question,
-// even if that of the first one failed.
+// TestTitleAfterATakeover: the server that goes on with a first answer makes its title. It makes none of a later
+// question, even if that of the first one failed.
 func TestTitleAfterATakeover(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

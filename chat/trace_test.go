@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestSpansTellHowAnAnswerCameAbout looks at the spans of one answer: that of the call, and that of the generation, which
-// outlives it and names it. Neither holds what people write.
+// TestSpansTellHowAnAnswerCameAbout looks at the spans of one answer: that of the call, and that of the generation,
+// which outlives it and names it. Neither holds what people write.
 func TestSpansTellHowAnAnswerCameAbout(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
@@ -45,7 +45,8 @@ func TestSpansTellHowAnAnswerCameAbout(t *testing.T) {
 	if send.Parent().SpanID() != request.SpanContext().SpanID() {
 		t.Error("the call is no part of the request")
 	}
-	if generation.Parent().SpanID() != send.SpanContext().SpanID() || generation.SpanContext().TraceID() != send.SpanContext().TraceID() {
+	if generation.Parent().SpanID() != send.SpanContext().SpanID() ||
+		generation.SpanContext().TraceID() != send.SpanContext().TraceID() {
 		t.Error("the generation is no part of its question's trace")
 	}
 	var events []string
@@ -56,7 +57,10 @@ func TestSpansTellHowAnAnswerCameAbout(t *testing.T) {
 		t.Errorf("events: %s", got)
 	}
 	attributes := fmt.Sprint(generation.Attributes())
-	for _, want := range []string{exchange.Answer.ID.String(), f.thread.ID.String(), llmtest.ModelName, chat.OutcomeSuccess, "chat.run"} {
+	for _, want := range []string{
+		exchange.Answer.ID.String(), f.thread.ID.String(), llmtest.ModelName,
+		chat.OutcomeSuccess, "chat.run",
+	} {
 		if !strings.Contains(attributes, want) {
 			t.Errorf("%s is not among %s", want, attributes)
 		}
@@ -108,7 +112,8 @@ func TestMetricsCountGenerations(t *testing.T) {
 	f.attachOnce(other, chat.Exchange{Answer: f.messages()[0]}, "")
 	other.kill()
 	want := map[string]int{
-		"began": 3, chat.OutcomeSuccess: 2, chat.OutcomeHandedOver: 1, "first": 2, "took over": 1, chat.RefusedPerson: 1,
+		"began": 3, chat.OutcomeSuccess: 2, chat.OutcomeHandedOver: 1, "first": 2, "took over": 1,
+		chat.RefusedPerson: 1,
 	}
 	metrics.mu.Lock()
 	defer metrics.mu.Unlock()

@@ -18,7 +18,8 @@ func audit(ctx context.Context, e executor, event org.Event) error {
 		                          target_id, target_label, details, address, request_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		newID(), event.OrganizationID, event.By.Kind, event.By.ID, storable(event.By.Name), storable(event.By.Email),
-		event.Action, event.TargetKind, event.TargetID, storable(event.TargetLabel), orEmpty(event.Details), storableAddress(event.By.Address),
+		event.Action, event.TargetKind, event.TargetID, storable(event.TargetLabel), orEmpty(event.Details),
+		storableAddress(event.By.Address),
 		storable(event.By.RequestID))
 	return err
 }
@@ -53,7 +54,8 @@ type eventRow struct {
 
 func (r eventRow) event() org.Event {
 	e := org.Event{
-		ID: r.ID, At: r.At, OrganizationID: r.OrganizationID, Action: r.Action, TargetKind: r.TargetKind, TargetID: r.TargetID,
+		ID: r.ID, At: r.At, OrganizationID: r.OrganizationID, Action: r.Action, TargetKind: r.TargetKind,
+		TargetID:    r.TargetID,
 		TargetLabel: r.TargetLabel, Details: r.Details, Times: r.Times, LastAt: r.LastAt,
 		By: org.Doer{Kind: r.ActorKind, ID: r.ActorID, Name: r.ActorName, Email: r.ActorEmail, RequestID: r.RequestID},
 	}
@@ -63,8 +65,8 @@ func (r eventRow) event() org.Event {
 	return e
 }
 
-// whereEvents chooses entries. Its parameters are the organization, the action, what is searched for, and two times; NULL
-// or ” chooses all.
+// whereEvents chooses entries. Its parameters are the organization, the action, what is searched for, and two times;
+// NULL or ” chooses all.
 const whereEvents = `
 	WHERE ($1::uuid IS NULL OR organization_id = $1) AND ($2 = '' OR action = $2)
 	  AND ($3 = '' OR position($3 IN searched) > 0)

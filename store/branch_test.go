@@ -58,8 +58,8 @@ func (tr *tree) siblings(id uuid.UUID) []uuid.UUID {
 }
 
 // TestBranchesOfRandomThreads grows threads at random, asking at the end, asking something else in place of an earlier
-// question, and asking answers again, and looks after each step whether what the store says of siblings, branches, the leaf
-// and the history is what follows from the parents alone.
+// question, and asking answers again, and looks after each step whether what the store says of siblings, branches, the
+// leaf and the history is what follows from the parents alone.
 func TestBranchesOfRandomThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -95,7 +95,8 @@ func TestBranchesOfRandomThreads(t *testing.T) {
 				tr.messages = append(tr.messages, b.Question)
 			}
 			tr.messages = append(tr.messages, b.Answer)
-			if got, want := begun.Question.Siblings, tr.siblings(begun.Question.ID); !b.Asked && !slices.Equal(got, want) {
+			if got, want := begun.Question.Siblings, tr.siblings(begun.Question.ID); !b.Asked &&
+				!slices.Equal(got, want) {
 				t.Fatalf("the new question has siblings %v, want %v", got, want)
 			}
 			if got, want := begun.Answer.Siblings, tr.siblings(begun.Answer.ID); !slices.Equal(got, want) {
@@ -126,7 +127,8 @@ func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uu
 			if known := tr.find(m.ID); !reflect.DeepEqual(m.ParentID, known.ParentID) || m.Role != known.Role {
 				t.Fatalf("%s follows %v, want %v", m.ID, m.ParentID, known.ParentID)
 			}
-			if siblings := tr.siblings(m.ID); !slices.Equal(m.Siblings, siblings) || !slices.Contains(m.Siblings, m.ID) {
+			if siblings := tr.siblings(m.ID); !slices.Equal(m.Siblings, siblings) ||
+				!slices.Contains(m.Siblings, m.ID) {
 				t.Fatalf("%s has siblings %v, want %v", m.ID, m.Siblings, siblings)
 			}
 		}
@@ -164,11 +166,15 @@ func TestR59_BranchesOfOthers(t *testing.T) {
 		if _, err := f.ListMessages(t.Context(), f.ann, mine, &id, 0, 10); !errors.Is(err, chat.ErrNoMessage) {
 			t.Errorf("%s: ListMessages: %v", name, err)
 		}
-		if _, err := f.EditThread(t.Context(), f.ann, mine, chat.ThreadEdit{Leaf: &id, Title: new("x")}); !errors.Is(err, chat.ErrNoMessage) {
+		if _, err := f.EditThread(t.Context(), f.ann, mine, chat.ThreadEdit{
+			Leaf:  &id,
+			Title: new("x"),
+		}); !errors.Is(err, chat.ErrNoMessage) {
 			t.Errorf("%s: EditThread: %v", name, err)
 		}
 		limit := chat.Limit{Messages: 10, Bytes: 1 << 20}
-		if _, err := f.Look(t.Context(), f.ann, mine, &id, newID(), [32]byte{}, limit); !errors.Is(err, chat.ErrNoMessage) {
+		if _, err := f.Look(t.Context(), f.ann, mine, &id, newID(), [32]byte{}, limit); !errors.Is(err,
+			chat.ErrNoMessage) {
 			t.Errorf("%s: Look: %v", name, err)
 		}
 		if said, err := f.History(t.Context(), f.ann, mine, id, limit); len(said) > 0 || err != nil {
@@ -180,8 +186,8 @@ func TestR59_BranchesOfOthers(t *testing.T) {
 	}
 }
 
-// TestOldThreadsBecomeChains migrates threads of before there were branches, when an answer that was asked again named the one
-// that replaced it.
+// TestOldThreadsBecomeChains migrates threads of before there were branches, when an answer that was asked again named
+// the one that replaced it.
 func TestOldThreadsBecomeChains(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t)}
@@ -208,7 +214,8 @@ func TestOldThreadsBecomeChains(t *testing.T) {
 	f.exec(t, `INSERT INTO skills (id, category_id, position, name, description, icon_path, form_type, prompt)
 		VALUES ($1, $1, 1, 's', '', '/x.svg', 'chat', '')`, skill)
 	for _, id := range []uuid.UUID{thread, empty} {
-		f.exec(t, `INSERT INTO threads (id, organization_id, user_id, skill_id) VALUES ($1, $2, $3, $4)`, id, o, u, skill)
+		f.exec(t, `INSERT INTO threads (id, organization_id, user_id, skill_id) VALUES ($1, $2, $3, $4)`, id, o, u,
+			skill)
 	}
 	q1, a1, a1b, q2, a2 := newID(), newID(), newID(), newID(), newID()
 	for _, m := range []struct {
@@ -216,7 +223,13 @@ func TestOldThreadsBecomeChains(t *testing.T) {
 		role     string
 		question *uuid.UUID
 		replaced *uuid.UUID
-	}{{q1, "user", nil, nil}, {a1, "assistant", &q1, &a1b}, {a1b, "assistant", &q1, nil}, {q2, "user", nil, nil}, {a2, "assistant", &q2, nil}} {
+	}{
+		{q1, "user", nil, nil},
+		{a1, "assistant", &q1, &a1b},
+		{a1b, "assistant", &q1, nil},
+		{q2, "user", nil, nil},
+		{a2, "assistant", &q2, nil},
+	} {
 		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, content, status, question_id, completed_at)
 			VALUES ($1, $2, $3, $4, 'x', 'success', $5, now())`, m.id, o, thread, m.role, m.question)
 		if m.id == a1b {

@@ -12,10 +12,10 @@ import (
 
 var _ chat.Store = (*DB)(nil)
 
-// Locks are always taken in the order thread, generation, message: nobody waits in a circle.
+// Locks are always taken in the order thread, generation, message, which prevents deadlock.
 
-// CreateThread implements chat.Store. The skill is looked at only if the request has made none before: a repeated request
-// finds its thread even if the skill has been retired since.
+// CreateThread implements chat.Store. The skill is looked at only if the request has made none before: a repeated
+// request finds its thread even if the skill has been retired since.
 func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Thread, error) {
 	var threads []chat.Thread
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -40,8 +40,8 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	return threads[0], nil
 }
 
-// threadColumns are those of a chat.Thread, of the tables threads t and skills s. What is missing is whether an answer is being
-// written, as running.
+// threadColumns are those of a chat.Thread, of the tables threads t and skills s. What is missing is whether an answer
+// is being written, as running.
 const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
 	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at,
 	(SELECT jsonb_agg(jsonb_build_object(
@@ -56,7 +56,9 @@ const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS sk
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
 
 // ListThreads implements chat.Store.
-func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, archived bool, offset, limit int) ([]chat.Thread, error) {
+func (db *DB) ListThreads(ctx context.Context, owner chat.Owner, archived bool, offset, limit int) ([]chat.Thread,
+	error,
+) {
 	list, err := queryRows[chat.Thread](ctx, db.pool, selectThread+` AND t.archived = $3 AND t.expires_at IS NULL
 		ORDER BY t.pinned DESC, t.touched_at DESC, t.id DESC
 		OFFSET $4 LIMIT $5`,
@@ -93,9 +95,11 @@ func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat
 	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
 
-// EditThread implements chat.Store. A client takes the record that was updated last for the newer one. The thread is locked
-// before the end of a branch is looked for, so that nothing is added to it meanwhile.
-func (db *DB) EditThread(ctx context.Context, owner chat.Owner, id uuid.UUID, edit chat.ThreadEdit) (chat.Thread, error) {
+// EditThread implements chat.Store. A client takes the record that was updated last for the newer one. The thread is
+// locked before the end of a branch is looked for, so that nothing is added to it meanwhile.
+func (db *DB) EditThread(ctx context.Context, owner chat.Owner, id uuid.UUID, edit chat.ThreadEdit) (chat.Thread,
+	error,
+) {
 	return db.changeThread(ctx, owner, id, func(tx pgx.Tx) error {
 		leaf := edit.Leaf
 		if leaf != nil {
@@ -154,7 +158,8 @@ func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread
 			UPDATE threads
 			SET title = $4, title_provisional = false, updated_at = clock_timestamp()
 			WHERE id = $3 AND organization_id = $1 AND user_id = $2 AND title_provisional AND $4 <> ''`,
-			owner.OrganizationID, owner.UserID, made.ThreadID, storable(made.Text)).Exec(func(tag pgconn.CommandTag) error {
+			owner.OrganizationID, owner.UserID, made.ThreadID,
+			storable(made.Text)).Exec(func(tag pgconn.CommandTag) error {
 			given = tag.RowsAffected() > 0
 			return nil
 		})
@@ -197,7 +202,8 @@ func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) 
 	return running, nil
 }
 
-// DeleteExpired implements chat.Store. The threads are locked before their answers are looked for: none begins meanwhile.
+// DeleteExpired implements chat.Store. The threads are locked before their answers are looked for: none begins
+// meanwhile.
 func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, error) {
 	type row struct {
 		ID             uuid.UUID
@@ -239,8 +245,8 @@ func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, err
 	return expired, nil
 }
 
-// lockThreadSQL keeps others from writing to a thread until the transaction ends. Its parameters are organization, user and
-// thread.
+// lockThreadSQL keeps others from writing to a thread until the transaction ends. Its parameters are organization, user
+// and thread.
 const lockThreadSQL = `
 	SELECT 1 FROM threads
 	WHERE id = $3 AND organization_id = $1 AND user_id = $2

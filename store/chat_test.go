@@ -30,7 +30,8 @@ func TestCreateThread(t *testing.T) {
 	made := chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Title: "議事録", RequestID: &request}
 	got, err := f.CreateThread(t.Context(), f.ann, made)
 	must(t, err)
-	if got.ID != made.ID || got.SkillID != made.SkillID || got.SkillName != "汎用チャット" || got.SkillIconPath != "/icons/x.svg" ||
+	if got.ID != made.ID || got.SkillID != made.SkillID || got.SkillName != "汎用チャット" ||
+		got.SkillIconPath != "/icons/x.svg" ||
 		got.Title != "議事録" || got.Running || got.CreatedAt.IsZero() || !got.TouchedAt.Equal(got.CreatedAt) {
 		t.Errorf("CreateThread = %+v", got)
 	}
@@ -132,7 +133,8 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	old, pinned, archived, newest := f.thread(t, f.ann), f.thread(t, f.ann), f.thread(t, f.ann), f.thread(t, f.ann)
 	changed, err := f.EditThread(t.Context(), f.ann, pinned.ID, chat.ThreadEdit{Pinned: new(true)})
 	must(t, err)
-	if !changed.Pinned || changed.Archived || changed.Title != pinned.Title || !changed.TouchedAt.Equal(pinned.TouchedAt) {
+	if !changed.Pinned || changed.Archived || changed.Title != pinned.Title ||
+		!changed.TouchedAt.Equal(pinned.TouchedAt) {
 		t.Errorf("pinned: %+v", changed)
 	}
 	_, err = f.EditThread(t.Context(), f.ann, archived.ID, chat.ThreadEdit{Archived: new(true)})
@@ -151,7 +153,7 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	if got := listed(true); !slices.Equal(got, []uuid.UUID{archived.ID}) {
 		t.Errorf("archived are %v", got)
 	}
-	// Who asks in it wants it back.
+	// A question in an archived thread takes it out of the archive.
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, archived.ID, newID()))
 	must(t, err)
 	if begun.Thread.Archived || len(listed(true)) != 0 || listed(false)[1] != archived.ID {
@@ -159,8 +161,8 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	}
 }
 
-// TestTitles: the first question names a thread, a title that was made takes its place once, and one that its owner gave
-// stays. What making a title took is counted whatever becomes of it.
+// TestTitles: the first question names a thread, a title that was made takes its place once, and one that its owner
+// gave stays. What making a title took is counted whatever becomes of it.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -196,7 +198,8 @@ func TestTitles(t *testing.T) {
 	if _, given := made(a, ""); given || told(a) != (chat.Title{}) {
 		t.Errorf("no title was given: %v, %+v", given, told(a))
 	}
-	if got, given := made(a, "自動の題"); !given || got.Title != "自動の題" || !got.UpdatedAt.After(a.UpdatedAt) || got.Running ||
+	if got, given := made(a, "自動の題"); !given || got.Title != "自動の題" || !got.UpdatedAt.After(a.UpdatedAt) ||
+		got.Running ||
 		!reflect.DeepEqual(told(a), chat.Title{Text: "自動の題", UpdatedAt: got.UpdatedAt}) {
 		t.Errorf("TitleThread = %+v, %v, told as %+v", got, given, told(a))
 	}
@@ -218,7 +221,8 @@ func TestTitles(t *testing.T) {
 	if _, replaced := made(given, "自動の題"); replaced || told(given).Text != "人の題" {
 		t.Errorf("a title that a person gave: %v, %+v", replaced, told(given))
 	}
-	if n := value[int](t, f, `SELECT sum(input_tokens) FROM usage_daily WHERE user_id = $1`, f.ann.UserID); n != 5*100+3*12 {
+	if n := value[int](t, f, `SELECT sum(input_tokens) FROM usage_daily WHERE user_id = $1`,
+		f.ann.UserID); n != 5*100+3*12 {
 		t.Errorf("%d tokens are counted", n)
 	}
 }
@@ -272,7 +276,8 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 				return err
 			},
 			"Look": func() error {
-				_, err := f.Look(ctx, tt.owner, tt.thread, nil, newID(), [32]byte{}, chat.Limit{Messages: 10, Bytes: 1 << 20})
+				_, err := f.Look(ctx, tt.owner, tt.thread, nil, newID(), [32]byte{},
+					chat.Limit{Messages: 10, Bytes: 1 << 20})
 				return err
 			},
 			"BeginGeneration": func() error {
@@ -290,9 +295,12 @@ func TestR59_ForeignIsLikeMissing(t *testing.T) {
 			t.Errorf("%s: TitleThread: %v, %v", name, given, err)
 		}
 		calls = map[string]func() error{
-			"FindMessage":      func() error { _, err := f.FindMessage(ctx, tt.owner, tt.message); return err },
-			"RequestStop":      func() error { _, err := f.RequestStop(ctx, tt.owner, tt.message); return err },
-			"GiveFeedback":     func() error { return f.GiveFeedback(ctx, tt.owner, tt.message, chat.Feedback{Rating: chat.RatingGood}) },
+			"FindMessage": func() error { _, err := f.FindMessage(ctx, tt.owner, tt.message); return err },
+			"RequestStop": func() error { _, err := f.RequestStop(ctx, tt.owner, tt.message); return err },
+			"GiveFeedback": func() error {
+				return f.GiveFeedback(ctx, tt.owner, tt.message,
+					chat.Feedback{Rating: chat.RatingGood})
+			},
 			"WithdrawFeedback": func() error { _, err := f.WithdrawFeedback(ctx, tt.owner, tt.message); return err },
 		}
 		for call, do := range calls {
@@ -349,7 +357,8 @@ func TestMessagesAndHistory(t *testing.T) {
 	if list, err := f.ListMessages(t.Context(), f.ann, thread.ID, nil, 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("an empty thread: %+v, %v", list, err)
 	}
-	if list, err := f.History(t.Context(), f.ann, thread.ID, newID(), chat.Limit{Messages: 10, Bytes: 1 << 20}); err != nil || len(list) != 0 {
+	if list, err := f.History(t.Context(), f.ann, thread.ID, newID(),
+		chat.Limit{Messages: 10, Bytes: 1 << 20}); err != nil || len(list) != 0 {
 		t.Errorf("an empty history: %+v, %v", list, err)
 	}
 	var last chat.Begun
@@ -377,7 +386,8 @@ func TestMessagesAndHistory(t *testing.T) {
 		return texts(f.History(t.Context(), f.ann, thread.ID, leaf, chat.Limit{Messages: limit, Bytes: 1 << 20}))
 	}
 	sized := func(bytes int) string {
-		return texts(f.History(t.Context(), f.ann, thread.ID, running.Answer.ID, chat.Limit{Messages: 100, Bytes: bytes}))
+		return texts(f.History(t.Context(), f.ann, thread.ID, running.Answer.ID,
+			chat.Limit{Messages: 100, Bytes: bytes}))
 	}
 	size := value[int](t, f, `SELECT octet_length(coalesce(nullif(prompt, ''), content)) FROM messages WHERE content = '問3'`)
 	for got, want := range map[string]string{

@@ -19,8 +19,8 @@ const japanToday = `(now() AT TIME ZONE 'Asia/Tokyo')::date`
 // thisMonth is the first day of Japan's month.
 const thisMonth = `date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date`
 
-// lockOrganization keeps others from changing an organization's members and contract until the transaction ends. Whoever
-// only refers to it, as every new row of its members does, does not wait.
+// lockOrganization keeps others from changing an organization's members and contract until the transaction ends.
+// Whoever only refers to it, as every new row of its members does, does not wait.
 func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	var one int
 	err := tx.QueryRow(ctx, `SELECT 1 FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id).Scan(&one)
@@ -55,7 +55,10 @@ type contractRow struct {
 }
 
 func (r contractRow) contract() org.Contract {
-	return org.Contract{Plan: r.Plan, Status: r.Status, Seats: r.Seats, Tokens: r.Tokens, Storage: r.Storage, StartsOn: r.StartsOn, EndsOn: r.EndsOn}
+	return org.Contract{
+		Plan: r.Plan, Status: r.Status, Seats: r.Seats, Tokens: r.Tokens, Storage: r.Storage,
+		StartsOn: r.StartsOn, EndsOn: r.EndsOn,
+	}
 }
 
 // selectContract begins every query for contracts.
@@ -98,8 +101,9 @@ func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.C
 	}
 	c := contracts[0]
 	view := org.ContractView{
-		Contract: c.contract(), SeatsUsed: c.SeatsUsed, TokensUsed: c.TokensUsed, StorageUsed: c.StorageUsed, ResetsOn: c.ResetsOn,
-		Usage: make([]org.DayUsage, len(days)),
+		Contract: c.contract(), SeatsUsed: c.SeatsUsed, TokensUsed: c.TokensUsed, StorageUsed: c.StorageUsed,
+		ResetsOn: c.ResetsOn,
+		Usage:    make([]org.DayUsage, len(days)),
 	}
 	for i, d := range days {
 		view.Usage[i] = org.DayUsage{Date: d.Date, Usage: org.Usage{
@@ -144,11 +148,14 @@ const usedByMember = `
 	)`
 
 // UsageByMember implements org.Store.
-func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.MemberUsage, int, error) {
+func (db *DB) UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]org.MemberUsage, int,
+	error,
+) {
 	var rows []memberUsageRow
 	var total int
 	batch := &pgx.Batch{}
-	batch.Queue(usedByMember+` SELECT count(*) FROM used`, organizationID, org.UsageDays).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(usedByMember+` SELECT count(*) FROM used`, organizationID,
+		org.UsageDays).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
 	batch.Queue(usedByMember+`
 		SELECT user_id, name, email, messages, input_tokens, output_tokens
 		FROM used
@@ -185,7 +192,9 @@ func (db *DB) Balance(ctx context.Context, organizationID uuid.UUID) (org.Balanc
 }
 
 // PublishLimitNotice implements org.BudgetStore.
-func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice org.Notification) error {
+func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int,
+	notice org.Notification,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO contract_notices (organization_id, month, percent)
@@ -219,12 +228,13 @@ func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, e
 		SELECT $1, `+japanToday+`, $2, 1, $4, $5
 		WHERE NOT EXISTS (SELECT FROM generations WHERE message_id = $3)
 		`+addUsage,
-		o.Owner.OrganizationID, o.Owner.UserID, o.MessageID, storableCount(o.InputTokens), storableCount(o.OutputTokens))
+		o.Owner.OrganizationID, o.Owner.UserID, o.MessageID, storableCount(o.InputTokens),
+		storableCount(o.OutputTokens))
 	return tag.RowsAffected() > 0, translate(err)
 }
 
-// OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. What the edit leaves out is
-// as every new contract has it. Errors: those of CreateOrganization and SetContract.
+// OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. What the edit leaves
+// out is as every new contract has it. Errors: those of CreateOrganization and SetContract.
 func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org.ContractEdit, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := claimDomains(ctx, tx, o); err != nil {
@@ -243,14 +253,17 @@ func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org
 		}
 		return audit(ctx, tx, org.Event{
 			OrganizationID: &o.ID, By: by, Action: org.ActionOrganization, TargetKind: org.TargetOrganization,
-			TargetID: o.ID.String(), TargetLabel: o.Name, Details: append(details, contractChanges(org.Contract{}, contract)...),
+			TargetID: o.ID.String(), TargetLabel: o.Name, Details: append(details,
+				contractChanges(org.Contract{}, contract)...),
 		})
 	})
 }
 
-// SetContract changes an organization's contract on behalf of an operator, logs it, and returns it. Errors: org.ErrNoOrganization,
-// and fault.Invalid for what no contract has.
-func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit org.ContractEdit, by org.Doer) (org.Contract, error) {
+// SetContract changes an organization's contract on behalf of an operator, logs it, and returns it. Errors:
+// org.ErrNoOrganization, and fault.Invalid for what no contract has.
+func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit org.ContractEdit,
+	by org.Doer,
+) (org.Contract, error) {
 	var after org.Contract
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockOrganization(ctx, tx, organizationID); err != nil {
@@ -266,7 +279,8 @@ func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit or
 			return nil
 		}
 		var name string
-		if err := tx.QueryRow(ctx, `SELECT name FROM organizations WHERE id = $1`, organizationID).Scan(&name); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT name FROM organizations WHERE id = $1`,
+			organizationID).Scan(&name); err != nil {
 			return err
 		}
 		return audit(ctx, tx, org.Event{
@@ -277,7 +291,9 @@ func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit or
 	return after, err
 }
 
-func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e org.ContractEdit) (after, before org.Contract, err error) {
+func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e org.ContractEdit) (after,
+	before org.Contract, err error,
+) {
 	const query = selectContract + ` WHERE c.organization_id = $1`
 	row, err := queryRow[contractRow](ctx, tx, query, organizationID)
 	if err != nil {
@@ -352,7 +368,8 @@ func (db *DB) ListOrganizations(ctx context.Context) ([]OrganizationSummary, err
 	list, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s OrganizationSummary, err error) {
 		c := &s.Contract
 		var resets time.Time
-		err = r.Scan(&s.ID, &s.Name, &s.AuthType, &s.MailDomains, &c.Plan, &c.Status, &c.Seats, &c.Tokens, &c.Storage, &c.StartsOn,
+		err = r.Scan(&s.ID, &s.Name, &s.AuthType, &s.MailDomains, &c.Plan, &c.Status, &c.Seats, &c.Tokens, &c.Storage,
+			&c.StartsOn,
 			&c.EndsOn, &s.SeatsUsed, &s.TokensUsed, &s.StorageUsed, &resets)
 		return s, err
 	})

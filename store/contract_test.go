@@ -19,8 +19,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// TestContractsOfAnOlderDatabase: organizations that were there have a contract, and what they used is counted, by Japan's
-// days.
+// TestContractsOfAnOlderDatabase: organizations that were there have a contract, and what they used is counted, by
+// Japan's days.
 func TestContractsOfAnOlderDatabase(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t), a: newID(), b: newID()}
@@ -38,7 +38,8 @@ func TestContractsOfAnOlderDatabase(t *testing.T) {
 	f.exec(t, `INSERT INTO users (id, organization_id, subject, email, name, role) VALUES ($1, $2, 'sub', 'ann@example.com', '安', 'general-user')`, user, f.a)
 	f.exec(t, `INSERT INTO categories (id, name, position) VALUES ($1, '基本', 1)`, category)
 	f.exec(t, `INSERT INTO skills (id, category_id, position, name, icon_path, form_type, prompt) VALUES ($1, $2, 1, '汎用', '', 'chat', '')`, skillID, category)
-	f.exec(t, `INSERT INTO threads (id, organization_id, user_id, skill_id) VALUES ($1, $2, $3, $4)`, thread, f.a, user, skillID)
+	f.exec(t, `INSERT INTO threads (id, organization_id, user_id, skill_id) VALUES ($1, $2, $3, $4)`, thread, f.a, user,
+		skillID)
 	f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, completed_at) VALUES ($1, $2, $3, 'user', 'success', now())`, question, f.a, thread)
 	answer := func(at any, status string, in, out int) {
 		f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, question_id, completed_at, input_tokens, output_tokens)
@@ -65,7 +66,8 @@ func TestContractsOfAnOlderDatabase(t *testing.T) {
 	}
 	for id, starts := range map[uuid.UUID]string{f.a: "2026-04-01", f.b: "2026-03-31"} {
 		view, err := f.ContractView(t.Context(), id)
-		if err != nil || view.Plan != "スタンダード" || view.Status != org.ContractActive || view.Seats != 50 || view.Tokens != 10_000_000 ||
+		if err != nil || view.Plan != "スタンダード" || view.Status != org.ContractActive || view.Seats != 50 ||
+			view.Tokens != 10_000_000 ||
 			view.StartsOn.Format(time.DateOnly) != starts || view.EndsOn != nil {
 			t.Errorf("contract %+v, %v", view, err)
 		}
@@ -77,7 +79,8 @@ func TestContractView(t *testing.T) {
 	f := newFixture(t)
 	today := value[time.Time](t, f, `SELECT (now() AT TIME ZONE 'Asia/Tokyo')::date`)
 	use := func(user uuid.UUID, daysAgo, messages, in, out int) {
-		f.exec(t, `INSERT INTO usage_daily VALUES ($1, $2, $3, $4, $5, $6)`, f.a, today.AddDate(0, 0, -daysAgo), user, messages, in, out)
+		f.exec(t, `INSERT INTO usage_daily VALUES ($1, $2, $3, $4, $5, $6)`, f.a, today.AddDate(0, 0, -daysAgo), user,
+			messages, in, out)
 	}
 	removed, older := newID(), newID()
 	use(f.ann.UserID, 0, 1, 10, 100)
@@ -88,10 +91,14 @@ func TestContractView(t *testing.T) {
 	use(older, 2, 6, 1, 1)
 	view, err := f.ContractView(t.Context(), f.a)
 	must(t, err)
-	if len(view.Usage) != org.UsageDays || !view.Usage[29].Date.Equal(today) || !view.Usage[0].Date.Equal(today.AddDate(0, 0, -29)) {
+	if len(view.Usage) != org.UsageDays || !view.Usage[29].Date.Equal(today) ||
+		!view.Usage[0].Date.Equal(today.AddDate(0, 0, -29)) {
 		t.Fatalf("days %+v", view.Usage)
 	}
-	for i, want := range map[int]org.Usage{29: {Messages: 3, InputTokens: 30, OutputTokens: 300}, 0: {Messages: 3, InputTokens: 30, OutputTokens: 300}, 15: {}} {
+	for i, want := range map[int]org.Usage{
+		29: {Messages: 3, InputTokens: 30, OutputTokens: 300},
+		0:  {Messages: 3, InputTokens: 30, OutputTokens: 300}, 15: {},
+	} {
 		if view.Usage[i].Usage != want {
 			t.Errorf("day %d: %+v, want %+v", i, view.Usage[i].Usage, want)
 		}
@@ -111,12 +118,15 @@ func TestContractView(t *testing.T) {
 	}
 
 	members, total, err := f.UsageByMember(t.Context(), f.a, 0, 2)
-	if err != nil || total != 3 || len(members) != 2 || *members[0].UserID != f.ann.UserID || members[0].Name != "ann" ||
-		members[0].Usage != (org.Usage{Messages: 4, InputTokens: 40, OutputTokens: 400}) || *members[1].UserID != f.bob.UserID {
+	if err != nil || total != 3 || len(members) != 2 || *members[0].UserID != f.ann.UserID ||
+		members[0].Name != "ann" ||
+		members[0].Usage != (org.Usage{Messages: 4, InputTokens: 40, OutputTokens: 400}) ||
+		*members[1].UserID != f.bob.UserID {
 		t.Errorf("by member: %+v of %d, %v", members, total, err)
 	}
 	members, _, err = f.UsageByMember(t.Context(), f.a, 2, 2)
-	if err != nil || len(members) != 1 || members[0].UserID != nil || members[0].Usage != (org.Usage{Messages: 11, InputTokens: 2, OutputTokens: 2}) {
+	if err != nil || len(members) != 1 || members[0].UserID != nil ||
+		members[0].Usage != (org.Usage{Messages: 11, InputTokens: 2, OutputTokens: 2}) {
 		t.Errorf("removed members: %+v, %v", members, err)
 	}
 	if members, total, err := f.UsageByMember(t.Context(), f.b, 0, 10); err != nil || len(members) != 0 || total != 0 {
@@ -134,7 +144,10 @@ func TestOperatorsContracts(t *testing.T) {
 	seats, tokens, plan, status := 5, int64(1_000), "プロ", org.ContractTrial
 	ends := time.Date(2040, 3, 31, 0, 0, 0, 0, time.UTC)
 	o := org.Organization{ID: newID(), Name: "新会社", AuthType: "cognito", MailDomains: []string{"new.example"}}
-	must(t, f.OpenOrganization(t.Context(), o, org.ContractEdit{Seats: &seats, Tokens: &tokens, Plan: &plan, Status: &status, EndsOn: &ends}, operator))
+	must(t, f.OpenOrganization(t.Context(), o, org.ContractEdit{
+		Seats: &seats, Tokens: &tokens, Plan: &plan,
+		Status: &status, EndsOn: &ends,
+	}, operator))
 	wantCode(t, f.OpenOrganization(t.Context(), o, org.ContractEdit{}, operator), fault.Conflict)
 	negative := -1
 	o2 := org.Organization{ID: newID(), Name: "x", AuthType: "cognito"}
@@ -145,7 +158,8 @@ func TestOperatorsContracts(t *testing.T) {
 	list, err := f.ListOrganizations(t.Context())
 	must(t, err)
 	i := slices.IndexFunc(list, func(s store.OrganizationSummary) bool { return s.ID == o.ID })
-	if len(list) != 3 || i < 0 || list[i].Name != o.Name || !slices.Equal(list[i].MailDomains, o.MailDomains) || list[i].Plan != plan ||
+	if len(list) != 3 || i < 0 || list[i].Name != o.Name || !slices.Equal(list[i].MailDomains, o.MailDomains) ||
+		list[i].Plan != plan ||
 		list[i].Seats != 5 || list[i].Tokens != 1000 || list[i].Status != status || !list[i].EndsOn.Equal(ends) {
 		t.Errorf("listed %+v", list)
 	}
@@ -163,9 +177,13 @@ func TestOperatorsContracts(t *testing.T) {
 	wantCode(t, err, fault.Invalid)
 
 	events, total, err := f.ListEvents(t.Context(), org.AuditQuery{OrganizationID: &o.ID, Limit: 10})
-	if err != nil || total != 2 || events[0].Action != org.ActionContract || events[1].Action != org.ActionOrganization ||
+	if err != nil || total != 2 || events[0].Action != org.ActionContract ||
+		events[1].Action != org.ActionOrganization ||
 		events[0].By.Kind != org.ByOperator || events[0].By.Name != "root" || events[0].TargetLabel != o.Name ||
-		!slices.Equal(events[0].Details, []org.Change{{Field: "seats", Before: "5", After: "6"}, {Field: "ends_on", Before: "2040-03-31"}}) {
+		!slices.Equal(events[0].Details, []org.Change{
+			{Field: "seats", Before: "5", After: "6"},
+			{Field: "ends_on", Before: "2040-03-31"},
+		}) {
 		t.Errorf("logged %+v, %v", events, err)
 	}
 }
@@ -194,7 +212,10 @@ func TestUsageIsCountedOnce(t *testing.T) {
 	}
 	all.Wait()
 	members, _, err := f.UsageByMember(t.Context(), f.a, 0, 10)
-	if err != nil || len(members) != 1 || members[0].Usage != (org.Usage{Messages: answers, InputTokens: 12 * answers, OutputTokens: 34 * answers}) {
+	if err != nil || len(members) != 1 || members[0].Usage != (org.Usage{
+		Messages: answers, InputTokens: 12 * answers,
+		OutputTokens: 34 * answers,
+	}) {
 		t.Errorf("counted %+v, %v", members, err)
 	}
 }
@@ -222,7 +243,8 @@ func TestNoticesForAdministrators(t *testing.T) {
 		return len(list)
 	}
 	for role, want := range map[identity.Role]int{
-		identity.RoleGeneralUser: 0, identity.RoleOrganizationAdmin: 2, identity.RoleOrganizationSuperAdmin: 2, identity.RoleSystemAdmin: 0,
+		identity.RoleGeneralUser: 0, identity.RoleOrganizationAdmin: 2, identity.RoleOrganizationSuperAdmin: 2,
+		identity.RoleSystemAdmin: 0,
 	} {
 		if got := visible(role); got != want {
 			t.Errorf("%s sees %d, want %d", role, got, want)

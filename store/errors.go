@@ -34,8 +34,8 @@ const (
 
 const unavailable = "データベースに接続できません。少し時間をおいて、もう一度お試しください。"
 
-// translate gives an error of the driver its fault code. Faults pass unchanged; what is not to be expected stays without
-// a code, which makes it internal.
+// translate gives an error of the driver its fault code. Faults pass unchanged; what is not to be expected stays
+// without a code, which makes it internal.
 func translate(err error) error {
 	if err == nil {
 		return nil

@@ -23,7 +23,8 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	var written []beginRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		batch.Queue(lockThreadSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID)
-		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:], b.ServerID,
+		batch.Queue(beginSQL, b.Owner.OrganizationID, b.Owner.UserID, b.Answer.ThreadID, b.RequestID, b.RequestHash[:],
+			b.ServerID,
 			b.Question.ID, b.Answer.ID, b.Question.Content, b.Question.Prompt, b.Asked, b.Answer.Status,
 			b.Title, b.Answer.Run, b.Question.ParentID, b.Question.Form).Query(collect(&written))
 	})
@@ -44,7 +45,8 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	if _, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID); err != nil {
 		return chat.Begun{}, err
 	}
-	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID, b.RequestID)
+	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID,
+		b.RequestID)
 	switch {
 	case isNoRows(err): // The answer that was being written may have ended since.
 		return chat.Begun{}, chat.ErrThreadBusy
@@ -61,11 +63,12 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	return chat.Begun{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
 }
 
-// beginSQL adds the question, unless it is stored already, the answer and its generation, and touches the thread, unless the
-// thread is not the owner's, the request is known, or an answer is being written. Its parameters are organization, user,
-// thread, request, its hash, server, question, answer, the question's content and prompt, whether it is stored already,
-// the answer's status, what an untitled thread is called from now on, the run, and what the question follows and the values
-// of its form, NULL for none. Each part takes its rows from the one before, so that they are written in this order.
+// beginSQL adds the question, unless it is stored already, the answer and its generation, and touches the thread,
+// unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
+// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, whether
+// it is stored already, the answer's status, what an untitled thread is called from now on, the run, and what the
+// question follows and the values of its form, NULL for none. Each part takes its rows from the one before, so that
+// they are written in this order.
 //
 // A thread is untitled, too, while it is called by a question that began it and that is now asked otherwise.
 const beginSQL = `
@@ -109,8 +112,8 @@ const beginSQL = `
 	          END AS questions,
 	          ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq) AS answers`
 
-// beginRow is what beginSQL has written: nothing in it is the database's own but the times. The questions and answers are
-// those that were there before.
+// beginRow is what beginSQL has written: nothing in it is the database's own but the times. The questions and answers
+// are those that were there before.
 type beginRow struct {
 	chat.Thread
 	BegunAt   time.Time
@@ -185,8 +188,8 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	return chat.Ended{Thread: threads[0], Message: message}, nil
 }
 
-// endedBefore returns what there is of an answer if this very run of this server has ended: then the first try was stored,
-// and only its acknowledgement was lost.
+// endedBefore returns what there is of an answer if this very run of this server has ended: then the first try was
+// stored, and only its acknowledgement was lost.
 func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended, err error) {
 	var over bool
 	err = db.pool.QueryRow(ctx, `
@@ -214,7 +217,8 @@ func storedOutcome(o chat.Outcome) chat.Message {
 		ID: o.MessageID, ThreadID: o.ThreadID, Role: chat.RoleAssistant, Content: storable(o.Content), Status: o.Status,
 		Reasoning: storable(o.Reasoning), ReasoningTime: o.ReasoningTime.Truncate(time.Millisecond),
 		FinishReason: o.FinishReason, Model: storable(o.Model), InputTokens: storableCount(o.InputTokens),
-		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps), Run: o.Run,
+		OutputTokens: storableCount(o.OutputTokens), Citations: orEmpty(o.Citations), Steps: orEmpty(o.Steps),
+		Run: o.Run,
 	}
 	if o.Failure != nil {
 		m.Failure = &chat.Failure{
@@ -224,9 +228,9 @@ func storedOutcome(o chat.Outcome) chat.Message {
 	return m
 }
 
-// goesOn is the condition that a generation, of which the message is known, is at a run, the second parameter, by a server,
-// the third. It is a CASE to have the message looked up: the index of what goes on holds all that the server has written
-// lately.
+// goesOn is the condition that a generation, of which the message is known, is at a run, the second parameter, by a
+// server, the third. It is a CASE to have the message looked up: the index of what goes on holds all that the server
+// has written lately.
 const goesOn = `CASE WHEN ended_at IS NULL THEN run = $2 AND server_id = $3 END`
 
 // endRow is what the database adds to an answer that is complete.
@@ -237,9 +241,9 @@ type endRow struct {
 	CompletedAt *time.Time
 }
 
-// queueOutcome has the generation end, the message completed and what it took counted, if the run is the server's own. It
-// is one statement, so that what is counted once cannot be counted twice, and the transaction's last one: a person's answers
-// wait for each other's commits to be counted.
+// queueOutcome has the generation end, the message completed and what it took counted, if the run is the server's own.
+// It is one statement, so that what is counted once cannot be counted twice, and the transaction's last one: a person's
+// answers wait for each other's commits to be counted.
 func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written *[]endRow) {
 	failure := chat.Failure{}
 	if m.Failure != nil {
@@ -263,7 +267,8 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		FROM ended
 		WHERE m.id = ended.message_id
 		RETURNING m.parent_id, `+siblings+` AS siblings, m.created_at, m.completed_at`,
-		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable, m.Model,
+		m.ID, m.Run, serverID, m.Content, m.Status, m.FinishReason, failure.Code, failure.Detail, failure.Retryable,
+		m.Model,
 		m.InputTokens, m.OutputTokens, m.Citations, m.Steps, m.Reasoning,
 		storableCount(int(m.ReasoningTime.Milliseconds()))).Query(collect(written))
 }

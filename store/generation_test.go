@@ -26,12 +26,14 @@ func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
 	request := newID()
 	b := chat.Begin{Owner: owner, RequestID: request, RequestHash: sha256.Sum256(request[:]), ServerID: serverID}
 	b.Question = chat.Message{
-		ID: newID(), ThreadID: threadID, Role: chat.RoleUser, Content: "質問です", Prompt: "モデルへの質問です", Status: chat.StatusSuccess,
+		ID: newID(), ThreadID: threadID, Role: chat.RoleUser, Content: "質問です", Prompt: "モデルへの質問です",
+		Status:    chat.StatusSuccess,
 		Citations: []chat.Citation{}, Steps: []chat.Step{},
 	}
 	b.Answer = chat.Message{
-		ID: newID(), ThreadID: threadID, Role: chat.RoleAssistant, Status: chat.StatusPending, Citations: []chat.Citation{},
-		Steps: []chat.Step{}, ParentID: &b.Question.ID, Run: 1,
+		ID: newID(), ThreadID: threadID, Role: chat.RoleAssistant, Status: chat.StatusPending,
+		Citations: []chat.Citation{},
+		Steps:     []chat.Step{}, ParentID: &b.Question.ID, Run: 1,
 	}
 	return b
 }
@@ -39,7 +41,8 @@ func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
 // outcome returns a successful end of what was begun.
 func outcome(owner chat.Owner, b chat.Begun, serverID uuid.UUID, content string) chat.Outcome {
 	return chat.Outcome{
-		Owner: owner, ThreadID: b.Answer.ThreadID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID, Content: content, Status: chat.StatusSuccess,
+		Owner: owner, ThreadID: b.Answer.ThreadID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID,
+		Content: content, Status: chat.StatusSuccess,
 		FinishReason: chat.FinishStop, Model: "model-1", InputTokens: 12, OutputTokens: 34,
 	}
 }
@@ -52,7 +55,9 @@ func (f *fixture) end(t *testing.T, o chat.Outcome) error {
 }
 
 // exchange asks at the end of the branch that was looked at last, and answers.
-func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask, answer string) chat.Begun {
+func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask,
+	answer string,
+) chat.Begun {
 	t.Helper()
 	b := question(owner, threadID, serverID)
 	b.Question.Content, b.Question.ParentID = ask, f.leaf(t, threadID)
@@ -89,11 +94,14 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
 	q, a := begun.Question, begun.Answer
-	if begun.Existing || q.ID != b.Question.ID || q.ThreadID != thread.ID || q.Role != chat.RoleUser || q.Content != b.Question.Content ||
-		q.Prompt != b.Question.Prompt || q.Status != chat.StatusSuccess || q.Run != 0 || q.ParentID != nil || q.CompletedAt == nil {
+	if begun.Existing || q.ID != b.Question.ID || q.ThreadID != thread.ID || q.Role != chat.RoleUser ||
+		q.Content != b.Question.Content ||
+		q.Prompt != b.Question.Prompt || q.Status != chat.StatusSuccess || q.Run != 0 || q.ParentID != nil ||
+		q.CompletedAt == nil {
 		t.Errorf("question: %+v", q)
 	}
-	if a.ID != b.Answer.ID || a.ThreadID != thread.ID || a.Role != chat.RoleAssistant || a.Content != "" || a.Run != 1 ||
+	if a.ID != b.Answer.ID || a.ThreadID != thread.ID || a.Role != chat.RoleAssistant || a.Content != "" ||
+		a.Run != 1 ||
 		a.Status != chat.StatusPending || a.FinishReason != "" || a.ParentID == nil || *a.ParentID != q.ID ||
 		a.CompletedAt != nil || a.Failure != nil {
 		t.Errorf("answer: %+v", a)
@@ -104,11 +112,15 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	}
 
 	end := outcome(f.ann, begun, server, "答えの「本文」\r\nです\ufeff")
-	end.Citations = []chat.Citation{{Index: 1, ChunkEmbeddingID: newID(), DataSourceID: newID(), Filename: "規程.pdf", Page: 3, Score: 0.5, Quote: "引用"}}
+	end.Citations = []chat.Citation{{
+		Index: 1, ChunkEmbeddingID: newID(), DataSourceID: newID(), Filename: "規程.pdf",
+		Page: 3, Score: 0.5, Quote: "引用",
+	}}
 	end.Steps = []chat.Step{{Kind: "retrieval", Status: chat.StatusSuccess, Detail: "2件"}}
 	must(t, f.end(t, end))
 	a, err = f.FindMessage(t.Context(), f.ann, a.ID)
-	if err != nil || a.Content != end.Content || a.Status != end.Status || a.FinishReason != end.FinishReason || a.Failure != nil ||
+	if err != nil || a.Content != end.Content || a.Status != end.Status || a.FinishReason != end.FinishReason ||
+		a.Failure != nil ||
 		a.Model != end.Model || a.InputTokens != 12 || a.OutputTokens != 34 || a.CompletedAt == nil ||
 		!reflect.DeepEqual(a.Citations, end.Citations) || !reflect.DeepEqual(a.Steps, end.Steps) {
 		t.Errorf("stored answer: %+v, %v", a, err)
@@ -160,7 +172,8 @@ func TestFailureIsKeptWithItsText(t *testing.T) {
 	if got.Reasoning != "考え\x1a" || got.ReasoningTime != 1500*time.Millisecond {
 		t.Errorf("reasoning %q, %v", got.Reasoning, got.ReasoningTime)
 	}
-	if err != nil || got.Content != "途中まで\x1a\ufffd" || got.Status != chat.StatusFailed || got.Failure == nil || *got.Failure != want {
+	if err != nil || got.Content != "途中まで\x1a\ufffd" || got.Status != chat.StatusFailed || got.Failure == nil ||
+		*got.Failure != want {
 		t.Errorf("stored: %+v, %v", got, err)
 	}
 }
@@ -210,7 +223,8 @@ func TestRequests(t *testing.T) {
 	sk, err := f.FindSkill(t.Context(), f.ann.OrganizationID, f.ann.UserID, thread.SkillID)
 	must(t, err)
 	want := chat.Looked{Skill: skill.Skill{
-		ID: sk.ID, Kind: sk.Kind, TaskType: sk.TaskType, FormType: sk.FormType, FormFields: sk.FormFields, Prompt: sk.Prompt,
+		ID: sk.ID, Kind: sk.Kind, TaskType: sk.TaskType, FormType: sk.FormType, FormFields: sk.FormFields,
+		Prompt: sk.Prompt,
 	}}
 	if got, err := look(f.ann, b.RequestHash); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("before: %+v, %v; want %+v", got, err, want)
@@ -219,14 +233,16 @@ func TestRequests(t *testing.T) {
 	must(t, err)
 	must(t, f.end(t, outcome(f.ann, begun, server, "答え")))
 	got, err := look(f.ann, b.RequestHash)
-	if err != nil || got.Known == nil || got.Known.Question.ID != begun.Question.ID || got.Known.Answer.Content != "答え" {
+	if err != nil || got.Known == nil || got.Known.Question.ID != begun.Question.ID ||
+		got.Known.Answer.Content != "答え" {
 		t.Errorf("after: %+v, %v", got, err)
 	}
 	if got, err := look(f.bob, b.RequestHash); !errors.Is(err, chat.ErrNoThread) || got.Known != nil {
 		t.Errorf("a colleague's: %+v, %v", got, err)
 	}
 	// Another request in the thread finds what was said there, as History does.
-	got, err = f.Look(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
+	got, err = f.Look(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash,
+		chat.Limit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
 	said, err := f.History(t.Context(), f.ann, thread.ID, begun.Answer.ID, chat.Limit{Messages: 10, Bytes: 1 << 20})
 	if err != nil || got.Known != nil || len(said) != 2 || !reflect.DeepEqual(got.History, said) {
@@ -253,15 +269,16 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestR32_RequestThatIsJustStored: a request that another server stores while it is looked for is found, and no other one that
-// keeps the thread busy.
+// TestR32_RequestThatIsJustStored: a request that another server stores while it is looked for is found, and no other
+// one that keeps the thread busy.
 func TestR32_RequestThatIsJustStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	thread := f.thread(t, f.ann)
 	b := question(f.ann, thread.ID, newID())
 	look := func() (chat.Looked, error) {
-		return f.Look(t.Context(), f.ann, thread.ID, nil, b.RequestID, b.RequestHash, chat.Limit{Messages: 10, Bytes: 1 << 20})
+		return f.Look(t.Context(), f.ann, thread.ID, nil, b.RequestID, b.RequestHash,
+			chat.Limit{Messages: 10, Bytes: 1 << 20})
 	}
 	_, err := look() // Now its statements are prepared: nothing but the thread holds it up.
 	must(t, err)

@@ -145,7 +145,10 @@ func TestR45_OutdatedUsers(t *testing.T) {
 		{10 * time.Minute, []uuid.UUID{f.ann.UserID, inactive, gone, demoted, hers}},
 		{2 * time.Hour, []uuid.UUID{f.ann.UserID, f.mallory.UserID, inactive, gone, demoted, hers, his}},
 	} {
-		got, err := f.Outdated(t.Context(), []uuid.UUID{f.ann.UserID, f.bob.UserID, f.mallory.UserID, inactive, gone, demoted, hers, his}, c.within)
+		got, err := f.Outdated(t.Context(), []uuid.UUID{
+			f.ann.UserID, f.bob.UserID, f.mallory.UserID, inactive, gone,
+			demoted, hers, his,
+		}, c.within)
 		must(t, err)
 		byText := func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
 		slices.SortFunc(got, byText)

@@ -47,7 +47,7 @@ func (db *DB) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, er
 	return begun, err
 }
 
-// checkInviter asks whether whoever invites may, as they are now.
+// checkInviter asks whether the inviting member may still invite.
 func checkInviter(ctx context.Context, tx pgx.Tx, call org.Inviting) error {
 	var actor *org.Member
 	if call.By.ID != nil {
@@ -66,8 +66,8 @@ type inviteRow struct {
 	Busy        bool
 }
 
-// claimInvite makes a call this caller's, unless somebody is at it or it is over, and returns what it was before. It is nil
-// for a new one. The organization is locked: nobody else claims meanwhile.
+// claimInvite makes a call this caller's, unless somebody is at it or it is over, and returns what it was before. It is
+// nil for a new one. The organization is locked: nobody else claims meanwhile.
 func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow, error) {
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO invite_requests (organization_id, request_id, request_hash, claimed_until)
@@ -190,10 +190,13 @@ func addresses(call org.Inviting) []string {
 }
 
 // addInvited adds a member whom the identity provider does not know yet. It returns nil if somebody has the address.
-func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee, organization identity.AuthType) (*org.Member, error) {
+func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee,
+	organization identity.AuthType,
+) (*org.Member, error) {
 	id := newID()
 	m := org.Member{
-		ID: id, OrganizationID: call.OrganizationID, Email: i.Email, Name: i.Name, Role: i.Role, State: identity.StateActive,
+		ID: id, OrganizationID: call.OrganizationID, Email: i.Email, Name: i.Name, Role: i.Role,
+		State:    identity.StateActive,
 		AuthType: org.AuthTypeOf(organization, i.Role),
 	}
 	err := tx.QueryRow(ctx, `
@@ -201,7 +204,8 @@ func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee
 		VALUES ($1, $2, $3, $4, $5, $6, $7, now(), $8)
 		ON CONFLICT (email) DO NOTHING
 		RETURNING invited_at`,
-		id, call.OrganizationID, noSubject+id.String(), i.Email, i.Name, i.Role, m.AuthType, call.RequestID).Scan(&m.InvitedAt)
+		id, call.OrganizationID, noSubject+id.String(), i.Email, i.Name, i.Role, m.AuthType,
+		call.RequestID).Scan(&m.InvitedAt)
 	if isNoRows(err) {
 		return nil, nil
 	}
@@ -249,7 +253,8 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1 AND NOT (name OR state OR remove)`, userID)
+		_, err = tx.Exec(ctx, `DELETE FROM account_changes WHERE user_id = $1 AND NOT (name OR state OR remove)`,
+			userID)
 		return err
 	})
 	if err == nil && gone {
@@ -258,8 +263,8 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 	return err
 }
 
-// AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. What is no invitation any more stays:
-// somebody else has done it.
+// AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. What is no invitation any more
+// stays: somebody else has done it.
 func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.InviteResult, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `DELETE FROM users WHERE id = $1 AND starts_with(subject, '`+noSubject+`')`, m.ID)
@@ -313,7 +318,8 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error 
 		if err := setSubject(ctx, tx, m.ID, m.Subject); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `UPDATE users SET auth_type = $2, invited_at = now() WHERE id = $1`, m.ID, m.AuthType); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE users SET auth_type = $2, invited_at = now() WHERE id = $1`, m.ID,
+			m.AuthType); err != nil {
 			return err
 		}
 		if err := noteChange(ctx, tx, m, org.MemberChange{Name: now.Name, State: now.State}); err != nil {

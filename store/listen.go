@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// A connection that says nothing is asked whether it is alive. Both together are how late a change may be told where a
-	// connection was lost and nobody noticed.
+	// A connection that says nothing is asked whether it is alive. Both together are how late a change may be told
+	// where a connection was lost and nobody noticed.
 	listenCheck    = 2 * time.Second
 	listenPatience = 2500 * time.Millisecond // For an answer of the database.
 
@@ -57,7 +57,8 @@ func (db *DB) listen(ctx context.Context, channel string, l listener) {
 func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began bool, err error) {
 	cfg := db.pool.Config().ConnConfig
 	cfg.RuntimeParams["application_name"] += " " + channel
-	cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { // While this goroutine reads from the connection.
+	// While this goroutine reads from the connection.
+	cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
 		l.notified(n.Payload)
 	}
 	conn, err := pgx.ConnectConfig(ctx, cfg)

@@ -52,7 +52,8 @@ func TestAddedNotificationsAreTold(t *testing.T) {
 	byStore, bySQL := newID(), newID()
 	must(t, f.PublishNotification(t.Context(), org.Notification{ID: byStore, Title: "x", Level: org.LevelInfo}))
 	f.exec(t, `SELECT pg_notify('tsumugi_notification', 'no id')`)
-	f.exec(t, `INSERT INTO notifications (id, organization_id, title, level) VALUES ($1, $2, 'x', 'warning')`, bySQL, f.a)
+	f.exec(t, `INSERT INTO notifications (id, organization_id, title, level) VALUES ($1, $2, 'x', 'warning')`, bySQL,
+		f.a)
 	wantTold(t, told, byStore, bySQL)
 
 	n, err := f.FindNotification(t.Context(), bySQL)
@@ -83,7 +84,10 @@ func TestUpcomingNotifications(t *testing.T) {
 	at := time.Now().Add(time.Hour).Truncate(time.Microsecond)
 	later := newID()
 	must(t, f.PublishNotification(t.Context(), org.Notification{ID: newID(), Title: "x", Level: org.LevelInfo}))
-	must(t, f.PublishNotification(t.Context(), org.Notification{ID: later, Title: "x", Level: org.LevelInfo, PublishedAt: at}))
+	must(t, f.PublishNotification(t.Context(), org.Notification{
+		ID: later, Title: "x", Level: org.LevelInfo,
+		PublishedAt: at,
+	}))
 	upcoming, err := f.UpcomingNotifications(t.Context())
 	if err != nil || len(upcoming) != 1 || !upcoming[later].Equal(at) {
 		t.Errorf("got %v, %v", upcoming, err)

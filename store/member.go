@@ -53,7 +53,8 @@ func (db *DB) ListMembers(ctx context.Context, organizationID uuid.UUID, q org.M
 	var members []org.Member
 	var total int
 	batch := &pgx.Batch{}
-	batch.Queue(`SELECT count(*) FROM users u`+whereMembers, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+	batch.Queue(`SELECT count(*) FROM users u`+whereMembers,
+		args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
 	batch.Queue(selectMember+whereMembers+`
 		ORDER BY u.name, u.id
 		OFFSET $5 LIMIT $6`, append(args, q.Offset, q.Limit)...).Query(collect(&members))
@@ -79,7 +80,8 @@ func findMember(ctx context.Context, q querier, where string, args ...any) (org.
 
 // ChangeMember implements org.Store.
 func (db *DB) ChangeMember(
-	ctx context.Context, organizationID, userID uuid.UUID, by org.Doer, decide func(org.Roster) (org.MemberChange, error),
+	ctx context.Context, organizationID, userID uuid.UUID, by org.Doer,
+	decide func(org.Roster) (org.MemberChange, error),
 ) (org.Member, error) {
 	var member org.Member
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -129,8 +131,8 @@ func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	return endMemberSessions(ctx, tx, m)
 }
 
-// removeMember removes a member with their threads, which are locked first: a question locks its thread, and then looks for
-// its owner.
+// removeMember removes a member with their threads, which are locked first: a question locks its thread, and then looks
+// for its owner.
 func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `
 		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2 ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
@@ -140,13 +142,16 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 	return err
 }
 
-// lockRoster locks an organization and reads what the rules look at. The statements come after the lock: they see what was
-// committed before it was given. The member's row may still be referred to.
-func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID) (r org.Roster, err error) {
+// lockRoster locks an organization and reads what the rules look at. The statements come after the lock: they see what
+// was committed before it was given. The member's row may still be referred to.
+func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID) (r org.Roster,
+	err error,
+) {
 	if err := lockOrganization(ctx, tx, organizationID); err != nil {
 		return r, err
 	}
-	if r.Member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2 FOR NO KEY UPDATE`, userID, organizationID); err != nil {
+	if r.Member, err = findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2 FOR NO KEY UPDATE`, userID,
+		organizationID); err != nil {
 		return r, err
 	}
 	if actorID != nil {
@@ -213,7 +218,9 @@ type changeRow struct {
 }
 
 // ClaimAccountChanges implements org.Store.
-func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]org.AccountChange, error) {
+func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration,
+	limit int,
+) ([]org.AccountChange, error) {
 	var changes []org.AccountChange
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		rows, err := queryRows[changeRow](ctx, tx, `
@@ -279,6 +286,7 @@ func (db *DB) FinishAccountChange(ctx context.Context, c org.AccountChange) (mor
 
 // PutOffAccountChange implements org.Store.
 func (db *DB) PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error {
-	_, err := db.pool.Exec(ctx, `UPDATE account_changes SET due_at = now() + $2::interval WHERE user_id = $1`, userID, pause)
+	_, err := db.pool.Exec(ctx, `UPDATE account_changes SET due_at = now() + $2::interval WHERE user_id = $1`, userID,
+		pause)
 	return translate(err)
 }

@@ -34,13 +34,17 @@ func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
 	bobs := f.exchange(t, f.bob, f.thread(t, f.bob).ID, server, "質問", "回答")
 
 	remove := func(org.Roster) (org.MemberChange, error) {
-		return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name", Before: "ann"}}}, nil
+		return org.MemberChange{
+			Remove: true, Action: org.ActionRemove,
+			Details: []org.Change{{Field: "name", Before: "ann"}},
+		}, nil
 	}
 	gone, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), remove)
 	if err != nil || gone.ID != f.ann.UserID || gone.Email != "ann@example.com" {
 		t.Fatalf("removed %+v, %v", gone, err)
 	}
-	if _, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), remove); !errors.Is(err, org.ErrNoMember) {
+	if _, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), remove); !errors.Is(err,
+		org.ErrNoMember) {
 		t.Errorf("again: %v", err)
 	}
 	if err := f.end(t, outcome(f.ann, running, server, "遅い回答")); !errors.Is(err, chat.ErrStaleRun) {
@@ -55,7 +59,8 @@ func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
 		t.Errorf("a colleague's answer: %v", err)
 	}
 	members, total, err := f.UsageByMember(t.Context(), f.a, 0, 10)
-	if err != nil || total != 2 || members[0].UserID != nil || members[0].Messages != 2 || *members[1].UserID != f.bob.UserID {
+	if err != nil || total != 2 || members[0].UserID != nil || members[0].Messages != 2 ||
+		*members[1].UserID != f.bob.UserID {
 		t.Errorf("used %+v, %v", members, err)
 	}
 	if members, total, err := f.UsageByMember(t.Context(), f.a, 5, 10); err != nil || total != 2 || len(members) != 0 {
@@ -70,14 +75,18 @@ func TestChangesSurviveALateRefusal(t *testing.T) {
 	f := newFixture(t)
 	begun, err := f.BeginInvite(t.Context(), org.Inviting{
 		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
-		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{Email: "new@example.com", Name: "x", Role: "general-user"}},
+		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{
+			Email: "new@example.com", Name: "x",
+			Role: "general-user",
+		}},
 	})
 	must(t, err)
 	m := *begun.Invitations[0].Member
 	must(t, f.FinishInvite(t.Context(), m.ID, "sub-new"))
 	_, err = f.ChangeMember(t.Context(), f.a, m.ID, org.System(), func(r org.Roster) (org.MemberChange, error) {
 		return org.MemberChange{
-			Name: r.Member.Name, Role: r.Member.Role, State: "inactive", Action: org.ActionEdit, Details: []org.Change{{Field: "state"}},
+			Name: r.Member.Name, Role: r.Member.Role, State: "inactive", Action: org.ActionEdit,
+			Details: []org.Change{{Field: "state"}},
 		}, nil
 	})
 	must(t, err)
@@ -90,26 +99,34 @@ func TestChangesSurviveALateRefusal(t *testing.T) {
 	}
 }
 
-// TestR58_InvitedMembersBeginWithoutSessions: whoever is given the account that a removed member has left gets none of their
+// TestR58_InvitedMembersBeginWithoutSessions: a member who is given the account of a removed one gets none of its
 // sessions.
 func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	now := time.Now()
 	left := pool.User{
-		Sub: uuid.New(), Email: "new@example.com", Name: "x", Status: pool.StatusExternalProvider, Enabled: true, Version: 1, CreatedAt: now, UpdatedAt: now,
+		Sub: uuid.New(), Email: "new@example.com", Name: "x", Status: pool.StatusExternalProvider, Enabled: true,
+		Version: 1, CreatedAt: now, UpdatedAt: now,
 	}
 	must(t, f.CreatePoolUser(t.Context(), left))
-	grant := pool.Grant{ID: uuid.New(), TokenHash: digest("old"), Sub: left.Sub, ClientID: "sso", EventID: uuid.New(), AuthTime: now, ExpiresAt: now.Add(time.Hour)}
+	grant := pool.Grant{
+		ID: uuid.New(), TokenHash: digest("old"), Sub: left.Sub, ClientID: "sso", EventID: uuid.New(),
+		AuthTime: now, ExpiresAt: now.Add(time.Hour),
+	}
 	_, err := f.CreateGrant(t.Context(), grant, 1, pool.Event{})
 	must(t, err)
 	begun, err := f.BeginInvite(t.Context(), org.Inviting{
 		OrganizationID: f.a, RequestID: newID(), By: org.System(), Action: org.ActionInvite, Claim: time.Minute,
-		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{Email: left.Email, Name: "x", Role: "general-user"}},
+		Check: func(*org.Member) error { return nil }, Invitees: []org.Invitee{{
+			Email: left.Email, Name: "x",
+			Role: "general-user",
+		}},
 	})
 	must(t, err)
 	must(t, f.FinishInvite(t.Context(), begun.Invitations[0].Member.ID, left.Sub.String()))
-	if standing, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil || !standing.SessionOver {
+	if standing, err := f.UserBySubject(t.Context(), claims(left.Sub.String(), grant.ID)); err != nil ||
+		!standing.SessionOver {
 		t.Errorf("the session goes on as %+v, %v", standing, err)
 	}
 }
@@ -123,7 +140,10 @@ func TestRefusedChangesLeaveNothing(t *testing.T) {
 			return org.MemberChange{Remove: true, Details: []org.Change{{Field: "x"}}}, org.ErrForbidden
 		},
 		"what no member has": func(r org.Roster) (org.MemberChange, error) {
-			return org.MemberChange{Name: "x", Role: "king", State: r.Member.State, Action: org.ActionEdit, Details: []org.Change{{Field: "role"}}}, nil
+			return org.MemberChange{
+				Name: "x", Role: "king", State: r.Member.State, Action: org.ActionEdit,
+				Details: []org.Change{{Field: "role"}},
+			}, nil
 		},
 	} {
 		if _, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), decide); err == nil {
@@ -143,24 +163,31 @@ func TestRefusedChangesLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestWhoHasAPassword: those super-admins alone who can sign in with one at this moment keep single sign-on from being the
-// only way in.
+// TestWhoHasAPassword: those super-admins alone who can sign in with one at this moment keep single sign-on from being
+// the only way in.
 func TestWhoHasAPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.exec(t, `UPDATE users SET role = 'organization-super-admin', auth_type = 'federated_idp' WHERE id = $1`, f.ann.UserID)
+	f.exec(t, `UPDATE users SET role = 'organization-super-admin', auth_type = 'federated_idp' WHERE id = $1`,
+		f.ann.UserID)
 	admin := identity.Actor{User: identity.User{OrganizationID: f.a, ID: f.ann.UserID}}
 	for name, c := range map[string]struct {
 		user   string // What the row is.
 		status string // In the embedded user pool. "": AWS's knows them.
 		has    bool
 	}{
-		"never invited":                       {`auth_type = 'cognito'`, "", true},
-		"invited":                             {`auth_type = 'cognito', invited_at = now()`, "", false},
-		"invited, signed in":                  {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "", true},
-		"signed in, then invited again":       {`auth_type = 'cognito', invited_at = now(), last_signed_in_at = now() - interval '1 day'`, "", false},
-		"of single sign-on":                   {`auth_type = 'federated_idp', last_signed_in_at = now()`, "EXTERNAL_PROVIDER", false},
-		"invited here":                        {`auth_type = 'cognito', invited_at = now()`, "FORCE_CHANGE_PASSWORD", false},
+		"never invited":                 {`auth_type = 'cognito'`, "", true},
+		"invited":                       {`auth_type = 'cognito', invited_at = now()`, "", false},
+		"invited, signed in":            {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "", true},
+		"signed in, then invited again": {`auth_type = 'cognito', invited_at = now(), last_signed_in_at = now() - interval '1 day'`, "", false},
+		"of single sign-on": {
+			`auth_type = 'federated_idp', last_signed_in_at = now()`,
+			"EXTERNAL_PROVIDER", false,
+		},
+		"invited here": {
+			`auth_type = 'cognito', invited_at = now()`, "FORCE_CHANGE_PASSWORD",
+			false,
+		},
 		"invited, came by single sign-on":     {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "FORCE_CHANGE_PASSWORD", false},
 		"chose a password, never opened it":   {`auth_type = 'cognito', invited_at = now()`, "CONFIRMED", true},
 		"of AWS, also came by single sign-on": {`auth_type = 'cognito', invited_at = now() - interval '1 day', last_signed_in_at = now()`, "EXTERNAL_PROVIDER", true},

@@ -121,8 +121,9 @@ func (db *DB) ListMessages(
 	return toMessages(rows), translate(err)
 }
 
-// branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization and user,
-// the thread, the message through which the branch goes or NULL, how many messages come before the page, and its length.
+// branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization
+// and user, the thread, the message through which the branch goes or NULL, how many messages come before the page, and
+// its length.
 const branchSQL = `
 	WITH RECURSIVE ` + afterSQL + `, branch AS (
 	    SELECT m.id, m.parent_id, 1 AS length
@@ -137,8 +138,8 @@ const branchSQL = `
 	    WHERE b.length < $5::int + $6::int
 	)`
 
-// afterSQL is the message of the thread $3 that has the id $4, with all that come after it, in whatever branch. The newest one
-// is one that nothing follows: messages are stored after those that they follow.
+// afterSQL is the message of the thread $3 that has the id $4, with all that come after it, in whatever branch. The
+// newest one is one that nothing follows: messages are stored after those that they follow.
 const afterSQL = `after AS (
 	    SELECT m.id, m.seq
 	    FROM messages m
@@ -212,7 +213,8 @@ func toExchange(rows []messageRow) (chat.Exchange, error) {
 
 // findExchange reads an answer and its question.
 func findExchange(ctx context.Context, q querier, owner chat.Owner, answerID uuid.UUID) (chat.Exchange, error) {
-	rows, err := queryRows[messageRow](ctx, q, selectMessage+whereExchange, owner.OrganizationID, owner.UserID, answerID)
+	rows, err := queryRows[messageRow](ctx, q, selectMessage+whereExchange, owner.OrganizationID, owner.UserID,
+		answerID)
 	if err != nil {
 		return chat.Exchange{}, err
 	}
@@ -243,7 +245,8 @@ func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found
 
 // Look implements chat.Store.
 func (db *DB) Look(
-	ctx context.Context, owner chat.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte, limit chat.Limit,
+	ctx context.Context, owner chat.Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
+	limit chat.Limit,
 ) (chat.Looked, error) {
 	var request *requestRow
 	var threads []lookRow
@@ -271,8 +274,8 @@ func (db *DB) Look(
 	return threads[0].looked(history), nil
 }
 
-// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word. Its fourth parameter
-// is the answer after which is asked, NULL for the end of the branch that was looked at last.
+// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word. Its fourth
+// parameter is the answer after which is asked, NULL for the end of the branch that was looked at last.
 const lookSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
 	       (SELECT m.id
@@ -298,7 +301,8 @@ func (r lookRow) looked(history []saidRow) chat.Looked {
 	return chat.Looked{
 		Running: r.Running, Leaf: r.Leaf, History: toHistory(history),
 		Skill: skill.Skill{
-			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields, Prompt: r.Prompt,
+			ID: r.SkillID, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType, FormFields: r.FormFields,
+			Prompt: r.Prompt,
 		},
 	}
 }
@@ -318,10 +322,10 @@ func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, h
 	return &exchange, nil
 }
 
-// historySQL reads what was said in a branch, newest first: of each message only what the model is told. Its parameters are
-// the owner's organization and user, the thread, the message up to which it was said, NULL for the end of the branch that was
-// looked at last, how many messages at most, and how many bytes the model would read of them. The sizes are summed up before
-// a text is read.
+// historySQL reads what was said in a branch, newest first: of each message only what the model is told. Its parameters
+// are the owner's organization and user, the thread, the message up to which it was said, NULL for the end of the
+// branch that was looked at last, how many messages at most, and how many bytes the model would read of them. The sizes
+// are summed up before a text is read.
 const historySQL = `
 	WITH RECURSIVE branch AS (
 	    SELECT m.id, m.parent_id, m.seq, ` + isTold + ` AS told, (` + isTold + `)::int AS count
@@ -364,7 +368,9 @@ func toHistory(rows []saidRow) []chat.Message {
 }
 
 // History implements chat.Store.
-func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID, limit chat.Limit) ([]chat.Message, error) {
+func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid.UUID,
+	limit chat.Limit,
+) ([]chat.Message, error) {
 	rows, err := queryRows[saidRow](ctx, db.pool, historySQL, owner.OrganizationID, owner.UserID, threadID, leaf,
 		limit.Messages, limit.Bytes)
 	if err == nil && len(rows) == 0 {

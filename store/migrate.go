@@ -19,9 +19,9 @@ const versionTable = "public.schema_version"
 // ErrNewerSchema says that a newer version of this program has migrated the database already.
 var ErrNewerSchema = errors.New("the database belongs to a newer version of tsumugi")
 
-// Migrate brings the schema up to date. Each step is a transaction. Servers that start at the same time take turns by an
-// advisory lock, and all but the first find nothing to do. A database that is newer than this program is refused with
-// [ErrNewerSchema] and not touched.
+// Migrate brings the schema up to date. Each step is a transaction. Servers that start at the same time take turns by
+// an advisory lock, and all but the first find nothing to do. A database that is newer than this program is refused
+// with [ErrNewerSchema] and not touched.
 func (db *DB) Migrate(ctx context.Context) error { return db.migrateFrom(ctx, migrations.Files) }
 
 func (db *DB) migrateFrom(ctx context.Context, files fs.FS) error {

@@ -13,10 +13,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// EditOrganization changes what an organization is called and its mail domains (lower case), on behalf of an operator, logs
-// it, and returns it. Nil leaves what is. Errors: org.ErrNoOrganization, and fault.Conflict for domains of which another
-// organization has one.
-func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, domains []string, by org.Doer) (org.Organization, error) {
+// EditOrganization changes what an organization is called and its mail domains (lower case), on behalf of an operator,
+// logs it, and returns it. Nil leaves what is. Errors: org.ErrNoOrganization, and fault.Conflict for domains of which
+// another organization has one.
+func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, domains []string,
+	by org.Doer,
+) (org.Organization, error) {
 	var after org.Organization
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		before, err := queryRow[org.Organization](ctx, tx, `
@@ -55,7 +57,8 @@ func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, 
 	return after, err
 }
 
-// claimDomains refuses mail domains that another organization has: the domain of an address says how its owner signs in.
+// claimDomains refuses mail domains that another organization has: the domain of an address says how its owner signs
+// in.
 func claimDomains(ctx context.Context, tx pgx.Tx, o org.Organization) error {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi mail domains'))`); err != nil {
 		return err
@@ -82,7 +85,10 @@ func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) err
 		return audit(ctx, tx, org.Event{
 			OrganizationID: n.OrganizationID, By: by, Action: org.ActionPublish, TargetKind: org.TargetNotification,
 			TargetID: n.ID.String(), TargetLabel: n.Title,
-			Details: []org.Change{{Field: "level", After: string(n.Level)}, {Field: "audience", After: string(n.Audience)}},
+			Details: []org.Change{
+				{Field: "level", After: string(n.Level)},
+				{Field: "audience", After: string(n.Audience)},
+			},
 		})
 	})
 }
@@ -102,7 +108,8 @@ func (o Operated) RotatePoolKey(ctx context.Context, next pool.Key, retireAt tim
 		return audit(ctx, tx, org.Event{
 			By: o.By, Action: org.ActionKeysRotate, TargetKind: org.TargetKey, TargetID: next.ID, TargetLabel: next.ID,
 			Details: []org.Change{
-				{Field: "active_from", After: next.ActiveFrom.Format(time.RFC3339)}, {Field: "old_until", After: retireAt.Format(time.RFC3339)},
+				{Field: "active_from", After: next.ActiveFrom.Format(time.RFC3339)},
+				{Field: "old_until", After: retireAt.Format(time.RFC3339)},
 			},
 		})
 	})

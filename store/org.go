@@ -65,7 +65,9 @@ const visibleNotifications = `
 		                  AND u.role IN ('organization-admin', 'organization-super-admin')))`
 
 // ListNotifications implements org.Store.
-func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]org.Notification, error) {
+func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset,
+	limit int,
+) ([]org.Notification, error) {
 	list, err := queryRows[org.Notification](ctx, db.pool, `
 		SELECT n.id, n.organization_id, n.title, n.body, n.url, n.level, n.audience, n.published_at,
 		       EXISTS (SELECT FROM notification_reads r
@@ -92,8 +94,8 @@ func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid
 	return translate(err)
 }
 
-// PublishNotification adds a notice, on nobody's behalf. Without a time it is published now. An organization that does not
-// exist gives fault.NotFound.
+// PublishNotification adds a notice, on nobody's behalf. Without a time it is published now. An organization that does
+// not exist gives fault.NotFound.
 func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error {
 	return insertNotification(ctx, db.pool, n)
 }

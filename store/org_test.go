@@ -15,9 +15,12 @@ import (
 func TestOrganizations(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: f.a, Name: "x", AuthType: "cognito"}), fault.Conflict)
-	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: newID(), Name: "", AuthType: "cognito"}), fault.Invalid)
-	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: newID(), Name: "x", AuthType: "magic"}), fault.Invalid)
+	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: f.a, Name: "x", AuthType: "cognito"}),
+		fault.Conflict)
+	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: newID(), Name: "", AuthType: "cognito"}),
+		fault.Invalid)
+	wantCode(t, f.CreateOrganization(t.Context(), org.Organization{ID: newID(), Name: "x", AuthType: "magic"}),
+		fault.Invalid)
 	if n, err := f.CountUsers(t.Context()); err != nil || n != 3 {
 		t.Errorf("CountUsers = %d, %v, want 3", n, err)
 	}
@@ -69,7 +72,8 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("%d rows, want 1", n)
 	}
 	must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, nil))
-	if got, err := f.ListNotifications(t.Context(), f.a, f.bob.UserID, 0, 10); err != nil || len(got) != 3 || got[2].Read {
+	if got, err := f.ListNotifications(t.Context(), f.a, f.bob.UserID, 0, 10); err != nil || len(got) != 3 ||
+		got[2].Read {
 		t.Errorf("a colleague's list: %+v, %v", got, err)
 	}
 
@@ -77,8 +81,10 @@ func TestNotifications(t *testing.T) {
 	wantCode(t, f.PublishNotification(t.Context(), org.Notification{
 		ID: newID(), OrganizationID: &missing, Title: "x", Level: org.LevelInfo,
 	}), fault.NotFound)
-	wantCode(t, f.PublishNotification(t.Context(), org.Notification{ID: newest, Title: "x", Level: org.LevelInfo}), fault.Conflict)
-	wantCode(t, f.PublishNotification(t.Context(), org.Notification{ID: newID(), Title: "x", Level: "loud"}), fault.Invalid)
+	wantCode(t, f.PublishNotification(t.Context(), org.Notification{ID: newest, Title: "x", Level: org.LevelInfo}),
+		fault.Conflict)
+	wantCode(t, f.PublishNotification(t.Context(), org.Notification{ID: newID(), Title: "x", Level: "loud"}),
+		fault.Invalid)
 }
 
 func equal(got []string, want ...string) bool {
@@ -169,7 +175,7 @@ func TestMarkSignedIn(t *testing.T) {
 	if later := value[time.Time](t, f, query, f.ann.UserID); !later.After(first) {
 		t.Errorf("not set after a minute: %s, %s", first, later)
 	}
-	// Whoever was invited a moment after signing in has come in by the invitation.
+	// A member who was invited a moment after signing in has come in by the invitation.
 	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '20 seconds', invited_at = now() - interval '10 seconds'`)
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	if !value[bool](t, f, `SELECT last_signed_in_at > invited_at FROM users WHERE id = $1`, f.ann.UserID) {
@@ -199,7 +205,8 @@ func TestProviderByMailDomain(t *testing.T) {
 	}
 	// Where all sign in elsewhere an unknown address still cannot be told from one with a password.
 	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp'`)
-	if got, err := f.ProviderByMailDomain(t.Context(), "unknown.test"); err != nil || got != (identity.Provider{OrganizationID: federated, AuthType: identity.AuthCognito}) {
+	if got, err := f.ProviderByMailDomain(t.Context(), "unknown.test"); err != nil ||
+		got != (identity.Provider{OrganizationID: federated, AuthType: identity.AuthCognito}) {
 		t.Errorf("of nobody: %+v, %v", got, err)
 	}
 	f.exec(t, `DELETE FROM organizations`)
@@ -207,7 +214,8 @@ func TestProviderByMailDomain(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
-// TestOrganizationsAreRenamedWhateverDomainsTheyShare: only who changes domains is told of others that have one of them.
+// TestOrganizationsAreRenamedWhateverDomainsTheyShare: only who changes domains is told of others that have one of
+// them.
 func TestOrganizationsAreRenamedWhateverDomainsTheyShare(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

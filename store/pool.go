@@ -13,8 +13,8 @@ import (
 
 var _ pool.Store = (*DB)(nil)
 
-// Rows that have run out are removed by those that add new ones, some at a time. Grants stay for as long after their end
-// as their last access tokens may still be shown, and keys for as long as a clock may be wrong.
+// Rows that have run out are removed by those that add new ones, some at a time. Grants stay for as long after their
+// end as their last access tokens may still be shown, and keys for as long as a clock may be wrong.
 const (
 	poolSweep      = 10
 	poolGrantAfter = 24 * time.Hour
@@ -63,7 +63,8 @@ func rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retireAt time.
 		`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `DELETE FROM pool_keys WHERE retire_at < $1`, next.CreatedAt.Add(-poolKeyAfter)); err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM pool_keys WHERE retire_at < $1`,
+		next.CreatedAt.Add(-poolKeyAfter)); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `
@@ -98,7 +99,8 @@ func (db *DB) PoolUserBySub(ctx context.Context, sub uuid.UUID) (pool.User, erro
 
 // PoolUserByEmail implements pool.Store.
 func (db *DB) PoolUserByEmail(ctx context.Context, email string) (pool.User, error) {
-	user, err := queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.email = $1`, email)
+	user, err := queryRow[pool.User](ctx, db.pool, `SELECT `+poolUserColumns+` FROM pool_users u WHERE u.email = $1`,
+		email)
 	return user, translate(err)
 }
 
@@ -143,7 +145,8 @@ func (db *DB) ChangePoolPassword(
 
 // RehashPoolPassword implements pool.Store.
 func (db *DB) RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error {
-	_, err := db.pool.Exec(ctx, `UPDATE pool_users SET password_hash = $3 WHERE sub = $1 AND password_hash = $2`, sub, old, hash)
+	_, err := db.pool.Exec(ctx, `UPDATE pool_users SET password_hash = $3 WHERE sub = $1 AND password_hash = $2`, sub,
+		old, hash)
 	return translate(err)
 }
 
@@ -213,7 +216,11 @@ func (db *DB) UpdatePoolAttempts(
 	ctx context.Context, keys [][]byte, at time.Time, update func([]pool.Attempts) []pool.Attempts,
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		return updatePoolAttempts(ctx, tx, keys, at, func(a []pool.Attempts) ([]pool.Attempts, error) { return update(a), nil })
+		return updatePoolAttempts(ctx, tx, keys, at, func(a []pool.Attempts) ([]pool.Attempts,
+			error,
+		) {
+			return update(a), nil
+		})
 	})
 }
 
@@ -308,7 +315,9 @@ func (db *DB) CompleteChallenge(
 }
 
 // CreateGrant implements pool.Store.
-func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, event pool.Event) (newDevice bool, err error) {
+func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, event pool.Event) (newDevice bool,
+	err error,
+) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
 		if err := holdPoolUser(ctx, tx, grant.Sub, version); err != nil {
 			return err
@@ -322,7 +331,8 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO pool_grants (id, token_hash, sub, client_id, event_id, auth_time, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime, grant.ExpiresAt); err != nil {
+			grant.ID, grant.TokenHash, grant.Sub, grant.ClientID, grant.EventID, grant.AuthTime,
+			grant.ExpiresAt); err != nil {
 			return err
 		}
 		if newDevice, err = keepPoolDevice(ctx, tx, grant.Sub, event.Origin.DeviceKey(), event.At); err != nil {
@@ -336,7 +346,8 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 // holdPoolUser keeps a user as they are until the transaction ends, so that nobody who is being disabled, or given
 // another password, gets anything by the old one. A user who is not as expected any more is a fault.Conflict.
 func holdPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
-	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub, version)
+	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub,
+		version)
 	if err == nil && tag.RowsAffected() == 0 {
 		return errPoolUserChanged()
 	}
@@ -407,8 +418,8 @@ func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at ti
 	return err
 }
 
-// endEarlierSessions ends what is left of the sessions of whoever had an account before: a member begins with none. Those of
-// accounts elsewhere are not known here.
+// endEarlierSessions ends what is left of the sessions of an account's earlier owner: a member begins with none. Those
+// of accounts elsewhere are not known here.
 func endEarlierSessions(ctx context.Context, tx pgx.Tx, subject string, at time.Time) error {
 	sub, err := uuid.Parse(subject)
 	if err != nil { // None of the pool's.

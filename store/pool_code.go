@@ -30,7 +30,8 @@ func (db *DB) UpdatePoolUser(ctx context.Context, sub uuid.UUID, change pool.Use
 
 // SavePoolCode implements pool.Store.
 func (db *DB) SavePoolCode(
-	ctx context.Context, code pool.Code, countKey []byte, at time.Time, count func(pool.Attempts) (pool.Attempts, error),
+	ctx context.Context, code pool.Code, countKey []byte, at time.Time,
+	count func(pool.Attempts) (pool.Attempts, error),
 ) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		one := func(a []pool.Attempts) ([]pool.Attempts, error) {

@@ -19,7 +19,10 @@ import (
 
 // save keeps a code that counts for nothing.
 func (f *poolFixture) save(ctx context.Context, code pool.Code, at time.Time) error {
-	return f.SavePoolCode(ctx, code, code.Key, at, func(pool.Attempts) (pool.Attempts, error) { return pool.Attempts{}, nil })
+	return f.SavePoolCode(ctx, code, code.Key, at, func(pool.Attempts) (pool.Attempts, error) {
+		return pool.Attempts{},
+			nil
+	})
 }
 
 // code keeps a code of the fixture's user for an hour.
@@ -46,7 +49,8 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 	wg.Wait()
 	got, err := f.TryPoolCode(ctx, first, f.now.Add(time.Hour-time.Microsecond))
 	must(t, err)
-	if got.Tries != 21 || got.Hash != "first" || *got.Sub != f.user.Sub || got.Version != 1 || !got.ExpiresAt.Equal(f.now.Add(time.Hour)) {
+	if got.Tries != 21 || got.Hash != "first" || *got.Sub != f.user.Sub || got.Version != 1 ||
+		!got.ExpiresAt.Equal(f.now.Add(time.Hour)) {
 		t.Errorf("code %+v", got)
 	}
 	_, err = f.PoolCode(ctx, digest("a"), f.now.Add(time.Hour))
@@ -84,7 +88,8 @@ func TestR42_ACodeThatIsOneTooManyIsNotKept(t *testing.T) {
 	f := newPoolFixture(t)
 	f.code(t, "a", "first", 1)
 	refused := fault.Errorf(fault.RateLimited, "too many")
-	err := f.SavePoolCode(t.Context(), pool.Code{Key: digest("a"), Hash: "second", ExpiresAt: f.now.Add(time.Hour)}, digest("count"), f.now,
+	err := f.SavePoolCode(t.Context(), pool.Code{Key: digest("a"), Hash: "second", ExpiresAt: f.now.Add(time.Hour)},
+		digest("count"), f.now,
 		func(pool.Attempts) (pool.Attempts, error) { return pool.Attempts{Failures: 9}, refused })
 	wantCode(t, err, fault.RateLimited)
 	got, err := f.PoolCode(t.Context(), digest("a"), f.now)
@@ -158,7 +163,8 @@ func TestPoolUserIsChanged(t *testing.T) {
 		must(t, f.UpdatePoolUser(ctx, f.user.Sub, c.change, f.now))
 		got, err := f.PoolUserBySub(ctx, f.user.Sub)
 		must(t, err)
-		if got.Name != name || got.Email != c.email || got.Version != c.version || got.EmailVerified != (c.version == 1) {
+		if got.Name != name || got.Email != c.email || got.Version != c.version ||
+			got.EmailVerified != (c.version == 1) {
 			t.Errorf("step %d: %+v", step, got)
 		}
 	}
@@ -166,7 +172,7 @@ func TestPoolUserIsChanged(t *testing.T) {
 	wantCode(t, f.UpdatePoolUser(ctx, uuid.New(), pool.UserChange{Name: &name}, f.now), fault.NotFound)
 }
 
-// Whoever listens is told of each member whose sessions end, once for each change, and of nobody else.
+// Listeners are told of each member whose sessions end, once for each change, and of nobody else.
 func TestR45_RevokedGrantsAreTold(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)

@@ -32,8 +32,8 @@ func (db *DB) RecordPoolEvent(ctx context.Context, event pool.Event) error {
 	return translate(auditSignIn(ctx, db.pool, event))
 }
 
-// auditSignIn tells the audit log of the member whose account it is, if there is one. What is not proved to be that member's
-// doing is one entry an hour, so that nobody can fill the log.
+// auditSignIn tells the audit log of the member whose account it is, if there is one. What is not proved to be that
+// member's doing is one entry an hour, so that nobody can fill the log.
 func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 	if event.Action == "" {
 		return nil
@@ -48,7 +48,8 @@ func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 		FROM (SELECT $12::uuid AS sub) s
 		LEFT JOIN pool_users p ON p.sub = s.sub
 		LEFT JOIN users u ON u.subject = s.sub::text`+tallied,
-		newID(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser, signInDetails(event.Method, event.Reason),
+		newID(), event.At, event.Proved, org.ByMember, org.ByUnknown, event.Action, org.TargetUser,
+		signInDetails(event.Method, event.Reason),
 		storableAddress(event.Origin.Address), storable(event.Origin.RequestID), tally(event), event.Sub)
 	return err
 }
@@ -72,8 +73,8 @@ func tally(event pool.Event) []byte {
 	return tallyOf(string(event.Action), event.Sub.String()+" "+event.Reason, event.Origin.Network(), event.At)
 }
 
-// tallyOf returns what is counted together within an hour. Networks are kept apart, up to so many that there are no more
-// entries than that.
+// tallyOf returns what is counted together within an hour. Networks are kept apart, up to so many that there are no
+// more entries than that.
 func tallyOf(action, what, network string, at time.Time) []byte {
 	sum := sha256.Sum256([]byte(network))
 	place := binary.BigEndian.Uint32(sum[:]) % tallyNetworks
@@ -101,20 +102,26 @@ func (db *DB) RecordRefusal(ctx context.Context, r saml.Refusal) error {
 		FROM organizations o
 		LEFT JOIN users u ON u.organization_id = o.id AND u.email = lower($6)
 		WHERE o.id = $11`+tallied,
-		newID(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email), signInDetails("sso", string(r.Code)),
-		storableAddress(r.Origin.Address), storable(r.Origin.RequestID), tallyOf(string(org.ActionSignInFailed), what, network, r.At),
+		newID(), r.At, org.ByUnknown, org.ActionSignInFailed, org.TargetUser, storable(r.Email),
+		signInDetails("sso", string(r.Code)),
+		storableAddress(r.Origin.Address), storable(r.Origin.RequestID),
+		tallyOf(string(org.ActionSignInFailed), what, network, r.At),
 		r.OrganizationID)
 	return translate(err)
 }
 
 // KnowsDevice implements pool.Store.
 func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (known bool, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pool_devices WHERE sub = $1 AND device = $2)`, sub, device).Scan(&known)
+	err = db.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pool_devices WHERE sub = $1 AND device = $2)`, sub,
+		device).Scan(&known)
 	return known, translate(err)
 }
 
-// keepPoolDevice notes that a user has signed in on a device. It reports whether they have on others before, and not on it.
-func keepPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool, err error) {
+// keepPoolDevice notes that a user has signed in on a device. It reports whether they have on others before, and not on
+// it.
+func keepPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool,
+	err error,
+) {
 	if device == nil {
 		return false, nil
 	}

@@ -28,11 +28,15 @@ type poolFixture struct {
 
 func newPoolFixture(t *testing.T) *poolFixture {
 	t.Helper()
-	f := &poolFixture{fixture: &fixture{dsn: storetest.DSN(t)}, now: time.Date(2026, 4, 1, 9, 0, 0, 123456000, time.UTC)}
+	f := &poolFixture{
+		fixture: &fixture{dsn: storetest.DSN(t)},
+		now:     time.Date(2026, 4, 1, 9, 0, 0, 123456000, time.UTC),
+	}
 	f.DB = open(t, f.dsn)
 	f.user = pool.User{
 		Sub: uuid.New(), Email: "hanako@example.com", EmailVerified: true, Name: "花子", Groups: []string{"a", "b"},
-		Status: pool.StatusConfirmed, Enabled: true, PasswordHash: "hash", Version: 1, CreatedAt: f.now, UpdatedAt: f.now,
+		Status: pool.StatusConfirmed, Enabled: true, PasswordHash: "hash", Version: 1, CreatedAt: f.now,
+		UpdatedAt: f.now,
 	}
 	must(t, f.CreatePoolUser(t.Context(), f.user))
 	return f
@@ -47,7 +51,8 @@ func digest(text string) []byte {
 func (f *poolFixture) grant(t *testing.T, token string, version int64, at time.Time) (pool.Grant, error) {
 	t.Helper()
 	g := pool.Grant{
-		ID: uuid.New(), TokenHash: digest(token), Sub: f.user.Sub, ClientID: "client", EventID: uuid.New(), AuthTime: at,
+		ID: uuid.New(), TokenHash: digest(token), Sub: f.user.Sub, ClientID: "client", EventID: uuid.New(),
+		AuthTime:  at,
 		ExpiresAt: at.Add(24 * time.Hour),
 	}
 	_, err := f.CreateGrant(t.Context(), g, version, pool.Event{})
@@ -55,7 +60,9 @@ func (f *poolFixture) grant(t *testing.T, token string, version int64, at time.T
 }
 
 // updateAttempts is UpdatePoolAttempts of one key.
-func (f *poolFixture) updateAttempts(ctx context.Context, key []byte, at time.Time, update func(pool.Attempts) pool.Attempts) error {
+func (f *poolFixture) updateAttempts(ctx context.Context, key []byte, at time.Time,
+	update func(pool.Attempts) pool.Attempts,
+) error {
 	return f.UpdatePoolAttempts(ctx, [][]byte{key}, at, func(a []pool.Attempts) []pool.Attempts {
 		return []pool.Attempts{update(a[0])}
 	})
@@ -79,7 +86,8 @@ func TestPoolUsersAreFoundBySubAndAddress(t *testing.T) {
 	} {
 		got, err := find()
 		must(t, err)
-		if got.Sub != f.user.Sub || got.Email != f.user.Email || got.Name != f.user.Name || !got.EmailVerified || !got.Enabled ||
+		if got.Sub != f.user.Sub || got.Email != f.user.Email || got.Name != f.user.Name || !got.EmailVerified ||
+			!got.Enabled ||
 			!slices.Equal(got.Groups, f.user.Groups) || got.Status != f.user.Status || got.PasswordHash != "hash" ||
 			got.TemporaryUntil != nil || got.Version != 1 || !got.CreatedAt.Equal(f.now) {
 			t.Errorf("by %s: %+v", name, got)
@@ -97,10 +105,14 @@ func TestPoolUsersAreFoundBySubAndAddress(t *testing.T) {
 	must(t, f.CreatePoolUser(ctx, twin))
 
 	until := f.now.Add(time.Hour)
-	must(t, f.SetPoolPassword(ctx, f.user.Sub, pool.Password{Hash: "temp", Status: pool.StatusForceChangePassword, TemporaryUntil: &until}, f.now))
+	must(t, f.SetPoolPassword(ctx, f.user.Sub, pool.Password{
+		Hash: "temp", Status: pool.StatusForceChangePassword,
+		TemporaryUntil: &until,
+	}, f.now))
 	got, err := f.PoolUserBySub(ctx, f.user.Sub)
 	must(t, err)
-	if got.PasswordHash != "temp" || got.Status != pool.StatusForceChangePassword || !got.TemporaryUntil.Equal(until) || got.Version != 2 {
+	if got.PasswordHash != "temp" || got.Status != pool.StatusForceChangePassword || !got.TemporaryUntil.Equal(until) ||
+		got.Version != 2 {
 		t.Errorf("after a new password: %+v", got)
 	}
 	stranger := uuid.New()
@@ -128,7 +140,8 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 	wg.Wait()
 	keys, err := f.PoolKeys(ctx)
 	must(t, err)
-	if len(keys) != 1 || keys[0].PrivateKey != "pem "+keys[0].ID || keys[0].RetireAt != nil || !keys[0].ActiveFrom.Equal(f.now) {
+	if len(keys) != 1 || keys[0].PrivateKey != "pem "+keys[0].ID || keys[0].RetireAt != nil ||
+		!keys[0].ActiveFrom.Equal(f.now) {
 		t.Fatalf("keys %+v", keys)
 	}
 
@@ -148,10 +161,12 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 	if err := nobody.RotatePoolKey(ctx, key("unlogged", f.now.Add(3*time.Hour)), retire); err == nil {
 		t.Error("the log took nobody")
 	}
-	must(t, store.Operated{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx, key("fourth", f.now.Add(3*time.Hour)), retire))
+	must(t, store.Operated{DB: f.DB, By: org.Operator("root")}.RotatePoolKey(ctx, key("fourth", f.now.Add(3*time.Hour)),
+		retire))
 	events, total, err := f.ListEvents(ctx, org.AuditQuery{Limit: 10})
 	must(t, err)
-	if keys, err = f.PoolKeys(ctx); err != nil || len(keys) != 4 || keys[3].ID != "fourth" || total != 1 || events[0].TargetID != "fourth" {
+	if keys, err = f.PoolKeys(ctx); err != nil || len(keys) != 4 || keys[3].ID != "fourth" || total != 1 ||
+		events[0].TargetID != "fourth" {
 		t.Errorf("keys %+v, events %+v, %v", keys, events, err)
 	}
 }
@@ -168,7 +183,10 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 	for range 40 {
 		wg.Go(func() {
 			err := f.updateAttempts(context.WithoutCancel(ctx), key, f.now, func(a pool.Attempts) pool.Attempts {
-				return pool.Attempts{Failures: a.Failures + 1, LockedUntil: f.now.Add(time.Second), ForgottenAt: f.now.Add(time.Minute)}
+				return pool.Attempts{
+					Failures: a.Failures + 1, LockedUntil: f.now.Add(time.Second),
+					ForgottenAt: f.now.Add(time.Minute),
+				}
 			})
 			if err != nil {
 				t.Error(err)
@@ -178,7 +196,8 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 	wg.Wait()
 	got, err := f.PoolAttempts(ctx, key)
 	must(t, err)
-	if len(got) != 1 || got[0].Failures != 40 || !got[0].LockedUntil.Equal(f.now.Add(time.Second)) || !got[0].ForgottenAt.Equal(f.now.Add(time.Minute)) {
+	if len(got) != 1 || got[0].Failures != 40 || !got[0].LockedUntil.Equal(f.now.Add(time.Second)) ||
+		!got[0].ForgottenAt.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("got %+v", got)
 	}
 	// None left: no row. So too where none were.
@@ -242,7 +261,8 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 		held, err := read()
 		must(t, err)
 		g := held.Grant
-		if g.ID != first.ID || g.EventID != first.EventID || g.ClientID != "client" || !g.AuthTime.Equal(f.now) || g.RevokedAt != nil ||
+		if g.ID != first.ID || g.EventID != first.EventID || g.ClientID != "client" || !g.AuthTime.Equal(f.now) ||
+			g.RevokedAt != nil ||
 			!g.ExpiresAt.Equal(first.ExpiresAt) || held.User.Sub != f.user.Sub || held.User.Email != f.user.Email {
 			t.Errorf("by %s: %+v", name, held)
 		}
@@ -271,7 +291,8 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	wantCode(t, f.ChangePoolPassword(ctx, f.user.Sub, 2, own, third.ID, pool.Event{At: f.now}), fault.Conflict)
 	must(t, f.ChangePoolPassword(ctx, f.user.Sub, 1, own, third.ID, pool.Event{At: f.now}))
 	for id, revoked := range map[uuid.UUID]bool{second.ID: true, third.ID: false} {
-		if held, err = f.GrantByID(ctx, id); err != nil || (held.Grant.RevokedAt != nil) != revoked || held.User.Version != 2 {
+		if held, err = f.GrantByID(ctx, id); err != nil || (held.Grant.RevokedAt != nil) != revoked ||
+			held.User.Version != 2 {
 			t.Errorf("after a change of password: %+v, %v", held, err)
 		}
 	}
@@ -303,13 +324,15 @@ func TestPoolSignInRacesANewPassword(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 30 {
 		wg.Go(func() {
-			if _, err := f.grant(t, "race"+strconv.Itoa(i), 1, f.now); err != nil && fault.CodeOf(err) != fault.Conflict {
+			if _, err := f.grant(t, "race"+strconv.Itoa(i), 1, f.now); err != nil &&
+				fault.CodeOf(err) != fault.Conflict {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Go(func() {
-		if err := f.SetPoolPassword(ctx, f.user.Sub, pool.Password{Hash: "new", Status: pool.StatusConfirmed}, f.now); err != nil {
+		if err := f.SetPoolPassword(ctx, f.user.Sub, pool.Password{Hash: "new", Status: pool.StatusConfirmed},
+			f.now); err != nil {
 			t.Error(err)
 		}
 	})
@@ -330,7 +353,8 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			user, err := f.CompleteChallenge(ctx, digest("session"), password, "", pool.Event{At: f.now.Add(time.Minute)})
+			user, err := f.CompleteChallenge(ctx, digest("session"), password, "",
+				pool.Event{At: f.now.Add(time.Minute)})
 			switch {
 			case err == nil:
 				done.Add(1)
@@ -348,7 +372,8 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 	}
 	used, err := f.ChallengeByHash(ctx, digest("session"))
 	must(t, err)
-	if used.UsedAt == nil || used.Name != "NEW_PASSWORD_REQUIRED" || used.Sub != f.user.Sub || used.ClientID != "client" || used.Version != 1 {
+	if used.UsedAt == nil || used.Name != "NEW_PASSWORD_REQUIRED" || used.Sub != f.user.Sub ||
+		used.ClientID != "client" || used.Version != 1 {
 		t.Errorf("challenge %+v", used)
 	}
 	_, err = f.ChallengeByHash(ctx, digest("unknown"))
@@ -390,7 +415,8 @@ func TestPoolTablesKeepTheirRules(t *testing.T) {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	if err := f.updateAttempts(t.Context(), []byte("short"), f.now, func(a pool.Attempts) pool.Attempts { return a }); err == nil {
+	if err := f.updateAttempts(t.Context(), []byte("short"), f.now,
+		func(a pool.Attempts) pool.Attempts { return a }); err == nil {
 		t.Error("a key that is no hash was taken")
 	}
 }

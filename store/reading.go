@@ -19,8 +19,8 @@ const toRead = `(d.status = 'pending' AND d.read_after <= now()
 const readingsOf = `(SELECT count(*) FROM data_sources r
 	WHERE r.user_id = w.user_id AND r.status = 'running' AND r.read_until >= now())`
 
-// NextReading implements datasource.Store. Servers decide one after the other, by a lock that both statements hold: who has
-// the fewest readings on all servers together is next, then who was served least recently.
+// NextReading implements datasource.Store. Servers decide one after the other, by a lock that both statements hold: who
+// has the fewest readings on all servers together is next, then who was served least recently.
 func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) (datasource.Reading, bool, error) {
 	var begun []readingRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -84,7 +84,9 @@ func (db *DB) SomebodyWaits(ctx context.Context) (waits bool, _ error) {
 }
 
 // KeepReadings implements datasource.Store.
-func (db *DB) KeepReadings(ctx context.Context, held []datasource.Reading, lease time.Duration) (lost []uuid.UUID, _ error) {
+func (db *DB) KeepReadings(ctx context.Context, held []datasource.Reading, lease time.Duration) (lost []uuid.UUID,
+	_ error,
+) {
 	ids, numbers := make([]uuid.UUID, len(held)), make([]int64, len(held))
 	for i, r := range held {
 		ids[i], numbers[i] = r.ID, r.Number
@@ -106,7 +108,9 @@ func (db *DB) KeepReadings(ctx context.Context, held []datasource.Reading, lease
 }
 
 // PutBack implements datasource.Store.
-func (db *DB) PutBack(ctx context.Context, reading datasource.Reading, how datasource.PutBack) (datasource.Source, error) {
+func (db *DB) PutBack(ctx context.Context, reading datasource.Reading, how datasource.PutBack) (datasource.Source,
+	error,
+) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
 		SET status = 'pending', stage = '', reading = reading + 1, revision = revision + 1, read_until = NULL, read_after = now() + $4::interval, slow = slow OR $5,
@@ -121,7 +125,9 @@ func (db *DB) PutBack(ctx context.Context, reading datasource.Reading, how datas
 }
 
 // TellProgress implements datasource.Store.
-func (db *DB) TellProgress(ctx context.Context, reading datasource.Reading, stage datasource.Stage, done, total int) (datasource.Source, error) {
+func (db *DB) TellProgress(ctx context.Context, reading datasource.Reading, stage datasource.Stage, done,
+	total int,
+) (datasource.Source, error) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
 		SET stage = $4, done = $5, total = $6, revision = revision + 1
@@ -135,7 +141,9 @@ func (db *DB) TellProgress(ctx context.Context, reading datasource.Reading, stag
 }
 
 // StopReading implements datasource.Store.
-func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.UUID, reason string) (datasource.Source, error) {
+func (db *DB) StopReading(ctx context.Context, owner datasource.Owner, id uuid.UUID, reason string) (datasource.Source,
+	error,
+) {
 	source, err := queryRow[datasource.Source](ctx, db.pool, `
 		UPDATE data_sources
 		SET status = 'failed', failure = $4, stage = '', read_until = NULL, reading = reading + 1, revision = revision + 1

@@ -38,7 +38,7 @@ func (f *fixture) endReading(t *testing.T, reading datasource.Reading) {
 	must(t, err)
 }
 
-// TestPeopleTakeTurns: whoever has less read than others is next, however many files of others came before.
+// TestPeopleTakeTurns: the person with the fewest readings is next, however many files of others came before.
 func TestPeopleTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -55,7 +55,7 @@ func TestPeopleTakeTurns(t *testing.T) {
 	if first.Owner != ann || first.ID != files[0] || second.Owner != bob || third.Owner != mallory {
 		t.Errorf("began with %+v, %+v, %+v", first.Owner, second.Owner, third.Owner)
 	}
-	// Nobody has more than another: whoever was served least recently.
+	// With equal numbers, the person who was served least recently is next.
 	if next := f.next(t, time.Hour); next.Owner != ann || next.ID != files[1] {
 		t.Errorf("then %+v", next)
 	}
@@ -121,7 +121,8 @@ func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	if next.ID != held.ID || next.Attempt != 2 || next.Revision <= held.Revision {
 		t.Errorf("taken over as %+v", next)
 	}
-	if lost, err = f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || !slices.Equal(lost, []uuid.UUID{held.ID}) {
+	if lost, err = f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil ||
+		!slices.Equal(lost, []uuid.UUID{held.ID}) {
 		t.Errorf("the one that was silent lost %v, %v", lost, err)
 	}
 	if lost, err = f.KeepReadings(t.Context(), []datasource.Reading{next}, time.Hour); err != nil || len(lost) != 0 {
@@ -189,7 +190,8 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	held := f.next(t, time.Hour)
 	told, err := f.TellProgress(t.Context(), held, datasource.StageReading, 120, 1000)
 	must(t, err)
-	if told.Stage != datasource.StageReading || told.Done != 120 || told.Total != 1000 || told.Revision <= held.Revision {
+	if told.Stage != datasource.StageReading || told.Done != 120 || told.Total != 1000 ||
+		told.Revision <= held.Revision {
 		t.Errorf("told %+v", told)
 	}
 	_, err = f.TellProgress(t.Context(), silent, datasource.StageReading, 1, 1)
@@ -218,7 +220,8 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	if stopped.Status != datasource.Failed || stopped.Failure != "中止" || stopped.Revision <= held.Revision {
 		t.Errorf("stopped as %+v", stopped)
 	}
-	if lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil || !slices.Equal(lost, []uuid.UUID{source.ID}) {
+	if lost, err := f.KeepReadings(t.Context(), []datasource.Reading{held}, time.Hour); err != nil ||
+		!slices.Equal(lost, []uuid.UUID{source.ID}) {
 		t.Errorf("lost %v, %v", lost, err)
 	}
 	_, err = f.EndReading(t.Context(), held, datasource.Found{PageCount: 1})

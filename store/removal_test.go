@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// TestRemovalWaitsForQuestions: a question locks the thread and then refers to its owner. Whoever removes the owner takes
-// both in the same order: else each would wait for the other until the database ends one of them.
+// TestRemovalWaitsForQuestions: a question locks the thread and then refers to its owner. Whoever removes the owner
+// takes both in the same order: else each would wait for the other until the database ends one of them.
 func TestRemovalWaitsForQuestions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -26,9 +26,11 @@ func TestRemovalWaitsForQuestions(t *testing.T) {
 
 	removed := make(chan error, 1)
 	go func() {
-		_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
-			return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}}, nil
-		})
+		_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(),
+			func(org.Roster) (org.MemberChange, error) {
+				return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}},
+					nil
+			})
 		removed <- err
 	}()
 	waitForLock(t, f)

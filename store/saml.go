@@ -87,7 +87,8 @@ func (db *DB) ChangeSAMLSettings(
 		passwordAdmins := 0
 		if err := tx.QueryRow(ctx, `
 			SELECT count(*) FROM users u WHERE u.organization_id = $1 AND u.role = $2 AND u.state = $3 AND `+hasPassword,
-			actor.OrganizationID, identity.RoleOrganizationSuperAdmin, identity.StateActive).Scan(&passwordAdmins); err != nil {
+			actor.OrganizationID, identity.RoleOrganizationSuperAdmin,
+			identity.StateActive).Scan(&passwordAdmins); err != nil {
 			return err
 		}
 		after := before
@@ -102,8 +103,9 @@ func (db *DB) ChangeSAMLSettings(
 			return nil // What was there already was saved once more.
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.Action(action), TargetKind: org.TargetSAML,
-			TargetID: actor.OrganizationID.String(), TargetLabel: after.EntityID, Details: changes,
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.Action(action),
+			TargetKind: org.TargetSAML,
+			TargetID:   actor.OrganizationID.String(), TargetLabel: after.EntityID, Details: changes,
 		})
 	})
 }
@@ -113,7 +115,8 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 	if s.Enabled {
 		authType = identity.AuthFederated
 	}
-	if _, err := tx.Exec(ctx, `UPDATE organizations SET auth_type = $2 WHERE id = $1 AND auth_type <> $2`, s.OrganizationID, authType); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE organizations SET auth_type = $2 WHERE id = $1 AND auth_type <> $2`,
+		s.OrganizationID, authType); err != nil {
 		return err
 	}
 	if s.UpdatedAt == nil {
@@ -147,7 +150,10 @@ func samlChanges(before, after saml.Settings) []org.Change {
 		{Field: "email_attribute", Before: before.EmailAttribute, After: after.EmailAttribute},
 		{Field: "name_attribute", Before: before.NameAttribute, After: after.NameAttribute},
 		{Field: "idp_certificates", Before: certificates(before), After: certificates(after)},
-		{Field: "email_domains", Before: strings.Join(before.EmailDomains, ", "), After: strings.Join(after.EmailDomains, ", ")},
+		{
+			Field: "email_domains", Before: strings.Join(before.EmailDomains, ", "),
+			After: strings.Join(after.EmailDomains, ", "),
+		},
 	} {
 		if field.Before != field.After {
 			changes = append(changes, field)
@@ -288,15 +294,22 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 }
 
 // linkSAML binds a NameID to a member, and tells the audit log.
-func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.Decision, found saml.Candidates, at time.Time) error {
+func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.Decision, found saml.Candidates,
+	at time.Time,
+) error {
 	if _, err := tx.Exec(ctx, `
 		INSERT INTO federated_identities (organization_id, entity_id, name_id, user_id, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		a.OrganizationID, a.EntityID, a.NameID, decision.Member, at); err != nil {
 		return err
 	}
 	event := org.Event{
-		OrganizationID: &a.OrganizationID, Action: org.ActionLink, TargetKind: org.TargetUser, TargetID: decision.Member.String(),
-		Details: []org.Change{{Field: "idp_entity_id", After: a.EntityID}, {Field: "name_id", After: a.NameID}, {Field: "email", After: a.Email}},
+		OrganizationID: &a.OrganizationID, Action: org.ActionLink, TargetKind: org.TargetUser,
+		TargetID: decision.Member.String(),
+		Details: []org.Change{
+			{Field: "idp_entity_id", After: a.EntityID},
+			{Field: "name_id", After: a.NameID},
+			{Field: "email", After: a.Email},
+		},
 	}
 	var name, email string
 	if decision.Provision != nil {
@@ -343,7 +356,9 @@ func (db *DB) TakeSAMLCode(
 }
 
 // CreateSAMLTest implements saml.Store.
-func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test saml.Test, state saml.State, at time.Time) error {
+func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test saml.Test, state saml.State,
+	at time.Time,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`
@@ -356,8 +371,9 @@ func (db *DB) CreateSAMLTest(ctx context.Context, actor identity.Actor, test sam
 			return err
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSAMLTest, TargetKind: org.TargetSAML,
-			TargetID: actor.OrganizationID.String(),
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSAMLTest,
+			TargetKind: org.TargetSAML,
+			TargetID:   actor.OrganizationID.String(),
 		})
 	})
 }

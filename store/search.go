@@ -22,9 +22,9 @@ type pendingText struct {
 	Text           string
 }
 
-// IndexPending implements chat.SearchStore. Triggers note what has to be indexed, in the transaction that writes it, so that
-// nothing is forgotten whatever dies. Both rows are locked without waiting: a thread that is being deleted waits for
-// neither of them.
+// IndexPending implements chat.SearchStore. Triggers note what has to be indexed, in the transaction that writes it, so
+// that nothing is forgotten whatever dies. Both rows are locked without waiting: a thread that is being deleted waits
+// for neither of them.
 func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, limit int) (int, error) {
 	var userID *uuid.UUID
 	if owner != nil {
@@ -80,7 +80,8 @@ func (db *DB) Candidates(
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		// Statistics do not know that reading the keys of a row is expensive: a common word would have them all read.
 		batch.Queue(`SELECT set_config('enable_seqscan', 'off', true)`)
-		batch.Queue(candidatesSQL, owner.OrganizationID, owner.UserID, keys, after != nil, place.TouchedAt, place.ID, limit).
+		batch.Queue(candidatesSQL, owner.OrganizationID, owner.UserID, keys, after != nil, place.TouchedAt, place.ID,
+			limit).
 			Query(collect(&rows))
 	})
 	if err != nil {
@@ -93,8 +94,8 @@ func (db *DB) Candidates(
 	return list, nil
 }
 
-// candidatesSQL finds threads by the keys of their entries. Its parameters are organization, user, keys, whether there is a
-// place to go on from, that place, and how many threads at most.
+// candidatesSQL finds threads by the keys of their entries. Its parameters are organization, user, keys, whether there
+// is a place to go on from, that place, and how many threads at most.
 const candidatesSQL = `
 	WITH hit AS MATERIALIZED (
 	    SELECT e.thread_id, e.message_id

@@ -14,10 +14,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// said adds a thread with a title and what was said in it, question and answer by turns, and returns the ids of the messages.
+// said adds a thread with a title and what was said in it, question and answer by turns, and returns the ids of the
+// messages.
 func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
 	t.Helper()
-	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Title: title})
+	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{
+		ID: newID(), SkillID: f.skills[0].ID,
+		Title: title,
+	})
 	must(t, err)
 	var ids []uuid.UUID
 	var last *uuid.UUID
@@ -29,7 +33,8 @@ func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...st
 		} else {
 			f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 				VALUES ($1, $2, $3, 'assistant', 'running', $4)`, id, owner.OrganizationID, thread.ID, last)
-			f.exec(t, `UPDATE messages SET content = $2, status = 'success', completed_at = now() WHERE id = $1`, id, text)
+			f.exec(t, `UPDATE messages SET content = $2, status = 'success', completed_at = now() WHERE id = $1`, id,
+				text)
 		}
 		ids, last = append(ids, id), &id
 	}
@@ -119,7 +124,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 	}
 }
 
-// A search is as good as reading everything, page by page.
+// A search finds what reading everything finds, page by page.
 func TestSearchIsExact(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -17,9 +17,9 @@ var _ identity.SessionStore = (*DB)(nil)
 // sessionKept is how long ended sessions are kept: no session lasts longer, so that none comes back as a new one.
 const sessionKept = 31 * 24 * time.Hour
 
-// sessionOver holds for a session of user u of organization o that is over, by what the user pool (g) and this server (s)
-// know of it. began and how are columns or parameters. A session by password is over, too, once single sign-on was switched
-// on or off since, but for super-admins. Tokens tell seconds.
+// sessionOver holds for a session of user u of organization o that is over, by what the user pool (g) and this server
+// (s) know of it. began and how are columns or parameters. A session by password is over, too, once single sign-on was
+// switched on or off since, but for super-admins. Tokens tell seconds.
 func sessionOver(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
@@ -72,7 +72,9 @@ func (db *DB) EndOtherSessions(ctx context.Context, actor identity.Actor) error 
 }
 
 // endSessions ends sessions of the actor, of which there must be one. The pool keeps some that nobody has used yet.
-func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which string, session uuid.UUID, logged bool) error {
+func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which string, session uuid.UUID,
+	logged bool,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		ended, err := tx.Exec(ctx, `
 			UPDATE sessions SET ended_at = now()
@@ -94,8 +96,9 @@ func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which strin
 			return nil
 		}
 		return audit(ctx, tx, org.Event{
-			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSessionEnd, TargetKind: org.TargetUser,
-			TargetID: actor.ID.String(), TargetLabel: actor.Email,
+			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSessionEnd,
+			TargetKind: org.TargetUser,
+			TargetID:   actor.ID.String(), TargetLabel: actor.Email,
 		})
 	})
 }
@@ -119,7 +122,8 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 			UPDATE pool_grants g SET revoked_at = now() FROM ended WHERE g.id = ended.id AND g.revoked_at IS NULL`); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE ended_at IS NOT NULL AND began_at < now() - $1::interval`, sessionKept)
+		_, err := tx.Exec(ctx, `DELETE FROM sessions WHERE ended_at IS NOT NULL AND began_at < now() - $1::interval`,
+			sessionKept)
 		return err
 	})
 }
@@ -190,8 +194,9 @@ func (db *DB) SetSessionLimits(
 		}
 		return audit(ctx, tx, org.Event{
 			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.ActionSessionLimits,
-			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(), TargetLabel: actor.OrganizationName,
-			Details: changes,
+			TargetKind: org.TargetOrganization, TargetID: actor.OrganizationID.String(),
+			TargetLabel: actor.OrganizationName,
+			Details:     changes,
 		})
 	})
 }

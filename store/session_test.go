@@ -15,8 +15,12 @@ import (
 // ann is her actor in a session that began a while ago.
 func (f *fixture) annIn(session uuid.UUID, how identity.AuthType, began time.Time) identity.Actor {
 	return identity.Actor{
-		User:     identity.User{ID: f.ann.UserID, OrganizationID: f.a, Subject: "sub-ann", Email: "ann@example.com", Name: "ann"},
-		AuthType: how, AuthTime: began.Truncate(time.Second), Session: session, Address: netip.MustParseAddr("203.0.113.5"),
+		User: identity.User{
+			ID: f.ann.UserID, OrganizationID: f.a, Subject: "sub-ann", Email: "ann@example.com",
+			Name: "ann",
+		},
+		AuthType: how, AuthTime: began.Truncate(time.Second), Session: session,
+		Address: netip.MustParseAddr("203.0.113.5"),
 	}
 }
 
@@ -67,7 +71,10 @@ func TestSessionsRunOut(t *testing.T) {
 		}
 	}
 	unknown := f.annIn(uuid.New(), sso, time.Now().Add(-8*day))
-	found, err := f.UserBySubject(t.Context(), identity.Claims{Subject: "sub-ann", Session: unknown.Session, AuthType: sso, AuthTime: unknown.AuthTime})
+	found, err := f.UserBySubject(t.Context(), identity.Claims{
+		Subject: "sub-ann", Session: unknown.Session,
+		AuthType: sso, AuthTime: unknown.AuthTime,
+	})
 	if err != nil || !found.SessionOver {
 		t.Errorf("a session that nobody has used yet lasts for ever: %+v, %v", found, err)
 	}
@@ -83,7 +90,8 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	use := identity.SessionUse{Actor: a, UserAgent: "Mozilla/5.0 (Windows NT 10.0) Chrome/130.0 Safari/537.36"}
 	must(t, f.NoteSession(t.Context(), use))
 	list, err := f.ListSessions(t.Context(), f.a, f.ann.UserID)
-	if err != nil || len(list) != 1 || identity.Agent(list[0].UserAgent) != "Chrome（Windows）" || list[0].Address.String() != "203.0.113.5" ||
+	if err != nil || len(list) != 1 || identity.Agent(list[0].UserAgent) != "Chrome（Windows）" ||
+		list[0].Address.String() != "203.0.113.5" ||
 		list[0].ExpiresAt.After(grant.ExpiresAt) {
 		t.Errorf("listed %+v, %v", list, err)
 	}
@@ -111,7 +119,10 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 func TestSessionsByPasswordThatSingleSignOnEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for role, over := range map[string]bool{"general-user": true, "organization-admin": true, "organization-super-admin": false} {
+	for role, over := range map[string]bool{
+		"general-user": true, "organization-admin": true,
+		"organization-super-admin": false,
+	} {
 		f.exec(t, `UPDATE users SET role = $2 WHERE id = $1`, f.ann.UserID, role)
 		before := f.annIn(uuid.New(), identity.AuthCognito, time.Now().Add(-time.Minute))
 		sso := f.annIn(uuid.New(), identity.AuthFederated, time.Now().Add(-time.Minute))
@@ -123,7 +134,8 @@ func TestSessionsByPasswordThatSingleSignOnEnded(t *testing.T) {
 		after := f.annIn(uuid.New(), identity.AuthCognito, time.Now())
 		must(t, f.NoteSession(t.Context(), identity.SessionUse{Actor: after}))
 		if f.over(t, before) != over || f.over(t, sso) || f.over(t, after) {
-			t.Errorf("%s: over before %v, single sign-on %v, after %v", role, f.over(t, before), f.over(t, sso), f.over(t, after))
+			t.Errorf("%s: over before %v, single sign-on %v, after %v", role, f.over(t, before), f.over(t, sso),
+				f.over(t, after))
 		}
 	}
 }
@@ -158,11 +170,15 @@ func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	if err != nil || len(outdated) != 1 || outdated[0] != f.ann.UserID {
 		t.Errorf("outdated %v, %v", outdated, err)
 	}
-	if n := value[int](t, f, `SELECT count(*) FROM audit_events WHERE action = 'session.revoke' AND actor_id = $1`, f.ann.UserID); n != 2 {
+	if n := value[int](t, f, `SELECT count(*) FROM audit_events WHERE action = 'session.revoke' AND actor_id = $1`,
+		f.ann.UserID); n != 2 {
 		t.Errorf("the audit log tells of %d", n)
 	}
 	_, err = f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
-		return org.MemberChange{EndSessions: true, Action: org.ActionSessionEnd, Details: []org.Change{{Field: "sessions"}}}, nil
+		return org.MemberChange{
+			EndSessions: true, Action: org.ActionSessionEnd,
+			Details: []org.Change{{Field: "sessions"}},
+		}, nil
 	})
 	must(t, err)
 	wantTold(t, told, f.ann.UserID)
@@ -187,7 +203,10 @@ func TestSessionLimits(t *testing.T) {
 	super := f.annIn(uuid.New(), identity.AuthCognito, time.Now())
 	may := func(*org.Member) error { return nil }
 	before, err := f.SessionLimits(t.Context(), f.a)
-	want := org.SessionLimits{SingleSignOn: org.SessionLimit{Idle: 480, Max: 10080}, Password: org.SessionLimit{Idle: 43200, Max: 43200}}
+	want := org.SessionLimits{
+		SingleSignOn: org.SessionLimit{Idle: 480, Max: 10080},
+		Password:     org.SessionLimit{Idle: 43200, Max: 43200},
+	}
 	if err != nil || before != want {
 		t.Errorf("got %+v, %v", before, err)
 	}
@@ -203,5 +222,6 @@ func TestSessionLimits(t *testing.T) {
 		WHERE action = 'session_limits.edit'`); told != "sso_idle_minutes=15 sso_max_minutes=60 password_idle_minutes=240" {
 		t.Errorf("the audit log tells of %s", told)
 	}
-	wantCode(t, f.SetSessionLimits(t.Context(), super, want, func(*org.Member) error { return org.ErrForbidden }), fault.Forbidden)
+	wantCode(t, f.SetSessionLimits(t.Context(), super, want, func(*org.Member) error { return org.ErrForbidden }),
+		fault.Forbidden)
 }

@@ -23,7 +23,8 @@ const selectShare = `
 	JOIN skills s ON s.id = t.skill_id`
 
 func findShare(ctx context.Context, q querier, organizationID, shareID uuid.UUID) (chat.Share, error) {
-	share, err := queryRow[chat.Share](ctx, q, selectShare+` WHERE h.organization_id = $1 AND h.id = $2`, organizationID, shareID)
+	share, err := queryRow[chat.Share](ctx, q, selectShare+` WHERE h.organization_id = $1 AND h.id = $2`,
+		organizationID, shareID)
 	if isNoRows(err) {
 		return share, chat.ErrNoShare
 	}
@@ -114,7 +115,8 @@ const upToSQL = `
 // shareEvent returns an entry about a share.
 func shareEvent(by org.Doer, action org.Action, organizationID uuid.UUID, share chat.Share) org.Event {
 	event := org.Event{
-		OrganizationID: &organizationID, By: by, Action: action, TargetKind: org.TargetShare, TargetID: share.ID.String(),
+		OrganizationID: &organizationID, By: by, Action: action, TargetKind: org.TargetShare,
+		TargetID:    share.ID.String(),
 		TargetLabel: share.Title,
 	}
 	if by.ID == nil || *by.ID != share.UserID {
@@ -123,8 +125,8 @@ func shareEvent(by org.Doer, action org.Action, organizationID uuid.UUID, share 
 	return event
 }
 
-// sharedRow is a message as a share shows it: nothing of what the model was told or thought, and of documents no more than the
-// answer says.
+// sharedRow is a message as a share shows it: nothing of what the model was told or thought, and of documents no more
+// than the answer says.
 type sharedRow struct {
 	Role         chat.Role
 	Content      string
@@ -134,7 +136,9 @@ type sharedRow struct {
 }
 
 // SharedMessages implements chat.ShareStore.
-func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]chat.Message, error) {
+func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]chat.Message,
+	error,
+) {
 	rows, err := queryRows[sharedRow](ctx, db.pool, `
 		SELECT m.role, m.content, coalesce(m.finish_reason, '') AS finish_reason, m.citations, m.created_at
 		FROM shares h
@@ -152,7 +156,8 @@ func (db *DB) SharedMessages(ctx context.Context, organizationID, shareID uuid.U
 	list := make([]chat.Message, len(rows))
 	for i, r := range rows {
 		list[i] = chat.Message{
-			Role: r.Role, Content: r.Content, FinishReason: r.FinishReason, Citations: r.Citations, CreatedAt: r.CreatedAt,
+			Role: r.Role, Content: r.Content, FinishReason: r.FinishReason, Citations: r.Citations,
+			CreatedAt: r.CreatedAt,
 		}
 	}
 	return list, nil
@@ -220,8 +225,8 @@ func (db *DB) CopyShare(
 	return copied, created && err == nil, err
 }
 
-// copyMessages copies what a share shows into a thread. What the model was told besides, what it thought, what it quotes of
-// documents, what it cost and how it was rated stays with the owner.
+// copyMessages copies what a share shows into a thread. What the model was told besides, what it thought, what it
+// quotes of documents, what it cost and how it was rated stays with the owner.
 func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threadID uuid.UUID) error {
 	rows, err := tx.Query(ctx, `
 		SELECT unnest(h.message_ids) FROM shares h WHERE h.organization_id = $1 AND h.id = $2`, organizationID, shareID)
@@ -247,6 +252,7 @@ func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threa
 		FROM unnest($3::uuid[], $4::uuid[], $5::uuid[]) WITH ORDINALITY AS said (id, copy, parent, place)
 		JOIN messages m ON m.id = said.id
 		ORDER BY said.place`, organizationID, threadID, said, copies, parents)
-	batch.Queue(`UPDATE threads SET leaf_id = $3 WHERE organization_id = $1 AND id = $2`, organizationID, threadID, copies[len(copies)-1])
+	batch.Queue(`UPDATE threads SET leaf_id = $3 WHERE organization_id = $1 AND id = $2`, organizationID, threadID,
+		copies[len(copies)-1])
 	return tx.SendBatch(ctx, batch).Close()
 }

@@ -16,7 +16,8 @@ import (
 // put shares a thread of Ann's up to a message.
 func (f *fixture) put(t *testing.T, threadID, leaf uuid.UUID) chat.Share {
 	t.Helper()
-	share, err := f.PutShare(t.Context(), f.ann, chat.Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf}, org.System())
+	share, err := f.PutShare(t.Context(), f.ann, chat.Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf},
+		org.System())
 	must(t, err)
 	return share
 }
@@ -63,7 +64,10 @@ func TestShareRefuses(t *testing.T) {
 	running := newID()
 	f.exec(t, `INSERT INTO messages (id, organization_id, thread_id, role, status, parent_id)
 		VALUES ($1, $2, $3, 'assistant', 'running', $4)`, running, f.a, thread, ids[2])
-	temporary, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{ID: newID(), SkillID: f.skills[0].ID, Lifetime: time.Hour})
+	temporary, err := f.CreateThread(t.Context(), f.ann, chat.NewThread{
+		ID: newID(), SkillID: f.skills[0].ID,
+		Lifetime: time.Hour,
+	})
 	must(t, err)
 	for name, c := range map[string]struct {
 		owner        chat.Owner
@@ -78,7 +82,8 @@ func TestShareRefuses(t *testing.T) {
 		"a temporary thread":  {f.ann, temporary.ID, ids[1], fault.Conflict},
 		"what does not exist": {f.ann, thread, newID(), fault.NotFound},
 	} {
-		_, err := f.PutShare(t.Context(), c.owner, chat.Snapshot{ShareID: uuid.New(), ThreadID: c.thread, Leaf: c.leaf}, org.System())
+		_, err := f.PutShare(t.Context(), c.owner, chat.Snapshot{ShareID: uuid.New(), ThreadID: c.thread, Leaf: c.leaf},
+			org.System())
 		if fault.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -99,7 +104,8 @@ func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
 	request := newID()
 	var copies []uuid.UUID
 	for range 2 { // The second time it is there.
-		copied, created, err := f.CopyShare(t.Context(), f.bob, share.ID, chat.NewThread{ID: newID(), RequestID: &request})
+		copied, created, err := f.CopyShare(t.Context(), f.bob, share.ID,
+			chat.NewThread{ID: newID(), RequestID: &request})
 		must(t, err)
 		if created != (len(copies) == 0) || copied.Title != "題" || copied.SkillID != share.SkillID {
 			t.Errorf("the copy is %+v, created %v", copied, created)
@@ -113,7 +119,8 @@ func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
 	must(t, err)
 	for i, text := range []string{"弐", "二", "壱", "一"} {
 		m := got[i]
-		if m.Content != text || m.Prompt != "" || m.Reasoning != "" || len(m.Citations) != 0 || m.InputTokens != 0 || slices.Contains(ids, m.ID) {
+		if m.Content != text || m.Prompt != "" || m.Reasoning != "" || len(m.Citations) != 0 || m.InputTokens != 0 ||
+			slices.Contains(ids, m.ID) {
 			t.Errorf("message %d is %+v", i, m)
 		}
 	}
@@ -139,9 +146,14 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 			return err
 		},
 		"owner": func(f *fixture, _ uuid.UUID) error {
-			_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(), func(org.Roster) (org.MemberChange, error) {
-				return org.MemberChange{Remove: true, Action: org.ActionRemove, Details: []org.Change{{Field: "name"}}}, nil
-			})
+			_, err := f.ChangeMember(t.Context(), f.a, f.ann.UserID, org.System(),
+				func(org.Roster) (org.MemberChange, error) {
+					return org.MemberChange{
+							Remove: true, Action: org.ActionRemove,
+							Details: []org.Change{{Field: "name"}},
+						},
+						nil
+				})
 			return err
 		},
 	} {
@@ -157,7 +169,8 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 	}
 }
 
-// TestTemporaryThreadsExpire: those whose time is over are deleted with what was said, and nothing of them was ever indexed.
+// TestTemporaryThreadsExpire: those whose time is over are deleted with what was said, and nothing of them was ever
+// indexed.
 func TestTemporaryThreadsExpire(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -180,7 +193,8 @@ func TestTemporaryThreadsExpire(t *testing.T) {
 	}
 	expired, err := f.DeleteExpired(t.Context(), 100)
 	must(t, err)
-	if len(expired) != 1 || expired[0].ThreadID != threads[0] || expired[0].Owner != f.ann || expired[0].Running != nil {
+	if len(expired) != 1 || expired[0].ThreadID != threads[0] || expired[0].Owner != f.ann ||
+		expired[0].Running != nil {
 		t.Errorf("expired are %+v, want %v", expired, threads[0])
 	}
 	if n := value[int](t, f, `SELECT count(*) FROM messages`); n != 2 {

@@ -36,8 +36,9 @@ func (r skillRow) skill() skill.Skill {
 	return skill.Skill{
 		ID: r.ID, OrganizationID: r.OrganizationID, CategoryID: r.CategoryID, Position: r.Position, Name: r.Name,
 		Description: r.Description, IconPath: r.IconPath, Kind: r.Kind, TaskType: r.TaskType, FormType: r.FormType,
-		FormFields: r.FormFields, Suggestions: r.Suggestions, Keywords: r.Keywords, AcceptsDataSources: r.AcceptsDataSources,
-		Prompt: r.Prompt, IsFavorite: r.IsFavorite,
+		FormFields: r.FormFields, Suggestions: r.Suggestions, Keywords: r.Keywords,
+		AcceptsDataSources: r.AcceptsDataSources,
+		Prompt:             r.Prompt, IsFavorite: r.IsFavorite,
 	}
 }
 
@@ -58,7 +59,9 @@ func (db *DB) ListCategories(ctx context.Context, organizationID uuid.UUID) ([]s
 }
 
 // ListSkills implements skill.Store.
-func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill, error) {
+func (db *DB) ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Skill,
+	error,
+) {
 	rows, err := queryRows[skillRow](ctx, db.pool, `
 		SELECT s.id, s.organization_id, s.category_id, s.position, s.name, s.description, s.icon_path, s.kind,
 		       coalesce(s.task_type, '') AS task_type, s.form_type, s.form_fields, s.suggestions, s.keywords, s.accepts_data_sources,
@@ -99,7 +102,9 @@ func (db *DB) FindSkill(ctx context.Context, organizationID, userID, skillID uui
 }
 
 // ListFavoriteSkills implements skill.Store.
-func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]skill.Favorite, error) {
+func (db *DB) ListFavoriteSkills(ctx context.Context, organizationID, userID uuid.UUID, offset,
+	limit int,
+) ([]skill.Favorite, error) {
 	list, err := queryRows[skill.Favorite](ctx, db.pool, `
 		SELECT f.skill_id, s.name, s.icon_path, f.created_at AS favorited_at
 		FROM favorite_skills f
@@ -156,8 +161,8 @@ const saveCategory = `
 	ON CONFLICT (id) DO UPDATE SET name = excluded.name, position = excluded.position
 	WHERE (c.name, c.position) IS DISTINCT FROM (excluded.name, excluded.position)`
 
-// saveSkill inserts a skill, or updates it if anything in it is another. It returns whether it is new, and no row if nothing
-// changed.
+// saveSkill inserts a skill, or updates it if anything in it is another. It returns whether it is new, and no row if
+// nothing changed.
 const saveSkill = `
 	INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
 	                         form_fields, suggestions, keywords, accepts_data_sources, prompt, organization_id, key)
@@ -181,7 +186,8 @@ const saveSkill = `
 func skillValues(s skill.Skill, key string) []any {
 	return []any{
 		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
-		orEmpty(s.FormFields), orEmpty(s.Suggestions), orEmpty(s.Keywords), s.AcceptsDataSources, s.Prompt, s.OrganizationID, key,
+		orEmpty(s.FormFields), orEmpty(s.Suggestions), orEmpty(s.Keywords), s.AcceptsDataSources, s.Prompt,
+		s.OrganizationID, key,
 	}
 }
 

@@ -15,11 +15,13 @@ import (
 // errDry undoes what was only tried.
 var errDry = errors.New("store: only tried")
 
-// ImportSkills saves an operator's skills, for one organization or, with nil, for all, and returns what became of each. They
-// are known by their keys within that scope, so repeating an import changes nothing. What changed is logged as one event.
-// With dry, nothing is saved. Errors: org.ErrNoOrganization for an organization that is not there, fault.Conflict for a name
-// that another skill has, fault.NotFound for a key to retire that no skill has.
-func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in skill.Import, by org.Doer, dry bool) ([]skill.Imported, error) {
+// ImportSkills saves an operator's skills, for one organization or, with nil, for all, and returns the result for each.
+// They are known by their keys within that scope, so repeating an import changes nothing. What changed is logged as one
+// event. With dry, nothing is saved. Errors: org.ErrNoOrganization for an organization that is not there,
+// fault.Conflict for a name that another skill has, fault.NotFound for a key to retire that no skill has.
+func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in skill.Import, by org.Doer,
+	dry bool,
+) ([]skill.Imported, error) {
 	var outcome []skill.Imported
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		outcome = nil // Of an attempt before.
@@ -64,7 +66,9 @@ func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in sk
 }
 
 // importCategories saves categories and returns their ids by key.
-func importCategories(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, list []skill.ImportedCategory) (map[string]uuid.UUID, error) {
+func importCategories(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID,
+	list []skill.ImportedCategory,
+) (map[string]uuid.UUID, error) {
 	ids := make(map[string]uuid.UUID, len(list))
 	for _, c := range list {
 		id := c.ID
@@ -128,8 +132,8 @@ func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key 
 	return done, err
 }
 
-// checkSkillNames refuses names that people would see twice in one list: those of an organization have its own skills and
-// those for all.
+// checkSkillNames refuses names that people would see twice in one list: those of an organization have its own skills
+// and those for all.
 func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, list []skill.ImportedSkill) error {
 	names := make([]string, len(list))
 	for i, s := range list {
@@ -153,8 +157,13 @@ func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, 
 }
 
 // auditImport logs what an import changed, if anything.
-func auditImport(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, outcome []skill.Imported, by org.Doer) error {
-	event := org.Event{OrganizationID: organizationID, By: by, Action: org.ActionSkillImport, TargetKind: org.TargetSkill}
+func auditImport(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, outcome []skill.Imported,
+	by org.Doer,
+) error {
+	event := org.Event{
+		OrganizationID: organizationID, By: by, Action: org.ActionSkillImport,
+		TargetKind: org.TargetSkill,
+	}
 	for _, done := range outcome {
 		if done.Change == skill.ImportUnchanged {
 			continue

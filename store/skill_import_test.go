@@ -16,7 +16,10 @@ import (
 
 // imported returns a file's skills with a category of their own, as they are read anew each time.
 func imported(names ...string) (in skill.Import) {
-	in.Categories = []skill.ImportedCategory{{Key: "sales", Category: skill.Category{ID: newID(), Name: "営業", Position: 1000}}}
+	in.Categories = []skill.ImportedCategory{{Key: "sales", Category: skill.Category{
+		ID: newID(), Name: "営業",
+		Position: 1000,
+	}}}
 	for i, name := range names {
 		key, name, _ := strings.Cut(name, "=")
 		s := builtin(uuid.Nil, i, name)
@@ -25,7 +28,7 @@ func imported(names ...string) (in skill.Import) {
 	return in
 }
 
-// changes writes what became of skills.
+// changes writes the results for skills.
 func changes(list []skill.Imported) (all []string) {
 	for _, i := range list {
 		all = append(all, fmt.Sprintf("%s %s %s", i.Key, i.Name, i.Change))
@@ -64,10 +67,12 @@ func TestSkillsAreImported(t *testing.T) {
 	}
 	before, err := f.ListSkills(ctx, f.a, f.ann.UserID, 2, 1)
 	must(t, err)
-	if got := run(&f.a, imported("visit=訪問報告", "pitch=商談"), false); !equal(got, "visit 訪問報告 unchanged", "pitch 商談 unchanged") {
+	if got := run(&f.a, imported("visit=訪問報告", "pitch=商談"), false); !equal(got, "visit 訪問報告 unchanged",
+		"pitch 商談 unchanged") {
 		t.Errorf("again: %v", got)
 	}
-	if got := run(&f.a, imported("visit=訪問の報告", "pitch=商談"), false); !equal(got, "visit 訪問の報告 changed", "pitch 商談 unchanged") {
+	if got := run(&f.a, imported("visit=訪問の報告", "pitch=商談"), false); !equal(got, "visit 訪問の報告 changed",
+		"pitch 商談 unchanged") {
 		t.Errorf("renamed: %v", got)
 	}
 	after, err := f.FindSkill(ctx, f.a, f.ann.UserID, before[0].ID)
@@ -82,7 +87,8 @@ func TestSkillsAreImported(t *testing.T) {
 	if got := listed(f.a); !equal(got, "汎用チャット", "校正", "訪問の報告", "商談", "全社の訪問") {
 		t.Errorf("with those for all: %v", got)
 	}
-	if got := listed(f.b); !slices.Contains(got, "訪問") || !slices.Contains(got, "全社の訪問") || slices.Contains(got, "訪問の報告") {
+	if got := listed(f.b); !slices.Contains(got, "訪問") || !slices.Contains(got, "全社の訪問") ||
+		slices.Contains(got, "訪問の報告") {
 		t.Errorf("of the other organization: %v", got)
 	}
 
@@ -99,8 +105,12 @@ func TestSkillsAreImported(t *testing.T) {
 		t.Errorf("brought back: %v", got)
 	}
 
-	events, total, err := f.ListEvents(ctx, org.AuditQuery{OrganizationID: &f.a, Action: org.ActionSkillImport, Limit: 10})
-	if err != nil || total != 4 || events[3].By.Name != "ops" || events[3].By.Kind != org.ByOperator || len(events[3].Details) != 2 || len(events[2].Details) != 1 {
+	events, total, err := f.ListEvents(ctx, org.AuditQuery{
+		OrganizationID: &f.a, Action: org.ActionSkillImport,
+		Limit: 10,
+	})
+	if err != nil || total != 4 || events[3].By.Name != "ops" || events[3].By.Kind != org.ByOperator ||
+		len(events[3].Details) != 2 || len(events[2].Details) != 1 {
 		t.Errorf("the log has %d entries %+v, %v", total, events, err)
 	}
 }
@@ -116,7 +126,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 	if !strings.Contains(fault.DetailOf(err), "校正") {
 		t.Errorf("got %v", err)
 	}
-	// Whoever sees both would see one name twice.
+	// A person who sees both would see one name twice.
 	_, err = f.ImportSkills(ctx, &f.b, imported("visit=訪問"), by, false)
 	must(t, err)
 	_, err = f.ImportSkills(ctx, nil, imported("visit=訪問"), by, false)
@@ -137,7 +147,8 @@ func TestImportsTakeTurns(t *testing.T) {
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() {
-				if _, err := f.ImportSkills(t.Context(), nil, imported(fmt.Sprintf("visit-%d=訪問報告%d", round, round)), org.Operator("ops"), false); err != nil {
+				if _, err := f.ImportSkills(t.Context(), nil, imported(fmt.Sprintf("visit-%d=訪問報告%d", round, round)),
+					org.Operator("ops"), false); err != nil {
 					t.Error(err)
 				}
 			})

@@ -63,7 +63,8 @@ func TestSkillsComeBackAsSaved(t *testing.T) {
 		ID: newID(), CategoryID: f.cats[0].ID, Position: 7, Name: "帳票", Description: "一行目\n二行目", IconPath: "/i.svg",
 		Kind: skill.KindMail, TaskType: skill.TaskDocumentQA, FormType: skill.FormForm, AcceptsDataSources: true,
 		FormFields: []skill.FormField{{
-			Name: "tone", Label: "調子", Type: skill.FieldSelect, Required: true, Options: []string{"丁寧", "普通"}, MaxLength: 10,
+			Name: "tone", Label: "調子", Type: skill.FieldSelect, Required: true, Options: []string{"丁寧", "普通"},
+			MaxLength: 10,
 		}},
 		Suggestions: []string{}, Keywords: []string{"帳面"}, Prompt: "「{{tone}}」で書く。",
 	}
@@ -111,7 +112,8 @@ func TestFavorites(t *testing.T) {
 		time.Since(got[1].FavoritedAt) < 59*time.Minute {
 		t.Errorf("favourites: %+v", got)
 	}
-	if got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 1, 1); err != nil || len(got) != 1 || got[0].SkillID != first.ID {
+	if got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 1, 1); err != nil || len(got) != 1 ||
+		got[0].SkillID != first.ID {
 		t.Errorf("second page: %+v, %v", got, err)
 	}
 	if s, err := f.FindSkill(t.Context(), f.a, f.ann.UserID, first.ID); err != nil || !s.IsFavorite {

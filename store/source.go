@@ -35,7 +35,9 @@ func (db *DB) LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration)
 }
 
 // CreateSource implements datasource.Store.
-func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session uuid.UUID, source datasource.Source, limit int64) (stored datasource.Source, created bool, _ error) {
+func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session uuid.UUID, source datasource.Source,
+	limit int64,
+) (stored datasource.Source, created bool, _ error) {
 	err := db.tx(ctx, func(tx pgx.Tx) (err error) {
 		if err := claimFile(ctx, tx, owner, session, source.ID); err != nil {
 			return err
@@ -61,8 +63,9 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session 
 	return stored, created, err
 }
 
-// claimFile makes a file somebody's, who must still be a member, and signed in. A person's uploads take turns from here on, so
-// that nothing is stored twice and the limit holds; who they are and whether the session lives cannot change until the end.
+// claimFile makes a file somebody's, who must still be a member, and signed in. A person's uploads take turns from here
+// on, so that nothing is stored twice and the limit holds; who they are and whether the session lives cannot change
+// until the end.
 func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, id uuid.UUID) error {
 	var active bool
 	err := tx.QueryRow(ctx, `
@@ -77,7 +80,8 @@ func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, 
 		return err
 	}
 	var ended bool
-	err = tx.QueryRow(ctx, `SELECT revoked_at IS NOT NULL FROM pool_grants WHERE id = $1 FOR SHARE`, session).Scan(&ended)
+	err = tx.QueryRow(ctx, `SELECT revoked_at IS NOT NULL FROM pool_grants WHERE id = $1 FOR SHARE`,
+		session).Scan(&ended)
 	if ended {
 		return identity.ErrExpired
 	}
@@ -91,7 +95,9 @@ func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, 
 	return err
 }
 
-func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source datasource.Source, limit int64) (datasource.Source, error) {
+func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source datasource.Source,
+	limit int64,
+) (datasource.Source, error) {
 	var count int
 	err := tx.QueryRow(ctx, `SELECT count(*) FROM data_sources WHERE organization_id = $1 AND user_id = $2`,
 		owner.OrganizationID, owner.UserID).Scan(&count)
@@ -112,8 +118,8 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 		source.ID, owner.OrganizationID, owner.UserID, source.Filename, source.MediaType, source.Size, source.SHA256)
 }
 
-// checkRoom refuses a file for which a person or their organization have no room left. Members who upload at the same moment may
-// pass the organization's limit by a file each.
+// checkRoom refuses a file for which a person or their organization have no room left. Members who upload at the same
+// moment may pass the organization's limit by a file each.
 func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, limit int64) error {
 	var own, all, allowed int64
 	err := tx.QueryRow(ctx, `
@@ -143,7 +149,9 @@ func inBytes(n int64) string {
 }
 
 // waitAgain has a source that could not be read wait once more, under the name by which it was uploaded now.
-func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID, named datasource.Source) (datasource.Source, error) {
+func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID,
+	named datasource.Source,
+) (datasource.Source, error) {
 	return queryRow[datasource.Source](ctx, tx, `
 		UPDATE data_sources
 		SET status = 'pending', failure = '', readings = 0, slow = false, read_after = now(), reading = reading + 1, revision = revision + 1, filename = $3, media_type = $4
@@ -190,7 +198,9 @@ func (db *DB) DeleteSource(ctx context.Context, owner datasource.Owner, id uuid.
 }
 
 // EndReading implements datasource.Store.
-func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found datasource.Found) (source datasource.Source, _ error) {
+func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
+	found datasource.Found,
+) (source datasource.Source, _ error) {
 	status := datasource.Success
 	if found.Failure != "" {
 		status = datasource.Failed
@@ -202,7 +212,8 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found 
 			    reading = reading + 1, revision = revision + 1
 			WHERE organization_id = $1 AND id = $2 AND reading = $3
 			RETURNING `+sourceColumns,
-			reading.Owner.OrganizationID, reading.ID, reading.Number, status, found.Failure, found.PageCount, len(found.Chunks))
+			reading.Owner.OrganizationID, reading.ID, reading.Number, status, found.Failure, found.PageCount,
+			len(found.Chunks))
 		if isNoRows(err) {
 			return noSource(err)
 		}
@@ -213,24 +224,29 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading, found 
 			return err
 		}
 		_, err = tx.CopyFrom(ctx, pgx.Identifier{"data_source_chunks"},
-			[]string{"id", "organization_id", "data_source_id", "ordinal", "page", "start_byte", "end_byte", "locator", "text"},
+			[]string{
+				"id", "organization_id", "data_source_id", "ordinal", "page", "start_byte", "end_byte", "locator",
+				"text",
+			},
 			pgx.CopyFromSlice(len(found.Chunks), func(i int) ([]any, error) {
 				c := found.Chunks[i]
 				return []any{
-					uuid.Must(uuid.NewV7()), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Start, c.End, c.Locator, c.Text,
+					uuid.Must(uuid.NewV7()), reading.Owner.OrganizationID, reading.ID, c.Ordinal, c.Page, c.Start,
+					c.End, c.Locator, c.Text,
 				}, nil
 			}))
 		if err != nil || status == datasource.Failed {
 			return err
 		}
-		return insertIndex(ctx, tx, reading.Owner, datasource.Indexed{ID: reading.ID, Revision: source.Revision}, found.Index)
+		return insertIndex(ctx, tx, reading.Owner, datasource.Indexed{ID: reading.ID, Revision: source.Revision},
+			found.Index)
 	})
 	return source, err
 }
 
 // LooseFiles implements datasource.Store.
 func (db *DB) LooseFiles(ctx context.Context) ([]uuid.UUID, error) {
-	// Whoever had an upload discarded may not have known that it was stored.
+	// The caller that discarded an upload may not have known that it was stored.
 	rows, err := db.pool.Query(ctx, `
 		SELECT l.id
 		FROM loose_files l

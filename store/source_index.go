@@ -11,7 +11,9 @@ import (
 )
 
 // insertIndex stores the index of a data source in place of what there is.
-func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of datasource.Indexed, packed index.Packed) error {
+func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of datasource.Indexed,
+	packed index.Packed,
+) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM data_source_indexes WHERE data_source_id = $1`, of.ID); err != nil {
 		return err
 	}
@@ -21,7 +23,8 @@ func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of data
 	if err != nil {
 		return err
 	}
-	_, err = tx.CopyFrom(ctx, pgx.Identifier{"data_source_index_parts"}, []string{"data_source_id", "part", "organization_id", "packed"},
+	_, err = tx.CopyFrom(ctx, pgx.Identifier{"data_source_index_parts"},
+		[]string{"data_source_id", "part", "organization_id", "packed"},
 		pgx.CopyFromSlice(len(packed.Parts), func(i int) ([]any, error) {
 			return []any{of.ID, i, owner.OrganizationID, orEmpty(packed.Parts[i])}, nil
 		}))
@@ -29,7 +32,9 @@ func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of data
 }
 
 // ReplaceIndex implements datasource.Store.
-func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datasource.Indexed, packed index.Packed) error {
+func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datasource.Indexed,
+	packed index.Packed,
+) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		var unchanged bool
 		err := tx.QueryRow(ctx, `
@@ -47,8 +52,8 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 	})
 }
 
-// FindIndexes implements datasource.Store. A data source does not change after it was read, unless it is read again: then
-// both have another revision.
+// FindIndexes implements datasource.Store. A data source does not change after it was read, unless it is read again:
+// then both have another revision.
 func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Indexed, error) {
 	list, err := queryRows[datasource.Indexed](ctx, db.pool, `
 		SELECT d.id, d.filename, d.revision, CASE WHEN i.revision = d.revision THEN i.version ELSE 0 END AS version
@@ -65,11 +70,14 @@ const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.revisio
 	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND d.user_id = $2)`
 
 // IndexHeads implements datasource.Store.
-func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datasource.Indexed) (map[uuid.UUID][]byte, error) {
+func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datasource.Indexed) (map[uuid.UUID][]byte,
+	error,
+) {
 	heads := make(map[uuid.UUID][]byte, len(of))
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		for _, o := range of {
-			batch.Queue(`SELECT i.head FROM data_source_indexes i WHERE `+ownIndex, owner.OrganizationID, owner.UserID, o.ID, o.Revision).
+			batch.Queue(`SELECT i.head FROM data_source_indexes i WHERE `+ownIndex, owner.OrganizationID, owner.UserID,
+				o.ID, o.Revision).
 				Query(func(rows pgx.Rows) error {
 					found, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
 					if len(found) > 0 {
@@ -83,7 +91,9 @@ func (db *DB) IndexHeads(ctx context.Context, owner datasource.Owner, of []datas
 }
 
 // IndexParts implements datasource.Store.
-func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datasource.Indexed, numbers [][]int) ([]map[int][]byte, error) {
+func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datasource.Indexed,
+	numbers [][]int,
+) ([]map[int][]byte, error) {
 	parts := make([]map[int][]byte, len(of))
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		for i, o := range of {
@@ -112,7 +122,9 @@ func (db *DB) IndexParts(ctx context.Context, owner datasource.Owner, of []datas
 }
 
 // ListChunks implements datasource.Store.
-func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasource.Indexed) ([]datasource.Chunk, error) {
+func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasource.Indexed) ([]datasource.Chunk,
+	error,
+) {
 	list, err := queryRows[datasource.Chunk](ctx, db.pool, `
 		SELECT c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end, c.locator, c.text
 		FROM data_source_chunks c
@@ -127,7 +139,9 @@ const passageColumns = `c.id, c.data_source_id AS source_id, d.filename, c.ordin
 	c.locator, c.text`
 
 // FindPassages implements datasource.Store.
-func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources []uuid.UUID, ordinals [][]int) ([]datasource.Passage, error) {
+func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources []uuid.UUID,
+	ordinals [][]int,
+) ([]datasource.Passage, error) {
 	found := make([][]datasource.Passage, len(sources))
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		for i, id := range sources {

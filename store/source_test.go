@@ -31,10 +31,14 @@ func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) data
 
 func newSource(text string) datasource.Source {
 	sum := sha256.Sum256([]byte(text))
-	return datasource.Source{ID: newID(), Filename: "資料.txt", MediaType: "text/plain", Size: int64(len(text)), SHA256: sum[:]}
+	return datasource.Source{
+		ID: newID(), Filename: "資料.txt", MediaType: "text/plain", Size: int64(len(text)),
+		SHA256: sum[:],
+	}
 }
 
-// TestReadingThatWasTakenOverStoresNothing: a server that was only stopped comes back, after another one has read the file.
+// TestReadingThatWasTakenOverStoresNothing: a server that was only stopped comes back, after another one has read the
+// file.
 func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -52,7 +56,8 @@ func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 	ended, err := f.EndReading(t.Context(), second, found)
 	must(t, err)
-	if ended.Status != datasource.Success || ended.PageCount != 1 || ended.ChunkCount != 1 || ended.Revision <= second.Revision {
+	if ended.Status != datasource.Success || ended.PageCount != 1 || ended.ChunkCount != 1 ||
+		ended.Revision <= second.Revision {
 		t.Errorf("ended as %+v", ended)
 	}
 	_, err = f.EndReading(t.Context(), second, found)
@@ -70,7 +75,10 @@ func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	reading := f.next(t, time.Hour)
 	wantCode(t, f.DeleteSource(t.Context(), datasource.Owner(f.mallory), source.ID), fault.NotFound)
 	must(t, f.DeleteSource(t.Context(), datasource.Owner(f.ann), source.ID))
-	_, err := f.EndReading(t.Context(), reading, datasource.Found{PageCount: 1, Chunks: []datasource.Chunk{{Page: 1, Text: "本文"}}})
+	_, err := f.EndReading(t.Context(), reading, datasource.Found{
+		PageCount: 1,
+		Chunks:    []datasource.Chunk{{Page: 1, Text: "本文"}},
+	})
 	wantCode(t, err, fault.NotFound)
 	f.nothingWaits(t)
 }
@@ -88,7 +96,8 @@ func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
 		must(t, f.LoosenFile(t.Context(), s.ID, time.Hour))
 		uploads.Go(func() {
 			var err error
-			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s, 1<<40); err != nil {
+			if stored[i], created[i], err = f.CreateSource(t.Context(), datasource.Owner(f.ann), uuid.Nil, s,
+				1<<40); err != nil {
 				t.Error(err)
 			}
 		})
@@ -111,7 +120,7 @@ func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
 	}
 }
 
-// TestFileOfASourceIsNeverLoose: whoever has an upload discarded, since the database did not answer, may be wrong.
+// TestFileOfASourceIsNeverLoose: a caller that discards an upload because the database did not answer may be wrong.
 func TestFileOfASourceIsNeverLoose(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -169,7 +178,8 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 	}
 }
 
-// TestUploadEndsWithItsSession: whoever is no longer a member, or signed in, when the file is there gets nothing stored.
+// TestUploadEndsWithItsSession: nothing is stored for a person who is no longer a member, or signed in, when the file
+// is there.
 func TestUploadEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

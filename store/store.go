@@ -40,13 +40,13 @@ var sessionSettings = map[string]string{
 type DB struct {
 	pool *pgxpool.Pool
 
-	// vital is a connection for what must not wait behind calls: the lease, and whether the database answers. A server that
-	// has much to do is not to be taken for a dead one.
+	// vital is a connection for what must not wait behind calls: the lease, and whether the database answers. A server
+	// that has much to do is not to be taken for a dead one.
 	vital *pgxpool.Pool
 }
 
-// Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for one
-// that is just starting; every other failure is final. The schema is not touched: see [DB.Migrate].
+// Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for
+// one that is just starting; every other failure is final. The schema is not touched: see [DB.Migrate].
 func Open(ctx context.Context, dsn string) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -98,7 +98,8 @@ func applySettings(ctx context.Context, conn *pgx.Conn, settings map[string]stri
 		values[i] = settings[name]
 	}
 	_, err := conn.Exec(ctx,
-		`SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`, names, values)
+		`SELECT set_config(s.name, s.value, false) FROM unnest($1::text[], $2::text[]) AS s(name, value)`, names,
+		values)
 	return err
 }
 

@@ -82,7 +82,8 @@ func TestMigrateStepByStep(t *testing.T) {
 	}
 }
 
-// TestMigrationsAreForwardOnly keeps out what the migration tool would take for its own syntax: a way back, and templates.
+// TestMigrationsAreForwardOnly keeps out what the migration tool would take for its own syntax: a way back, and
+// templates.
 func TestMigrationsAreForwardOnly(t *testing.T) {
 	t.Parallel()
 	files, err := fs.Glob(migrations.Files, "*")

@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// Who runs a generation is decided by two rows: the generation names a server and a run, and the server's row says when
-// it was heard last, by the database's clock alone.
+// Which server runs a generation is decided by two rows: the generation names a server and a run, and the server's row
+// says when it was heard last, by the database's clock alone.
 //
 // A renewal writes its server's row and then looks at the generations. A takeover holds the rows of the servers that it
 // takes from, so that they cannot renew, while it gives their generations away. So one of both comes first: either the
@@ -85,9 +85,11 @@ const longDead = time.Hour
 // TakeOver implements chat.Store.
 //
 // The dead servers are named first and the generations then chosen by these names alone. With a join between both, a
-// generation that another server takes over at the same moment could be chosen again: after waiting for a row, PostgreSQL
-// checks the new version of it against the old version of what it was joined with.
-func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]chat.Begun, error) {
+// generation that another server takes over at the same moment could be chosen again: after waiting for a row,
+// PostgreSQL checks the new version of it against the old version of what it was joined with.
+func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit,
+	epoch int,
+) ([]chat.Begun, error) {
 	var begun []chat.Begun
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		dead, err := lockDead(ctx, tx, serverID, lease)
@@ -125,9 +127,10 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 	return begun, nil
 }
 
-// lockDead returns the servers, other than this one, that hold running generations and are silent for longer than lease or
-// unknown, and keeps them from renewing until the transaction ends: unknown ones are given a row for that, as old as can
-// be. One that is just renewing is not dead. It removes the rows of those that are silent for very long and hold nothing.
+// lockDead returns the servers, other than this one, that hold running generations and are silent for longer than lease
+// or unknown, and keeps them from renewing until the transaction ends: unknown ones are given a row for that, as old as
+// can be. One that is just renewing is not dead. It removes the rows of those that are silent for very long and hold
+// nothing.
 func lockDead(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
 	var dead []uuid.UUID
 	batch := &pgx.Batch{}
@@ -183,7 +186,8 @@ func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, e
 			return nil, err
 		}
 		taken = append(taken, chat.Begun{
-			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped, Attempts: r.Attempts,
+			Owner: owner, Exchange: exchange, Thread: thread, Untitled: r.Untitled, Stopped: r.Stopped,
+			Attempts: r.Attempts,
 		})
 	}
 	return taken, nil

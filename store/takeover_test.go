@@ -288,10 +288,10 @@ func TestRenewTellsWhatIsLostAndWhatIsToStop(t *testing.T) {
 	}
 }
 
-// TestR20_RenewalRacesTakeOver has a server that is silent for longer than its lease renew while another one takes over:
-// what is taken is lost with that very renewal, with a row of its own or without.
-// TestLeaseIsRenewedWhileEveryConnectionIsTaken has as many calls under way as there are connections: a server is not taken
-// for dead because it has much to do.
+// TestR20_RenewalRacesTakeOver has a server that is silent for longer than its lease renew while another one takes
+// over: what is taken is lost with that very renewal, with a row of its own or without.
+// TestLeaseIsRenewedWhileEveryConnectionIsTaken has as many calls under way as there are connections: a server is not
+// taken for dead because it has much to do.
 func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -312,7 +312,8 @@ func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	}
 	over, end := context.WithTimeout(ctx, time.Millisecond)
 	defer end()
-	if _, err := f.ListThreads(over, f.ann, false, 0, 1); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), "混み合って") {
+	if _, err := f.ListThreads(over, f.ann, false, 0, 1); fault.CodeOf(err) != fault.Unavailable ||
+		!strings.Contains(fault.DetailOf(err), "混み合って") {
 		t.Errorf("a call that finds no connection: %v", err)
 	}
 }

@@ -25,7 +25,8 @@ func TestIDsAreSentAsTheirBytes(t *testing.T) {
 	if err != nil || string(got) != "{"+id.String()+"}" {
 		t.Errorf("a list: got %s, %v", got, err)
 	}
-	if got, err := types.Encode(pgtype.UUIDOID, pgtype.BinaryFormatCode, (*uuid.UUID)(nil), nil); got != nil || err != nil {
+	if got, err := types.Encode(pgtype.UUIDOID, pgtype.BinaryFormatCode, (*uuid.UUID)(nil), nil); got != nil ||
+		err != nil {
 		t.Errorf("no id: got %x, %v", got, err)
 	}
 }

@@ -101,7 +101,8 @@ func BenchmarkWatchCatchUp(b *testing.B) {
 // of the work.
 func BenchmarkEscape(b *testing.B) {
 	for name, piece := range map[string]string{
-		"japanese": "紡ぐ糸は、やがて布になります。", "english": "The thread becomes cloth. ", "code": "if (a[\"b\"] !== '\\n') {\n\treturn\n}\n",
+		"japanese": "紡ぐ糸は、やがて布になります。", "english": "The thread becomes cloth. ",
+		"code": "if (a[\"b\"] !== '\\n') {\n\treturn\n}\n",
 	} {
 		content := strings.Repeat(piece, 100_000/len(piece))
 		text := stream.NewText(stream.Head{MessageID: "m", Run: 1})

@@ -88,7 +88,7 @@ func TestR05_CutAtEveryByteWithEveryRule(t *testing.T) {
 	}
 }
 
-// cutEverywhere returns what becomes of clients that are sent a run, and cut off after any byte of it. Of a client that
+// cutEverywhere returns the state of clients that are sent a run, and cut off after any byte of it. Of a client that
 // takes ids at their line, a cut between an id and the blank line after it loses the event: no server can tell that
 // from the cut behind.
 func cutEverywhere(t *testing.T, states map[streamtest.Reader]bool, run int, last bool) map[streamtest.Reader]bool {

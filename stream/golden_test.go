@@ -29,7 +29,8 @@ func TestGoldenStreams(t *testing.T) {
 		text.PutStep("retrieval", "running", "")
 		text.PutStep("retrieval", "success", "3件")
 		text.PutSource(stream.Source{
-			SourceID: "0190f3c2-0000-7000-8000-000000000004", MediaType: "application/pdf", Title: "繭と糸", Filename: "繭と糸.pdf", Index: 1, Page: 3,
+			SourceID: "0190f3c2-0000-7000-8000-000000000004", MediaType: "application/pdf", Title: "繭と糸",
+			Filename: "繭と糸.pdf", Index: 1, Page: 3,
 		})
 		text.PutTitle("紡ぐの意味", time.Unix(1_795_000_000, 0))
 		for _, r := range answer {
@@ -42,9 +43,12 @@ func TestGoldenStreams(t *testing.T) {
 		return drain(w)
 	}
 	for name, got := range map[string][]byte{
-		"finish.sse":    write("", done),
-		"abort.sse":     write("", stream.End{Outcome: stream.Aborted, Reason: "stopped"}),
-		"error.sse":     write("", stream.End{Outcome: stream.Failed, ErrorText: "モデルの応答が途中で途切れました。もう一度お試しください。", Code: "model_interrupted", Retryable: true}),
+		"finish.sse": write("", done),
+		"abort.sse":  write("", stream.End{Outcome: stream.Aborted, Reason: "stopped"}),
+		"error.sse": write("", stream.End{
+			Outcome: stream.Failed, ErrorText: "モデルの応答が途中で途切れました。もう一度お試しください。",
+			Code: "model_interrupted", Retryable: true,
+		}),
 		"resumed.sse":   write("1-15", done),
 		"reset.sse":     write("2-15", done),
 		"reasoning.sse": reasoned(),

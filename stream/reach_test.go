@@ -45,7 +45,8 @@ func TestReachWaitsForTheClientsPlace(t *testing.T) {
 	// The wait for a place that never comes ends with the context; for one of an earlier run there is none.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if !interest.Text().Reach(ctx, "2-999") || !interest.Text().Reach(t.Context(), "1-999") || !second.Reach(t.Context(), "2-999") {
+	if !interest.Text().Reach(ctx, "2-999") || !interest.Text().Reach(t.Context(), "1-999") ||
+		!second.Reach(t.Context(), "2-999") {
 		t.Error("a cursor that does not hold is not answered")
 	}
 	second.Finish(stream.End{Outcome: stream.Finished})

@@ -113,7 +113,8 @@ func TestR04_CursorsRiseAndOneEndComesLast(t *testing.T) {
 			}
 			var c client
 			c.read(t, raw)
-			if !slices.Equal(c.terminal, []string{string(end.Outcome)}) || !c.done || c.text != strings.Repeat("絹糸", 500) {
+			if !slices.Equal(c.terminal, []string{string(end.Outcome)}) || !c.done ||
+				c.text != strings.Repeat("絹糸", 500) {
 				t.Errorf("ends %v, done %v", c.terminal, c.done)
 			}
 		})
@@ -228,7 +229,8 @@ func TestR08_CursorsThatDoNotHoldAreReset(t *testing.T) {
 	text := newText(2)
 	text.AppendText("こんにちは")
 	for _, cursor := range []string{
-		"1-3", "3-3", "2-1", "2-2", "2-16", "2-999999999999999999999", "-2-3", "2--3", "2-+3", "2-03", "02-3", "2", "2-", "-", "0-0",
+		"1-3", "3-3", "2-1", "2-2", "2-16", "2-999999999999999999999", "-2-3", "2--3", "2-+3", "2-03", "02-3", "2",
+		"2-", "-", "0-0",
 		"abc", "2-3-4", "２-３", "2-3 ", " 2-3", strings.Repeat("9", 100_000), "2-3\x00", "null",
 	} {
 		c := client{text: "古い文字"}

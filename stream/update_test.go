@@ -56,7 +56,8 @@ func TestUpdatesMakeTheSameText(t *testing.T) {
 		for range 30 {
 			switch rng.IntN(5) {
 			case 0:
-				origin.PutStep([]string{"retrieval", "summarize"}[rng.IntN(2)], []string{"running", "success"}[rng.IntN(2)], "")
+				origin.PutStep([]string{"retrieval", "summarize"}[rng.IntN(2)],
+					[]string{"running", "success"}[rng.IntN(2)], "")
 			case 1:
 				tell()
 			default:
@@ -90,7 +91,8 @@ func TestUpdatesAreBounded(t *testing.T) {
 	origin := newText(1)
 	mirror := newText(1)
 	for i := range 500 {
-		origin.PutSource(stream.Source{SourceID: strings.Repeat("s", 1000) + string(rune('a'+i%26)) + string(rune('a'+i/26)), Title: strings.Repeat("題", 300)})
+		origin.PutSource(stream.Source{SourceID: strings.Repeat("s",
+			1000) + string(rune('a'+i%26)) + string(rune('a'+i/26)), Title: strings.Repeat("題", 300)})
 	}
 	origin.PutTitle(strings.Repeat("長", 100_000), time.Time{}) // Not published: no title is that long.
 	origin.PutReasoning(strings.Repeat("考x🧵", 50_000), time.Minute)
@@ -148,7 +150,10 @@ func TestUpdatesWithOddMetadata(t *testing.T) {
 		`1`:       "",
 		`"{\""`:   "",
 	} {
-		entry := stream.Update{Run: 1, Head: &stream.Head{MessageID: "m", Metadata: json.RawMessage(metadata)}}.Append(nil)
+		entry := stream.Update{Run: 1, Head: &stream.Head{
+			MessageID: "m",
+			Metadata:  json.RawMessage(metadata),
+		}}.Append(nil)
 		u, err := stream.ParseUpdate(entry)
 		if want == "" {
 			if err == nil {
@@ -160,7 +165,8 @@ func TestUpdatesWithOddMetadata(t *testing.T) {
 			t.Errorf("%s: %v", metadata, err)
 			continue
 		}
-		if events, _ := parseEvents(t, drain(stream.NewText(*u.Head).Watch(""))); len(events) != 1 || events[0].data != want {
+		if events, _ := parseEvents(t, drain(stream.NewText(*u.Head).Watch(""))); len(events) != 1 ||
+			events[0].data != want {
 			t.Errorf("%s: %+v", metadata, events)
 		}
 	}

@@ -34,8 +34,8 @@ type article struct {
 	golds    [][2]int // Where its paragraphs stand, in bytes; the title is none.
 }
 
-// measureFinding asks every question of its own article and of all of them. A question is answered by the first passage that
-// has text of the gold paragraph; its rank is its place among the passages.
+// measureFinding asks every question of its own article and of all of them. A question is answered by the first passage
+// that has text of the gold paragraph; its rank is its place among the passages.
 func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, dir string) (met bool, _ error) {
 	articles, number, err := readArticles(ctx, reader, dir)
 	if err != nil {
@@ -73,12 +73,15 @@ func measureFinding(ctx context.Context, w io.Writer, reader *child.Extractor, d
 		if at(1) < goal.at1 || at(5) < goal.at5 {
 			met, verdict = false, fmt.Sprintf("  missed: @1 ≥ %g, @5 ≥ %g", goal.at1, goal.at5)
 		}
-		_, _ = fmt.Fprintf(w, "%-14s %8.2f%% %8.2f%% %8.2f%% %8.2f%% %8.4f%s\n", goal.name, at(1), at(3), at(5), at(10), mrr, verdict)
+		_, _ = fmt.Fprintf(w, "%-14s %8.2f%% %8.2f%% %8.2f%% %8.2f%% %8.4f%s\n", goal.name, at(1), at(3), at(5), at(10),
+			mrr, verdict)
 	}
 	return met, nil
 }
 
-func readArticles(ctx context.Context, reader *child.Extractor, dir string) (list []article, number map[string]int, _ error) {
+func readArticles(ctx context.Context, reader *child.Extractor, dir string) (list []article, number map[string]int,
+	_ error,
+) {
 	type document struct{ Doc, File string }
 	documents, err := linesOf[document](filepath.Join(dir, "documents.jsonl"))
 	if err != nil {

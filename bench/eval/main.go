@@ -1,6 +1,6 @@
-// Command eval measures how documents are read and found, on data that stands outside of the repository: `just eval [DIR]`.
-// It reads files as the server does, in children of its own program, and exits 1 if a goal is missed. It is no part of the
-// product.
+// Command eval measures how documents are read and found, on data that stands outside of the repository: `just eval
+// [DIR]`. It reads files as the server does, in children of its own program, and exits 1 if a goal is missed. It is no
+// part of the product.
 package main
 
 import (

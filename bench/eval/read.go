@@ -54,7 +54,8 @@ func measureReading(ctx context.Context, w io.Writer, reader *child.Extractor, d
 		} else {
 			right++
 		}
-		_, _ = fmt.Fprintf(w, "%-32s %-18s %s\n", s.File, strings.TrimSpace(s.Expected.Status+" "+s.Expected.Reason), verdict)
+		_, _ = fmt.Fprintf(w, "%-32s %-18s %s\n", s.File, strings.TrimSpace(s.Expected.Status+" "+s.Expected.Reason),
+			verdict)
 	}
 	_, _ = fmt.Fprintf(w, "%d of %d files are right\n", right, len(manifest.Files))
 	return right == len(manifest.Files), nil

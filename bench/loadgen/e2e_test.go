@@ -23,7 +23,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// house is as much of the server as the scenarios see, with our streams and without a database. It may be told to do wrong.
+// house is as much of the server as the scenarios see, with our streams and without a database. It may be told to do
+// wrong.
 type house struct {
 	model   llm.Model
 	streams *sse.Server
@@ -88,7 +89,8 @@ func (h *house) ask(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 	go func() { // It ends with the answer.
 		defer cancel()
-		_, err := h.model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: body.Content}}}, a.text.AppendText)
+		_, err := h.model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: body.Content}}},
+			a.text.AppendText)
 		if err != nil {
 			a.text.Finish(stream.End{Outcome: stream.Aborted, Reason: "stopped"})
 			return
@@ -143,7 +145,8 @@ func (h *house) stopAnswer(_ http.ResponseWriter, r *http.Request) { h.find(r.Pa
 func figures(t *testing.T, url string, args ...string) (map[string]float64, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "result.json")
-	err := run(t.Context(), append([]string{"--url", url, "--password", "p", "--json", file}, args...), io.Discard, io.Discard)
+	err := run(t.Context(), append([]string{"--url", url, "--password", "p", "--json", file}, args...), io.Discard,
+		io.Discard)
 	text, failed := os.ReadFile(file)
 	var r report
 	if failed != nil || json.Unmarshal(text, &r) != nil {
@@ -171,7 +174,8 @@ func TestR76_Idle(t *testing.T) {
 
 func TestR77_Deliver(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{}), "deliver", "--streams", "20", "--answers", "3", "--rate", "100", "--duration", "300ms")
+	got, err := figures(t, newHouse(t, &house{}), "deliver", "--streams", "20", "--answers", "3", "--rate", "100",
+		"--duration", "300ms")
 	if err != nil || got[rowRight] != 20 || got["tokens delivered when they were due"] != 20*30 {
 		t.Errorf("%v %v", got, err)
 	}
@@ -179,7 +183,8 @@ func TestR77_Deliver(t *testing.T) {
 
 func TestR31_Drop(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{}), "drop", "--streams", "20", "--answers", "2", "--rate", "50", "--duration", "1s")
+	got, err := figures(t, newHouse(t, &house{}), "drop", "--streams", "20", "--answers", "2", "--rate", "50",
+		"--duration", "1s")
 	if err != nil || got[rowRight] != 20 || got["times that a client came back"] < 20 {
 		t.Errorf("%v %v", got, err)
 	}
@@ -188,10 +193,12 @@ func TestR31_Drop(t *testing.T) {
 func TestR31_Cap(t *testing.T) {
 	t.Parallel()
 	got, err := figures(t, newHouse(t, &house{limit: 10}), "cap", "--streams", "40")
-	if err != nil || got[rowRight] != 10 || got["streams that were answered 503"] != 30 || got["different Retry-After among them"] < 2 {
+	if err != nil || got[rowRight] != 10 || got["streams that were answered 503"] != 30 ||
+		got["different Retry-After among them"] < 2 {
 		t.Errorf("%v %v", got, err)
 	}
-	if _, err = figures(t, newHouse(t, &house{}), "cap", "--streams", "5"); err == nil || !strings.Contains(err.Error(), "nobody was refused") {
+	if _, err = figures(t, newHouse(t, &house{}), "cap", "--streams", "5"); err == nil ||
+		!strings.Contains(err.Error(), "nobody was refused") {
 		t.Errorf("without a limit: %v", err)
 	}
 }
@@ -206,7 +213,8 @@ func TestR78_Mixed(t *testing.T) {
 
 func TestATextThatDiffersFailsTheRun(t *testing.T) {
 	t.Parallel()
-	got, err := figures(t, newHouse(t, &house{wrong: true}), "deliver", "--streams", "4", "--answers", "2", "--rate", "100", "--duration", "100ms")
+	got, err := figures(t, newHouse(t, &house{wrong: true}), "deliver", "--streams", "4", "--answers", "2", "--rate",
+		"100", "--duration", "100ms")
 	if err == nil || got[rowWrong] != 4 {
 		t.Errorf("%v %v", got, err)
 	}
@@ -215,8 +223,9 @@ func TestATextThatDiffersFailsTheRun(t *testing.T) {
 func TestWrongArgumentsAreNamed(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"name a scenario": nil, "nonsense": {"nonsense"}, "surplus": {"idle", "surplus"}, "negative": {"idle", "--streams", "-1"},
-		"no URL": {"--url", "127.0.0.1:8080", "idle"}, "open files": {"idle", "--streams", "100000000"},
+		"name a scenario": nil, "nonsense": {"nonsense"}, "surplus": {"idle", "surplus"},
+		"negative": {"idle", "--streams", "-1"},
+		"no URL":   {"--url", "127.0.0.1:8080", "idle"}, "open files": {"idle", "--streams", "100000000"},
 	} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)

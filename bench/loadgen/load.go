@@ -32,7 +32,8 @@ type load struct {
 	measured []sample
 }
 
-// atOnce is how many clients connect at a time: what comes after a network was gone is tested by coming back, not by this.
+// atOnce is how many clients connect at a time: what comes after a network was gone is tested by coming back, not by
+// this.
 const atOnce = 256
 
 func newLoad(o options, client *tsumugi.Client, progress io.Writer) *load {
@@ -129,7 +130,8 @@ func (l *load) attached(ctx context.Context) error {
 	return l.until(ctx, 2*time.Minute, "connecting", func() bool { return l.stats.attached.Load() >= int64(l.streams) })
 }
 
-// settle waits until all clients have all, and compares what they have with what is stored. cancel ends those that have not.
+// settle waits until all clients have all, and compares what they have with what is stored. cancel ends those that have
+// not.
 func (l *load) settle(ctx context.Context, cancel context.CancelFunc, limit time.Duration, clients []*watch) error {
 	l.say("waiting for the ends")
 	over := make(chan struct{})

@@ -1,11 +1,13 @@
-// Command loadgen puts load on a running server, whose model is test/fakes/model, and checks that nothing is lost or repeated:
+// Command loadgen puts load on a running server, whose model is test/fakes/model, and checks that nothing is lost or
+// repeated:
 //
 //	fakemodel --listen 127.0.0.1:9911 &
 //	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 TSUMUGI_DEMO_PASSWORD=Tsumugi-Demo-1 TSUMUGI_LIMITS=off bin/tsumugi serve &
 //	loadgen --url http://127.0.0.1:8080 --password Tsumugi-Demo-1 deliver --streams 10000
 //
-// Every client is one of clients/go: it comes back after the time that the server names, and goes on from its cursor. Its text must
-// be, byte for byte, what is stored in the end, with no gap and no repetition on the way. The exit status is 1 if one differs, or if the server did not do what the scenario is about. docs/benchmarks.md describes the
+// Every client is one of clients/go: it comes back after the time that the server names, and goes on from its cursor.
+// Its text must be, byte for byte, what is stored in the end, with no gap and no repetition on the way. The exit status
+// is 1 if one differs, or if the server did not do what the scenario is about. docs/benchmarks.md describes the
 // scenarios. It is no part of the product; it imports clients/go, bench/wire and internal/llm/llmtest.
 package main
 
@@ -68,31 +70,43 @@ func scenarios() []scenario {
 		f.DurationVar(&o.duration, "duration", d, "how long it is measured")
 	}
 	return []scenario{
-		{"idle", "clients watch answers on which next to nothing happens: memory and CPU of the server (R76)", func(f *flag.FlagSet, o *options) {
-			streams(f, o, 10_000)
-			answers(f, o, 10)
-			duration(f, o, 30*time.Second)
-		}, idle},
-		{"deliver", "tokens come to many clients at a steady rate: the time that each takes (R77)", func(f *flag.FlagSet, o *options) {
-			streams(f, o, 10_000)
-			answers(f, o, 100)
-			rate(f, o, 3)
-			duration(f, o, 30*time.Second)
-		}, deliver},
-		{"drop", "all connections break at once, and come back: how long it takes until all have all (R31)", func(f *flag.FlagSet, o *options) {
-			streams(f, o, 2000)
-			answers(f, o, 20)
-			rate(f, o, 20)
-			duration(f, o, 20*time.Second)
-		}, drop},
+		{
+			"idle", "clients watch answers on which next to nothing happens: memory and CPU of the server (R76)",
+			func(f *flag.FlagSet, o *options) {
+				streams(f, o, 10_000)
+				answers(f, o, 10)
+				duration(f, o, 30*time.Second)
+			}, idle,
+		},
+		{
+			"deliver", "tokens come to many clients at a steady rate: the time that each takes (R77)",
+			func(f *flag.FlagSet, o *options) {
+				streams(f, o, 10_000)
+				answers(f, o, 100)
+				rate(f, o, 3)
+				duration(f, o, 30*time.Second)
+			}, deliver,
+		},
+		{
+			"drop", "all connections break at once, and come back: how long it takes until all have all (R31)",
+			func(f *flag.FlagSet, o *options) {
+				streams(f, o, 2000)
+				answers(f, o, 20)
+				rate(f, o, 20)
+				duration(f, o, 20*time.Second)
+			}, drop,
+		},
 		{"mixed", "people ask, watch twice, lose connections, stop, list and delete: memory and goroutines stay as they are (R78)", func(f *flag.FlagSet, o *options) {
 			f.IntVar(&o.chats, "chats", 50, "how many chat at once")
 			rate(f, o, 50)
 			duration(f, o, time.Hour)
 		}, mixed},
-		{"cap", "more clients than the server takes: those beyond are told to come back, at different times (R31)", func(f *flag.FlagSet, o *options) {
-			streams(f, o, 100)
-		}, capped},
+		{
+			"cap", "more clients than the server takes: those beyond are told to come back, at different times (R31)",
+			func(f *flag.FlagSet, o *options) {
+				streams(f, o, 100)
+			}, capped,
+		},
 	}
 }
 

@@ -91,8 +91,8 @@ func (l *load) turn(ctx context.Context) error {
 	return l.client.Call(ctx, http.MethodDelete, "/v1/thread/"+a.thread, nil, nil)
 }
 
-// flat compares a quantity in the second quarter of the time with the last one: the first is for warming up. It belongs to
-// holders of mu.
+// flat compares a quantity in the second quarter of the time with the last one: the first is for warming up. It belongs
+// to holders of mu.
 func (l *load) flat(name string, allowance float64, of func(sample) float64) {
 	n := len(l.measured)
 	median := func(samples []sample) float64 {

@@ -75,7 +75,8 @@ func (p *probe) readMetrics(ctx context.Context, s *sample) {
 }
 
 func (p *probe) readProcess(s *sample) {
-	// The second field, the name, may hold anything but ends with the last parenthesis. utime, stime and rss are 14, 15, 24.
+	// The second field, the name, may hold anything but ends with the last parenthesis. utime, stime and rss are 14,
+	// 15, 24.
 	const utime, stime, rss = 14 - 3, 15 - 3, 24 - 3
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
 	if err != nil {

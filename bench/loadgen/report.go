@@ -88,7 +88,8 @@ func (l *load) count() {
 		r.fail("%d clients were told that the answer failed", s.failed.Load())
 	}
 	if s.wrong.Load() > 0 || s.gaps.Load() > 0 || s.repeated.Load() > 0 {
-		r.fail("%d clients whose text differs, %d gaps, %d events twice", s.wrong.Load(), s.gaps.Load(), s.repeated.Load())
+		r.fail("%d clients whose text differs, %d gaps, %d events twice", s.wrong.Load(), s.gaps.Load(),
+			s.repeated.Load())
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// idle has clients watch answers that go on, but nearly without a token: one in 20 s, so that the model does not count as
-// stalled.
+// idle has clients watch answers that go on, but nearly without a token: one in 20 s, so that the model does not count
+// as stalled.
 func idle(ctx context.Context, l *load) error {
 	const perSecond = 0.05
 	ctx, cancel := context.WithCancel(ctx)
@@ -27,7 +27,8 @@ func idle(ctx context.Context, l *load) error {
 	err = sleep(ctx, l.duration)
 	after := l.probe.read(ctx)
 	l.report.add("memory of the server, MB", after.memory)
-	l.report.add("… of which since before the clients, KiB a stream", (after.memory-before.memory)*1e6/1024/float64(l.streams))
+	l.report.add("… of which since before the clients, KiB a stream",
+		(after.memory-before.memory)*1e6/1024/float64(l.streams))
 	l.report.add("cores of the server, idle", (after.cpu-with.cpu)/after.at.Sub(with.at).Seconds())
 	l.report.add("goroutines", after.goroutines)
 	if n := l.stats.attached.Load(); n < int64(l.streams) {
@@ -64,7 +65,8 @@ func (l *load) answer(ctx context.Context) (*answering, error) {
 	if l.stats.tokens.Load() > 0 {
 		l.report.fail("the clients took longer to connect than the model to think: tokens came before all were there")
 	}
-	return a, l.until(ctx, think+30*time.Second, "waiting for the first token", func() bool { return l.stats.tokens.Load() > 0 })
+	return a, l.until(ctx, think+30*time.Second, "waiting for the first token",
+		func() bool { return l.stats.tokens.Load() > 0 })
 }
 
 // deliver has tokens come to all clients at a rate, and measures those that come once all are there.
@@ -111,7 +113,8 @@ func drop(ctx context.Context, l *load) error {
 	dropped := time.Now()
 	// They come back after one to three seconds, as they were told.
 	err = l.until(ctx, time.Minute, "gone", func() bool { return l.stats.reconnects.Load() > 0 })
-	err = errors.Join(err, l.until(ctx, time.Minute, "coming back", func() bool { return l.stats.attached.Load() >= int64(l.streams) }))
+	err = errors.Join(err, l.until(ctx, time.Minute, "coming back",
+		func() bool { return l.stats.attached.Load() >= int64(l.streams) }))
 	back := time.Since(dropped)
 	l.report.add("seconds until all had come back", back.Seconds())
 	if back > 10*time.Second {

@@ -26,8 +26,8 @@ func (h *histogram) add(d time.Duration) {
 	}
 }
 
-// bucketOf returns the bucket of a number: numbers of up to precision+1 bits have one each, larger ones share one with those
-// that begin with the same bits.
+// bucketOf returns the bucket of a number: numbers of up to precision+1 bits have one each, larger ones share one with
+// those that begin with the same bits.
 func bucketOf(n uint64) int {
 	shift := max(bits.Len64(n)-precision-1, 0)
 	return shift<<precision + int(n>>shift)

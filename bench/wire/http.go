@@ -1,6 +1,6 @@
-// Package wire writes and reads requests and responses of plain HTTP/1.1 by hand, since net/http's client would cost more than
-// the servers that are measured with it. The load generators bench and bench/loadgen use it; it is no part of the product, and
-// imports the standard library only.
+// Package wire writes and reads requests and responses of plain HTTP/1.1 by hand, since net/http's client would cost
+// more than the servers that are measured with it. The load generators bench and bench/loadgen use it; it is no part of
+// the product, and imports the standard library only.
 package wire
 
 import (
@@ -77,8 +77,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the server answered %d: %s", e.Status, e.Body)
 }
 
-// Follow reads a response into a sink until that has all (nil), the stream ends (io.EOF), the connection breaks, or ctx ends.
-// Another status than 200 is a *StatusError. begun, if it is not nil, is called when the head has come.
+// Follow reads a response into a sink until that has all (nil), the stream ends (io.EOF), the connection breaks, or ctx
+// ends. Another status than 200 is a *StatusError. begun, if it is not nil, is called when the head has come.
 func Follow(ctx context.Context, conn net.Conn, buffer int, begun func(), into Sink) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()

@@ -16,7 +16,8 @@ func TestDechunkerUndoesAnyCut(t *testing.T) {
 		var d dechunker
 		var got []byte
 		for rest := coded; len(rest) > 0; rest = rest[min(step, len(rest)):] {
-			if _, err := d.feed(rest[:min(step, len(rest))], func(b []byte) bool { got = append(got, b...); return false }); err != nil {
+			if _, err := d.feed(rest[:min(step, len(rest))],
+				func(b []byte) bool { got = append(got, b...); return false }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -31,8 +31,8 @@ func parseCursor(id string) (Cursor, bool) {
 // Event is something that has come of an answer.
 type Event struct {
 	// Type is that of the chunk: "start", "text-delta", "data-reset", "data-step", "source-document", "source-url",
-	// "reasoning-delta", "data-title", "finish", "abort" (it was stopped), and others that a newer server may send. Steps, sources,
-	// reasoning and the title come again on each connection.
+	// "reasoning-delta", "data-title", "finish", "abort" (it was stopped), and others that a newer server may send.
+	// Steps, sources, reasoning and the title come again on each connection.
 	Type string
 	// Text is what a text-delta adds to the text. A data-reset means: forget the text, it is written anew.
 	Text string
@@ -86,8 +86,8 @@ func (c *Client) Ask(q Question) *Answer {
 	return &Answer{client: c, question: &q, path: "/v1/message/stream", retry: firstWait}
 }
 
-// Follow follows an answer from its beginning, whether it is complete or not. A server that cannot be reached is waited for
-// until ctx ends.
+// Follow follows an answer from its beginning, whether it is complete or not. A server that cannot be reached is waited
+// for until ctx ends.
 func (c *Client) Follow(messageID string) *Answer {
 	path := "/v1/message/" + url.PathEscape(messageID) + "/stream"
 	return &Answer{client: c, MessageID: messageID, path: path, retry: firstWait}
@@ -126,8 +126,8 @@ const (
 var errLeft = errors.New("left")
 
 // Events follows the answer to its end, over as many connections as it takes. An error is the last thing that comes: a
-// *Problem, an *AnswerError, ErrUnreachable, ErrInconsistent, or that of ctx. Leaving the loop leaves the answer, which is
-// written on; Events called again goes on where it was.
+// *Problem, an *AnswerError, ErrUnreachable, ErrInconsistent, or that of ctx. Leaving the loop leaves the answer, which
+// is written on; Events called again goes on where it was.
 func (a *Answer) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if err := a.follow(ctx, func(e Event) bool { return yield(e, nil) }); err != nil {
@@ -181,8 +181,8 @@ func (a *Answer) pardon(err error, elapsed time.Duration) (time.Duration, error)
 	return 0, problem
 }
 
-// backoff returns the next wait. The server draws its time at random for each client, so the first wait is just that; later ones
-// double, with jitter.
+// backoff returns the next wait. The server draws its time at random for each client, so the first wait is just that;
+// later ones double, with jitter.
 func (a *Answer) backoff() time.Duration {
 	wait := min(a.retry<<min(a.failures, 10), longestWait)
 	if a.failures++; a.failures > 1 {
@@ -309,7 +309,8 @@ func (a *Answer) take(event serverEvent, yield func(Event) bool) error {
 	case "data-reset":
 		a.cursor, a.distrust, a.ended = Cursor{Run: c.Data.Run}, false, false
 	case "text-delta":
-		if !placed || at.Run != a.cursor.Run || at.Offset > a.cursor.Offset && at.Offset-len(c.Delta) != a.cursor.Offset {
+		if !placed || at.Run != a.cursor.Run || at.Offset > a.cursor.Offset &&
+			at.Offset-len(c.Delta) != a.cursor.Offset {
 			return a.gap()
 		}
 		if at.Offset <= a.cursor.Offset {

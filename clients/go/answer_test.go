@@ -38,7 +38,8 @@ func TestAnyCutLosesAndRepeatsNothing(t *testing.T) {
 			answer := s.client().Ask(asking)
 			text, err := answer.Read(t.Context())
 			if err != nil || text != first.text() || answer.Gaps+answer.Repeats > 0 {
-				t.Fatalf("id first %v, cut at %d: %q, %v, %d gaps, %d repeats", idFirst, at, text, err, answer.Gaps, answer.Repeats)
+				t.Fatalf("id first %v, cut at %d: %q, %v, %d gaps, %d repeats", idFirst, at, text, err, answer.Gaps,
+					answer.Repeats)
 			}
 			had := s.had()
 			if len(had) > 2 || had[0].body != had[len(had)-1].body {
@@ -155,7 +156,8 @@ func TestWhatDoesNotFollowOnIsAskedForAnew(t *testing.T) {
 	if cursor := s.had()[1].cursor; cursor != "0-0" {
 		t.Errorf("asked again from %s", cursor)
 	}
-	twice := strings.ReplaceAll(string(script(1, first, "", false)), "data: {\"type\":\"text-delta\",\"id\":\"0\",\"delta\":\"こ\"}\nid: 1-3\n\n",
+	twice := strings.ReplaceAll(string(script(1, first, "", false)),
+		"data: {\"type\":\"text-delta\",\"id\":\"0\",\"delta\":\"こ\"}\nid: 1-3\n\n",
 		strings.Repeat("data: {\"type\":\"text-delta\",\"id\":\"0\",\"delta\":\"こ\"}\nid: 1-3\n\n", 2))
 	s = newServer(t, func(call) any { return cut{body: []byte(twice)} })
 	answer = s.client().Ask(asking)
@@ -194,9 +196,12 @@ func TestRefusals(t *testing.T) {
 		problem tsumugi.Problem
 		again   bool // The call is made again.
 	}{
-		"busy thread":      {tsumugi.Problem{Status: 409, Code: "thread_busy", MessageID: "m"}, false},
-		"no such message":  {tsumugi.Problem{Status: 404, Code: "not_found"}, false},
-		"bad input":        {tsumugi.Problem{Status: 400, Errors: []tsumugi.FieldError{{Field: "content"}}, Code: "invalid"}, false},
+		"busy thread":     {tsumugi.Problem{Status: 409, Code: "thread_busy", MessageID: "m"}, false},
+		"no such message": {tsumugi.Problem{Status: 404, Code: "not_found"}, false},
+		"bad input": {tsumugi.Problem{
+			Status: 400, Errors: []tsumugi.FieldError{{Field: "content"}},
+			Code: "invalid",
+		}, false},
 		"full":             {tsumugi.Problem{Status: 503, Code: "unavailable"}, true},
 		"full for an hour": {tsumugi.Problem{Status: 429, Code: "rate_limited", RetryAfter: time.Hour}, false},
 	} {
@@ -214,7 +219,8 @@ func TestRefusals(t *testing.T) {
 		switch {
 		case test.again && (err != nil || text != first.text()):
 			t.Errorf("%s: %q, %v", name, text, err)
-		case !test.again && (!errors.As(err, &problem) || problem.Code != test.problem.Code || problem.MessageID != test.problem.MessageID ||
+		case !test.again && (!errors.As(err, &problem) || problem.Code != test.problem.Code ||
+			problem.MessageID != test.problem.MessageID ||
 			problem.RetryAfter != test.problem.RetryAfter || !slices.Equal(problem.Errors, test.problem.Errors)):
 			t.Errorf("%s: %v", name, err)
 		}
@@ -244,7 +250,10 @@ func TestATokenThatHasExpiredIsReplacedOnce(t *testing.T) {
 		}
 	}
 	no := errors.New("signed out")
-	client := &tsumugi.Client{URL: "http://127.0.0.1:1", Token: func(context.Context, bool) (string, error) { return "", no }}
+	client := &tsumugi.Client{URL: "http://127.0.0.1:1", Token: func(context.Context, bool) (string, error) {
+		return "",
+			no
+	}}
 	if _, err := client.Ask(asking).Read(t.Context()); !errors.Is(err, no) {
 		t.Errorf("without a token: %v", err)
 	}
@@ -324,7 +333,8 @@ func TestAskStopAndRead(t *testing.T) {
 			return map[string]any{"question": map[string]string{"id": "q"}, "answer": map[string]string{"id": "a"}}
 		case "GET /v1/message":
 			return map[string]any{"items": []map[string]any{{
-				"id": "a", "content": "こん", "finish_reason": "stopped", "parent_id": "q", "siblings": []string{"a", c.query},
+				"id": "a", "content": "こん", "finish_reason": "stopped", "parent_id": "q",
+				"siblings": []string{"a", c.query},
 			}}}
 		}
 		return http.StatusNoContent
@@ -353,7 +363,8 @@ func TestAskStopAndRead(t *testing.T) {
 	if last := had[len(had)-1].body; !strings.Contains(last, `"edit":"q"`) || strings.Contains(last, "parent_id") {
 		t.Errorf("edited with %s", last)
 	}
-	if had[1].path != "/v1/message/a/stop" || !strings.Contains(had[0].body, `"request_id":"`) || strings.Contains(had[0].body, `"request_id":""`) {
+	if had[1].path != "/v1/message/a/stop" || !strings.Contains(had[0].body, `"request_id":"`) ||
+		strings.Contains(had[0].body, `"request_id":""`) {
 		t.Errorf("%+v", had)
 	}
 }

@@ -1,5 +1,5 @@
-// Package tsumugi is a client for a Tsumugi server. It signs in, makes threads, asks, and follows answers while they are
-// written: an answer survives every broken connection, goes on where it was, and is never asked for twice.
+// Package tsumugi is a client for a Tsumugi server. It signs in, makes threads, asks, and follows answers while they
+// are written: an answer survives every broken connection, goes on where it was, and is never asked for twice.
 //
 //	client := &tsumugi.Client{URL: "https://tsumugi.example.com", Token: tsumugi.Bearer(token)}
 //	answer := client.Ask(tsumugi.Question{ThreadID: thread, Content: "経費の精算はいつまでですか。"})
@@ -24,8 +24,8 @@ import (
 	"time"
 )
 
-// TokenSource returns a bearer token. When the server has answered that the last one has expired, it is called once more with
-// expired set, and returns a new one. It must be safe for concurrent use.
+// TokenSource returns a bearer token. When the server has answered that the last one has expired, it is called once
+// more with expired set, and returns a new one. It must be safe for concurrent use.
 type TokenSource func(ctx context.Context, expired bool) (string, error)
 
 // Bearer returns a source of one token: a personal access token, or an id token that lasts long enough.
@@ -33,11 +33,13 @@ func Bearer(token string) TokenSource {
 	return func(context.Context, bool) (string, error) { return token, nil }
 }
 
-// Client speaks to a server as one person. It is safe for concurrent use; its fields are not changed after the first call.
+// Client speaks to a server as one person. It is safe for concurrent use; its fields are not changed after the first
+// call.
 type Client struct {
-	URL   string       // The server's, such as https://tsumugi.example.com, without a slash at the end.
-	Token TokenSource  // Nil for calls that need none.
-	HTTP  *http.Client // Nil for http.DefaultClient. Its Timeout, if there is one, ends streams as well; they are resumed.
+	URL   string      // The server's, such as https://tsumugi.example.com, without a slash at the end.
+	Token TokenSource // Nil for calls that need none.
+	// Nil for http.DefaultClient. Its Timeout, if there is one, ends streams as well; they are resumed.
+	HTTP *http.Client
 }
 
 // Problem is a refusal: the problem document (RFC 9457) that the server has answered with.
@@ -72,7 +74,8 @@ func (p *Problem) passing() bool {
 	return false
 }
 
-// Call makes a call of the API with a JSON body, nil for none, and decodes its answer, nil for none. A refusal is a *Problem.
+// Call makes a call of the API with a JSON body, nil for none, and decodes its answer, nil for none. A refusal is a
+// *Problem.
 func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
 	return c.call(ctx, method, c.URL+path, body, nil, answer)
 }

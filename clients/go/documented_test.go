@@ -60,7 +60,8 @@ func (a *answer) take(id string, data []byte) {
 
 // documented: r3labs/sse
 
-// always waits the same time, until the answer is there or ctx ends. The library heeds no retry, and no ctx between its tries.
+// always waits the same time, until the answer is there or ctx ends. The library heeds no retry, and no ctx between its
+// tries.
 type always struct {
 	ctx  context.Context
 	a    *answer
@@ -93,7 +94,8 @@ func followWithR3labs(ctx context.Context, url, token string, wait time.Duration
 	for !a.done && ctx.Err() == nil { // It takes a connection that was closed for the end of the stream.
 		_ = client.SubscribeRawWithContext(ctx, func(event *r3labs.Event) {
 			a.take(string(event.ID), event.Data)
-			client.Headers["Last-Event-ID"] = a.cursor() // In place of its own, which may be of an event that was cut off.
+			// In place of its own, which may be of an event that was cut off.
+			client.Headers["Last-Event-ID"] = a.cursor()
 			if a.done {
 				cancel()
 			}
@@ -165,7 +167,8 @@ func TestDocumentedClientsEndWithTheStoredText(t *testing.T) {
 				}
 				a, err := follow(t.Context(), s.URL+"/v1/message/a/stream", "token", time.Millisecond)
 				if err != nil || a.text != want.text() {
-					t.Fatalf("id first %v, dies %v, taken over %v, cut at %v: %q, %v", idFirst, dies, takenOver, cuts, a.text, err)
+					t.Fatalf("id first %v, dies %v, taken over %v, cut at %v: %q, %v", idFirst, dies, takenOver, cuts,
+						a.text, err)
 				}
 				s.Close()
 			}
@@ -217,7 +220,8 @@ func TestCurlTellsACutFromAnEnd(t *testing.T) {
 	if _, err := run(""); !errors.As(err, &exit) || exit.ExitCode() != 18 {
 		t.Errorf("cut: %v", err)
 	}
-	if out, err := run("1-3"); err != nil || !strings.HasSuffix(out, "data: [DONE]\n\n") || strings.Contains(out, `"こ"`) {
+	if out, err := run("1-3"); err != nil || !strings.HasSuffix(out, "data: [DONE]\n\n") ||
+		strings.Contains(out, `"こ"`) {
 		t.Errorf("from 1-3: %v\n%s", err, out)
 	}
 }

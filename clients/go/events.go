@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// serverEvent is one event of an event stream, whole: the blank line that ends it has come. data is valid until the next one.
+// serverEvent is one event of an event stream, whole: the blank line that ends it has come. data is valid until the
+// next one.
 type serverEvent struct {
 	data  []byte
 	id    string        // Of this event, and not of one before.
@@ -20,8 +21,8 @@ const maxLine = 1 << 20
 
 var byteOrderMark = []byte("\ufeff")
 
-// eventReader reads an event stream as the WHATWG's section on server-sent events describes it. An event that is cut off before
-// its blank line is no event.
+// eventReader reads an event stream as the WHATWG's section on server-sent events describes it. An event that is cut
+// off before its blank line is no event.
 type eventReader struct {
 	lines *bufio.Scanner
 	first bool // No line has been read.

@@ -26,7 +26,8 @@ func ask(question string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	const server = "https://tsumugi.example.com"
-	client := &tsumugi.Client{URL: server, Token: tsumugi.Password(server, "user@example.com", os.Getenv("PASSWORD"), nil)}
+	client := &tsumugi.Client{URL: server, Token: tsumugi.Password(server, "user@example.com", os.Getenv("PASSWORD"),
+		nil)}
 	skill, err := client.ChatSkill(ctx)
 	if err != nil {
 		return err

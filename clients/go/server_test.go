@@ -88,7 +88,8 @@ type cut struct {
 	dies bool
 }
 
-// newServer starts a server. answer returns a cut, an int (a status without a body) or any other value, which becomes JSON.
+// newServer starts a server. answer returns a cut, an int (a status without a body) or any other value, which becomes
+// JSON.
 func newServer(t *testing.T, answer func(c call) any) *server {
 	t.Helper()
 	s := &server{}
@@ -96,7 +97,8 @@ func newServer(t *testing.T, answer func(c call) any) *server {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		c := call{
-			r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("Last-Event-ID"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+			r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("Last-Event-ID"),
+			strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
 			string(body), len(s.calls),
 		}
 		s.calls = append(s.calls, c)

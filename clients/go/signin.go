@@ -12,8 +12,8 @@ import (
 // renewAfter is the age at which a token, which is good for an hour, is replaced.
 const renewAfter = 30 * time.Minute
 
-// Password returns a source of tokens for somebody who signs in with a password, at the server's own user pool or at AWS
-// Cognito. A token is kept for half an hour. httpClient is nil for http.DefaultClient.
+// Password returns a source of tokens for somebody who signs in with a password, at the server's own user pool or at
+// AWS Cognito. A token is kept for half an hour. httpClient is nil for http.DefaultClient.
 func Password(server, email, password string, httpClient *http.Client) TokenSource {
 	s := &signIn{client: Client{URL: server, HTTP: httpClient}, email: email, password: password}
 	return s.token

@@ -104,9 +104,10 @@ type Question struct {
 	Content       string            `json:"content,omitempty"`
 	Form          map[string]string `json:"form,omitempty"`
 	DataSourceIDs []string          `json:"data_source_ids,omitempty"`
-	ParentID      string            `json:"parent_id,omitempty"`  // The answer that it follows; empty: the last of Messages.
-	Edit          string            `json:"edit,omitempty"`       // The id of any question, in whose place it is asked.
-	Regenerate    string            `json:"regenerate,omitempty"` // The id of any answer.
+	// The answer that it follows; empty: the last of Messages.
+	ParentID   string `json:"parent_id,omitempty"`
+	Edit       string `json:"edit,omitempty"`       // The id of any question, in whose place it is asked.
+	Regenerate string `json:"regenerate,omitempty"` // The id of any answer.
 }
 
 // Exchange is a question and its answer.

@@ -53,7 +53,8 @@ var errUsage = errors.New("--servers must be between 1 and 16")
 func run(ctx context.Context, args, environ []string, stdout io.Writer) error {
 	var cmd command
 	helped := false
-	parser, err := kong.New(&cmd, kong.Name("cluster"), kong.Writers(stdout, stdout), kong.Exit(func(int) { helped = true }),
+	parser, err := kong.New(&cmd, kong.Name("cluster"), kong.Writers(stdout, stdout),
+		kong.Exit(func(int) { helped = true }),
 		kong.Description("Several Tsumugi servers on this machine, with a PostgreSQL, a NATS cluster and a balancer. Other "+
 			"settings of the servers are taken from the environment; tsumugi serve --help lists them."))
 	if err != nil {

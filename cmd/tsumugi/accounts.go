@@ -42,17 +42,19 @@ func (c *cognito) checkCognito() error {
 	case c.CognitoClientID == "":
 		return errors.New("--cognito-client-id (COGNITO_CLIENT_ID) is missing")
 	case !strings.HasPrefix(c.CognitoUserPoolID, c.CognitoRegion+"_"):
-		return fmt.Errorf("--cognito-user-pool-id (COGNITO_USER_POOL_ID) %q is not of the region %s (COGNITO_REGION)", c.CognitoUserPoolID, c.CognitoRegion)
+		return fmt.Errorf("--cognito-user-pool-id (COGNITO_USER_POOL_ID) %q is not of the region %s (COGNITO_REGION)",
+			c.CognitoUserPoolID, c.CognitoRegion)
 	}
 	return nil
 }
 
 // accounts are people at the identity provider, as package org wants them.
 type accounts struct {
-	*directory.Directory                        // Where passwords are: AWS's user pool, or our own.
-	federated            []*directory.Directory // Where else people may be: our own, if that is not the first. Else none.
-	users                *pool.Pool             // Our own.
-	mailer               *mail.Mailer
+	*directory.Directory // Where passwords are: AWS's user pool, or our own.
+	// Where else people may be: our own, if that is not the first. Else none.
+	federated []*directory.Directory
+	users     *pool.Pool // Our own.
+	mailer    *mail.Mailer
 }
 
 var _ org.Accounts = accounts{}
@@ -61,7 +63,9 @@ var _ org.Accounts = accounts{}
 const federatedClientID = "tsumugi0sso0client0000000"
 
 // openAccounts makes the user pool of our own, which must be stopped, and the accounts.
-func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL string, mailer *mail.Mailer, log *slog.Logger) (a accounts, err error) {
+func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL string, mailer *mail.Mailer,
+	log *slog.Logger,
+) (a accounts, err error) {
 	a.mailer = mailer
 	cfg := pool.Config{
 		PoolID: poolID, ClientID: clientID, FederatedClientID: federatedClientID, Issuer: publicURL + poolPath + poolID,
@@ -114,13 +118,14 @@ func (c *cognito) issuers(users *pool.Pool, publicURL string, log *slog.Logger) 
 	passwords.ClientID, passwords.AuthType = c.passwordClient(), identity.AuthCognito
 	if c.CognitoUserPoolID != "" {
 		passwords.URL = c.cognitoURL() + "/" + c.CognitoUserPoolID
-		keys := identity.NewRemoteKeys(passwords.URL+"/.well-known/jwks.json", &http.Client{Timeout: keysTimeout}, time.Now, log.With("part", "identity"))
+		keys := identity.NewRemoteKeys(passwords.URL+"/.well-known/jwks.json", &http.Client{Timeout: keysTimeout},
+			time.Now, log.With("part", "identity"))
 		passwords.Key = keys.Keyfunc
 	}
 	return []identity.Issuer{passwords, federated}
 }
 
-// Invite implements org.Accounts. Whoever had no password yet is known by another subject where passwords are: the account
+// Invite implements org.Accounts. A member without a password is known by another subject at the user pool: the account
 // that they had elsewhere would only keep the address from it.
 func (a accounts) Invite(ctx context.Context, email, name string) (subject string, err error) {
 	subject, err = a.Directory.Invite(ctx, email, name)

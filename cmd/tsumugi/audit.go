@@ -74,7 +74,8 @@ func (c *auditCommand) Run(ctx context.Context, out *output) error {
 		return err
 	}
 	events, total, err := db.ListEvents(ctx, org.AuditQuery{
-		OrganizationID: organization, Kind: org.EventKind(c.Kind), Action: org.Action(c.Action), From: c.from, To: c.to, Limit: c.Limit,
+		OrganizationID: organization, Kind: org.EventKind(c.Kind), Action: org.Action(c.Action), From: c.from, To: c.to,
+		Limit: c.Limit,
 	})
 	if err != nil {
 		return err
@@ -158,9 +159,12 @@ func writeEvents(out *output, events []org.Event) error {
 	encoder.SetEscapeHTML(false)
 	for _, e := range events {
 		line := auditLine{
-			ID: e.ID, At: e.At.UTC(), OrganizationID: e.OrganizationID, ActorKind: e.By.Kind, ActorID: e.By.ID, ActorName: e.By.Name,
-			ActorEmail: e.By.Email, Action: e.Action, TargetKind: e.TargetKind, TargetID: e.TargetID, TargetLabel: e.TargetLabel,
-			Details: append([]org.Change{}, e.Details...), RequestID: e.By.RequestID, Times: e.Times, LastAt: e.LastAt,
+			ID: e.ID, At: e.At.UTC(), OrganizationID: e.OrganizationID, ActorKind: e.By.Kind, ActorID: e.By.ID,
+			ActorName:  e.By.Name,
+			ActorEmail: e.By.Email, Action: e.Action, TargetKind: e.TargetKind, TargetID: e.TargetID,
+			TargetLabel: e.TargetLabel,
+			Details:     append([]org.Change{}, e.Details...), RequestID: e.By.RequestID, Times: e.Times,
+			LastAt: e.LastAt,
 		}
 		if e.By.Address.IsValid() {
 			line.Address = e.By.Address.String()

@@ -70,7 +70,10 @@ func stallable(t *testing.T) (dsn string, stalled *atomic.Bool) {
 			go func() { _, _ = io.Copy(unlessSet{client, stalled}, server) }()
 		}
 	}()
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(cfg.User, cfg.Password), Host: listener.Addr().String(), Path: cfg.Database, RawQuery: "sslmode=disable"}
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(cfg.User, cfg.Password), Host: listener.Addr().String(),
+		Path: cfg.Database, RawQuery: "sslmode=disable",
+	}
 	return u.String(), stalled
 }
 

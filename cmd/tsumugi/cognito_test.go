@@ -20,8 +20,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// elsewhere is a user pool that is not the program's own: it has another database and another key, and is reached over the
-// network, as AWS's is.
+// elsewhere is a user pool that is not the program's own: it has another database and another key, and is reached over
+// the network, as AWS's is.
 type elsewhere struct {
 	url         string
 	client      *cognitoidp.Client
@@ -40,7 +40,8 @@ func newElsewhere(t *testing.T) *elsewhere {
 	server := httptest.NewUnstartedServer(nil)
 	e.url = "http://" + server.Listener.Addr().String()
 	users, err := pool.New(t.Context(), pool.Config{
-		PoolID: elsewhereID, ClientID: elsewhereClient, Issuer: e.url + "/" + elsewhereID, Admin: e.credentials, Mailer: e,
+		PoolID: elsewhereID, ClientID: elsewhereClient, Issuer: e.url + "/" + elsewhereID, Admin: e.credentials,
+		Mailer: e,
 	}, storetest.New(t))
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +101,8 @@ func (e *elsewhere) signIn(t *testing.T, email, password string) (*cognitoidp.In
 	})
 }
 
-// TestPeopleInAUserPoolElsewhere runs the program with COGNITO_* settings: people are invited, sign in, and are kept out at
-// that user pool, by the same code as at its own.
+// TestPeopleInAUserPoolElsewhere runs the program with COGNITO_* settings: people are invited, sign in, and are kept
+// out at that user pool, by the same code as at its own.
 func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	t.Parallel()
 	const password = "Tsumugi-Elsewhere-1"
@@ -118,7 +119,8 @@ func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	}
 	boss := e.join(t, password)
 	var me struct{ Email, Role string }
-	if status := p.json(t, "GET", "/v1/me", boss, nil, &me); status != http.StatusOK || me.Role != "organization-super-admin" {
+	if status := p.json(t, "GET", "/v1/me", boss, nil, &me); status != http.StatusOK ||
+		me.Role != "organization-super-admin" {
 		t.Fatalf("got %d %+v", status, me)
 	}
 	var way struct {
@@ -129,7 +131,8 @@ func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	if way.Endpoint != e.url+"/" || way.ClientID != elsewhereClient {
 		t.Errorf("the browser is sent to %+v", way)
 	}
-	if policy := p.header(t, "/login", "Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self' "+e.url) {
+	if policy := p.header(t, "/login", "Content-Security-Policy"); !strings.Contains(policy,
+		"connect-src 'self' "+e.url) {
 		t.Errorf("the page may not speak to the user pool: %s", policy)
 	}
 
@@ -146,10 +149,12 @@ func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 		t.Fatalf("got %+v", invited)
 	}
 	taro := e.join(t, password)
-	if status := p.json(t, "GET", "/v1/me", taro, nil, &me); status != http.StatusOK || me.Email != "taro@corp.example" {
+	if status := p.json(t, "GET", "/v1/me", taro, nil, &me); status != http.StatusOK ||
+		me.Email != "taro@corp.example" {
 		t.Errorf("the invited member: %d %+v", status, me)
 	}
-	if status := p.json(t, "PUT", "/v1/user/"+invited.Items[0].User.ID, boss, map[string]string{"state": "inactive"}, nil); status != http.StatusOK {
+	if status := p.json(t, "PUT", "/v1/user/"+invited.Items[0].User.ID, boss, map[string]string{"state": "inactive"},
+		nil); status != http.StatusOK {
 		t.Fatalf("disabling: %d", status)
 	}
 	if status := p.json(t, "GET", "/v1/me", taro, nil, nil); status != http.StatusUnauthorized {
@@ -160,8 +165,8 @@ func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	}
 }
 
-// TestPasswordsElsewhereForMembersOfSingleSignOn: whoever had an account of our own has one at the user pool elsewhere, by
-// another subject, which single sign-on knows them by as well.
+// TestPasswordsElsewhereForMembersOfSingleSignOn: a member with an account of our own gets one at the other user pool,
+// by another subject, which single sign-on knows them by as well.
 func TestPasswordsElsewhereForMembersOfSingleSignOn(t *testing.T) {
 	const email, name = "hana@corp.example", "中野 花"
 	e := newElsewhere(t)
@@ -169,12 +174,17 @@ func TestPasswordsElsewhereForMembersOfSingleSignOn(t *testing.T) {
 		key, value, _ := strings.Cut(variable, "=")
 		t.Setenv(key, value)
 	}
-	mailer, err := new(mailing).mailer(t.TempDir(), "https://chat.example", make(console, 10), slog.New(slog.DiscardHandler))
+	mailer, err := new(mailing).mailer(t.TempDir(), "https://chat.example", make(console, 10),
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := cognito{CognitoUserPoolID: elsewhereID, CognitoClientID: elsewhereClient, CognitoRegion: region, CognitoEndpoint: e.url}
-	people, err := settings.openAccounts(t.Context(), storetest.New(t), "https://chat.example", mailer, slog.New(slog.DiscardHandler))
+	settings := cognito{
+		CognitoUserPoolID: elsewhereID, CognitoClientID: elsewhereClient, CognitoRegion: region,
+		CognitoEndpoint: e.url,
+	}
+	people, err := settings.openAccounts(t.Context(), storetest.New(t), "https://chat.example", mailer,
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

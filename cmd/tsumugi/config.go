@@ -107,7 +107,8 @@ func (c *config) Validate() error {
 		return err
 	}
 	if c.TagManagerID != "" && !tagManagerID.MatchString(c.TagManagerID) {
-		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234", c.TagManagerID)
+		return fmt.Errorf("--tag-manager-id (TSUMUGI_TAG_MANAGER_ID) %q is no container id, such as GTM-ABC1234",
+			c.TagManagerID)
 	}
 	return nil
 }
@@ -215,7 +216,8 @@ func (c *config) model(log *slog.Logger, offline llm.Config) (llm.Model, error) 
 	cfg := offline
 	if c.modelConnected() {
 		cfg = llm.Config{
-			APIKey: c.OpenAIAPIKey, BaseURL: c.OpenAIBaseURL, Model: c.OpenAIModel, FallbackModel: c.OpenAIFallbackModel,
+			APIKey: c.OpenAIAPIKey, BaseURL: c.OpenAIBaseURL, Model: c.OpenAIModel,
+			FallbackModel:     c.OpenAIFallbackModel,
 			FirstTokenTimeout: c.FirstTokenTimeout, TokenTimeout: c.TokenTimeout,
 		}
 	}

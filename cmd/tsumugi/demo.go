@@ -27,7 +27,10 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 	if err != nil || count > 0 {
 		return nil, err
 	}
-	organization := org.Organization{ID: newID(), Name: "デモ株式会社", AuthType: string(identity.AuthCognito), MailDomains: []string{"demo.example"}}
+	organization := org.Organization{
+		ID: newID(), Name: "デモ株式会社", AuthType: string(identity.AuthCognito),
+		MailDomains: []string{"demo.example"},
+	}
 	accounts := []account{
 		{email: "admin@demo.example", name: "管理 花子", role: identity.RoleOrganizationSuperAdmin},
 		{email: "user@demo.example", name: "山田 太郎", role: identity.RoleGeneralUser},
@@ -43,7 +46,8 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 			return nil, fmt.Errorf("--demo-password (TSUMUGI_DEMO_PASSWORD): %w", err)
 		}
 		members[i] = identity.NewUser{
-			ID: newID(), OrganizationID: organization.ID, Subject: subject.String(), Email: a.email, Name: a.name, Role: a.role,
+			ID: newID(), OrganizationID: organization.ID, Subject: subject.String(), Email: a.email, Name: a.name,
+			Role:     a.role,
 			AuthType: identity.AuthCognito,
 		}
 	}

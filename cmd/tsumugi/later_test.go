@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSettingsWithoutEffectAreNamed holds that a setting that is promised for later is neither refused nor ignored: it is
-// named at the start, without its value.
+// TestSettingsWithoutEffectAreNamed holds that a setting that is promised for later is neither refused nor ignored: it
+// is named at the start, without its value.
 func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../docs/configuration.md")
@@ -27,7 +27,8 @@ func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 			t.Errorf("docs/configuration.md lacks %s", name)
 		}
 	}
-	if strings.Contains(out.String(), "SLACK_SIGNING_SECRET") || strings.Contains(out.String(), "xoxb") || strings.Count(out.String(), "\n") != 3 {
+	if strings.Contains(out.String(), "SLACK_SIGNING_SECRET") || strings.Contains(out.String(), "xoxb") ||
+		strings.Count(out.String(), "\n") != 3 {
 		t.Errorf("said more: %s", &out)
 	}
 }

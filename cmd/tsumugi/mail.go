@@ -38,7 +38,8 @@ const mailFolder = "mail"
 // mailer returns what sends mails. Those that are not sent are shown on the console.
 func (m *mailing) mailer(data, publicURL string, console io.Writer, log *slog.Logger) (*mail.Mailer, error) {
 	return mail.New(mail.Config{
-		SMTPURL: m.SMTPURL, From: m.MailFrom, Folder: filepath.Join(data, mailFolder), Console: console, PublicURL: publicURL, Logger: log,
+		SMTPURL: m.SMTPURL, From: m.MailFrom, Folder: filepath.Join(data, mailFolder), Console: console,
+		PublicURL: publicURL, Logger: log,
 	})
 }
 

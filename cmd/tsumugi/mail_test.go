@@ -62,7 +62,10 @@ func TestMailsLeadIn(t *testing.T) {
 		return answer
 	}
 	signIn := func(email, password string) map[string]any {
-		return map[string]any{"AuthFlow": "USER_PASSWORD_AUTH", "AuthParameters": map[string]string{"USERNAME": email, "PASSWORD": password}}
+		return map[string]any{
+			"AuthFlow":       "USER_PASSWORD_AUTH",
+			"AuthParameters": map[string]string{"USERNAME": email, "PASSWORD": password},
+		}
 	}
 	link := func(mail, path string) url.Values {
 		t.Helper()
@@ -96,7 +99,8 @@ func TestMailsLeadIn(t *testing.T) {
 	call("ConfirmForgotPassword", map[string]any{
 		"Username": query.Get("email"), "ConfirmationCode": query.Get("code"), "Password": "Second-Password-2",
 	})
-	if got := link(<-printed, "/reset/password"); got.Get("email") != email || got.Has("code") { // It tells of the new password.
+	// It tells of the new password.
+	if got := link(<-printed, "/reset/password"); got.Get("email") != email || got.Has("code") {
 		t.Errorf("the link is for %v", got)
 	}
 	if call("InitiateAuth", signIn(email, "Second-Password-2")).AuthenticationResult.IdToken == "" {

@@ -1,7 +1,7 @@
 // Command tsumugi is the server: API, app, user pool, model client and, where none is configured, the database.
 //
-// It is the only package that sees the domains and the technology that serves them: it reads the configuration and wires
-// them together.
+// It is the only package that sees the domains and the technology that serves them: it reads the configuration and
+// wires them together.
 package main
 
 import (

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
-	"time"
 
 	"github.com/google/uuid"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -84,7 +84,8 @@ func TestConfigurationIsDocumented(t *testing.T) {
 		delete(documented, setting.name)
 		if !ok {
 			t.Errorf("%s is not in docs/configuration.md", setting.name)
-		} else if quoted := strings.Trim(def, " "); strings.HasPrefix(quoted, "`") && setting.def != "" && quoted != "`"+setting.def+"`" {
+		} else if quoted := strings.Trim(def, " "); strings.HasPrefix(quoted, "`") && setting.def != "" &&
+			quoted != "`"+setting.def+"`" {
 			t.Errorf("docs/configuration.md says that %s is %s by default; it is %q", setting.name, quoted, setting.def)
 		}
 	}
@@ -148,7 +149,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	if alone == nil || !strings.Contains(alone.Error(), "DATABASE_URL") {
 		t.Errorf("servers that share no database: %v", alone)
 	}
-	if err := run(t.Context(), []string{"serve", "--nonsense"}, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "--nonsense") {
+	if err := run(t.Context(), []string{"serve", "--nonsense"}, nil, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "--nonsense") {
 		t.Errorf("an unknown flag: %v", err)
 	}
 }
@@ -268,7 +270,8 @@ func (p *process) thread(t *testing.T, token string) string {
 	var skills struct{ Items []struct{ ID, Kind string } }
 	p.json(t, "GET", "/v1/skill", token, nil, &skills)
 	var thread struct{ ID string }
-	if status := p.json(t, "POST", "/v1/thread", token, map[string]any{"skill_id": skills.Items[0].ID}, &thread); status != http.StatusCreated {
+	if status := p.json(t, "POST", "/v1/thread", token, map[string]any{"skill_id": skills.Items[0].ID},
+		&thread); status != http.StatusCreated {
 		t.Fatalf("got %d", status)
 	}
 	return thread.ID
@@ -285,7 +288,9 @@ func TestFirstLight(t *testing.T) {
 	token := first.signIn(t, "user@demo.example")
 	thread := first.thread(t, token)
 	var exchange struct{ Answer message }
-	if status := first.json(t, "POST", "/v1/message/sync", token, map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "こんにちは"}, &exchange); status != http.StatusOK || !strings.Contains(exchange.Answer.Content, "AIモデルが未設定") {
+	if status := first.json(t, "POST", "/v1/message/sync", token,
+		map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "こんにちは"},
+		&exchange); status != http.StatusOK || !strings.Contains(exchange.Answer.Content, "AIモデルが未設定") {
 		t.Errorf("got %d %+v", status, exchange)
 	}
 	if err := first.end(t, os.Interrupt); err != nil {
@@ -350,7 +355,8 @@ func TestKilledServerAnswersAfterItsRestart(t *testing.T) {
 	_ = first.end(t, syscall.SIGKILL)
 
 	second := start(t, data, environ)
-	req, err := http.NewRequestWithContext(t.Context(), "GET", second.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
+	req, err := http.NewRequestWithContext(t.Context(), "GET",
+		second.address+"/v1/message/"+exchange.Answer.ID+"/stream", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,7 +390,8 @@ func TestStartThatFailsMakesNoDemo(t *testing.T) {
 		"OPENAI_API_KEY": "OPENAI_API_KEY=two words", "TSUMUGI_DEMO_PASSWORD": "TSUMUGI_DEMO_PASSWORD=short",
 	} {
 		args := []string{"serve", "--listen=127.0.0.1:0", "--data=" + data}
-		if err := run(t.Context(), args, []string{environ}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), setting) {
+		if err := run(t.Context(), args, []string{environ}, io.Discard, io.Discard); err == nil ||
+			!strings.Contains(err.Error(), setting) {
 			t.Errorf("%s: %v", environ, err)
 		}
 	}
@@ -404,7 +411,8 @@ func TestBusyAddressIsNamed(t *testing.T) {
 	if strings.Contains(p.welcome, "demo.example") {
 		t.Errorf("demo users were made: %s", p.welcome)
 	}
-	err := run(ctx, []string{"serve", "--listen", strings.TrimPrefix(p.address, "http://")}, nil, io.Discard, io.Discard)
+	err := run(ctx, []string{"serve", "--listen", strings.TrimPrefix(p.address, "http://")}, nil, io.Discard,
+		io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "TSUMUGI_LISTEN") {
 		t.Errorf("got %v", err)
 	}
@@ -413,8 +421,8 @@ func TestBusyAddressIsNamed(t *testing.T) {
 	}
 }
 
-// TestAQuestionIsOneTrace has a collector of traces: the call, storing the question, the answer and the stream that carried
-// it belong together, and none of it quotes what was said.
+// TestAQuestionIsOneTrace has a collector of traces: the call, storing the question, the answer and the stream that
+// carried it belong together, and none of it quotes what was said.
 func TestAQuestionIsOneTrace(t *testing.T) {
 	t.Parallel()
 	spans := make(chan *tracepb.Span, 1000)
@@ -436,7 +444,9 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 	p := start(t, filepath.Join(t.TempDir(), "data"), "OTEL_EXPORTER_OTLP_ENDPOINT="+collector.URL)
 	token := p.signIn(t, "user@demo.example")
 	thread := p.thread(t, token)
-	if status := p.json(t, "POST", "/v1/message/stream", token, map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "社外秘の質問"}, nil); status != http.StatusOK {
+	if status := p.json(t, "POST", "/v1/message/stream", token,
+		map[string]any{"request_id": uuid.NewString(), "thread_id": thread, "content": "社外秘の質問"},
+		nil); status != http.StatusOK {
 		t.Fatalf("got %d", status)
 	}
 	if err := p.end(t, os.Interrupt); err != nil {
@@ -468,8 +478,12 @@ func TestAQuestionIsOneTrace(t *testing.T) {
 func TestNoticesArePublishedByCommand(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	args := []string{"notification", "publish", "--data", data, "--title", "定期メンテナンス", "--body", "22時から", "--level", "maintenance", "--url", "https://example.com/notice"}
-	if err := run(t.Context(), args, nil, io.Discard, io.Discard); !errors.Is(err, postgres.ErrNotRunning) || !strings.Contains(err.Error(), "TSUMUGI_DATA") {
+	args := []string{
+		"notification", "publish", "--data", data, "--title", "定期メンテナンス", "--body", "22時から", "--level",
+		"maintenance", "--url", "https://example.com/notice",
+	}
+	if err := run(t.Context(), args, nil, io.Discard, io.Discard); !errors.Is(err, postgres.ErrNotRunning) ||
+		!strings.Contains(err.Error(), "TSUMUGI_DATA") {
 		t.Errorf("without a server: %v", err)
 	}
 	p := start(t, data)
@@ -481,14 +495,17 @@ func TestNoticesArePublishedByCommand(t *testing.T) {
 		Items []struct{ ID, Title, Body, URL, Level string }
 	}
 	p.json(t, "GET", "/v1/notification", p.signIn(t, "user@demo.example"), nil, &list)
-	if len(list.Items) == 0 || list.Items[0].ID != strings.TrimSpace(id.String()) || list.Items[0].Title != "定期メンテナンス" || list.Items[0].Level != "maintenance" {
+	if len(list.Items) == 0 || list.Items[0].ID != strings.TrimSpace(id.String()) ||
+		list.Items[0].Title != "定期メンテナンス" || list.Items[0].Level != "maintenance" {
 		t.Errorf("%s was published, there are %+v", id.String(), list.Items)
 	}
 	for wrong, extra := range map[string][]string{
-		"--title": {"--title", strings.Repeat("長", 201)}, "--url": {"--url", "javascript:alert(1)"}, "--level": {"--level", "loud"},
+		"--title": {"--title", strings.Repeat("長", 201)}, "--url": {"--url", "javascript:alert(1)"},
+		"--level":        {"--level", "loud"},
 		"--organization": {"--organization", "x"}, "組織": {"--organization", uuid.NewString()},
 	} {
-		if err := run(t.Context(), append(args[:len(args):len(args)], extra...), nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), wrong) {
+		if err := run(t.Context(), append(args[:len(args):len(args)], extra...), nil, io.Discard,
+			io.Discard); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%v: %v", extra, err)
 		}
 	}

@@ -34,7 +34,8 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, dsn)
 }
 
-// openFor connects to the database of the servers, which the caller closes, and finds the organization that a flag gives.
+// openFor connects to the database of the servers, which the caller closes, and finds the organization that a flag
+// gives.
 func (o *operation) openFor(ctx context.Context, given string) (*store.DB, org.Organization, error) {
 	db, err := o.open(ctx)
 	if err != nil {

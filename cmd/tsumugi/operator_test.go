@@ -83,7 +83,8 @@ func (o operating) audit(args ...string) (events []event) {
 func TestOrganizationsAndContracts(t *testing.T) {
 	t.Parallel()
 	o := on(t)
-	id := strings.TrimSpace(o.do("org", "create", "--name", "紡績株式会社", "--domain", "Example.co.jp", "--domain=example.jp",
+	id := strings.TrimSpace(o.do("org", "create", "--name", "紡績株式会社", "--domain", "Example.co.jp",
+		"--domain=example.jp",
 		"--plan", "ビジネス", "--seats", "3", "--tokens", "500000", "--starts", "2026-12-01"))
 	if _, err := uuid.Parse(id); err != nil {
 		t.Fatalf("printed %q", id)
@@ -91,7 +92,8 @@ func TestOrganizationsAndContracts(t *testing.T) {
 	other := strings.TrimSpace(o.do("org", "create", "--name", "ABC"))
 	list := o.do("org", "list")
 	lines := strings.Split(strings.TrimSpace(list), "\n")
-	if len(lines) != 3 || !strings.Contains(list, "example.co.jp example.jp") || !strings.Contains(list, "0/3") || !strings.Contains(list, "0/500000") ||
+	if len(lines) != 3 || !strings.Contains(list, "example.co.jp example.jp") || !strings.Contains(list, "0/3") ||
+		!strings.Contains(list, "0/500000") ||
 		!strings.Contains(list, "2026-12-01  -") || !strings.Contains(list, "スタンダード") {
 		t.Errorf("the list is\n%s", list)
 	}
@@ -102,7 +104,8 @@ func TestOrganizationsAndContracts(t *testing.T) {
 			t.Errorf("the column begins at %d, not %d, in\n%s", columns(before), columns(header), list)
 		}
 	}
-	shown := o.do("contract", "set", "--organization", "紡績株式会社", "--status", "suspended", "--ends", "2027-03-31", "--seats", "10")
+	shown := o.do("contract", "set", "--organization", "紡績株式会社", "--status", "suspended", "--ends", "2027-03-31",
+		"--seats", "10")
 	for _, part := range []string{"ビジネス", "suspended", "10", "500000", "2026-12-01", "2027-03-31"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("the contract lacks %s:\n%s", part, shown)
@@ -112,11 +115,13 @@ func TestOrganizationsAndContracts(t *testing.T) {
 		t.Errorf("it still ends:\n%s", shown)
 	}
 	events := o.audit("--organization", id)
-	if len(events) != 3 || events[0].Action != "organization.create" || events[1].Action != "contract.set" || len(events[1].Details) != 3 {
+	if len(events) != 3 || events[0].Action != "organization.create" || events[1].Action != "contract.set" ||
+		len(events[1].Details) != 3 {
 		t.Fatalf("the log has %+v", events)
 	}
 	account, err := user.Current()
-	if err != nil || events[0].ActorKind != "operator" || events[0].ActorName != account.Username || events[0].OrganizationID.String() != id {
+	if err != nil || events[0].ActorKind != "operator" || events[0].ActorName != account.Username ||
+		events[0].OrganizationID.String() != id {
 		t.Errorf("got %+v, %v", events[0], err)
 	}
 	if got := o.audit("--action", "organization.create"); len(got) != 2 || got[1].OrganizationID.String() != other {
@@ -128,17 +133,20 @@ func TestOrganizationsAndContracts(t *testing.T) {
 	if got := o.audit("--to", "2026-01-01"); len(got) != 0 {
 		t.Errorf("before everything: %+v", got)
 	}
-	if shown := o.do("org", "edit", "--organization", id, "--name", "新しい紡績", "--domain", "new.example.jp"); !strings.Contains(shown, "新しい紡績") || !strings.Contains(shown, "DOMAINS  new.example.jp") {
+	if shown := o.do("org", "edit", "--organization", id, "--name", "新しい紡績", "--domain",
+		"new.example.jp"); !strings.Contains(shown, "新しい紡績") || !strings.Contains(shown, "DOMAINS  new.example.jp") {
 		t.Errorf("edited:\n%s", shown)
 	}
 	o.refused("新しい紡績", "org", "edit", "--organization", other, "--domain", "new.example.jp")
 	o.refused("新しい紡績", "org", "create", "--name", "x", "--domain", "NEW.example.jp")
 	o.do("org", "edit", "--organization", id, "--no-domains")
 	o.do("org", "edit", "--organization", other, "--domain", "new.example.jp")
-	if got := o.audit("--organization", id, "--action", "organization.edit"); len(got) != 2 || got[0].Details[1].Before != "example.co.jp example.jp" {
+	if got := o.audit("--organization", id, "--action", "organization.edit"); len(got) != 2 ||
+		got[0].Details[1].Before != "example.co.jp example.jp" {
 		t.Errorf("the log has %+v", got)
 	}
-	if text := o.do("audit", "--limit=5"); !strings.Contains(text, "operator "+account.Username) || !strings.Contains(text, "seats: 3 → 10") || !strings.Contains(text, "2 older entries") {
+	if text := o.do("audit", "--limit=5"); !strings.Contains(text, "operator "+account.Username) ||
+		!strings.Contains(text, "seats: 3 → 10") || !strings.Contains(text, "2 older entries") {
 		t.Errorf("the table is\n%s", text)
 	}
 }
@@ -166,10 +174,22 @@ func TestWrongOperationsAreNamed(t *testing.T) {
 		"there is none":   {"contract", "set", "--organization", "無い会社", "--seats", "1"},
 		"組織が見つかりません":      {"contract", "set", "--organization", uuid.NewString(), "--seats", "1"},
 		"--email":         {"user", "create", "--organization", id, "--name", "x", "--email", "nobody"},
-		"--role":          {"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example", "--role", "system-admin"},
-		"SMTP_URL":        {"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example", "--smtp-url", "http://x"},
-		"Cognito":         {"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example", "--password-stdin", "--cognito-user-pool-id", "ap-northeast-1_X", "--cognito-client-id", "x"},
-		"standard input":  {"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example", "--password-stdin"},
+		"--role": {
+			"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example", "--role",
+			"system-admin",
+		},
+		"SMTP_URL": {
+			"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example",
+			"--smtp-url", "http://x",
+		},
+		"Cognito": {
+			"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example",
+			"--password-stdin", "--cognito-user-pool-id", "ap-northeast-1_X", "--cognito-client-id", "x",
+		},
+		"standard input": {
+			"user", "create", "--organization", id, "--name", "x", "--email", "a@b.example",
+			"--password-stdin",
+		},
 		"メンバーが見つかりません":    {"user", "disable", "--email", "nobody@b.example"},
 		"is no time":      {"notification", "publish", "--title", "x", "--at", "tomorrow"},
 		"https: or http:": {"notification", "publish", "--title", "x", "--url", "javascript:alert(1)"},
@@ -185,9 +205,11 @@ func TestWrongOperationsAreNamed(t *testing.T) {
 	}
 	misspelt := operating{t, append(o.environ, "TSUMUGI_MAIL_FORM=x")}
 	misspelt.refused("TSUMUGI_MAIL_FORM", "org", "list")
-	known := operating{t, append(o.environ, "TSUMUGI_MAIL_FROM=a@b.example", "TSUMUGI_LISTEN=:1", "TSUMUGI_PUBLIC_URL=https://x.example")}
+	known := operating{t, append(o.environ, "TSUMUGI_MAIL_FROM=a@b.example", "TSUMUGI_LISTEN=:1",
+		"TSUMUGI_PUBLIC_URL=https://x.example")}
 	known.do("org", "list")
-	if _, err := o.try("weak\n", "user", "create", "--organization", id, "--name", "x", "--email", "a@b.example", "--password-stdin"); err == nil || !strings.Contains(err.Error(), "パスワードは") {
+	if _, err := o.try("weak\n", "user", "create", "--organization", id, "--name", "x", "--email", "a@b.example",
+		"--password-stdin"); err == nil || !strings.Contains(err.Error(), "パスワードは") {
 		t.Errorf("a weak password: %v", err)
 	}
 }
@@ -196,8 +218,12 @@ func TestWrongOperationsAreNamed(t *testing.T) {
 func TestOperatorsInvite(t *testing.T) {
 	t.Parallel()
 	o := on(t)
-	out := o.do("org", "create", "--name", "紡", "--seats", "2", "--super-admin", "Hanako@example.co.jp", "--super-admin-name", "管理 花子", "--public-url", "https://chat.example/")
-	for _, part := range []string{"宛先: 管理 花子 <hanako@example.co.jp>", "仮パスワード: ", "https://chat.example/login?email=hanako%40example.co.jp"} {
+	out := o.do("org", "create", "--name", "紡", "--seats", "2", "--super-admin", "Hanako@example.co.jp",
+		"--super-admin-name", "管理 花子", "--public-url", "https://chat.example/")
+	for _, part := range []string{
+		"宛先: 管理 花子 <hanako@example.co.jp>", "仮パスワード: ",
+		"https://chat.example/login?email=hanako%40example.co.jp",
+	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("printed %s", out)
 		}
@@ -232,7 +258,8 @@ func TestKeysRotateByCommand(t *testing.T) {
 	if match == nil {
 		t.Fatalf("printed %q", out)
 	}
-	if events := o.audit("--action", "keys.rotate"); len(events) != 1 || events[0].TargetLabel != match[1] || events[0].OrganizationID != nil {
+	if events := o.audit("--action", "keys.rotate"); len(events) != 1 || events[0].TargetLabel != match[1] ||
+		events[0].OrganizationID != nil {
 		t.Errorf("the log has %+v", events)
 	}
 }
@@ -258,7 +285,8 @@ func TestOperatorsReachARunningServer(t *testing.T) {
 	p := start(t, data)
 	o := operating{t, []string{"TSUMUGI_DATA=" + data}}
 	const email = "jiro@demo.example"
-	if _, err := o.try("Tsumugi-Demo-1\n", "user", "create", "--organization", "デモ株式会社", "--email", email, "--name", "紡 次郎", "--password-stdin"); err != nil {
+	if _, err := o.try("Tsumugi-Demo-1\n", "user", "create", "--organization", "デモ株式会社", "--email", email, "--name",
+		"紡 次郎", "--password-stdin"); err != nil {
 		t.Fatal(err)
 	}
 	token := p.signIn(t, email)
@@ -276,11 +304,13 @@ func TestOperatorsReachARunningServer(t *testing.T) {
 		}
 		return n
 	}
-	if out := o.do("skill", "import", path, "--organization", "デモ株式会社", "--dry-run"); !strings.Contains(out, "added") || !strings.Contains(out, "dry run") || count() != 0 {
+	if out := o.do("skill", "import", path, "--organization", "デモ株式会社", "--dry-run"); !strings.Contains(out, "added") ||
+		!strings.Contains(out, "dry run") || count() != 0 {
 		t.Errorf("a dry run: %s", out)
 	}
 	for _, says := range []string{"added", "unchanged"} {
-		if out := o.do("skill", "import", path, "--organization", "デモ株式会社"); !strings.Contains(out, "pitch  商談の練習  "+says) || count() != 1 {
+		if out := o.do("skill", "import", path, "--organization", "デモ株式会社"); !strings.Contains(out,
+			"pitch  商談の練習  "+says) || count() != 1 {
 			t.Errorf("got %s", out)
 		}
 	}

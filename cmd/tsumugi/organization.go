@@ -76,7 +76,8 @@ func (t *terms) contractEdit() org.ContractEdit {
 		storage = new(*t.Storage << 30)
 	}
 	return org.ContractEdit{
-		Storage: storage, Plan: t.Plan, Status: (*org.ContractStatus)(t.Status), Seats: t.Seats, Tokens: t.Tokens, StartsOn: t.Starts.time(), EndsOn: t.Ends.time(),
+		Storage: storage, Plan: t.Plan, Status: (*org.ContractStatus)(t.Status), Seats: t.Seats, Tokens: t.Tokens,
+		StartsOn: t.Starts.time(), EndsOn: t.Ends.time(),
 	}
 }
 
@@ -184,7 +185,11 @@ func (c *organizationEditCommand) Run(ctx context.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	return table{{"ID", changed.ID.String()}, {"NAME", changed.Name}, {"DOMAINS", strings.Join(changed.MailDomains, " ")}}.write(out)
+	return table{
+		{"ID", changed.ID.String()},
+		{"NAME", changed.Name},
+		{"DOMAINS", strings.Join(changed.MailDomains, " ")},
+	}.write(out)
 }
 
 type organizationListCommand struct {
@@ -202,13 +207,17 @@ func (c *organizationListCommand) Run(ctx context.Context, out *output) error {
 	if err != nil {
 		return err
 	}
-	rows := table{{"ID", "NAME", "DOMAINS", "SIGN-IN", "PLAN", "STATUS", "STARTS", "ENDS", "SEATS", "TOKENS THIS MONTH"}}
+	rows := table{{
+		"ID", "NAME", "DOMAINS", "SIGN-IN", "PLAN", "STATUS", "STARTS", "ENDS", "SEATS",
+		"TOKENS THIS MONTH",
+	}}
 	for _, o := range list {
 		signIn := "password"
 		if o.AuthType == string(identity.AuthFederated) {
 			signIn = "single sign-on"
 		}
-		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, string(o.Status), day(&o.StartsOn), day(o.EndsOn),
+		rows.add(o.ID.String(), o.Name, strings.Join(o.MailDomains, " "), signIn, o.Plan, string(o.Status),
+			day(&o.StartsOn), day(o.EndsOn),
 			fmt.Sprintf("%d/%d", o.SeatsUsed, o.Seats), fmt.Sprintf("%d/%d", o.TokensUsed, o.Tokens))
 	}
 	return rows.write(out)

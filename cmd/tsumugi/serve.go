@@ -13,7 +13,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// Limits of the HTTP server. There is no limit for a whole response: streams are long. Bodies have a limit of their own.
+// Limits of the HTTP server. There is no limit for a whole response: streams are long. Bodies have a limit of their
+// own.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
@@ -22,7 +23,8 @@ const (
 
 // How long a stop may take: 35 s in all, whatever does not answer any more.
 const (
-	stopLimit       = 34 * time.Second // From the signal to the end of the database, which gets what the others have left.
+	// From the signal to the end of the database, which gets what the others have left.
+	stopLimit       = 34 * time.Second
 	generationGrace = 30 * time.Second // For the answers that are being written.
 	spread          = 5 * time.Second  // Between the first client that is told to come back, and the last.
 	streamGrace     = time.Second      // For streams whose answer is over or handed over.

@@ -30,7 +30,7 @@ func (c *skillImportCommand) Validate() error {
 	return nil
 }
 
-// Run imports the file and prints what became of each skill.
+// Run imports the file and prints the result for each skill.
 func (c *skillImportCommand) Run(ctx context.Context, out *output) error {
 	file, err := os.Open(c.File)
 	if err != nil {

@@ -44,7 +44,9 @@ func (e *enrolling) checkEnrolling() error {
 const stopPatience = 10 * time.Second
 
 // accounts makes what manages people at the identity provider. stop ends it.
-func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out *output, logs *logOutput) (_ accounts, stop func(), err error) {
+func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out *output, logs *logOutput) (_ accounts,
+	stop func(), err error,
+) {
 	url := strings.TrimRight(e.PublicURL, "/")
 	log := commandLog(logs)
 	mailer, err := e.mailer(data, url, out, log)
@@ -64,7 +66,8 @@ func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out
 
 // enroll adds a member: with a password, or with an invitation if that is "".
 func (e *enrolling) enroll(
-	ctx context.Context, db *store.DB, data string, organizationID uuid.UUID, invitee org.Invitee, password string, out *output, logs *logOutput,
+	ctx context.Context, db *store.DB, data string, organizationID uuid.UUID, invitee org.Invitee, password string,
+	out *output, logs *logOutput,
 ) (org.Member, error) {
 	a, stop, err := e.accounts(ctx, db, data, out, logs)
 	if err != nil {
@@ -181,7 +184,11 @@ type userDisableCommand struct {
 
 // Run makes the member inactive.
 func (c *userDisableCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
-	return c.do(ctx, out, logs, func(s *org.Service) (org.Member, error) { return s.DisableMember(ctx, operator(), c.Email) })
+	return c.do(ctx, out, logs, func(s *org.Service) (org.Member,
+		error,
+	) {
+		return s.DisableMember(ctx, operator(), c.Email)
+	})
 }
 
 type userEnableCommand struct {
@@ -190,5 +197,9 @@ type userEnableCommand struct {
 
 // Run makes the member active, if there is a seat.
 func (c *userEnableCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
-	return c.do(ctx, out, logs, func(s *org.Service) (org.Member, error) { return s.EnableMember(ctx, operator(), c.Email) })
+	return c.do(ctx, out, logs, func(s *org.Service) (org.Member,
+		error,
+	) {
+		return s.EnableMember(ctx, operator(), c.Email)
+	})
 }

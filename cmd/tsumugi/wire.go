@@ -54,14 +54,19 @@ type server struct {
 }
 
 // wire makes the domains and the API, and what the first start needs. Where it fails, close undoes what it did.
-func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, out io.Writer, log *slog.Logger) (_ *server, err error) {
+func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, out io.Writer,
+	log *slog.Logger,
+) (_ *server, err error) {
 	s := &server{log: log, failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	if s.telemetry, err = telemetry.New(ctx, telemetry.Config{Version: version, ServerID: address.String(), OTLPEndpoint: c.OTLPEndpoint}); err != nil {
+	if s.telemetry, err = telemetry.New(ctx, telemetry.Config{
+		Version: version, ServerID: address.String(),
+		OTLPEndpoint: c.OTLPEndpoint,
+	}); err != nil {
 		return nil, err
 	}
 	if err := s.join(ctx, c); err != nil {
@@ -89,17 +94,20 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if s.files, err = c.openFiles(ctx); err != nil {
 		return nil, err
 	}
-	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"), datasource.Config{Person: c.PersonStorage << 20})
+	s.sources = datasource.NewService(db, s.files, c.extractor(log), events, log.With("part", "datasource"),
+		datasource.Config{Person: c.PersonStorage << 20})
 	skills := skill.NewService(db, skill.Config{NoModel: !c.modelConnected()})
 	if err := s.answers(c, db, skills, events); err != nil {
 		return nil, err
 	}
 	s.handler, err = api.New(api.Services{
-		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search, Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
+		Identity: s.people, Org: s.org, Skill: skills, Sources: s.sources, Chat: s.chat, Search: s.search,
+		Shares: chat.NewSharer(db, events), Stream: s.streams, Live: s.live, Limiter: limiter,
 		SAML: saml.New(saml.Config{
 			PublicURL: public, ClientID: federatedClientID, Logger: log.With("part", "saml"),
 		}, db, s.accounts.users),
-		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Metrics: s.telemetry.Handler(), Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
+		Sessions: s.accounts.users, Pool: s.accounts.users.Handler(), App: web.App(), Metrics: s.telemetry.Handler(),
+		Measure: s.telemetry.RequestDone, Tracer: s.telemetry.Tracer(),
 		Ready: func(ctx context.Context) error {
 			if !s.ready.Load() {
 				return errStopping
@@ -147,7 +155,8 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 	}
 	generations := c.Limits[api.KindGeneration]
 	s.chat = chat.NewService(chat.Needs{
-		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Budget: s.budget, Log: s.log.With("part", "chat"),
+		Store: db, Skills: skills, Model: model, Hub: s.hub, Feed: s.feed, Budget: s.budget,
+		Log:    s.log.With("part", "chat"),
 		Events: events, Metrics: s.telemetry.Generations(), Tracer: s.telemetry.Tracer(),
 	}, chat.Config{
 		Alone: c.DatabaseURL == "", Lease: c.Lease,
@@ -165,9 +174,10 @@ var errStopping = errors.New("the server is stopping")
 func (s *server) serve(listener net.Listener) (stop func()) {
 	base, cancel := context.WithCancel(context.Background())
 	httpServer := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		BaseContext: func(net.Listener) context.Context { return base },
-		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		Handler: s.handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+		BaseContext:    func(net.Listener) context.Context { return base },
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	s.people.Start(api.NewPresence(s.streams, s.live))
 	s.org.Start()
@@ -181,10 +191,10 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	}()
 	return func() {
 		s.ready.Store(false)
-		httpServer.SetKeepAlivesEnabled(false) // Who comes back finds another server.
+		httpServer.SetKeepAlivesEnabled(false) // Clients that come back reach another server.
 		s.drain()
 		s.people.Stop()
-		cancel() // Whoever still waits is told to come back.
+		cancel() // Clients that still wait are told to come back.
 		ctx, done := context.WithTimeout(context.Background(), requestGrace)
 		defer done()
 		if err := httpServer.Shutdown(ctx); err != nil {
@@ -194,8 +204,9 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	}
 }
 
-// drain lets the answers that are being written end, and sends everybody elsewhere. With other servers to go to that is at
-// once: they go on with what this one writes. Without, or while they cannot be reached, the watches of an answer stay with it.
+// drain lets the answers that are being written end, and sends everybody elsewhere. With other servers to go to that is
+// at once: they go on with what this one writes. Without, or while they cannot be reached, the watches of an answer
+// stay with it.
 func (s *server) drain() {
 	ctx, done := context.WithTimeout(context.Background(), generationGrace)
 	defer done()

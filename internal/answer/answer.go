@@ -1,8 +1,8 @@
-// Package answer turns passages of documents into an answer that can be checked: what a model is told of them, citations
-// that are normalized while they are streamed, and whether the cited passages hold what is said.
+// Package answer turns passages of documents into an answer that can be checked: what a model is told of them,
+// citations that are normalized while they are streamed, and whether the cited passages hold what is said.
 //
-// It works on text alone, and imports the standard library and golang.org/x/text only. Documents and pages of the web use
-// it alike.
+// It works on text alone, and imports the standard library and golang.org/x/text only. Documents and pages of the web
+// use it alike.
 package answer
 
 import (

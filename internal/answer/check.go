@@ -24,8 +24,8 @@ type Claim struct {
 	Missing []string // The numbers, dates and articles that no cited passage has, as the sentence writes them.
 }
 
-// least is how much of a sentence's words must be in the passages that it cites, and from how many pairs of characters on
-// this says anything.
+// least is how much of a sentence's words must be in the passages that it cites, and from how many pairs of characters
+// on this says anything.
 const (
 	least      = 0.12
 	fewestPair = 6
@@ -33,8 +33,8 @@ const (
 
 var citationForm = regexp.MustCompile(`\[([0-9]{1,3})\]`)
 
-// Check compares each cited sentence of an answer, which a Guard has passed, with the passages that it cites. A citation
-// belongs to the sentence before it.
+// Check compares each cited sentence of an answer, which a Guard has passed, with the passages that it cites. A
+// citation belongs to the sentence before it.
 func Check(text string, passages []Passage) []Claim {
 	texts := make(map[int]string, len(passages))
 	for _, p := range passages {
@@ -117,8 +117,8 @@ func strange(said, passage string) bool {
 // meaningful reports whether a character carries meaning by itself: kanji and katakana.
 func meaningful(r rune) bool { return unicode.In(r, unicode.Han, unicode.Katakana) || r == 'ー' }
 
-// sentences cuts a Markdown text into sentences, without code blocks. Citations after the mark that ends a sentence belong
-// to it; a row of a table is one sentence.
+// sentences cuts a Markdown text into sentences, without code blocks. Citations after the mark that ends a sentence
+// belong to it; a row of a table is one sentence.
 func sentences(text string) []string {
 	var out []string
 	var f fence

@@ -43,8 +43,8 @@ func fold(text string) string {
 
 var spaceInNumber = regexp.MustCompile(`([0-9月第]) +([年月日条項号円人%万億0-9])`)
 
-// facts returns what a folded text states. claim leaves out what the writer may have counted, and words with kanji that are
-// numerals.
+// facts returns what a folded text states. claim leaves out what the writer may have counted, and words with kanji that
+// are numerals.
 func facts(text string, claim bool) []fact {
 	var found []fact
 	take := func(form *regexp.Regexp, read func(groups []string) []string) {
@@ -91,8 +91,8 @@ func isCounted(match, rest string) bool {
 	return false
 }
 
-// spellings returns what a number may be looked for as: its value, its digits without the scale (a table may say 単位:千円),
-// and tenths as percent.
+// spellings returns what a number may be looked for as: its value, its digits without the scale (a table may say
+// 単位:千円), and tenths as percent.
 func spellings(match, rest string) []string {
 	keys := []string{plain(match)}
 	if digits := strings.TrimRight(match, "百千万億兆"); digits != match && hasDigit(digits) && len(digits) > 1 {

@@ -22,9 +22,10 @@ type Found struct {
 // A document is clearly relevant from this part of the best score on.
 const relevant = 0.6
 
-// Select returns the passages that a model is told, numbered from 1 in the order of the documents: the best ones of found,
-// which are the best first, as far as their texts fit into budget characters, and at least one of each document that is
-// clearly relevant. beside returns the passages before and after one; those of the best are taken while there is room.
+// Select returns the passages that a model is told, numbered from 1 in the order of the documents: the best ones of
+// found, which are the best first, as far as their texts fit into budget characters, and at least one of each document
+// that is clearly relevant. beside returns the passages before and after one; those of the best are taken while there
+// is room.
 func Select(found []Found, budget int, beside func(Found) []Found) []Found {
 	type place struct{ document, ordinal int }
 	taken := make(map[place]bool)
@@ -76,7 +77,8 @@ func Query(question string, earlier []string) string {
 
 // leaning are words that a question begins with when it goes on from the one before.
 var leaning = []string{
-	"それ", "その", "そこ", "これ", "この", "ここ", "あれ", "あの", "では", "じゃあ", "じゃ、", "ほかに", "他に", "また", "さらに", "もっと", "つまり", "なぜ", "いつ", "誰", "だれ",
+	"それ", "その", "そこ", "これ", "この", "ここ", "あれ", "あの", "では", "じゃあ", "じゃ、", "ほかに", "他に", "また", "さらに", "もっと", "つまり", "なぜ",
+	"いつ", "誰", "だれ",
 }
 
 // fewestTerms is from how many terms on a question stands alone.
@@ -93,10 +95,11 @@ func leans(question string) bool {
 }
 
 // asking are words of a question that say nothing of what it is about.
-var asking = strings.NewReplacer("教えて", " ", "説明", " ", "場合", " ", "方法", " ", "何", " ", "場所", " ", "資料", " ", "文書", " ", "記載", " ", "内容", " ")
+var asking = strings.NewReplacer("教えて", " ", "説明", " ", "場合", " ", "方法", " ", "何", " ", "場所", " ", "資料", " ", "文書", " ",
+	"記載", " ", "内容", " ")
 
-// Covered returns how much of what a question is about stands in a passage, from 0 to 1. It is 1 for a question that says
-// too little to tell.
+// Covered returns how much of what a question is about stands in a passage, from 0 to 1. It is 1 for a question that
+// says too little to tell.
 func Covered(question string, p Passage) float64 {
 	wanted := termsOf(asking.Replace(norm.NFKC.String(question)))
 	if len(wanted) < 2 {

@@ -35,11 +35,14 @@ const (
 	nothing  kind = ""
 )
 
-// Who may make a call. Whoever has a token may not is answered 403.
+// Who may make a call. Anybody else with a token is answered 403.
 var (
-	everybody = []identity.Role{identity.RoleGeneralUser, identity.RoleOrganizationAdmin, identity.RoleOrganizationSuperAdmin, identity.RoleSystemAdmin}
-	admins    = everybody[1:3]
-	supers    = everybody[2:3]
+	everybody = []identity.Role{
+		identity.RoleGeneralUser, identity.RoleOrganizationAdmin,
+		identity.RoleOrganizationSuperAdmin, identity.RoleSystemAdmin,
+	}
+	admins = everybody[1:3]
+	supers = everybody[2:3]
 )
 
 // rule says who may make a call, and what it is answered then.
@@ -52,9 +55,11 @@ type rule struct {
 
 // access is the whole of who may do what. A route that does not stand here fails the test.
 var access = map[string]rule{
-	"GET /ping": {status: 200}, "GET /healthz": {status: 200}, "GET /readyz": {status: 200}, "GET /metrics": {status: 200},
-	"GET /config.json": {status: 200}, "GET /openapi.yaml": {status: 200}, "GET /docs/api": {status: 200}, "GET /docs/api.css": {status: 200},
-	"GET /*": {status: 200},
+	"GET /ping": {status: 200}, "GET /healthz": {status: 200}, "GET /readyz": {status: 200},
+	"GET /metrics":     {status: 200},
+	"GET /config.json": {status: 200}, "GET /openapi.yaml": {status: 200}, "GET /docs/api": {status: 200},
+	"GET /docs/api.css": {status: 200},
+	"GET /*":            {status: 200},
 
 	"POST /v1/auth-type":       {status: 200, body: with(map[string]any{"email": "somebody@tsumugi.example"})},
 	"POST /v1/refresh_token":   {status: 401, body: with(map[string]any{"client_id": ssoClient, "refresh_token": "x"})},
@@ -63,29 +68,45 @@ var access = map[string]rule{
 	"GET /v1/saml/{organization_id}/metadata": {status: 404}, "POST /v1/saml/{organization_id}/acs": {status: 415},
 	"GET /v1/live": {status: 426}, // Who it is comes later.
 
-	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200}, "GET /v1/me/usage": {may: everybody, status: 200},
-	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409}, // Test tokens name none.
+	"POST /v1/signout": {may: everybody, status: 200}, "GET /v1/me": {may: everybody, status: 200},
+	"GET /v1/me/usage": {may: everybody, status: 200},
+	// Test tokens name none.
+	"GET /v1/session": {may: everybody, status: 200}, "DELETE /v1/session": {may: everybody, status: 409},
 	"DELETE /v1/session/{session_id}":   {may: everybody, status: 404},
 	"DELETE /v1/user/{user_id}/session": {may: admins, status: 204, names: aMember},
-	"GET /v1/session-limits":            {may: admins, status: 200}, "PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
+	"GET /v1/session-limits":            {may: admins, status: 200},
+	"PUT /v1/session-limits": {may: supers, status: 200, body: with(map[string]any{
 		"single_sign_on": map[string]any{"idle_minutes": 480, "max_minutes": 10080},
 		"password":       map[string]any{"idle_minutes": 43200, "max_minutes": 43200},
 	})},
 	"GET /v1/category": {may: everybody, status: 200}, "GET /v1/skill": {may: everybody, status: 200},
-	"GET /v1/skill/{skill_id}":   {may: everybody, status: 200, names: aSkill},
-	"GET /v1/favorite_skill":     {may: everybody, status: 200},
-	"POST /v1/favorite_skill":    {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
-	"DELETE /v1/favorite_skill":  {may: everybody, status: 204, body: with(map[string]any{"skill_id": newID()})},
-	"GET /v1/notification":       {may: everybody, status: 200},
-	"PUT /v1/notification/read":  {may: everybody, status: 204, body: with(map[string]any{"ids": []string{newID()}})},
-	"GET /v1/thread":             {may: everybody, status: 200},
-	"POST /v1/thread":            {may: everybody, status: 201, names: aSkill, body: id("skill_id")},
-	"GET /v1/thread/{thread_id}": {may: everybody, status: 200, names: aThread}, "DELETE /v1/thread/{thread_id}": {may: everybody, status: 204, names: aThread},
-	"PUT /v1/thread/{thread_id}":       {may: everybody, status: 200, names: aThread, body: with(map[string]any{"title": "見出し"})},
+	"GET /v1/skill/{skill_id}":  {may: everybody, status: 200, names: aSkill},
+	"GET /v1/favorite_skill":    {may: everybody, status: 200},
+	"POST /v1/favorite_skill":   {may: everybody, status: 204, names: aSkill, body: id("skill_id")},
+	"DELETE /v1/favorite_skill": {may: everybody, status: 204, body: with(map[string]any{"skill_id": newID()})},
+	"GET /v1/notification":      {may: everybody, status: 200},
+	"PUT /v1/notification/read": {
+		may: everybody, status: 204,
+		body: with(map[string]any{"ids": []string{newID()}}),
+	},
+	"GET /v1/thread":                {may: everybody, status: 200},
+	"POST /v1/thread":               {may: everybody, status: 201, names: aSkill, body: id("skill_id")},
+	"GET /v1/thread/{thread_id}":    {may: everybody, status: 200, names: aThread},
+	"DELETE /v1/thread/{thread_id}": {may: everybody, status: 204, names: aThread},
+	"PUT /v1/thread/{thread_id}": {
+		may: everybody, status: 200, names: aThread,
+		body: with(map[string]any{"title": "見出し"}),
+	},
 	"PUT /v1/thread/{thread_id}/touch": {may: everybody, status: 200, names: aThread},
-	"PUT /v1/thread/{thread_id}/share": {may: everybody, status: 404, names: aThread, body: with(map[string]any{"leaf": newID()})}, // Without messages.
-	"GET /v1/share":                    {may: everybody, status: 200}, "GET /v1/organization/share": {may: admins, status: 200},
-	"GET /v1/share/{share_id}": {may: everybody, status: 200, names: aShare}, "DELETE /v1/share/{share_id}": {may: everybody, status: 204, names: aShare},
+	// Without messages.
+	"PUT /v1/thread/{thread_id}/share": {
+		may: everybody, status: 404, names: aThread,
+		body: with(map[string]any{"leaf": newID()}),
+	},
+	"GET /v1/share":                       {may: everybody, status: 200},
+	"GET /v1/organization/share":          {may: admins, status: 200},
+	"GET /v1/share/{share_id}":            {may: everybody, status: 200, names: aShare},
+	"DELETE /v1/share/{share_id}":         {may: everybody, status: 204, names: aShare},
 	"GET /v1/share/{share_id}/message":    {may: everybody, status: 200, names: aShare},
 	"POST /v1/share/{share_id}/thread":    {may: everybody, status: 201, names: aShare, body: with(map[string]any{})},
 	"GET /v1/message":                     {may: everybody, status: 200, names: aThread}, // In the query.
@@ -115,17 +136,27 @@ var access = map[string]rule{
 
 	"GET /v1/contract": {may: admins, status: 200}, "GET /v1/contract/usage/member": {may: admins, status: 200},
 	"GET /v1/user": {may: admins, status: 200}, "GET /v1/audit": {may: admins, status: 200},
-	"PUT /v1/user/{user_id}":             {may: admins, status: 200, names: aMember, body: with(map[string]any{"name": "新しい名前"})},
+	"PUT /v1/user/{user_id}": {
+		may: admins, status: 200, names: aMember,
+		body: with(map[string]any{"name": "新しい名前"}),
+	},
 	"DELETE /v1/user/{user_id}":          {may: admins, status: 204, names: aMember},
-	"DELETE /v1/user/{user_id}/sso-link": {may: admins, status: 409, names: aMember}, // Who is not linked.
+	"DELETE /v1/user/{user_id}/sso-link": {may: admins, status: 409, names: aMember}, // The member is not linked.
 	"POST /v1/user/invite": {may: admins, status: 200, body: func(string) any {
-		return map[string]any{"users": []any{map[string]any{"email": newID() + "@tsumugi.example", "name": "新人", "role": "general-user"}}}
+		return map[string]any{"users": []any{map[string]any{
+			"email": newID() + "@tsumugi.example", "name": "新人",
+			"role": "general-user",
+		}}}
 	}},
 	"POST /v1/user/invite/resend": {may: admins, status: 204, names: aMember, body: id("user_id")},
 
-	"GET /v1/saml-config": {may: admins, status: 200}, "PUT /v1/saml-config": {may: supers, status: 200, body: with(map[string]any{})},
+	"GET /v1/saml-config": {may: admins, status: 200}, "PUT /v1/saml-config": {
+		may: supers, status: 200,
+		body: with(map[string]any{}),
+	},
 	"PUT /v1/saml-config/on": {may: supers, status: 200}, "PUT /v1/saml-config/off": {may: supers, status: 200},
-	"POST /v1/saml-config/test": {may: supers, status: 201}, "GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
+	"POST /v1/saml-config/test":          {may: supers, status: 201},
+	"GET /v1/saml-config/test/{test_id}": {may: supers, status: 200, names: aTrial},
 }
 
 func with(body any) func(string) any { return func(string) any { return body } }
@@ -147,7 +178,9 @@ var selfRefusing = []string{"/pool/*"}
 func routesOf(t *testing.T, handler http.Handler) []string {
 	t.Helper()
 	var routes []string
-	err := chi.Walk(handler.(chi.Routes), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+	err := chi.Walk(handler.(chi.Routes), func(method, route string, _ http.Handler,
+		_ ...func(http.Handler) http.Handler,
+	) error {
 		if !slices.Contains(selfRefusing, route) {
 			routes = append(routes, method+" "+route)
 		}
@@ -171,7 +204,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		fixture: newFixtureWith(t, llmtest.Say("繭から"), settings{pool: true}), tokens: make(map[identity.Role]string), skills: make(map[string]string),
+		fixture: newFixtureWith(t, llmtest.Say("繭から"), settings{pool: true}), tokens: make(map[identity.Role]string),
+		skills: make(map[string]string),
 	}
 	w.exec("UPDATE contracts SET seats = 500")
 	for _, role := range everybody {
@@ -189,19 +223,26 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for token, organization := range map[string]uuid.UUID{w.super: w.alice.OrganizationID, w.foreign: w.stranger.OrganizationID} {
+	for token, organization := range map[string]uuid.UUID{
+		w.super:   w.alice.OrganizationID,
+		w.foreign: w.stranger.OrganizationID,
+	} {
 		w.skills[token] = newID()
 		w.exec(`
 			INSERT INTO skills (id, organization_id, category_id, position, name, icon_path, form_type, prompt)
 			SELECT $1, $2, category_id, 1, '自社', icon_path, 'chat', '助手です。' FROM skills LIMIT 1`, w.skills[token], organization)
-		get[api.SAMLConfig](w.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config", token: token, body: map[string]any{
-			"idp_metadata_xml": string(metadata), "email_attribute": samltest.EmailAttribute,
-		}})
+		get[api.SAMLConfig](w.fixture, http.StatusOK, call{
+			method: "PUT", path: "/v1/saml-config", token: token,
+			body: map[string]any{
+				"idp_metadata_xml": string(metadata), "email_attribute": samltest.EmailAttribute,
+			},
+		})
 	}
 	return w
 }
 
-// make makes something that somebody may name, and returns its id. super is the token of their organization's super-admin.
+// make makes something that somebody may name, and returns its id. super is the token of their organization's
+// super-admin.
 func (w *world) make(k kind, token, super string) string {
 	w.t.Helper()
 	switch k {
@@ -224,15 +265,17 @@ func (w *world) make(k kind, token, super string) string {
 		return id
 	case aMember:
 		email := newID() + "@" + strings.Split(super, "@")[1]
-		invited := get[api.InvitationList](w.fixture, http.StatusOK, call{method: "POST", path: "/v1/user/invite", token: super, body: map[string]any{
-			"users": []any{map[string]any{"email": email, "name": "招待", "role": "general-user"}},
-		}})
+		invited := get[api.InvitationList](w.fixture, http.StatusOK,
+			call{method: "POST", path: "/v1/user/invite", token: super, body: map[string]any{
+				"users": []any{map[string]any{"email": email, "name": "招待", "role": "general-user"}},
+			}})
 		if invited.Items[0].Result != "invited" {
 			w.t.Fatalf("got %+v", invited)
 		}
 		return invited.Items[0].User.ID.String()
 	case aTrial:
-		return get[api.SAMLTestStart](w.fixture, http.StatusCreated, call{method: "POST", path: "/v1/saml-config/test", token: super}).ID.String()
+		return get[api.SAMLTestStart](w.fixture, http.StatusCreated,
+			call{method: "POST", path: "/v1/saml-config/test", token: super}).ID.String()
 	}
 	return newID()
 }
@@ -294,8 +337,10 @@ func TestR59_AccessMatrix(t *testing.T) {
 	}
 	// What belongs to the other organization is as it was.
 	for route, k := range map[string]kind{
-		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage, "PUT /v1/user/{user_id}": aMember,
-		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/data-source/file/{data_source_id}": aSource, "GET /v1/saml-config/test/{test_id}": aTrial,
+		"GET /v1/thread/{thread_id}": aThread, "GET /v1/message/{message_id}/stream": aMessage,
+		"PUT /v1/user/{user_id}":   aMember,
+		"GET /v1/skill/{skill_id}": aSkill, "GET /v1/data-source/file/{data_source_id}": aSource,
+		"GET /v1/saml-config/test/{test_id}":                       aTrial,
 		"GET /v1/share/{share_id}":                                 aShare,
 		"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": aPassage,
 	} {
@@ -316,10 +361,12 @@ func (w *world) anonymous(route string, r rule) {
 		return
 	}
 	for token, detail := range map[string]string{
-		"": "Not authenticated", "forged": "Not authenticated", "expired": "jwt expired", "nobody": "Not authenticated: no user found",
+		"": "Not authenticated", "forged": "Not authenticated", "expired": "jwt expired",
+		"nobody": "Not authenticated: no user found",
 	} {
 		resp := w.do(r.call(route, token, id))
-		if p := resp.problem(w.t); resp.status != http.StatusUnauthorized || p.Detail != detail || p.Code != "unauthenticated" {
+		if p := resp.problem(w.t); resp.status != http.StatusUnauthorized || p.Detail != detail ||
+			p.Code != "unauthenticated" {
 			w.t.Errorf("%s with token %q: %d %+v", route, token, resp.status, p)
 		}
 	}
@@ -352,7 +399,8 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 	if a, b := shown(w.t, foreign), shown(w.t, missing); a != b {
 		w.t.Errorf("%s as %s: the answers differ\nof another organization: %s\nmissing: %s", route, role, a, b)
 	}
-	if r.names == aThread || r.names == aMessage || r.names == aSource || r.names == aPassage { // Nobody reads a colleague's either, administrators included.
+	// Nobody reads a colleague's either, administrators included.
+	if r.names == aThread || r.names == aMessage || r.names == aSource || r.names == aPassage {
 		colleague := w.do(r.call(route, token, w.make(r.names, "sso:"+w.alice.Subject, w.super)))
 		if a, b := shown(w.t, colleague), shown(w.t, missing); a != b && want == http.StatusNotFound {
 			w.t.Errorf("%s as %s: the answers differ\nof a colleague: %s\nmissing: %s", route, role, a, b)
@@ -369,18 +417,23 @@ func TestHEADIsAnsweredLikeGET(t *testing.T) {
 	ask.path = "/v1/message/sync"
 	answer := get[api.Exchange](f, http.StatusOK, ask).Answer
 	paths := []string{
-		"/v1/thread/" + thread.ID.String(), "/v1/message/" + answer.ID.String() + "/stream", "/v1/thread/" + thread.ID.String() + "/stream",
+		"/v1/thread/" + thread.ID.String(), "/v1/message/" + answer.ID.String() + "/stream",
+		"/v1/thread/" + thread.ID.String() + "/stream",
 		"/v1/message?thread_id=" + thread.ID.String(), "/home", "/v1/nowhere",
 	}
 	for _, route := range routesOf(t, f.handler) {
 		if path, ok := strings.CutPrefix(route, "GET "); ok && path != "/*" {
-			paths = append(paths, regexp.MustCompile(`{\w+}`).ReplaceAllStringFunc(path, func(string) string { return newID() }))
+			paths = append(paths, regexp.MustCompile(`{\w+}`).ReplaceAllStringFunc(path,
+				func(string) string { return newID() }))
 		}
 	}
 	for _, path := range paths {
 		var answers []response
 		for _, method := range []string{"GET", "HEAD"} {
-			resp, err := http.DefaultTransport.RoundTrip(f.request(call{method: method, path: path, token: f.alice.Subject}))
+			resp, err := http.DefaultTransport.RoundTrip(f.request(call{
+				method: method, path: path,
+				token: f.alice.Subject,
+			}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -392,8 +445,10 @@ func TestHEADIsAnsweredLikeGET(t *testing.T) {
 			answers = append(answers, response{resp.StatusCode, resp.Header, body})
 		}
 		get, head := answers[0], answers[1]
-		if head.status != get.status || head.header.Get("Content-Type") != get.header.Get("Content-Type") || len(head.body) > 0 {
-			t.Errorf("%s: GET %d %s, HEAD %d %s with %d bytes", path, get.status, get.header.Get("Content-Type"), head.status,
+		if head.status != get.status || head.header.Get("Content-Type") != get.header.Get("Content-Type") ||
+			len(head.body) > 0 {
+			t.Errorf("%s: GET %d %s, HEAD %d %s with %d bytes", path, get.status, get.header.Get("Content-Type"),
+				head.status,
 				head.header.Get("Content-Type"), len(head.body))
 		}
 	}

@@ -10,9 +10,9 @@ import (
 
 type clientAddressKey struct{}
 
-// withAddress finds out where requests come from: the peer of the connection, or, if that is a proxy whose word counts, what
-// X-Forwarded-For says, read from the right up to the first address that is no such proxy. What a client writes itself stands
-// further left and is never reached.
+// withAddress finds out where requests come from: the peer of the connection, or, if that is a proxy whose word counts,
+// what X-Forwarded-For says, read from the right up to the first address that is no such proxy. What a client writes
+// itself stands further left and is never reached.
 func withAddress(proxies []netip.Prefix) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,8 +28,8 @@ func clientAddress(ctx context.Context) netip.Addr {
 	return address
 }
 
-// findAddress returns the first address from the right that is no proxy of ours. Where there is none, or what a proxy says
-// cannot be understood, it is the peer.
+// findAddress returns the first address from the right that is no proxy of ours. Where there is none, or what a proxy
+// says cannot be understood, it is the peer.
 func findAddress(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	ours := func(a netip.Addr) bool {
 		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
@@ -56,8 +56,8 @@ func findAddress(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	return peer
 }
 
-// parseAddress reads an address, with a port or without, the zero Addr if it is none. One of IPv4 that is written as IPv6 is
-// one of IPv4, and zones, which networks of proxies do not have, are left out.
+// parseAddress reads an address, with a port or without, the zero Addr if it is none. One of IPv4 that is written as
+// IPv6 is one of IPv4, and zones, which networks of proxies do not have, are left out.
 func parseAddress(s string) netip.Addr {
 	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
 	if err != nil {

@@ -66,7 +66,8 @@ func TestInactiveUserIsNoUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	me := get[api.Me](f, http.StatusOK, call{method: "GET", path: "/v1/me", token: f.alice.Subject})
-	if me.Email != f.alice.Email || me.Organization.Name != "紡績" || me.Role != "general-user" || me.AuthType != "cognito" {
+	if me.Email != f.alice.Email || me.Organization.Name != "紡績" || me.Role != "general-user" ||
+		me.AuthType != "cognito" {
 		t.Errorf("got %+v", me)
 	}
 	f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", f.alice.ID)
@@ -91,27 +92,70 @@ func TestR63_BodiesAreReadStrictly(t *testing.T) {
 	}{
 		"unknown field":     {path: ask, body: `{"thread_id":"` + thread.ID.String() + `","request_id":"` + newID() + `","content":"a","role":"system"}`, status: 400, code: "invalid", fields: []string{"role"}},
 		"owner in the body": {path: "/v1/thread", body: `{"skill_id":"` + newID() + `","organization_id":"` + newID() + `"}`, status: 400, code: "invalid", fields: []string{"organization_id"}},
-		"wrong type":        {path: ask, body: `{"thread_id":7}`, status: 400, code: "invalid", fields: []string{"thread_id"}},
-		"wrong type inside": {path: ask, body: `{"form":{"text":[]}}`, status: 400, code: "invalid", fields: []string{"form"}},
-		"malformed ids":     {path: ask, body: `{"thread_id":"x","request_id":"{` + newID() + `}","content":"a"}`, status: 400, code: "invalid", fields: []string{"request_id", "thread_id"}},
-		"missing":           {path: ask, body: `{"content":"a"}`, status: 400, code: "invalid", fields: []string{"request_id", "thread_id"}},
-		"no JSON":           {path: ask, body: `{"thread_id":`, status: 400, code: "invalid"},
-		"two values":        {path: ask, body: `{} {}`, status: 400, code: "invalid"},
-		"a list":            {path: ask, body: `[]`, status: 400, code: "invalid"},
-		"empty":             {path: ask, body: ``, status: 400, code: "invalid"},
-		"deeply nested":     {path: ask, body: strings.Repeat(`{"form":`, 20_000), status: 400, code: "invalid"},
-		"oversize":          {path: ask, body: `{"content":"` + strings.Repeat("あ", 400_000) + `"}`, status: 413, code: "too_large"},
-		"text/plain":        {path: ask, body: `{}`, header: map[string]string{"Content-Type": "text/plain"}, status: 415, code: "unsupported_media_type"},
-		"gzip":              {path: ask, body: `{}`, header: map[string]string{"Content-Encoding": "gzip"}, status: 415, code: "unsupported_media_type"},
-		"people of a type":  {path: "/v1/user/invite", body: `{"users":[{"email":7}]}`, status: 400, code: "invalid", fields: []string{"users.email"}},
-		"nobody":            {path: "/v1/user/invite", body: `{"users":null,"organization_id":"x"}`, status: 400, code: "invalid", fields: []string{"organization_id"}},
-		"bad rating":        {path: "/v1/message_feedback", body: `{"message_id":"` + newID() + `","rating":"great"}`, status: 400, code: "invalid", fields: []string{"rating"}},
-		"long comment":      {path: "/v1/message_feedback", body: `{"message_id":"` + newID() + `","rating":"good","comment":"` + strings.Repeat("あ", 2001) + `"}`, status: 400, code: "invalid", fields: []string{"comment"}},
-		"long title":        {path: "/v1/thread", body: `{"skill_id":"` + f.chatSkill().ID.String() + `","title":"` + strings.Repeat("あ", 101) + `"}`, status: 400, code: "invalid", fields: []string{"title"}},
-		"bad address":       {path: "/v1/auth-type", body: `{"email":"nobody"}`, status: 400, code: "invalid", fields: []string{"email"}},
-		"address with NUL":  {path: "/v1/auth-type", body: `{"email":"a@b\u0000c"}`, status: 400, code: "invalid", fields: []string{"email"}},
-		"long address":      {path: "/v1/auth-type", body: `{"email":"a@` + strings.Repeat("b", 253) + `"}`, status: 400, code: "invalid", fields: []string{"email"}},
-		"other key":         {path: ask, body: `{"thread_id":"` + newID() + `","request_id":"` + newID() + `","content":"a"}`, header: map[string]string{"Idempotency-Key": newID()}, status: 400, code: "invalid", fields: []string{"request_id"}},
+		"wrong type": {
+			path: ask, body: `{"thread_id":7}`, status: 400, code: "invalid",
+			fields: []string{"thread_id"},
+		},
+		"wrong type inside": {
+			path: ask, body: `{"form":{"text":[]}}`, status: 400, code: "invalid",
+			fields: []string{"form"},
+		},
+		"malformed ids": {
+			path: ask, body: `{"thread_id":"x","request_id":"{` + newID() + `}","content":"a"}`,
+			status: 400, code: "invalid", fields: []string{"request_id", "thread_id"},
+		},
+		"missing": {
+			path: ask, body: `{"content":"a"}`, status: 400, code: "invalid",
+			fields: []string{"request_id", "thread_id"},
+		},
+		"no JSON":       {path: ask, body: `{"thread_id":`, status: 400, code: "invalid"},
+		"two values":    {path: ask, body: `{} {}`, status: 400, code: "invalid"},
+		"a list":        {path: ask, body: `[]`, status: 400, code: "invalid"},
+		"empty":         {path: ask, body: ``, status: 400, code: "invalid"},
+		"deeply nested": {path: ask, body: strings.Repeat(`{"form":`, 20_000), status: 400, code: "invalid"},
+		"oversize": {
+			path: ask, body: `{"content":"` + strings.Repeat("あ", 400_000) + `"}`, status: 413,
+			code: "too_large",
+		},
+		"text/plain": {
+			path: ask, body: `{}`, header: map[string]string{"Content-Type": "text/plain"},
+			status: 415, code: "unsupported_media_type",
+		},
+		"gzip": {
+			path: ask, body: `{}`, header: map[string]string{"Content-Encoding": "gzip"}, status: 415,
+			code: "unsupported_media_type",
+		},
+		"people of a type": {
+			path: "/v1/user/invite", body: `{"users":[{"email":7}]}`, status: 400, code: "invalid",
+			fields: []string{"users.email"},
+		},
+		"nobody": {
+			path: "/v1/user/invite", body: `{"users":null,"organization_id":"x"}`, status: 400,
+			code: "invalid", fields: []string{"organization_id"},
+		},
+		"bad rating": {
+			path: "/v1/message_feedback", body: `{"message_id":"` + newID() + `","rating":"great"}`,
+			status: 400, code: "invalid", fields: []string{"rating"},
+		},
+		"long comment": {path: "/v1/message_feedback", body: `{"message_id":"` + newID() + `","rating":"good","comment":"` + strings.Repeat("あ", 2001) + `"}`, status: 400, code: "invalid", fields: []string{"comment"}},
+		"long title":   {path: "/v1/thread", body: `{"skill_id":"` + f.chatSkill().ID.String() + `","title":"` + strings.Repeat("あ", 101) + `"}`, status: 400, code: "invalid", fields: []string{"title"}},
+		"bad address": {
+			path: "/v1/auth-type", body: `{"email":"nobody"}`, status: 400, code: "invalid",
+			fields: []string{"email"},
+		},
+		"address with NUL": {
+			path: "/v1/auth-type", body: `{"email":"a@b\u0000c"}`, status: 400, code: "invalid",
+			fields: []string{"email"},
+		},
+		"long address": {
+			path: "/v1/auth-type", body: `{"email":"a@` + strings.Repeat("b", 253) + `"}`,
+			status: 400, code: "invalid", fields: []string{"email"},
+		},
+		"other key": {
+			path: ask, body: `{"thread_id":"` + newID() + `","request_id":"` + newID() + `","content":"a"}`,
+			header: map[string]string{"Idempotency-Key": newID()}, status: 400, code: "invalid",
+			fields: []string{"request_id"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp := f.do(call{method: "POST", path: c.path, token: f.alice.Subject, body: c.body, header: c.header})
@@ -124,7 +168,8 @@ func TestR63_BodiesAreReadStrictly(t *testing.T) {
 			if resp.status != c.status || p.Code != c.code || !slices.Equal(fields, append([]string{}, c.fields...)) {
 				t.Errorf("got %d %+v", resp.status, p)
 			}
-			if resp.header.Get("Content-Type") != "application/problem+json" || p.Status != resp.status || p.RequestID == "" || p.Detail == "" {
+			if resp.header.Get("Content-Type") != "application/problem+json" || p.Status != resp.status ||
+				p.RequestID == "" || p.Detail == "" {
 				t.Errorf("an incomplete problem: %+v", p)
 			}
 		})
@@ -135,18 +180,26 @@ func TestListsTakeOffsetAndLimit(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	thread := f.thread(f.alice.Subject)
-	for _, path := range []string{"/v1/category?", "/v1/skill?", "/v1/favorite_skill?", "/v1/notification?", "/v1/thread?", "/v1/message?thread_id=" + thread.ID.String() + "&"} {
+	for _, path := range []string{
+		"/v1/category?", "/v1/skill?", "/v1/favorite_skill?", "/v1/notification?",
+		"/v1/thread?", "/v1/message?thread_id=" + thread.ID.String() + "&",
+	} {
 		for query, field := range map[string]string{
 			"limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "limit=": "limit", "limit=1&limit=2": "limit",
 			"offset=-1": "offset", "offset=1.5": "offset", "offset=99999999999999999999": "offset",
 		} {
 			resp := f.do(call{method: "GET", path: path + query, token: f.alice.Subject})
-			if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != field {
+			if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 ||
+				p.Errors[0].Field != field {
 				t.Errorf("%s%s: %d %+v", path, query, resp.status, p)
 			}
 		}
 		for _, query := range []string{"", "limit=100", "limit=1&offset=1000"} {
-			if resp := f.do(call{method: "GET", path: path + query, token: f.alice.Subject}); resp.status != http.StatusOK || !strings.Contains(string(resp.body), `"items":[`) {
+			if resp := f.do(call{
+				method: "GET", path: path + query,
+				token: f.alice.Subject,
+			}); resp.status != http.StatusOK ||
+				!strings.Contains(string(resp.body), `"items":[`) {
 				t.Errorf("%s%s: %d %s", path, query, resp.status, resp.body)
 			}
 		}
@@ -160,8 +213,14 @@ func TestListsTakeOffsetAndLimit(t *testing.T) {
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	for given, kept := range map[string]bool{"abc-1.2_X": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "a b": false, "日本": false, "": false} {
-		resp := f.do(call{method: "GET", path: "/v1/thread/" + newID(), token: f.alice.Subject, header: map[string]string{"X-Request-Id": given}})
+	for given, kept := range map[string]bool{
+		"abc-1.2_X": true, strings.Repeat("a", 64): true,
+		strings.Repeat("a", 65): false, "a b": false, "日本": false, "": false,
+	} {
+		resp := f.do(call{
+			method: "GET", path: "/v1/thread/" + newID(), token: f.alice.Subject,
+			header: map[string]string{"X-Request-Id": given},
+		})
 		id := resp.header.Get("X-Request-Id")
 		if p := resp.problem(t); p.RequestID != id || id == "" || (id == given) != kept {
 			t.Errorf("given %q: header %q, problem %q", given, id, p.RequestID)
@@ -172,36 +231,56 @@ func TestRequestIDs(t *testing.T) {
 func TestSkillsAndFavourites(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	list := get[api.SkillList](f, http.StatusOK, call{method: "GET", path: "/v1/skill?limit=100", token: f.alice.Subject})
+	list := get[api.SkillList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/skill?limit=100",
+		token: f.alice.Subject,
+	})
 	if len(list.Items) != len(f.skills) || len(list.Items) < 12 {
 		t.Fatalf("got %d skills", len(list.Items))
 	}
 	for i, s := range list.Items {
-		one := get[api.Skill](f, http.StatusOK, call{method: "GET", path: "/v1/skill/" + s.ID.String(), token: f.alice.Subject})
+		one := get[api.Skill](f, http.StatusOK, call{
+			method: "GET", path: "/v1/skill/" + s.ID.String(),
+			token: f.alice.Subject,
+		})
 		if one.Name != s.Name || (s.Kind == string(skill.KindWebSearch)) != (s.UnavailableReason != "") {
 			t.Errorf("skill %d: %+v", i, one)
 		}
 	}
 	first, second := list.Items[0].ID, list.Items[1].ID
 	for _, id := range []any{first, second, second} {
-		if resp := f.do(call{method: "POST", path: "/v1/favorite_skill", token: f.alice.Subject, body: map[string]any{"skill_id": id}}); resp.status != http.StatusNoContent {
+		if resp := f.do(call{
+			method: "POST", path: "/v1/favorite_skill", token: f.alice.Subject,
+			body: map[string]any{"skill_id": id},
+		}); resp.status != http.StatusNoContent {
 			t.Fatalf("got %d %s", resp.status, resp.body)
 		}
 	}
-	favourites := get[api.FavoriteSkillList](f, http.StatusOK, call{method: "GET", path: "/v1/favorite_skill", token: f.alice.Subject})
+	favourites := get[api.FavoriteSkillList](f, http.StatusOK,
+		call{method: "GET", path: "/v1/favorite_skill", token: f.alice.Subject})
 	if len(favourites.Items) != 2 || favourites.Items[0].ID != second || favourites.Items[0].IconPath == "" {
 		t.Errorf("got %+v", favourites)
 	}
-	if others := get[api.FavoriteSkillList](f, http.StatusOK, call{method: "GET", path: "/v1/favorite_skill", token: f.bob.Subject}); len(others.Items) != 0 {
+	if others := get[api.FavoriteSkillList](f, http.StatusOK,
+		call{method: "GET", path: "/v1/favorite_skill", token: f.bob.Subject}); len(others.Items) != 0 {
 		t.Errorf("Bob has %+v", others)
 	}
-	if resp := f.do(call{method: "DELETE", path: "/v1/favorite_skill", token: f.alice.Subject, body: map[string]any{"skill_id": second}}); resp.status != http.StatusNoContent {
+	if resp := f.do(call{
+		method: "DELETE", path: "/v1/favorite_skill", token: f.alice.Subject,
+		body: map[string]any{"skill_id": second},
+	}); resp.status != http.StatusNoContent {
 		t.Errorf("got %d", resp.status)
 	}
-	if s := get[api.Skill](f, http.StatusOK, call{method: "GET", path: "/v1/skill/" + second.String(), token: f.alice.Subject}); s.IsFavorite {
+	if s := get[api.Skill](f, http.StatusOK, call{
+		method: "GET", path: "/v1/skill/" + second.String(),
+		token: f.alice.Subject,
+	}); s.IsFavorite {
 		t.Error("it is still a favourite")
 	}
-	if resp := f.do(call{method: "POST", path: "/v1/favorite_skill", token: f.alice.Subject, body: map[string]any{"skill_id": newID()}}); resp.status != http.StatusNotFound {
+	if resp := f.do(call{
+		method: "POST", path: "/v1/favorite_skill", token: f.alice.Subject,
+		body: map[string]any{"skill_id": newID()},
+	}); resp.status != http.StatusNotFound {
 		t.Errorf("an unknown skill: %d", resp.status)
 	}
 }
@@ -210,7 +289,10 @@ func TestNotifications(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	publish := func(title string, organization *uuid.UUID, at time.Time) org.Notification {
-		n := org.Notification{ID: uuid.Must(uuid.NewV7()), OrganizationID: organization, Title: title, Level: org.LevelInfo, PublishedAt: at}
+		n := org.Notification{
+			ID: uuid.Must(uuid.NewV7()), OrganizationID: organization, Title: title,
+			Level: org.LevelInfo, PublishedAt: at,
+		}
 		if err := f.db.PublishNotification(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +309,10 @@ func TestNotifications(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 	for range 2 {
-		if resp := f.do(call{method: "PUT", path: "/v1/notification/read", token: f.alice.Subject, body: map[string]any{"ids": []any{all.ID, newID()}}}); resp.status != http.StatusNoContent {
+		if resp := f.do(call{
+			method: "PUT", path: "/v1/notification/read", token: f.alice.Subject,
+			body: map[string]any{"ids": []any{all.ID, newID()}},
+		}); resp.status != http.StatusNoContent {
 			t.Fatalf("got %d %s", resp.status, resp.body)
 		}
 	}
@@ -237,7 +322,10 @@ func TestNotifications(t *testing.T) {
 	if got := list(f.bob.Subject); got.Items[0].Read {
 		t.Error("it is read for somebody else too")
 	}
-	resp := f.do(call{method: "PUT", path: "/v1/notification/read", token: f.alice.Subject, body: map[string]any{"ids": []any{}}})
+	resp := f.do(call{
+		method: "PUT", path: "/v1/notification/read", token: f.alice.Subject,
+		body: map[string]any{"ids": []any{}},
+	})
 	if p := resp.problem(t); p.Errors[0].Field != "ids" {
 		t.Errorf("got %+v", p)
 	}
@@ -247,7 +335,10 @@ func TestThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	requestID := newID()
-	create := call{method: "POST", path: "/v1/thread", token: f.alice.Subject, body: map[string]any{"skill_id": f.chatSkill().ID, "title": " 見出し ", "request_id": requestID}}
+	create := call{
+		method: "POST", path: "/v1/thread", token: f.alice.Subject,
+		body: map[string]any{"skill_id": f.chatSkill().ID, "title": " 見出し ", "request_id": requestID},
+	}
 	first := get[api.Thread](f, http.StatusCreated, create)
 	if again := get[api.Thread](f, http.StatusCreated, create); again.ID != first.ID || first.Title != "見出し" {
 		t.Errorf("got %+v and %+v", first, again)
@@ -260,7 +351,8 @@ func TestThreads(t *testing.T) {
 	second := f.thread(f.alice.Subject)
 	order := func() []string {
 		var ids []string
-		for _, thread := range get[api.ThreadList](f, http.StatusOK, call{method: "GET", path: "/v1/thread", token: f.alice.Subject}).Items {
+		for _, thread := range get[api.ThreadList](f, http.StatusOK,
+			call{method: "GET", path: "/v1/thread", token: f.alice.Subject}).Items {
 			ids = append(ids, thread.ID.String())
 		}
 		return ids
@@ -273,7 +365,10 @@ func TestThreads(t *testing.T) {
 	if got := order(); got[0] != first.ID.String() {
 		t.Errorf("touched: %v", got)
 	}
-	renamed := get[api.Thread](f, http.StatusOK, call{method: "PUT", path: path, token: f.alice.Subject, body: map[string]any{"title": "新しい\n見出し"}})
+	renamed := get[api.Thread](f, http.StatusOK, call{
+		method: "PUT", path: path, token: f.alice.Subject,
+		body: map[string]any{"title": "新しい\n見出し"},
+	})
 	if renamed.Title != "新しい 見出し" || renamed.Skill.Name == "" {
 		t.Errorf("got %+v", renamed)
 	}
@@ -293,11 +388,15 @@ func TestSearchThreads(t *testing.T) {
 	f.do(call{method: "POST", path: "/v1/message/sync", token: f.alice.Subject, body: ask})
 	f.thread(f.alice.Subject)
 	search := func(token, query string) []api.Thread {
-		return get[api.ThreadList](f, http.StatusOK, call{method: "GET", path: "/v1/thread?" + query, token: token}).Items
+		return get[api.ThreadList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/thread?" + query,
+			token: token,
+		}).Items
 	}
 	found := search(f.alice.Subject, "q="+url.QueryEscape("でーた 移行"))
 	if len(found) != 1 || found[0].ID != thread.ID || found[0].Match.MessageID == uuid.Nil ||
-		found[0].Match.Snippet != "ﾃﾞｰﾀの移行は十月です。" || !reflect.DeepEqual(found[0].Match.Ranges, [][]int{{0, 4}, {5, 7}}) {
+		found[0].Match.Snippet != "ﾃﾞｰﾀの移行は十月です。" || !reflect.DeepEqual(found[0].Match.Ranges,
+		[][]int{{0, 4}, {5, 7}}) {
 		t.Errorf("got %+v", found)
 	}
 	if found := search(f.alice.Subject, "q=+"); len(found) != 2 || found[0].Match.Snippet != "" {
@@ -321,10 +420,14 @@ func TestAuthTypeDoesNotTellWhoExists(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	ask := func(email string) api.AuthType {
-		return get[api.AuthType](f, http.StatusOK, call{method: "POST", path: "/v1/auth-type", body: map[string]any{"email": email}})
+		return get[api.AuthType](f, http.StatusOK, call{
+			method: "POST", path: "/v1/auth-type",
+			body: map[string]any{"email": email},
+		})
 	}
 	known := ask("Alice@Tsumugi.example")
-	if known.AuthType != "cognito" || known.Endpoint != "/pool/" || known.ClientID != "client" || known.OrganizationID != f.alice.OrganizationID {
+	if known.AuthType != "cognito" || known.Endpoint != "/pool/" || known.ClientID != "client" ||
+		known.OrganizationID != f.alice.OrganizationID {
 		t.Errorf("got %+v", known)
 	}
 	if unknown := ask("nobody@tsumugi.example"); unknown != known {
@@ -343,12 +446,14 @@ func TestHealthAndConfiguration(t *testing.T) {
 			t.Errorf("%s: %+v", path, h)
 		}
 	}
-	if c := get[api.AppConfig](f, http.StatusOK, call{method: "GET", path: "/config.json"}); c.Brand != "Tsumugi" || c.Links.News != "https://news.example/" || c.ModelConnected {
+	if c := get[api.AppConfig](f, http.StatusOK, call{method: "GET", path: "/config.json"}); c.Brand != "Tsumugi" ||
+		c.Links.News != "https://news.example/" || c.ModelConnected {
 		t.Errorf("got %+v", c)
 	}
 	f.ready = errors.New("stopping")
 	resp := f.do(call{method: "GET", path: "/readyz"})
-	if resp.status != http.StatusServiceUnavailable || resp.header.Get("Retry-After") == "" || strings.Contains(string(resp.body), "stopping") {
+	if resp.status != http.StatusServiceUnavailable || resp.header.Get("Retry-After") == "" ||
+		strings.Contains(string(resp.body), "stopping") {
 		t.Errorf("got %d %s", resp.status, resp.body)
 	}
 }
@@ -358,21 +463,27 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	docs := f.do(call{method: "GET", path: "/docs/api"})
 	body := string(docs.body)
-	if docs.status != http.StatusOK || !strings.Contains(body, "/v1/message/stream") || !strings.Contains(body, `id="schema-Problem"`) {
+	if docs.status != http.StatusOK || !strings.Contains(body, "/v1/message/stream") ||
+		!strings.Contains(body, `id="schema-Problem"`) {
 		t.Fatalf("got %d", docs.status)
 	}
 	if found := regexp.MustCompile(`(?:src|href)="(?:https?:)?//[^"]*"`).FindString(body); found != "" {
 		t.Errorf("the page loads %s", found)
 	}
-	for path, media := range map[string]string{"/docs/api.css": "text/css; charset=utf-8", "/openapi.yaml": "application/yaml"} {
-		if resp := f.do(call{method: "GET", path: path}); resp.status != http.StatusOK || resp.header.Get("Content-Type") != media {
+	for path, media := range map[string]string{
+		"/docs/api.css": "text/css; charset=utf-8",
+		"/openapi.yaml": "application/yaml",
+	} {
+		if resp := f.do(call{method: "GET", path: path}); resp.status != http.StatusOK ||
+			resp.header.Get("Content-Type") != media {
 			t.Errorf("%s: %d %s", path, resp.status, resp.header.Get("Content-Type"))
 		}
 	}
 	for _, path := range []string{"/", "/home/skill", "/login", "/no/such/page", "/../../etc/passwd"} {
 		resp := f.do(call{method: "GET", path: path})
 		policy := resp.header.Get("Content-Security-Policy")
-		if resp.status != http.StatusOK || !strings.Contains(string(resp.body), "<title>Tsumugi") || !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") {
+		if resp.status != http.StatusOK || !strings.Contains(string(resp.body), "<title>Tsumugi") ||
+			!strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d %q %s", path, resp.status, policy, resp.body)
 		}
 	}
@@ -381,7 +492,10 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	}
 	// The frame for diagrams: sandboxed, shown by the app alone, with no way to load anything or to reach anybody.
 	frame := f.do(call{method: "GET", path: "/diagram.html"}).header
-	for _, want := range []string{"sandbox allow-scripts;", "default-src 'none';", "script-src 'self' blob:;", "frame-ancestors 'self'"} {
+	for _, want := range []string{
+		"sandbox allow-scripts;", "default-src 'none';", "script-src 'self' blob:;",
+		"frame-ancestors 'self'",
+	} {
 		if policy := frame.Get("Content-Security-Policy"); !strings.Contains(policy, want) {
 			t.Errorf("the frame's policy %q lacks %s", policy, want)
 		}
@@ -390,19 +504,27 @@ func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	asset := f.do(call{method: "GET", path: "/assets/app-abc.js", header: map[string]string{"Accept-Encoding": "gzip"}})
-	if !strings.Contains(asset.header.Get("Cache-Control"), "immutable") || asset.header.Get("Content-Encoding") != "gzip" || asset.header.Get("X-Content-Type-Options") != "nosniff" {
+	if !strings.Contains(asset.header.Get("Cache-Control"), "immutable") ||
+		asset.header.Get("Content-Encoding") != "gzip" || asset.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("got %v", asset.header)
 	}
 	manifest := f.do(call{method: "GET", path: "/manifest.webmanifest"})
-	if manifest.header.Get("Content-Type") != "application/manifest+json" || manifest.header.Get("Cache-Control") != "no-cache" {
+	if manifest.header.Get("Content-Type") != "application/manifest+json" ||
+		manifest.header.Get("Cache-Control") != "no-cache" {
 		t.Errorf("got %v", manifest.header)
 	}
-	for _, c := range []call{{method: "GET", path: "/v1/none"}, {method: "POST", path: "/v1/none"}, {method: "GET", path: "/external/none"}, {method: "GET", path: "/assets/gone.js"}} {
+	for _, c := range []call{
+		{method: "GET", path: "/v1/none"},
+		{method: "POST", path: "/v1/none"},
+		{method: "GET", path: "/external/none"},
+		{method: "GET", path: "/assets/gone.js"},
+	} {
 		if resp := f.do(c); resp.status != http.StatusNotFound || resp.problem(t).Code != "not_found" {
 			t.Errorf("%s %s: %d %s", c.method, c.path, resp.status, resp.body)
 		}
 	}
-	if resp := f.do(call{method: "PATCH", path: "/v1/favorite_skill"}); resp.status != http.StatusMethodNotAllowed || resp.header.Get("Allow") != "GET, POST, DELETE" {
+	if resp := f.do(call{method: "PATCH", path: "/v1/favorite_skill"}); resp.status != http.StatusMethodNotAllowed ||
+		resp.header.Get("Allow") != "GET, POST, DELETE" {
 		t.Errorf("got %d, allowed %q", resp.status, resp.header.Get("Allow"))
 	}
 }
@@ -412,7 +534,10 @@ func TestR74_NoOtherOriginIsAllowed(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	for _, origin := range []string{"https://evil.example", "null", f.url} {
 		for _, method := range []string{"GET", "OPTIONS"} {
-			resp := f.do(call{method: method, path: "/v1/me", token: f.alice.Subject, header: map[string]string{"Origin": origin, "Access-Control-Request-Method": "POST"}})
+			resp := f.do(call{
+				method: method, path: "/v1/me", token: f.alice.Subject,
+				header: map[string]string{"Origin": origin, "Access-Control-Request-Method": "POST"},
+			})
 			if got := resp.header.Get("Access-Control-Allow-Origin"); got != "" {
 				t.Errorf("%s from %s: %q", method, origin, got)
 			}

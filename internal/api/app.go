@@ -35,7 +35,8 @@ func newApp(files fs.FS, cfg Config) (*app, error) {
 	return &app{files: files, policy: contentPolicy(cfg), zipped: make(map[string][]byte)}, nil
 }
 
-// contentPolicy returns what the pages may load: themselves, the identity provider, and the tag manager if there is one.
+// contentPolicy returns what the pages may load: themselves, the identity provider, and the tag manager if there is
+// one.
 func contentPolicy(cfg Config) string {
 	connect, script, image := "'self'", "'self'", "'self' data: blob:"
 	if u, err := url.Parse(cfg.Endpoint); err == nil && u.Host != "" {
@@ -50,8 +51,8 @@ func contentPolicy(cfg Config) string {
 		"; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 
-// diagramPolicy holds the frame in which the app draws diagrams. Its source is a model's: the frame is an origin of its own,
-// whoever opens it, and may load nothing but its script and the library that the app hands in.
+// diagramPolicy holds the frame in which the app draws diagrams. Its source is a model's: the frame is an origin of its
+// own, whoever opens it, and may load nothing but its script and the library that the app hands in.
 const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self' blob:; style-src 'unsafe-inline'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
@@ -111,7 +112,8 @@ func mediaType(name string) string {
 
 // gzip returns a file's compressed form, or nil if it gains nothing by it.
 func (a *app) gzip(name, media string, body []byte) []byte {
-	if !strings.HasPrefix(media, "text/") && !strings.Contains(media, "javascript") && !strings.Contains(media, "json") &&
+	if !strings.HasPrefix(media, "text/") && !strings.Contains(media, "javascript") &&
+		!strings.Contains(media, "json") &&
 		!strings.Contains(media, "svg") {
 		return nil
 	}

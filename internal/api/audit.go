@@ -35,8 +35,9 @@ func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor i
 func toAuditEvent(e org.Event) AuditEvent {
 	out := AuditEvent{
 		ID: e.ID, At: e.At.UTC(), ActorKind: string(e.By.Kind), ActorName: e.By.Name, ActorEmail: e.By.Email,
-		Action: string(e.Action), TargetKind: e.TargetKind, TargetID: e.TargetID, TargetLabel: e.TargetLabel, RequestID: e.By.RequestID,
-		Times: e.Times,
+		Action: string(e.Action), TargetKind: e.TargetKind, TargetID: e.TargetID, TargetLabel: e.TargetLabel,
+		RequestID: e.By.RequestID,
+		Times:     e.Times,
 		Details: convert(e.Details, func(c org.Change) AuditDetail {
 			return AuditDetail{Field: c.Field, Before: c.Before, After: c.After}
 		}),

@@ -33,9 +33,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// BenchmarkQuestion asks over HTTP and reads an answer of 300 tokens to its end, through all that a question meets in the
-// program: a signed token, the database, the model's HTTP client, the live events, the log. The model says all at once, so
-// that what is left is what a question costs, and not what its tokens do. The model's and the asking side's
+// BenchmarkQuestion asks over HTTP and reads an answer of 300 tokens to its end, through all that a question meets in
+// the program: a signed token, the database, the model's HTTP client, the live events, the log. The model says all at
+// once, so that what is left is what a question costs, and not what its tokens do. The model's and the asking side's
 // allocations are counted too, some forty.
 func BenchmarkQuestion(b *testing.B) {
 	for _, titled := range []bool{true, false} {
@@ -199,6 +199,7 @@ func (q *questions) prepare(b *testing.B, titled bool) {
 		}
 		body := fmt.Sprintf(`{"request_id":"%s","thread_id":"%s","content":"今週の予定を教えてください。"}`, uuid.New(), thread.ID)
 		q.ready = append(q.ready, fmt.Appendf(nil, "POST /v1/message/stream HTTP/1.1\r\nHost: localhost\r\n"+
-			"Authorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", q.token, len(body), body))
+			"Authorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", q.token,
+			len(body), body))
 	}
 }

@@ -18,7 +18,10 @@ func TestBranches(t *testing.T) {
 	thread := f.thread(f.alice.Subject)
 	ask := func(body map[string]any) api.Exchange {
 		body["request_id"], body["thread_id"] = newID(), thread.ID
-		return get[api.Exchange](f, http.StatusOK, call{method: "POST", path: "/v1/message/sync", token: f.alice.Subject, body: body})
+		return get[api.Exchange](f, http.StatusOK, call{
+			method: "POST", path: "/v1/message/sync",
+			token: f.alice.Subject, body: body,
+		})
 	}
 	list := func(leaf string) (ids []uuid.UUID) {
 		for _, m := range get[api.MessageList](f, http.StatusOK, call{
@@ -44,7 +47,8 @@ func TestBranches(t *testing.T) {
 		t.Errorf("the old branch is %v, want %v", got, old)
 	}
 	get[api.Thread](f, http.StatusOK, call{
-		method: "PUT", path: "/v1/thread/" + thread.ID.String(), token: f.alice.Subject, body: map[string]any{"leaf": first.Question.ID},
+		method: "PUT", path: "/v1/thread/" + thread.ID.String(), token: f.alice.Subject,
+		body: map[string]any{"leaf": first.Question.ID},
 	})
 	if got := list(""); !slices.Equal(got, old) {
 		t.Errorf("after going back: %v, want %v", got, old)
@@ -55,14 +59,19 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestR59_MessagesInBodiesAndQueries: those of a colleague, of another organization and of nobody are refused with the same words.
+// TestR59_MessagesInBodiesAndQueries: those of a colleague, of another organization and of nobody are refused with the
+// same words.
 func TestR59_MessagesInBodiesAndQueries(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, llmtest.Say("はい"))
 	mine := w.thread(w.alice.Subject).ID.String()
-	get[api.Exchange](w, http.StatusOK, call{method: "POST", path: "/v1/message/sync", token: w.alice.Subject, body: question(mine)})
+	get[api.Exchange](w, http.StatusOK, call{
+		method: "POST", path: "/v1/message/sync", token: w.alice.Subject,
+		body: question(mine),
+	})
 	theirs := get[api.Exchange](w, http.StatusOK, call{
-		method: "POST", path: "/v1/message/sync", token: w.stranger.Subject, body: question(w.thread(w.stranger.Subject).ID.String()),
+		method: "POST", path: "/v1/message/sync", token: w.stranger.Subject,
+		body: question(w.thread(w.stranger.Subject).ID.String()),
 	})
 	for name, make := range map[string]func(message string) call{
 		"edit": func(id string) call {

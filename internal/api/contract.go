@@ -36,7 +36,8 @@ func (s *Server) myUsage(w http.ResponseWriter, r *http.Request, actor identity.
 		return err
 	}
 	return writeJSON(w, http.StatusOK, OwnUsage{
-		Messages: usage.Messages, InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens, ResetsOn: day(usage.ResetsOn),
+		Messages: usage.Messages, InputTokens: usage.InputTokens, OutputTokens: usage.OutputTokens,
+		ResetsOn: day(usage.ResetsOn),
 	})
 }
 
@@ -47,7 +48,10 @@ func toContract(v org.ContractView) Contract {
 		Tokens:  TokenAllowance{Limit: v.Tokens, Used: v.TokensUsed, ResetsOn: day(v.ResetsOn)},
 		Storage: StorageAllowance{Limit: v.Storage, Used: v.StorageUsed},
 		Usage: convert(v.Usage, func(d org.DayUsage) DayUsage {
-			return DayUsage{Date: day(d.Date), Messages: d.Messages, InputTokens: d.InputTokens, OutputTokens: d.OutputTokens}
+			return DayUsage{
+				Date: day(d.Date), Messages: d.Messages, InputTokens: d.InputTokens,
+				OutputTokens: d.OutputTokens,
+			}
 		}),
 	}
 	if v.EndsOn != nil {

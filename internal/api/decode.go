@@ -159,7 +159,8 @@ func (c *checks) optionalID(field, value string) *uuid.UUID {
 // page reads offset and limit.
 func (c *checks) page(r *http.Request) (offset, limit int) {
 	query := r.URL.Query()
-	return c.number("offset", query["offset"], 0, maxOffset, 0), c.number("limit", query["limit"], 1, maxLimit, defaultLimit)
+	return c.number("offset", query["offset"], 0, maxOffset, 0),
+		c.number("limit", query["limit"], 1, maxLimit, defaultLimit)
 }
 
 func (c *checks) number(field string, values []string, least, most, missing int) int {
@@ -179,7 +180,8 @@ func (c *checks) text(field string, values []string, most int) string {
 	if len(values) == 0 {
 		return ""
 	}
-	if len(values) > 1 || utf8.RuneCountInString(values[0]) > most || !utf8.ValidString(values[0]) || strings.Contains(values[0], "\x00") {
+	if len(values) > 1 || utf8.RuneCountInString(values[0]) > most || !utf8.ValidString(values[0]) ||
+		strings.Contains(values[0], "\x00") {
 		c.fail(field, strconv.Itoa(most)+"文字以内で一つだけ指定してください。")
 		return ""
 	}

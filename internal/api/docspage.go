@@ -71,7 +71,10 @@ func newDocsPage(source []byte) (*docsPage, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		schema := doc.Components.Schemas[name].Value
-		page.Schemas = append(page.Schemas, docSchema{name, schema.Description, typeOf(&openapi3.SchemaRef{Value: schema}), docFields(schema)})
+		page.Schemas = append(page.Schemas, docSchema{
+			name, schema.Description,
+			typeOf(&openapi3.SchemaRef{Value: schema}), docFields(schema),
+		})
 	}
 	tmpl, err := template.New("page").Parse(docsTemplate)
 	if err != nil {
@@ -95,7 +98,8 @@ func docOperations(doc *openapi3.T, tag string) []docOperation {
 			}
 			d := docOperation{
 				ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, Description: op.Description,
-				Public: op.Security != nil, Parameters: docParameters(append(slices.Clone(item.Parameters), op.Parameters...)),
+				Public: op.Security != nil, Parameters: docParameters(append(slices.Clone(item.Parameters),
+					op.Parameters...)),
 			}
 			if op.RequestBody != nil {
 				for media, content := range op.RequestBody.Value.Content { // One of one kind.
@@ -114,7 +118,10 @@ func docOperations(doc *openapi3.T, tag string) []docOperation {
 func docParameters(parameters openapi3.Parameters) []docItem {
 	var out []docItem
 	for _, p := range parameters {
-		out = append(out, docItem{p.Value.Name, p.Value.In, p.Value.Description, p.Value.Required, typeOf(p.Value.Schema)})
+		out = append(out, docItem{
+			p.Value.Name, p.Value.In, p.Value.Description, p.Value.Required,
+			typeOf(p.Value.Schema),
+		})
 	}
 	return out
 }
@@ -137,7 +144,8 @@ func docFields(schema *openapi3.Schema) []docItem {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		field := schema.Properties[name]
 		out = append(out, docItem{
-			Name: name, Description: field.Value.Description, Required: slices.Contains(schema.Required, name), Type: typeOf(field),
+			Name: name, Description: field.Value.Description, Required: slices.Contains(schema.Required, name),
+			Type: typeOf(field),
 		})
 	}
 	return out

@@ -69,7 +69,8 @@ func (v verifier) VerifyIDToken(ctx context.Context, token string) (identity.Cla
 	if short {
 		lifetime = 100 * time.Millisecond
 	}
-	return identity.Claims{Subject: subject, AuthType: how, AuthTime: time.Now(), ExpiresAt: time.Now().Add(lifetime)}, nil
+	return identity.Claims{Subject: subject, AuthType: how, AuthTime: time.Now(), ExpiresAt: time.Now().Add(lifetime)},
+		nil
 }
 
 // fixture is a running server with two members of one organization and a member of another one.
@@ -119,7 +120,10 @@ func newLiveFixture(t *testing.T, model llm.Model, live api.LiveConfig) *fixture
 
 func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	t.Helper()
-	f := &fixture{t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{}, told: make(chan uuid.UUID, 1000)}
+	f := &fixture{
+		t: t, dsn: storetest.DSN(t), spec: specification(t), logs: &journal{},
+		told: make(chan uuid.UUID, 1000),
+	}
 	ctx := t.Context()
 	var err error
 	if f.db, err = store.Open(ctx, f.dsn); err != nil {
@@ -144,7 +148,8 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	f.feed, f.events = feed, api.NewLiveEvents(feed)
 	answers := chat.NewService(chat.Needs{
-		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log, Events: f.events,
+		Store: f.db, Skills: skills, Model: model, Hub: stream.NewHub(stream.HubConfig{}), Feed: feed, Log: log,
+		Events: f.events,
 	}, chat.Config{Alone: true, Patience: 50 * time.Millisecond, Epoch: func() int { return 1 }})
 	if err := answers.Start(ctx); err != nil {
 		t.Fatal(err)
@@ -169,7 +174,10 @@ func newFixtureWith(t *testing.T, model llm.Model, with settings) *fixture {
 	}
 	f.streams = sse.NewServer(sse.Config{Fast: !with.plain, MaxStreams: 50})
 	people.Start(presence{api.NewPresence(f.streams, f.live), f.told})
-	cfg := api.Config{ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1", Links: api.Links{News: "https://news.example/"}}
+	cfg := api.Config{
+		ClientID: "client", Endpoint: "/pool/", Region: "ap-northeast-1",
+		Links: api.Links{News: "https://news.example/"},
+	}
 	if with.api != nil {
 		with.api(&cfg)
 	}
@@ -442,12 +450,17 @@ func (f *fixture) conforms(req *http.Request, resp *http.Response, body []byte) 
 	plain := req.Clone(f.t.Context())
 	plain.URL.Host, plain.URL.Scheme, plain.Host = "", "", ""
 	route, params, err := f.spec.FindRoute(plain)
-	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") || strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") || strings.HasSuffix(resp.Header.Get("Content-Type"), "+xml") {
+	if err != nil || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/") ||
+		strings.HasSuffix(resp.Header.Get("Content-Type"), "yaml") ||
+		strings.HasSuffix(resp.Header.Get("Content-Type"), "+xml") {
 		return
 	}
 	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: plain, PathParams: params, Route: route},
-		Status:                 resp.StatusCode, Header: resp.Header,
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: plain, PathParams: params,
+			Route: route,
+		},
+		Status: resp.StatusCode, Header: resp.Header,
 		Options: &openapi3filter.Options{IncludeResponseStatus: true},
 	}
 	input.SetBodyBytes(body)
@@ -472,7 +485,10 @@ func get[T any](f *fixture, status int, c call) T {
 
 func (f *fixture) thread(token string) api.Thread {
 	f.t.Helper()
-	return get[api.Thread](f, http.StatusCreated, call{method: "POST", path: "/v1/thread", token: token, body: map[string]any{"skill_id": f.chatSkill().ID}})
+	return get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: token,
+		body: map[string]any{"skill_id": f.chatSkill().ID},
+	})
 }
 
 func (f *fixture) chatSkill() skill.Skill { return f.find(skill.FormChat) }
@@ -493,7 +509,9 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 // inProcess reads files without a child.
 type inProcess struct{}
 
-func (inProcess) Extract(ctx context.Context, filename string, file io.Reader, page func(extract.Page, int) error) error {
+func (inProcess) Extract(ctx context.Context, filename string, file io.Reader,
+	page func(extract.Page, int) error,
+) error {
 	content, err := io.ReadAll(file)
 	if err != nil {
 		return err

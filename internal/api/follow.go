@@ -109,7 +109,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
 		if err != nil {
 			if begun {
-				panic(http.ErrAbortHandler) // The head is out: a stream that breaks off without [DONE] says "come back".
+				// The head is out: a stream that breaks off without [DONE] says "come back".
+				panic(http.ErrAbortHandler)
 			}
 			return err
 		}
@@ -125,7 +126,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 		}
 		if found.Text != nil {
 			// What is called at the end, perhaps in an hour, keeps nothing of the request but these.
-			leave, admission, end, leavePlace := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID), keepPlace(r.Context())
+			leave, admission, end, leavePlace := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID),
+				keepPlace(r.Context())
 			s.Stream.Serve(w, r, sse.Delivery{
 				Watch: found.Text.Watch(cursor), Admission: admission, Until: until, Begun: begun,
 				Done: func(err error) {
@@ -170,7 +172,8 @@ func (s *Server) admit(ctx context.Context, actor identity.Actor) (*sse.Admissio
 
 // hold keeps the client connected until it is worth attaching again.
 func (s *Server) hold(
-	ctx context.Context, w http.ResponseWriter, r *http.Request, admission *sse.Admission, found chat.Attachment, begun bool,
+	ctx context.Context, w http.ResponseWriter, r *http.Request, admission *sse.Admission, found chat.Attachment,
+	begun bool,
 ) error {
 	if !begun {
 		if err := s.Stream.Begin(w, r); err != nil {
@@ -193,8 +196,8 @@ func within(ctx context.Context, attach func(context.Context) (chat.Attachment, 
 	return attach(ctx)
 }
 
-// streamEnd begins the span of a stream, and returns what is called when the stream is over: it ends the span, and notes
-// why the stream ended before its text did, unless its client just left.
+// streamEnd begins the span of a stream, and returns what is called when the stream is over: it ends the span, and
+// notes why the stream ended before its text did, unless its client just left.
 func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error) {
 	id := requestID(ctx)
 	_, span := s.Tracer.Start(ctx, "stream", trace.WithAttributes(attribute.String("message.id", messageID.String())))
@@ -209,8 +212,8 @@ func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error)
 	}
 }
 
-// reachTimeout is how long a client waits for its own place in a text that is just arriving from another server: to be told
-// the text from its start would cost a busy machine more than the wait does.
+// reachTimeout is how long a client waits for its own place in a text that is just arriving from another server: to be
+// told the text from its start would cost a busy machine more than the wait does.
 const reachTimeout = 10 * time.Second
 
 // reach says whether the text is to be served; else there is a newer one.

@@ -29,7 +29,8 @@ func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 			resp := f.do(c)
 			after, err := strconv.Atoi(resp.header.Get("Retry-After"))
 			p := resp.problem(t)
-			if resp.status != status || p.Code != code || !strings.Contains(p.Detail, detail) || err != nil || after < 2 || after > 10 {
+			if resp.status != status || p.Code != code || !strings.Contains(p.Detail, detail) || err != nil ||
+				after < 2 || after > 10 {
 				t.Errorf("%s: %d, Retry-After %d, %+v", c.method, resp.status, after, p)
 			}
 		}
@@ -54,7 +55,10 @@ func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(http.StatusServiceUnavailable, "unavailable", "再起動")
-	if resp := f.do(call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject}); strings.Contains(string(resp.body), "糸とは") {
+	if resp := f.do(call{
+		method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(),
+		token: f.alice.Subject,
+	}); strings.Contains(string(resp.body), "糸とは") {
 		t.Error("a question was taken that was refused")
 	}
 }

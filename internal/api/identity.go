@@ -33,7 +33,8 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, actor identity.
 			return err
 		}
 	}
-	if err := s.Identity.EndSession(r.Context(), actor, actor.Session); err != nil && fault.CodeOf(err) != fault.NotFound {
+	if err := s.Identity.EndSession(r.Context(), actor, actor.Session); err != nil &&
+		fault.CodeOf(err) != fault.NotFound {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, SignOut{SignOutURL: afterSignOut})
@@ -43,6 +44,9 @@ func (s *Server) me(w http.ResponseWriter, r *http.Request, actor identity.Actor
 	s.Identity.SignedIn(r.Context(), actor) // The app asks for it once, when it starts.
 	return writeJSON(w, http.StatusOK, Me{
 		ID: actor.ID, Name: actor.Name, Email: actor.Email, Role: Role(actor.Role), State: UserState(actor.State),
-		AuthType: AuthKind(actor.AuthType), Organization: Organization{ID: actor.OrganizationID, Name: actor.OrganizationName},
+		AuthType: AuthKind(actor.AuthType), Organization: Organization{
+			ID:   actor.OrganizationID,
+			Name: actor.OrganizationName,
+		},
 	})
 }

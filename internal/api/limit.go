@@ -34,7 +34,8 @@ func newLimiter(kind Kind, most int, refused string) *limiter {
 	}
 	// A counter that is given makes windows begin with the minutes of the clock, so that it is known when one ends.
 	return &limiter{kind: kind, most: most, refused: refused, counter: httprate.NewRateLimiter(most, window,
-		httprate.WithLimitCounter(httprate.NewLocalLimitCounter(window)), httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
+		httprate.WithLimitCounter(httprate.NewLocalLimitCounter(window)),
+		httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
 }
 
 // take counts a request, or refuses it.
@@ -70,15 +71,16 @@ func (l *limiter) refusal() error {
 	return refusal(l.kind, fmt.Sprintf(l.refused, math.Ceil(next.Seconds())), next)
 }
 
-// addressKey is whom a limit by address counts: an IPv4 address, or the network that a provider gives one customer of IPv6.
+// addressKey is whom a limit by address counts: an IPv4 address, or the network that a provider gives one customer of
+// IPv6.
 func addressKey(r *http.Request) string {
 	return httprate.CanonicalizeIP(clientAddress(r.Context()).String())
 }
 
 // limitPool limits calls of the user pool by where they come from. Those that guess, or have mail sent to somebody, are
-// counted apart, by account and address together: an office may sign in at nine o'clock behind one address, and one person's
-// wrong passwords keep nobody else there out. All accounts together have a higher limit, for passwords that are tried on
-// many. What the pool did not look at, because it was too busy or had no database, counts for nothing.
+// counted apart, by account and address together: an office may sign in at nine o'clock behind one address, and one
+// person's wrong passwords keep nobody else there out. All accounts together have a higher limit, for passwords that
+// are tried on many. What the pool did not look at, because it was too busy or had no database, counts for nothing.
 func (s *Server) limitPool(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -121,15 +123,17 @@ func (s *Server) admitGuess(ctx context.Context, account, address string) (leave
 		return nil, err
 	}
 	leave = func() { leaveAddress(); leaveAccount() }
-	if err := cmp.Or(s.Limiter.each[KindGuess].look(account), s.Limiter.each[KindAddressGuess].look(address)); err != nil {
+	if err := cmp.Or(s.Limiter.each[KindGuess].look(account),
+		s.Limiter.each[KindAddressGuess].look(address)); err != nil {
 		leave()
 		return nil, err
 	}
 	return leave, nil
 }
 
-// Whether a call was a wrong guess is known when it is over. If all that are made at once were let in before the first is counted, a limit
-// of guesses would be none: so a few are under way, and others wait. One account cannot take all the turns of an address.
+// Whether a call was a wrong guess is known when it is over. If all that are made at once were let in before the first
+// is counted, a limit of guesses would be none: so a few are under way, and others wait. One account cannot take all
+// the turns of an address.
 const (
 	guessesAtOnce        = 4 // For one account, from one address.
 	addressGuessesAtOnce = 16

@@ -28,11 +28,13 @@ func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	handler, err := api.New(api.Services{
-		Identity: identity.NewService(stalled{}, verifier{}, log), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
-		Limiter: api.NewLimiter(api.Limits{api.KindSignIn: {Each: 4}, api.KindGuess: {Each: 2}}),
+		Identity: identity.NewService(stalled{}, verifier{}, log),
+		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}},
+		Limiter:  api.NewLimiter(api.Limits{api.KindSignIn: {Each: 4}, api.KindGuess: {Each: 2}}),
 		Pool: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var call struct{ AuthFlow, Password string }
-			if json.NewDecoder(r.Body).Decode(&call) != nil || call.Password != "right" && !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ForgotPassword") {
+			if json.NewDecoder(r.Body).Decode(&call) != nil || call.Password != "right" &&
+				!strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ForgotPassword") {
 				w.WriteHeader(http.StatusBadRequest)
 			}
 		}),
@@ -69,16 +71,20 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 		handler := limitedServer(t, api.Config{})
 		<-time.After(45 * time.Second)
 		for i := range 4 {
-			if code := signInFrom(t, handler, "203.0.113.7", "X-Forwarded-For", "198.51.100."+strconv.Itoa(i)); code != http.StatusBadRequest {
+			if code := signInFrom(t, handler, "203.0.113.7", "X-Forwarded-For",
+				"198.51.100."+strconv.Itoa(i)); code != http.StatusBadRequest {
 				t.Fatalf("call %d: %d", i, code)
 			}
 		}
-		refused := from(t, handler, "203.0.113.7", "/v1/auth-type", `{"email":"x"}`, "X-Forwarded-For", "198.51.100.99", "X-Real-Ip", "198.51.100.99", "True-Client-Ip", "198.51.100.99")
+		refused := from(t, handler, "203.0.113.7", "/v1/auth-type", `{"email":"x"}`, "X-Forwarded-For", "198.51.100.99",
+			"X-Real-Ip", "198.51.100.99", "True-Client-Ip", "198.51.100.99")
 		after, err := strconv.Atoi(refused.Header().Get("Retry-After"))
-		if refused.Code != http.StatusTooManyRequests || err != nil || after < 1 || after > 75 || !strings.Contains(refused.Body.String(), `"rate_limited"`) {
+		if refused.Code != http.StatusTooManyRequests || err != nil || after < 1 || after > 75 ||
+			!strings.Contains(refused.Body.String(), `"rate_limited"`) {
 			t.Fatalf("%d, Retry-After %q: %s", refused.Code, refused.Header().Get("Retry-After"), refused.Body)
 		}
-		if refused.Header().Get("Content-Type") != "application/problem+json" || refused.Header().Get("X-Ratelimit-Limit") != "" {
+		if refused.Header().Get("Content-Type") != "application/problem+json" ||
+			refused.Header().Get("X-Ratelimit-Limit") != "" {
 			t.Errorf("headers %v", refused.Header())
 		}
 		for _, path := range []string{"/v1/refresh_token", "/v1/saml/" + newID() + "/acs"} {
@@ -111,7 +117,10 @@ func TestR64_ALimitIsAPageToABrowser(t *testing.T) {
 			signInFrom(t, handler, "203.0.113.7")
 		}
 		organizationID := newID()
-		for _, step := range [][2]string{{http.MethodGet, "/v1/oauth2/authorize?organization_id=" + organizationID}, {http.MethodPost, "/v1/saml/" + organizationID + "/acs"}} {
+		for _, step := range [][2]string{
+			{http.MethodGet, "/v1/oauth2/authorize?organization_id=" + organizationID},
+			{http.MethodPost, "/v1/saml/" + organizationID + "/acs"},
+		} {
 			ask := func(accept string) *httptest.ResponseRecorder {
 				r := httptest.NewRequestWithContext(t.Context(), step[0], step[1], nil)
 				r.RemoteAddr = "203.0.113.7:1234"
@@ -122,14 +131,17 @@ func TestR64_ALimitIsAPageToABrowser(t *testing.T) {
 			}
 			w := ask("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
 			page, err := url.Parse(w.Header().Get("Location"))
-			if err != nil || w.Code != http.StatusSeeOther || page.Path != "/oauth2/callback" || w.Header().Get("Cache-Control") != "no-store" {
+			if err != nil || w.Code != http.StatusSeeOther || page.Path != "/oauth2/callback" ||
+				w.Header().Get("Cache-Control") != "no-store" {
 				t.Fatalf("%s: %d %v %s", step[1], w.Code, w.Header(), w.Body)
 			}
 			want := "操作の回数が多すぎます。75秒ほど待ってから、もう一度お試しください。"
-			if q := page.Query(); q.Get("error") != "rate_limited" || q.Get("error_description") != want || q.Get("organization_id") != organizationID {
+			if q := page.Query(); q.Get("error") != "rate_limited" || q.Get("error_description") != want ||
+				q.Get("organization_id") != organizationID {
 				t.Errorf("%s: %v", step[1], q)
 			}
-			if w := ask("*/*"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "75" || !strings.Contains(w.Body.String(), want) {
+			if w := ask("*/*"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "75" ||
+				!strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s, to others: %d %v %s", step[1], w.Code, w.Header(), w.Body)
 			}
 		}
@@ -140,7 +152,10 @@ func TestR64_ALimitIsAPageToABrowser(t *testing.T) {
 func TestR64_ForwardedAddresses(t *testing.T) {
 	t.Parallel()
 	const proxy, other = "10.0.0.1", "192.0.2.1"
-	cfg := api.Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}
+	cfg := api.Config{TrustedProxies: []netip.Prefix{
+		netip.MustParsePrefix("10.0.0.0/8"),
+		netip.MustParsePrefix("fd00::/8"),
+	}}
 	for name, c := range map[string]struct {
 		peer    string
 		headers func(i int) []string
@@ -184,7 +199,10 @@ func TestR64_ForwardedAddresses(t *testing.T) {
 
 // FuzzR64_ForwardedAddresses: what a client writes stands left of what the proxy adds, and changes nothing.
 func FuzzR64_ForwardedAddresses(f *testing.F) {
-	for _, seed := range []string{"", "203.0.113.1", "10.0.0.1, ", ",,,", "::ffff:10.0.0.1", "[fd00::1]:80", "x, 198.51.100.1:x", "fe80::1%eth0,", "\x00", "198.51.100.1, 203.0.113.7,"} {
+	for _, seed := range []string{
+		"", "203.0.113.1", "10.0.0.1, ", ",,,", "::ffff:10.0.0.1", "[fd00::1]:80",
+		"x, 198.51.100.1:x", "fe80::1%eth0,", "\x00", "198.51.100.1, 203.0.113.7,",
+	} {
 		f.Add(seed, "198.51.100.7:4711")
 		f.Add("", seed)
 	}
@@ -218,8 +236,10 @@ func FuzzR64_ForwardedAddresses(f *testing.F) {
 // FuzzR64_Guesses: whatever the body, what the pool takes for a password is counted as a guess.
 func FuzzR64_Guesses(f *testing.F) {
 	for _, seed := range []string{
-		`{"AuthFlow":"USER_PASSWORD_AUTH"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`, `{"AuthFlow":"REFRESH_TOKEN","AuthFlow":"USER_PASSWORD_AUTH"}`,
-		`{"AuthFlow":"USER_PASSWORD_AUTH","authFlow":"REFRESH_TOKEN"}`, ` {"\u0041uthFlow":"USER_PASSWORD_AUTH"}`, `{"AuthFlow":null}`, `[]`, `{`,
+		`{"AuthFlow":"USER_PASSWORD_AUTH"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`,
+		`{"AuthFlow":"REFRESH_TOKEN","AuthFlow":"USER_PASSWORD_AUTH"}`,
+		`{"AuthFlow":"USER_PASSWORD_AUTH","authFlow":"REFRESH_TOKEN"}`, ` {"\u0041uthFlow":"USER_PASSWORD_AUTH"}`,
+		`{"AuthFlow":null}`, `[]`, `{`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -230,14 +250,18 @@ func FuzzR64_Guesses(f *testing.F) {
 			var members map[string]json.RawMessage
 			var flow string
 			read, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
-			if err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".InitiateAuth") && !bytes.Equal(read, body) {
+			if err == nil && strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".InitiateAuth") &&
+				!bytes.Equal(read, body) {
 				t.Errorf("the pool reads %q", read)
 			}
-			guessed = guessed || err == nil && json.Unmarshal(read, &members) == nil && json.Unmarshal(members["AuthFlow"], &flow) == nil && flow == "USER_PASSWORD_AUTH"
+			guessed = guessed || err == nil && json.Unmarshal(read, &members) == nil &&
+				json.Unmarshal(members["AuthFlow"], &flow) == nil && flow == "USER_PASSWORD_AUTH"
 			w.WriteHeader(http.StatusBadRequest)
 		})
-		from(t, handler, "203.0.113.7", "/pool/", string(body), "X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
-		if code := from(t, handler, "203.0.113.7", "/pool/", `{}`, "X-Amz-Target", "AWSCognitoIdentityProviderService.ChangePassword").Code; guessed && code != http.StatusTooManyRequests {
+		from(t, handler, "203.0.113.7", "/pool/", string(body), "X-Amz-Target",
+			"AWSCognitoIdentityProviderService.InitiateAuth")
+		if code := from(t, handler, "203.0.113.7", "/pool/", `{}`, "X-Amz-Target",
+			"AWSCognitoIdentityProviderService.ChangePassword").Code; guessed && code != http.StatusTooManyRequests {
 			t.Errorf("a password by %q was not counted", body)
 		}
 	})
@@ -250,19 +274,32 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 		operation, body string
 		status          int
 	}
-	const wrong, right, refresh = `{"AuthFlow":"USER_PASSWORD_AUTH","Password":"wrong"}`, `{"AuthFlow":"USER_PASSWORD_AUTH","Password":"right"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`
+	const wrong, right, refresh = `{"AuthFlow":"USER_PASSWORD_AUTH","Password":"wrong"}`,
+		`{"AuthFlow":"USER_PASSWORD_AUTH","Password":"right"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`
 	for name, steps := range map[string][]step{
 		"wrong passwords": {
-			{"InitiateAuth", wrong, 400}, {"InitiateAuth", wrong, 400}, {"InitiateAuth", right, 429}, {"InitiateAuth", refresh, 400},
+			{"InitiateAuth", wrong, 400},
+			{"InitiateAuth", wrong, 400},
+			{"InitiateAuth", right, 429},
+			{"InitiateAuth", refresh, 400},
 		},
 		"codes": {
-			{"ConfirmForgotPassword", `{}`, 400}, {"RespondToAuthChallenge", `{}`, 400}, {"ConfirmForgotPassword", `{}`, 429},
+			{"ConfirmForgotPassword", `{}`, 400},
+			{"RespondToAuthChallenge", `{}`, 400},
+			{"ConfirmForgotPassword", `{}`, 429},
 		},
 		"mail": {
-			{"ForgotPassword", `{}`, 200}, {"ForgotPassword", `{}`, 200}, {"ForgotPassword", `{}`, 429}, {"RevokeToken", `{}`, 400},
+			{"ForgotPassword", `{}`, 200},
+			{"ForgotPassword", `{}`, 200},
+			{"ForgotPassword", `{}`, 429},
+			{"RevokeToken", `{}`, 400},
 		},
 		"no guesses": {
-			{"InitiateAuth", right, 200}, {"InitiateAuth", right, 200}, {"InitiateAuth", right, 200}, {"InitiateAuth", refresh, 400}, {"GetUser", `{}`, 429},
+			{"InitiateAuth", right, 200},
+			{"InitiateAuth", right, 200},
+			{"InitiateAuth", right, 200},
+			{"InitiateAuth", refresh, 400},
+			{"GetUser", `{}`, 429},
 		},
 		"a body that is none": {
 			{"InitiateAuth", `{`, 400}, {"InitiateAuth", strings.Repeat("x", 1<<17), 400}, {"InitiateAuth", right, 429},
@@ -276,7 +313,8 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			handler := limitedServer(t, api.Config{})
 			for i, s := range steps {
-				w := from(t, handler, "203.0.113.7", "/pool/", s.body, "X-Amz-Target", "AWSCognitoIdentityProviderService."+s.operation)
+				w := from(t, handler, "203.0.113.7", "/pool/", s.body, "X-Amz-Target",
+					"AWSCognitoIdentityProviderService."+s.operation)
 				if w.Code != s.status {
 					t.Errorf("%s, step %d: %d %s", name, i, w.Code, w.Body)
 				}
@@ -284,7 +322,8 @@ func TestR64_GuessesAreCountedApart(t *testing.T) {
 					continue
 				}
 				h := w.Header()
-				if h.Get("Retry-After") == "" || h.Get("X-Amzn-Errortype") != "TooManyRequestsException:" || !strings.Contains(w.Body.String(), `"__type":"TooManyRequestsException"`) {
+				if h.Get("Retry-After") == "" || h.Get("X-Amzn-Errortype") != "TooManyRequestsException:" ||
+					!strings.Contains(w.Body.String(), `"__type":"TooManyRequestsException"`) {
 					t.Errorf("%s: %v %s", name, h, w.Body)
 				}
 			}
@@ -297,7 +336,8 @@ func poolServer(t *testing.T, limits api.Limits, pool http.HandlerFunc) http.Han
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	handler, err := api.New(api.Services{
-		Identity: identity.NewService(stalled{}, verifier{}, log), App: fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
+		Identity: identity.NewService(stalled{}, verifier{}, log),
+		App:      fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}}, Pool: pool,
 		Limiter: api.NewLimiter(limits),
 	}, api.Config{}, log)
 	if err != nil {
@@ -309,10 +349,12 @@ func poolServer(t *testing.T, limits api.Limits, pool http.HandlerFunc) http.Han
 // initiateFrom makes the call that begins or renews a session from an address.
 func initiateFrom(t *testing.T, handler http.Handler, peer, flow string) *httptest.ResponseRecorder {
 	t.Helper()
-	return from(t, handler, peer, "/pool/", `{"AuthFlow":"`+flow+`"}`, "X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
+	return from(t, handler, peer, "/pool/", `{"AuthFlow":"`+flow+`"}`, "X-Amz-Target",
+		"AWSCognitoIdentityProviderService.InitiateAuth")
 }
 
-// TestR64_GuessesThatArriveTogether: what comes before the first is known to be wrong waits for it, and no other address does.
+// TestR64_GuessesThatArriveTogether: what comes before the first is known to be wrong waits for it, and no other
+// address does.
 func TestR64_GuessesThatArriveTogether(t *testing.T) {
 	t.Parallel()
 	const many, other = 40, 2
@@ -353,7 +395,8 @@ func TestR64_GuessesThatArriveTogether(t *testing.T) {
 func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 100}}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 100}},
+			func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() { initiateFrom(t, handler, "203.0.113.7", "USER_PASSWORD_AUTH") })
@@ -361,7 +404,8 @@ func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		w := initiateFrom(t, handler, "203.0.113.7", "USER_PASSWORD_AUTH")
-		if took := time.Since(began); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || took != 4*time.Second {
+		if took := time.Since(began); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+			took != 4*time.Second {
 			t.Errorf("%d after %v: %v", w.Code, took, w.Header())
 		}
 		all.Wait()
@@ -373,11 +417,13 @@ func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 6}}, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusBadRequest)
-		})
+		handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 6}},
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusBadRequest)
+			})
 		try := func(peer, operation, body string) int {
-			return from(t, handler, peer, "/pool/", body, "X-Amz-Target", "AWSCognitoIdentityProviderService."+operation).Code
+			return from(t, handler, peer, "/pool/", body, "X-Amz-Target",
+				"AWSCognitoIdentityProviderService."+operation).Code
 		}
 		signIn := func(peer, name string) int {
 			return try(peer, "InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","AuthParameters":{"USERNAME":"`+name+`"}}`)
@@ -417,13 +463,15 @@ func TestR64_WhatIsNotLookedAtIsNoGuess(t *testing.T) {
 		"ServiceUnavailableException:": 503, "InternalErrorException:": 500, "TooManyRequestsException:": 400,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 2}}, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("X-Amzn-Errortype", kind)
-				w.WriteHeader(status)
-			})
+			handler := poolServer(t, api.Limits{api.KindGuess: {Each: 2}, api.KindAddressGuess: {Each: 2}},
+				func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("X-Amzn-Errortype", kind)
+					w.WriteHeader(status)
+				})
 			for i := range 10 {
 				for _, operation := range []string{"InitiateAuth", "ForgotPassword"} {
-					w := from(t, handler, "203.0.113.7", "/pool/", `{}`, "X-Amz-Target", "AWSCognitoIdentityProviderService."+operation)
+					w := from(t, handler, "203.0.113.7", "/pool/", `{}`, "X-Amz-Target",
+						"AWSCognitoIdentityProviderService."+operation)
 					if w.Code != status {
 						t.Errorf("%s, call %d: %d", kind, i, w.Code)
 					}
@@ -450,7 +498,8 @@ func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 		next.path, next.header = path, map[string]string{"Last-Event-ID": "1-3", "X-Forwarded-For": "198.51.100.7"}
 		resp := f.do(next)
 		after, err := strconv.Atoi(resp.header.Get("Retry-After"))
-		if p := resp.problem(t); resp.status != http.StatusTooManyRequests || p.Code != "rate_limited" || err != nil || after < 1 || after > 80 {
+		if p := resp.problem(t); resp.status != http.StatusTooManyRequests || p.Code != "rate_limited" || err != nil ||
+			after < 1 || after > 80 {
 			t.Errorf("%s: %d, Retry-After %d, %+v", path, resp.status, after, p)
 		}
 	}
@@ -461,7 +510,10 @@ func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 	if other.token = f.bob.Subject; f.do(other).status != http.StatusOK {
 		t.Error("another person is limited too")
 	}
-	list := get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
+	list := get[api.MessageList](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject,
+	})
 	if len(list.Items) != 6 {
 		t.Errorf("%d messages were kept", len(list.Items))
 	}
@@ -475,15 +527,20 @@ func TestWhereFromIsLogged(t *testing.T) {
 	}})
 	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.alice.ID)
 	get[api.User](f, http.StatusOK, call{
-		method: "PUT", path: "/v1/user/" + f.bob.ID.String(), token: f.alice.Subject, body: map[string]any{"name": "新しい名前"},
+		method: "PUT", path: "/v1/user/" + f.bob.ID.String(), token: f.alice.Subject,
+		body:   map[string]any{"name": "新しい名前"},
 		header: map[string]string{"X-Forwarded-For": "203.0.113.1, 198.51.100.7:4711", "X-Request-Id": "of-the-edit"},
 	})
-	log := get[api.AuditEventList](f, http.StatusOK, call{method: "GET", path: "/v1/audit?action=member.edit&q=bob", token: f.alice.Subject})
+	log := get[api.AuditEventList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/audit?action=member.edit&q=bob",
+		token: f.alice.Subject,
+	})
 	if len(log.Items) != 1 || log.Total != 1 {
 		t.Fatalf("got %+v", log)
 	}
 	e := log.Items[0]
-	if e.Address != "198.51.100.7" || e.RequestID != "of-the-edit" || e.ActorID != f.alice.ID || e.TargetID != f.bob.ID.String() ||
+	if e.Address != "198.51.100.7" || e.RequestID != "of-the-edit" || e.ActorID != f.alice.ID ||
+		e.TargetID != f.bob.ID.String() ||
 		len(e.Details) != 1 || e.Details[0] != (api.AuditDetail{Field: "name", Before: "試験", After: "新しい名前"}) {
 		t.Errorf("got %+v", e)
 	}

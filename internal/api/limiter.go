@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// class is what a call is counted as, besides as a call and, with q, as a search. Every route of somebody names its own:
-// see routes and [Server.as].
+// class is what a call is counted as, besides as a call and, with q, as a search. Every route of somebody names its
+// own: see routes and [Server.as].
 type class struct {
 	minute Kind // "" if nothing.
 	held   Kind // While it is answered; "" if nothing.
@@ -33,7 +33,8 @@ var (
 	downloads = class{held: KindTransfer}
 )
 
-// Limiter holds people, their organizations and addresses to their limits on this server. It is safe for concurrent use.
+// Limiter holds people, their organizations and addresses to their limits on this server. It is safe for concurrent
+// use.
 type Limiter struct {
 	each, organization map[Kind]*limiter // Over a minute, by person or address, and by organization.
 	held               map[Kind]*places
@@ -52,7 +53,8 @@ func NewLimiter(limits Limits) *Limiter {
 		case KindStream, KindTransfer, KindSocket:
 			l.held[kind] = &places{kind: kind, most: limit, held: make(map[uuid.UUID]int)}
 		default:
-			l.each[kind], l.organization[kind] = newLimiter(kind, limit.Each, tooManyCalls), newLimiter(kind, limit.Organization, tooManyCallsOfAll)
+			l.each[kind], l.organization[kind] = newLimiter(kind, limit.Each, tooManyCalls),
+				newLimiter(kind, limit.Organization, tooManyCallsOfAll)
 		}
 	}
 	return l
@@ -244,7 +246,9 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 }
 
 // enter counts a call and holds its place. Streams whose client has gone unnoticed make room.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, c class, actor identity.Actor) (leave func(), err error) {
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, c class, actor identity.Actor) (leave func(),
+	err error,
+) {
 	if err := s.Limiter.enter(w, r, c, actor); err != nil {
 		return nil, err
 	}

@@ -18,14 +18,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// unlimited are routes that everybody may call as often as they like: they are answered from memory, or for probes, which the
-// proxy keeps from the internet.
+// unlimited are routes that everybody may call as often as they like: they are answered from memory, or for probes,
+// which the proxy keeps from the internet.
 var unlimited = []string{
-	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml", "GET /docs/api", "GET /docs/api.css",
+	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml",
+	"GET /docs/api", "GET /docs/api.css",
 	"GET /*", "HEAD /*",
 }
 
-// harmless are calls with a token that are no reads and yet not counted as writes: nobody is kept from ending something.
+// harmless are calls with a token that are no reads and yet not counted as writes: nobody is kept from ending
+// something.
 var harmless = []string{"POST /v1/signout", "POST /v1/message/{message_id}/stop"}
 
 // everyKind returns limits that let one person, or one organization, do everything but calls as such once.
@@ -47,10 +49,13 @@ func TestR64_EveryRouteIsLimited(t *testing.T) {
 		two     bool                    // Two people of one organization, one call each.
 		written bool                    // Something else than calls.
 	}{
-		"calls of a person":         {limits: api.Limits{api.KindCall: {Each: 1}}, calls: all},
-		"calls of an organization":  {limits: api.Limits{api.KindCall: {Organization: 1}}, calls: all, two: true},
-		"writes of a person":        {limits: everyKind(api.Allowance{Each: 1}), calls: writing, written: true},
-		"writes of an organization": {limits: everyKind(api.Allowance{Organization: 1}), calls: writing, two: true, written: true},
+		"calls of a person":        {limits: api.Limits{api.KindCall: {Each: 1}}, calls: all},
+		"calls of an organization": {limits: api.Limits{api.KindCall: {Organization: 1}}, calls: all, two: true},
+		"writes of a person":       {limits: everyKind(api.Allowance{Each: 1}), calls: writing, written: true},
+		"writes of an organization": {
+			limits: everyKind(api.Allowance{Organization: 1}), calls: writing, two: true,
+			written: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +82,8 @@ func TestR64_EveryRouteIsLimited(t *testing.T) {
 				if !test.two {
 					second = first
 				}
-				if resp := f.do(access[route].call(route, "sso:"+first.Subject, newID())); resp.status == http.StatusTooManyRequests {
+				if resp := f.do(access[route].call(route, "sso:"+first.Subject,
+					newID())); resp.status == http.StatusTooManyRequests {
 					t.Errorf("%s, the first call: %d %s", route, resp.status, resp.body)
 				}
 				resp := f.do(access[route].call(route, "sso:"+second.Subject, newID()))
@@ -86,7 +92,8 @@ func TestR64_EveryRouteIsLimited(t *testing.T) {
 					continue
 				}
 				p := resp.problem(t)
-				if p.Code != "rate_limited" || resp.header.Get("Retry-After") == "" || test.two != strings.Contains(p.Detail, "組織全体") ||
+				if p.Code != "rate_limited" || resp.header.Get("Retry-After") == "" ||
+					test.two != strings.Contains(p.Detail, "組織全体") ||
 					test.written != (p.Limit != "call") {
 					t.Errorf("%s: Retry-After %q, %+v", route, resp.header.Get("Retry-After"), p)
 				}
@@ -104,7 +111,10 @@ func writing(route string) bool {
 // TestR64_RoutesWithoutATokenAreLimited: by the address, unless they are answered from memory.
 func TestR64_RoutesWithoutATokenAreLimited(t *testing.T) {
 	t.Parallel()
-	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindSignIn: {Each: 1}, api.KindConnection: {Each: 1}}})
+	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{
+		api.KindSignIn:     {Each: 1},
+		api.KindConnection: {Each: 1},
+	}})
 	for _, route := range routesOf(t, f.handler) {
 		if access[route].may != nil || slices.Contains(unlimited, route) {
 			continue
@@ -130,7 +140,8 @@ func TestR64_SearchesAreLimited(t *testing.T) {
 	}
 }
 
-// TestR64_WaitingCallsAreLimited: nobody holds more than their share of what lasts, however often they repeat one question.
+// TestR64_WaitingCallsAreLimited: nobody holds more than their share of what lasts, however often they repeat one
+// question.
 func TestR64_WaitingCallsAreLimited(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]api.Allowance{"by person": {Each: 1}, "by organization": {Organization: 1}} {
@@ -155,7 +166,8 @@ func TestR64_WaitingCallsAreLimited(t *testing.T) {
 			for _, path := range []string{"/v1/message/sync", "/v1/message/stream"} {
 				again.path = path
 				resp := f.do(again)
-				if p := resp.problem(t); resp.status != http.StatusTooManyRequests || p.Limit != "stream" || resp.header.Get("Retry-After") == "" {
+				if p := resp.problem(t); resp.status != http.StatusTooManyRequests || p.Limit != "stream" ||
+					resp.header.Get("Retry-After") == "" {
 					t.Errorf("%s: %d %+v", path, resp.status, p)
 				}
 			}
@@ -184,7 +196,8 @@ func TestR64_TransfersAreLimited(t *testing.T) {
 		resp := f.do(download)
 		return resp.status == http.StatusTooManyRequests && resp.problem(t).Limit == "transfer"
 	})
-	if resp := f.do(upload(f.alice.Subject, "c.txt", strings.Repeat("三つ目", 1<<20))); resp.status != http.StatusTooManyRequests {
+	if resp := f.do(upload(f.alice.Subject, "c.txt", strings.Repeat("三つ目",
+		1<<20))); resp.status != http.StatusTooManyRequests {
 		t.Errorf("another upload: %d %s", resp.status, resp.body)
 	}
 	if resp := f.do(upload(f.bob.Subject, "c.txt", "同僚のもの")); resp.status != http.StatusCreated {
@@ -241,8 +254,11 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	for text, want := range map[string]api.Limits{
 		"default": defaults, "off": {}, "question=120": with("question", api.Allowance{Each: 120, Organization: 6000}),
-		"question=0:7": with("question", api.Allowance{Organization: 7}), "write=600:20000, sign_in=5": with("sign_in", api.Allowance{Each: 5}),
-		"": nil, "x=1": nil, "question": nil, "question=": nil, "question=-1": nil, "question=1:": nil, "question=1:2:3": nil,
+		"question=0:7":               with("question", api.Allowance{Organization: 7}),
+		"write=600:20000, sign_in=5": with("sign_in", api.Allowance{Each: 5}),
+		"":                           nil, "x=1": nil, "question": nil, "question=": nil, "question=-1": nil,
+		"question=1:":      nil,
+		"question=1:2:3":   nil,
 		"question=1000001": nil, "sign_in=1:2": nil, "question=1,": nil,
 	} {
 		var got api.Limits

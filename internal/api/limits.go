@@ -14,14 +14,15 @@ type Kind string
 
 // Kinds that are counted over a minute.
 const (
-	KindCall         Kind = "call"          // Every call with a token.
-	KindSearch       Kind = "search"        // Those of them that search, by q.
-	KindWrite        Kind = "write"         // Calls that store something.
-	KindQuestion     Kind = "question"      // Questions; one that is repeated counts once.
-	KindUpload       Kind = "upload"        // Files.
-	KindMail         Kind = "mail"          // Calls that send invitations.
-	KindSignIn       Kind = "sign_in"       // Calls that lead to a session, by address.
-	KindGuess        Kind = "guess"         // Those of them with a wrong password or code, or that have a code sent, by account and address.
+	KindCall     Kind = "call"     // Every call with a token.
+	KindSearch   Kind = "search"   // Those of them that search, by q.
+	KindWrite    Kind = "write"    // Calls that store something.
+	KindQuestion Kind = "question" // Questions; one that is repeated counts once.
+	KindUpload   Kind = "upload"   // Files.
+	KindMail     Kind = "mail"     // Calls that send invitations.
+	KindSignIn   Kind = "sign_in"  // Calls that lead to a session, by address.
+	// Those of them with a wrong password or code, or that have a code sent, by account and address.
+	KindGuess        Kind = "guess"
 	KindAddressGuess Kind = "address_guess" // The same for all accounts, by address.
 	KindConnection   Kind = "connection"    // Live sockets that are opened, by address.
 )
@@ -100,7 +101,8 @@ func (l Limits) set(entry string) error {
 		limit.Organization, errOrganization = parseLimit(organization)
 	}
 	if err = errors.Join(err, errOrganization); err != nil {
-		return fmt.Errorf("%s must be a number between 0 and %d, or two with a colon between, and not %q", name, maxLimitValue, value)
+		return fmt.Errorf("%s must be a number between 0 and %d, or two with a colon between, and not %q", name,
+			maxLimitValue, value)
 	}
 	if both && slices.Contains([]Kind{KindSignIn, KindGuess, KindAddressGuess, KindConnection}, Kind(name)) {
 		return fmt.Errorf("%s counts by address and has no limit by organization", name)

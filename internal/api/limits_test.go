@@ -45,7 +45,10 @@ func stalledServer(t *testing.T) http.Handler {
 
 func TestStalledDatabaseIsReportedInTime(t *testing.T) {
 	t.Parallel()
-	for _, c := range []string{"GET /readyz", "GET /v1/me", "POST /v1/message/stream", "GET /v1/message/" + newID() + "/stream"} {
+	for _, c := range []string{
+		"GET /readyz", "GET /v1/me", "POST /v1/message/stream",
+		"GET /v1/message/" + newID() + "/stream",
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			method, path, _ := strings.Cut(c, " ")
 			r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
@@ -53,7 +56,8 @@ func TestStalledDatabaseIsReportedInTime(t *testing.T) {
 			w := httptest.NewRecorder()
 			began := time.Now()
 			stalledServer(t).ServeHTTP(w, r)
-			if took := time.Since(began); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || took > 5*time.Second {
+			if took := time.Since(began); w.Code != http.StatusServiceUnavailable ||
+				w.Header().Get("Retry-After") == "" || took > 5*time.Second {
 				t.Errorf("%s: %d after %v: %s", c, w.Code, took, w.Body)
 			}
 		})
@@ -142,8 +146,8 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// TestBodyDeadlineEndsWithTheBody holds that a stream, whose connection is read all the time, outlives the deadline of the
-// question's body.
+// TestBodyDeadlineEndsWithTheBody holds that a stream, whose connection is read all the time, outlives the deadline of
+// the question's body.
 func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}

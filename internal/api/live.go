@@ -81,8 +81,10 @@ func NewLive(feed *stream.Feed, people *identity.Service, limiter *Limiter, log 
 	}
 	hurry, cut := context.WithCancel(context.Background())
 	l := &Live{
-		hurry: hurry, cut: cut, feed: feed, identity: people, limiter: limiter, log: slog.New(NewLogHandler(log.Handler())), cfg: cfg.withDefaults(),
-		sockets: make(map[*socket]struct{}), people: make(map[uuid.UUID]map[*socket]struct{}), empty: make(chan struct{}),
+		hurry: hurry, cut: cut, feed: feed, identity: people, limiter: limiter,
+		log: slog.New(NewLogHandler(log.Handler())), cfg: cfg.withDefaults(),
+		sockets: make(map[*socket]struct{}), people: make(map[uuid.UUID]map[*socket]struct{}),
+		empty: make(chan struct{}),
 	}
 	if u, err := url.Parse(cfg.PublicURL); err == nil {
 		l.host = u.Host
@@ -97,9 +99,9 @@ func (l *Live) Open() int {
 	return len(l.sockets)
 }
 
-// Drain admits no more sockets and closes those there are with code 1012, spread evenly over a time, so that the clients
-// come back elsewhere and not all at once. It returns when all are gone. When the context ends, those that are left are
-// cut off, and its error is returned.
+// Drain admits no more sockets and closes those there are with code 1012, spread evenly over a time, so that the
+// clients come back elsewhere and not all at once. It returns when all are gone. When the context ends, those that are
+// left are cut off, and its error is returned.
 func (l *Live) Drain(ctx context.Context, over time.Duration) error {
 	l.mu.Lock()
 	first := !l.draining
@@ -174,7 +176,8 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // check refuses a request that is no upgrade of ours, before anything of it is answered.
 func (l *Live) check(w http.ResponseWriter, r *http.Request) error {
 	h := r.Header
-	if r.ProtoMajor != 1 || r.ProtoMinor < 1 || !hasToken(h, "Connection", "upgrade") || !hasToken(h, "Upgrade", "websocket") ||
+	if r.ProtoMajor != 1 || r.ProtoMinor < 1 || !hasToken(h, "Connection", "upgrade") ||
+		!hasToken(h, "Upgrade", "websocket") ||
 		h.Get("Sec-Websocket-Version") != "13" {
 		w.Header().Set("Connection", "Upgrade")
 		w.Header().Set("Upgrade", "websocket")
@@ -194,7 +197,7 @@ func (l *Live) check(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// allows reports whether pages of an origin may connect: those of this server. Who is no browser has none.
+// allows reports whether pages of an origin may connect: those of this server. Clients that are no browsers send none.
 func (l *Live) allows(origins []string, host string) bool {
 	if len(origins) == 0 {
 		return true
@@ -271,8 +274,8 @@ func (l *Live) People() []uuid.UUID {
 	return slices.Collect(maps.Keys(l.people))
 }
 
-// End closes a person's sockets with code 4401, as if their tokens had run out: the clients get new ones and come back, or
-// cannot. It does not wait for them.
+// End closes a person's sockets with code 4401, as if their tokens had run out: the clients get new ones and come back,
+// or cannot. It does not wait for them.
 func (l *Live) End(userID uuid.UUID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,8 @@ func TestNoticesForAdministratorsReachNobodyElse(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	admin := func(organizationID uuid.UUID, name string, role identity.Role) identity.NewUser {
 		u := identity.NewUser{
-			ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: name, Email: name + "@example.com", Name: name, Role: role,
+			ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: name, Email: name + "@example.com",
+			Name: name, Role: role,
 			AuthType: identity.AuthCognito,
 		}
 		if err := f.db.CreateUser(t.Context(), u); err != nil {

@@ -109,8 +109,9 @@ func encodeEvent(event any) []byte {
 func toLiveMessage(m chat.Message) LiveMessage {
 	whole := toMessage(m)
 	live := LiveMessage{
-		ID: whole.ID, ThreadID: whole.ThreadID, Role: whole.Role, Status: whole.Status, FinishReason: whole.FinishReason,
-		Error: whole.Error, Feedback: whole.Feedback, CompletedAt: whole.CompletedAt,
+		ID: whole.ID, ThreadID: whole.ThreadID, Role: whole.Role, Status: whole.Status,
+		FinishReason: whole.FinishReason,
+		Error:        whole.Error, Feedback: whole.Feedback, CompletedAt: whole.CompletedAt,
 	}
 	if m.ParentID != nil {
 		live.ParentID = *m.ParentID

@@ -37,14 +37,19 @@ func TestR19_UpgradesAreLookedAtFirst(t *testing.T) {
 		}
 		return f.do(call{method: "GET", path: "/v1/live", header: h})
 	}
-	for _, origin := range []string{"https://evil.example", "null", "https://chat.example.evil.example", "file://", "https://chat.example:8443", "ftp://chat.example", ""} {
-		if resp := upgrade("Origin", origin); resp.status != http.StatusForbidden || resp.problem(t).Code != "forbidden" {
+	for _, origin := range []string{
+		"https://evil.example", "null", "https://chat.example.evil.example", "file://",
+		"https://chat.example:8443", "ftp://chat.example", "",
+	} {
+		if resp := upgrade("Origin", origin); resp.status != http.StatusForbidden ||
+			resp.problem(t).Code != "forbidden" {
 			t.Errorf("from %q: %d %s", origin, resp.status, resp.body)
 		}
 	}
 	for _, header := range [][]string{{"Upgrade", "h2c"}, {"Connection", "close"}, {"Sec-WebSocket-Version", "12"}} {
 		resp := upgrade(header...)
-		if resp.status != http.StatusUpgradeRequired || resp.header.Get("Upgrade") != "websocket" || resp.problem(t).Code != "upgrade_required" {
+		if resp.status != http.StatusUpgradeRequired || resp.header.Get("Upgrade") != "websocket" ||
+			resp.problem(t).Code != "upgrade_required" {
 			t.Errorf("%v: %d %v %s", header, resp.status, resp.header, resp.body)
 		}
 	}
@@ -52,14 +57,16 @@ func TestR19_UpgradesAreLookedAtFirst(t *testing.T) {
 		t.Errorf("no upgrade: %d", resp.status)
 	}
 	for _, key := range []string{"", "short", "dGhlIHNhbXBsZSBub25jZQ=="[:20]} {
-		if resp := upgrade("Sec-WebSocket-Key", key); resp.status != http.StatusBadRequest || resp.problem(t).Code != "invalid" {
+		if resp := upgrade("Sec-WebSocket-Key", key); resp.status != http.StatusBadRequest ||
+			resp.problem(t).Code != "invalid" {
 			t.Errorf("key %q: %d %s", key, resp.status, resp.body)
 		}
 	}
 
 	// The server's one socket.
 	c := dialLive(t, f.url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {f.url}}}).join(f.alice.Subject)
-	if resp := upgrade("Origin", "https://CHAT.example"); resp.status != http.StatusServiceUnavailable || resp.header.Get("Retry-After") == "" {
+	if resp := upgrade("Origin", "https://CHAT.example"); resp.status != http.StatusServiceUnavailable ||
+		resp.header.Get("Retry-After") == "" {
 		t.Errorf("above the cap: %d %s", resp.status, resp.body)
 	}
 	_ = c.Close(websocket.StatusNormalClosure, "")
@@ -73,10 +80,16 @@ func TestEventsReachEveryTabOfTheirPersonInOrder(t *testing.T) {
 
 	thread := f.thread(f.alice.Subject)
 	path := "/v1/thread/" + thread.ID.String()
-	get[api.Thread](f, http.StatusOK, call{method: "PUT", path: path, token: f.alice.Subject, body: map[string]string{"title": "新しい名前"}})
-	exchange := get[api.Exchange](f, http.StatusOK, call{method: "POST", path: "/v1/message/sync", token: f.alice.Subject, body: map[string]any{
-		"request_id": newID(), "thread_id": thread.ID, "content": "ひみつの質問",
-	}})
+	get[api.Thread](f, http.StatusOK, call{
+		method: "PUT", path: path, token: f.alice.Subject,
+		body: map[string]string{"title": "新しい名前"},
+	})
+	exchange := get[api.Exchange](f, http.StatusOK, call{
+		method: "POST", path: "/v1/message/sync",
+		token: f.alice.Subject, body: map[string]any{
+			"request_id": newID(), "thread_id": thread.ID, "content": "ひみつの質問",
+		},
+	})
 	f.do(call{method: "DELETE", path: path, token: f.alice.Subject})
 
 	var seen [2][][]byte
@@ -86,7 +99,8 @@ func TestEventsReachEveryTabOfTheirPersonInOrder(t *testing.T) {
 			event, frame := tab.next()
 			seen[i] = append(seen[i], frame)
 			renamed = renamed || event.Thread != nil && event.Thread.ID == thread.ID && event.Thread.Title == "新しい名前"
-			ended = ended || event.Message != nil && event.Message.ID == exchange.Answer.ID && event.Message.Status == api.JobStatusSuccess &&
+			ended = ended || event.Message != nil && event.Message.ID == exchange.Answer.ID &&
+				event.Message.Status == api.JobStatusSuccess &&
 				event.Message.ParentID == exchange.Question.ID && event.Message.FinishReason == api.Stop
 			deleted = event.Deleted && event.ID == thread.ID
 			if bytes.Contains(frame, []byte("ひみつ")) && event.Message != nil {
@@ -114,8 +128,12 @@ func TestNoticesReachTheirOrganizationFromTheDatabase(t *testing.T) {
 	f := newFixture(t, llmtest.Say("はい"))
 	alice, tab, stranger := f.join(f.alice.Subject), f.join(f.alice.Subject), f.join(f.stranger.Subject)
 	own, everyone := uuid.New(), uuid.New()
-	f.exec(`INSERT INTO notifications (id, organization_id, title, level) VALUES ($1, $2, '自社へ', 'info')`, own, f.alice.OrganizationID)
-	if err := f.db.PublishNotification(t.Context(), org.Notification{ID: everyone, Title: "全員へ", Level: org.LevelWarning}); err != nil {
+	f.exec(`INSERT INTO notifications (id, organization_id, title, level) VALUES ($1, $2, '自社へ', 'info')`, own,
+		f.alice.OrganizationID)
+	if err := f.db.PublishNotification(t.Context(), org.Notification{
+		ID: everyone, Title: "全員へ",
+		Level: org.LevelWarning,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []*socketClient{alice, tab} {
@@ -128,7 +146,10 @@ func TestNoticesReachTheirOrganizationFromTheDatabase(t *testing.T) {
 			t.Errorf("got %+v", n)
 		}
 	}
-	f.do(call{method: "PUT", path: "/v1/notification/read", token: f.alice.Subject, body: map[string]any{"ids": []uuid.UUID{own}}})
+	f.do(call{
+		method: "PUT", path: "/v1/notification/read", token: f.alice.Subject,
+		body: map[string]any{"ids": []uuid.UUID{own}},
+	})
 	for _, c := range []*socketClient{alice, tab} {
 		if event := c.want("notification"); len(event.Read) != 1 || event.Read[0] != own {
 			t.Errorf("got %+v", event)

@@ -53,8 +53,8 @@ var (
 // readyEvent is what a client is told when it has to look for itself.
 var readyEvent = encodeEvent(LiveReady{Type: "ready"})
 
-// socket is one client's connection. Three goroutines serve it: they read, write events, and ping. The one of the request
-// waits for the end, tells the client why, and waits for the three.
+// socket is one client's connection. Three goroutines serve it: they read, write events, and ping. The one of the
+// request waits for the end, tells the client why, and waits for the three.
 type socket struct {
 	live *Live
 	conn *websocket.Conn // Set by run.
@@ -67,7 +67,8 @@ type socket struct {
 	leave   func()    // Gives its place back. As userID.
 
 	workers sync.WaitGroup
-	expiry  *time.Timer // Ends the socket when there is no token, or none that holds. Belongs to read, and after it to close.
+	// Ends the socket when there is no token, or none that holds. Belongs to read, and after it to close.
+	expiry *time.Timer
 }
 
 // run serves the client of an accepted connection until the socket's context ends. tcp is what lies below it.

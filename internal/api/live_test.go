@@ -210,12 +210,21 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 		reason string
 		took   time.Duration
 	}{
-		"no auth":          {func(*liveServer, *socketClient) {}, 4408, "no auth in time", 5 * time.Second},
-		"forged":           {func(_ *liveServer, c *socketClient) { c.auth("forged") }, 4401, "Not authenticated", 0},
-		"run out":          {func(_ *liveServer, c *socketClient) { c.auth("expired") }, 4401, "jwt expired", 0},
-		"nobody":           {func(_ *liveServer, c *socketClient) { c.auth("nobody") }, 4401, "Not authenticated: no user found", 0},
-		"no database":      {func(_ *liveServer, c *socketClient) { c.auth("stalled") }, 1013, "tokens cannot be looked at now", 5 * time.Second},
-		"token runs out":   {func(_ *liveServer, c *socketClient) { c.join("short:alice") }, 4401, "jwt expired", 100 * time.Millisecond},
+		"no auth": {func(*liveServer, *socketClient) {}, 4408, "no auth in time", 5 * time.Second},
+		"forged":  {func(_ *liveServer, c *socketClient) { c.auth("forged") }, 4401, "Not authenticated", 0},
+		"run out": {func(_ *liveServer, c *socketClient) { c.auth("expired") }, 4401, "jwt expired", 0},
+		"nobody": {
+			func(_ *liveServer, c *socketClient) { c.auth("nobody") }, 4401,
+			"Not authenticated: no user found", 0,
+		},
+		"no database": {
+			func(_ *liveServer, c *socketClient) { c.auth("stalled") }, 1013,
+			"tokens cannot be looked at now", 5 * time.Second,
+		},
+		"token runs out": {
+			func(_ *liveServer, c *socketClient) { c.join("short:alice") }, 4401, "jwt expired",
+			100 * time.Millisecond,
+		},
 		"token of an hour": {func(_ *liveServer, c *socketClient) { c.join("alice") }, 4401, "jwt expired", time.Hour},
 		"renewed": {func(_ *liveServer, c *socketClient) {
 			c.join("alice")
@@ -223,22 +232,41 @@ func TestR19_SocketsEndWithTheRightCode(t *testing.T) {
 			go func() {
 				defer close(reading)
 				after(30 * time.Minute)
-				if err := c.Write(context.Background(), websocket.MessageText, []byte(`{"type":"auth","token":"alice"}`)); err != nil {
+				if err := c.Write(context.Background(), websocket.MessageText,
+					[]byte(`{"type":"auth","token":"alice"}`)); err != nil {
 					c.t.Error(err)
 				}
 			}()
 			c.t.Cleanup(func() { <-reading })
 		}, 4401, "jwt expired", 90 * time.Minute},
-		"renewed with one that ran out": {func(_ *liveServer, c *socketClient) { c.join("alice").auth("expired") }, 4401, "jwt expired", 0},
-		"renewed by another person":     {func(_ *liveServer, c *socketClient) { c.join("alice").auth("bob") }, 4401, "the token belongs to somebody else", 0},
+		"renewed with one that ran out": {
+			func(_ *liveServer, c *socketClient) { c.join("alice").auth("expired") },
+			4401, "jwt expired", 0,
+		},
+		"renewed by another person": {
+			func(_ *liveServer, c *socketClient) { c.join("alice").auth("bob") }, 4401,
+			"the token belongs to somebody else", 0,
+		},
 		"binary": {func(_ *liveServer, c *socketClient) {
 			_ = c.Write(context.Background(), websocket.MessageBinary, []byte(`{"type":"auth","token":"alice"}`))
 		}, 1008, "not a text frame", 0},
-		"no JSON":       {func(_ *liveServer, c *socketClient) { c.send(`{"type":`) }, 1008, "not a JSON object with type and token", 0},
-		"two values":    {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice"} {}`) }, 1008, "not a JSON object with type and token", 0},
-		"unknown field": {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice","x":1}`) }, 1008, "not a JSON object with type and token", 0},
-		"no token":      {func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth"}`) }, 1008, "not a JSON object with type and token", 0},
-		"unknown type":  {func(_ *liveServer, c *socketClient) { c.join("alice").send(`{"type":"subscribe","token":""}`) }, 1008, "unknown type", 0},
+		"no JSON": {
+			func(_ *liveServer, c *socketClient) { c.send(`{"type":`) }, 1008,
+			"not a JSON object with type and token", 0,
+		},
+		"two values": {
+			func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice"} {}`) }, 1008,
+			"not a JSON object with type and token", 0,
+		},
+		"unknown field": {
+			func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth","token":"alice","x":1}`) },
+			1008, "not a JSON object with type and token", 0,
+		},
+		"no token": {
+			func(_ *liveServer, c *socketClient) { c.send(`{"type":"auth"}`) }, 1008,
+			"not a JSON object with type and token", 0,
+		},
+		"unknown type": {func(_ *liveServer, c *socketClient) { c.join("alice").send(`{"type":"subscribe","token":""}`) }, 1008, "unknown type", 0},
 		"oversize frame": {func(_ *liveServer, c *socketClient) {
 			big := []byte(`{"type":"auth","token":"` + strings.Repeat("x", 17<<10) + `"}`)
 			go func() { _ = c.Write(context.Background(), websocket.MessageText, big) }()
@@ -288,10 +316,13 @@ func TestR19_ClientThatDoesNotAnswerPingsIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLiveServer(t, api.LiveConfig{}, nil)
 		pinged := 0
-		c := dialLive(t, "http://tsumugi.example", &websocket.DialOptions{HTTPClient: s.client, OnPingReceived: func(context.Context, []byte) bool {
-			pinged++
-			return pinged < 3
-		}})
+		c := dialLive(t, "http://tsumugi.example", &websocket.DialOptions{
+			HTTPClient: s.client,
+			OnPingReceived: func(context.Context, []byte) bool {
+				pinged++
+				return pinged < 3
+			},
+		})
 		began := time.Now()
 		c.join("alice")
 		end := c.closed()
@@ -349,7 +380,9 @@ func TestDrainIsSpreadAndHurriesWhenItsTimeIsUp(t *testing.T) {
 		if len(seen) != 4 {
 			t.Errorf("clients were told after %v", seen)
 		}
-		if _, resp, err := websocket.Dial(context.Background(), "http://tsumugi.example/v1/live", &websocket.DialOptions{HTTPClient: s.client}); err == nil || resp.StatusCode != http.StatusServiceUnavailable {
+		if _, resp, err := websocket.Dial(context.Background(), "http://tsumugi.example/v1/live",
+			&websocket.DialOptions{HTTPClient: s.client}); err == nil ||
+			resp.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("a new one: %+v, %v", resp, err)
 		}
 		err := <-drained
@@ -387,7 +420,8 @@ func TestMissedEventsAreToldByReady(t *testing.T) {
 
 func FuzzLiveFrame(f *testing.F) {
 	for _, seed := range []string{
-		`{"type":"auth","token":"a"}`, `{"type":"auth"}`, `{"type":"auth","token":7}`, `[]`, `null`, ``, `{"type":"auth","token":"a"}{}`,
+		`{"type":"auth","token":"a"}`, `{"type":"auth"}`, `{"type":"auth","token":7}`, `[]`, `null`, ``,
+		`{"type":"auth","token":"a"}{}`,
 		`{"type":"x","token":"a"}`, "{\"type\":\"auth\",\"token\":\"\xff\"}", strings.Repeat(`{"type":`, 1000), "\x00",
 	} {
 		f.Add([]byte(seed))

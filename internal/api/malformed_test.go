@@ -63,7 +63,8 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 		maps.Copy(bodies, texts(schema.Items.Value, path+"[1]", func(value any) any { return wrap([]any{nil, value}) }))
 	case schema.Type.Is("object"):
 		for name, property := range schema.Properties {
-			maps.Copy(bodies, texts(property.Value, strings.TrimPrefix(path+"."+name, "."), func(value any) any { return wrap(map[string]any{name: value}) }))
+			maps.Copy(bodies, texts(property.Value, strings.TrimPrefix(path+"."+name, "."),
+				func(value any) any { return wrap(map[string]any{name: value}) }))
 		}
 		if more := schema.AdditionalProperties.Schema; more != nil {
 			maps.Copy(bodies, texts(more.Value, path+".x", func(value any) any { return wrap(map[string]any{"x": value}) }))
@@ -76,7 +77,8 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 func (f *fixture) refused(what string, c call, fields ...string) {
 	f.t.Helper()
 	resp := f.do(c)
-	if media := resp.header.Get("Content-Type"); resp.status != http.StatusBadRequest || media != "application/problem+json" {
+	if media := resp.header.Get("Content-Type"); resp.status != http.StatusBadRequest ||
+		media != "application/problem+json" {
 		f.t.Errorf("%s: %d %s %s", what, resp.status, media, resp.body)
 		return
 	}
@@ -99,8 +101,12 @@ func TestR63_BodiesThatAreNoObjectsAreRefused(t *testing.T) {
 			return
 		}
 		method, _, _ := strings.Cut(route, " ")
-		for _, body := range []string{`null`, ` null `, `[]`, `[{}]`, `"x"`, `1`, `true`, ``, `{`, `{}{}`, `{"\u0000":1}`, `{"x":`, "\x00", "{\"x\":\"\x00\"}", "\xff"} {
-			f.refused(fmt.Sprintf("%s with %q", route, body), call{method: method, path: path, token: "sso:" + f.alice.Subject, body: body})
+		for _, body := range []string{
+			`null`, ` null `, `[]`, `[{}]`, `"x"`, `1`, `true`, ``, `{`, `{}{}`,
+			`{"\u0000":1}`, `{"x":`, "\x00", "{\"x\":\"\x00\"}", "\xff",
+		} {
+			f.refused(fmt.Sprintf("%s with %q", route, body),
+				call{method: method, path: path, token: "sso:" + f.alice.Subject, body: body})
 		}
 	})
 }
@@ -115,13 +121,19 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 		if schema := jsonBody(operation); schema != nil {
 			for field, body := range texts(schema, "", func(value any) any { return value }) {
 				found++
-				f.refused(route+", "+field, call{method: method, path: path, token: "sso:" + f.alice.Subject, body: body}, field)
+				f.refused(route+", "+field, call{
+					method: method, path: path, token: "sso:" + f.alice.Subject,
+					body: body,
+				}, field)
 			}
 		}
 		for _, p := range operation.Parameters {
 			if p.Value.In == openapi3.ParameterInQuery {
 				found++
-				f.refused(route+"?"+p.Value.Name, call{method: method, path: path + "?" + p.Value.Name + "=a%00b", token: "sso:" + f.alice.Subject})
+				f.refused(route+"?"+p.Value.Name, call{
+					method: method, path: path + "?" + p.Value.Name + "=a%00b",
+					token: "sso:" + f.alice.Subject,
+				})
 			}
 		}
 	})
@@ -132,9 +144,15 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 		"a name":      {`{"form":{"a\u0000":"x"}}`, "form"},
 		"deep inside": {`{"users":[{"email":"a@b.example"},{"name":"\u0000"}]}`, "users[1].name"},
 	} {
-		f.refused(name, call{method: "POST", path: "/v1/message/async", token: "sso:" + f.alice.Subject, body: test.body}, test.field)
+		f.refused(name, call{
+			method: "POST", path: "/v1/message/async", token: "sso:" + f.alice.Subject,
+			body: test.body,
+		}, test.field)
 	}
-	if resp := f.do(call{method: "POST", path: "/v1/thread", token: "sso:" + f.alice.Subject, body: map[string]any{"skill_id": f.chatSkill().ID, "title": `\u0000`}}); resp.status != http.StatusCreated {
+	if resp := f.do(call{
+		method: "POST", path: "/v1/thread", token: "sso:" + f.alice.Subject,
+		body: map[string]any{"skill_id": f.chatSkill().ID, "title": `\u0000`},
+	}); resp.status != http.StatusCreated {
 		t.Errorf("a backslash and letters: %d %s", resp.status, resp.body)
 	}
 }
@@ -145,18 +163,23 @@ func TestR63_RangesAreNoTrouble(t *testing.T) {
 	f := malformedFixture(t)
 	token := "sso:" + f.alice.Subject
 	source := get[api.DataSource](f, http.StatusCreated, upload(token, "a.txt", "本文"))
-	for _, route := range append(routesOf(t, f.handler), "GET /assets/app-abc.js", "HEAD /assets/app-abc.js", "GET /v1/data-source/file/"+source.ID.String()) {
+	for _, route := range append(routesOf(t, f.handler), "GET /assets/app-abc.js", "HEAD /assets/app-abc.js",
+		"GET /v1/data-source/file/"+source.ID.String()) {
 		method, path, _ := strings.Cut(route, " ")
 		if method != http.MethodGet && method != http.MethodHead || path == "/metrics" {
 			continue
 		}
 		c := call{method: method, path: parameter.ReplaceAllString(path, newID()), token: token}
 		want := f.do(c)
-		for _, header := range []string{"bytes=9999999-", "bytes=-0", "bytes=5-1", "bytes=0-0,1-1", "lines=1-2", "bytes", "bytes=-99999999999999999999"} {
+		for _, header := range []string{
+			"bytes=9999999-", "bytes=-0", "bytes=5-1", "bytes=0-0,1-1", "lines=1-2",
+			"bytes", "bytes=-99999999999999999999",
+		} {
 			c.header = map[string]string{"Range": header}
 			resp := f.do(c)
 			if resp.status != want.status || resp.header.Get("Content-Type") != want.header.Get("Content-Type") {
-				t.Errorf("%s with the range %q: %d %s %s", route, header, resp.status, resp.header.Get("Content-Type"), resp.body)
+				t.Errorf("%s with the range %q: %d %s %s", route, header, resp.status, resp.header.Get("Content-Type"),
+					resp.body)
 			}
 			if resp.status >= 400 && method != http.MethodHead && !json.Valid(resp.body) {
 				t.Errorf("%s with the range %q is no problem: %s", route, header, resp.body)

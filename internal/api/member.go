@@ -113,7 +113,8 @@ func (s *Server) resendInvitation(w http.ResponseWriter, r *http.Request, actor 
 
 func toUser(m org.Member) User {
 	return User{
-		ID: m.ID, Name: m.Name, Email: m.Email, Role: Role(m.Role), State: UserState(m.State), AuthType: AuthKind(m.AuthType),
+		ID: m.ID, Name: m.Name, Email: m.Email, Role: Role(m.Role), State: UserState(m.State),
+		AuthType:  AuthKind(m.AuthType),
 		SsoLinked: m.SSOLinked,
 		InvitedAt: utc(m.InvitedAt), LastSignedInAt: utc(m.LastSignedInAt),
 	}

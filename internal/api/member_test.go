@@ -59,24 +59,33 @@ func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
 			continue
 		}
 		tried++
-		for _, field := range []string{"organization_id", "role", "owner", "usage", "id", "user", "state", "__proto__", "Subject"} {
+		for _, field := range []string{
+			"organization_id", "role", "owner", "usage", "id", "user", "state", "__proto__",
+			"Subject",
+		} {
 			c := r.call(route, w.super, ids[r.names])
 			body := maps.Clone(c.body.(map[string]any))
-			if _, taken := body[field]; taken || strings.HasPrefix(route, "PUT /v1/user/") && (field == "role" || field == "state") {
+			if _, taken := body[field]; taken || strings.HasPrefix(route, "PUT /v1/user/") &&
+				(field == "role" || field == "state") {
 				continue
 			}
 			body[field] = "organization-super-admin"
 			c.body = body
 			resp := w.do(c)
-			if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != field {
+			if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 ||
+				p.Errors[0].Field != field {
 				t.Errorf("%s with %s: %d %+v", route, field, resp.status, p)
 			}
 		}
 	}
 	resp := w.do(call{method: "POST", path: "/v1/user/invite", token: w.super, body: map[string]any{"users": []any{
-		map[string]any{"email": "new@tsumugi.example", "name": "新人", "role": "general-user", "organization_id": w.stranger.OrganizationID},
+		map[string]any{
+			"email": "new@tsumugi.example", "name": "新人", "role": "general-user",
+			"organization_id": w.stranger.OrganizationID,
+		},
 	}}})
-	if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != "organization_id" {
+	if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 ||
+		p.Errors[0].Field != "organization_id" {
 		t.Errorf("an invitation into another organization: %d %+v", resp.status, p)
 	}
 	if tried < 12 {
@@ -90,15 +99,18 @@ func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
 	}
 }
 
-// TestR62_NobodyGrantsMoreThanTheirOwn tries what an administrator who is no super-admin may not do, and what nobody may.
+// TestR62_NobodyGrantsMoreThanTheirOwn tries what an administrator who is no super-admin may not do, and what nobody
+// may.
 func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	admin, system := w.tokens[identity.RoleOrganizationAdmin], w.tokens[identity.RoleSystemAdmin]
 	idOf := func(role identity.Role) string {
-		return value[uuid.UUID](w.fixture, `SELECT id FROM users WHERE email = $1`, string(role)+"@tsumugi.example").String()
+		return value[uuid.UUID](w.fixture, `SELECT id FROM users WHERE email = $1`,
+			string(role)+"@tsumugi.example").String()
 	}
-	general, own, super := idOf(identity.RoleGeneralUser), idOf(identity.RoleOrganizationAdmin), idOf(identity.RoleOrganizationSuperAdmin)
+	general, own, super := idOf(identity.RoleGeneralUser), idOf(identity.RoleOrganizationAdmin),
+		idOf(identity.RoleOrganizationSuperAdmin)
 	edit := func(token, id string, body map[string]any) call {
 		return call{method: "PUT", path: "/v1/user/" + id, token: token, body: body}
 	}
@@ -111,23 +123,34 @@ func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
 		call
 		status int
 	}{
-		"an admin's role by an admin":          {edit(admin, general, map[string]any{"role": "organization-admin"}), 403},
-		"a super-admin's role by an admin":     {edit(admin, general, map[string]any{"role": "organization-super-admin"}), 403},
-		"their own role":                       {edit(admin, own, map[string]any{"role": "organization-super-admin"}), 403},
-		"a super-admin by an admin":            {edit(admin, super, map[string]any{"name": "x"}), 403},
-		"a super-admin removed by an admin":    {call{method: "DELETE", path: "/v1/user/" + super, token: admin}, 403},
-		"themself removed":                     {call{method: "DELETE", path: "/v1/user/" + super, token: w.super}, 403},
-		"themself made inactive":               {edit(w.super, super, map[string]any{"state": "inactive"}), 403},
-		"an admin invited by an admin":         {invite(admin, "organization-admin"), 403},
-		"a super-admin invited by an admin":    {invite(admin, "organization-super-admin"), 403},
-		"a system-admin by a super-admin":      {edit(w.super, general, map[string]any{"role": "system-admin"}), 400},
-		"a system-admin invited":               {invite(w.super, "system-admin"), 400},
-		"a role that is none":                  {edit(w.super, general, map[string]any{"role": "root"}), 400},
-		"an empty name":                        {edit(w.super, general, map[string]any{"name": " "}), 400},
-		"anybody by a system-admin":            {edit(system, general, map[string]any{"name": "x"}), 403},
-		"a member of the other one by a super": {edit(w.super, w.stranger.ID.String(), map[string]any{"role": "general-user"}), 404},
-		"a general user by an admin":           {edit(admin, general, map[string]any{"name": "x"}), 200},
-		"an admin's role by a super-admin":     {edit(w.super, own, map[string]any{"role": "organization-admin"}), 200},
+		"an admin's role by an admin": {
+			edit(admin, general, map[string]any{"role": "organization-admin"}),
+			403,
+		},
+		"a super-admin's role by an admin": {edit(admin, general,
+			map[string]any{"role": "organization-super-admin"}), 403},
+		"their own role": {
+			edit(admin, own, map[string]any{"role": "organization-super-admin"}),
+			403,
+		},
+		"a super-admin by an admin":         {edit(admin, super, map[string]any{"name": "x"}), 403},
+		"a super-admin removed by an admin": {call{method: "DELETE", path: "/v1/user/" + super, token: admin}, 403},
+		"themself removed": {
+			call{method: "DELETE", path: "/v1/user/" + super, token: w.super},
+			403,
+		},
+		"themself made inactive":            {edit(w.super, super, map[string]any{"state": "inactive"}), 403},
+		"an admin invited by an admin":      {invite(admin, "organization-admin"), 403},
+		"a super-admin invited by an admin": {invite(admin, "organization-super-admin"), 403},
+		"a system-admin by a super-admin":   {edit(w.super, general, map[string]any{"role": "system-admin"}), 400},
+		"a system-admin invited":            {invite(w.super, "system-admin"), 400},
+		"a role that is none":               {edit(w.super, general, map[string]any{"role": "root"}), 400},
+		"an empty name":                     {edit(w.super, general, map[string]any{"name": " "}), 400},
+		"anybody by a system-admin":         {edit(system, general, map[string]any{"name": "x"}), 403},
+		"a member of the other one by a super": {edit(w.super, w.stranger.ID.String(),
+			map[string]any{"role": "general-user"}), 404},
+		"a general user by an admin":       {edit(admin, general, map[string]any{"name": "x"}), 200},
+		"an admin's role by a super-admin": {edit(w.super, own, map[string]any{"role": "organization-admin"}), 200},
 	} {
 		if resp := w.do(c.call); resp.status != c.status {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
@@ -190,13 +213,17 @@ func TestR62_TheLastTwoSuperAdmins(t *testing.T) {
 func TestMembersAreListedAndInvited(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
-	f.exec("UPDATE users SET role = 'organization-admin', invited_at = now(), last_signed_in_at = now() WHERE id = $1", f.alice.ID)
+	f.exec("UPDATE users SET role = 'organization-admin', invited_at = now(), last_signed_in_at = now() WHERE id = $1",
+		f.alice.ID)
 	key := newID()
-	invite := call{method: "POST", path: "/v1/user/invite", token: f.alice.Subject, header: map[string]string{"Idempotency-Key": key}, body: map[string]any{"users": []any{
-		map[string]any{"email": "Dora@Tsumugi.example", "name": " 堂本 ドラ ", "role": "general-user"},
-		map[string]any{"email": f.bob.Email, "name": "ボブ", "role": "general-user"},
-		map[string]any{"email": f.stranger.Email, "name": "キャロル", "role": "general-user"},
-	}}}
+	invite := call{
+		method: "POST", path: "/v1/user/invite", token: f.alice.Subject,
+		header: map[string]string{"Idempotency-Key": key}, body: map[string]any{"users": []any{
+			map[string]any{"email": "Dora@Tsumugi.example", "name": " 堂本 ドラ ", "role": "general-user"},
+			map[string]any{"email": f.bob.Email, "name": "ボブ", "role": "general-user"},
+			map[string]any{"email": f.stranger.Email, "name": "キャロル", "role": "general-user"},
+		}},
+	}
 	first := get[api.InvitationList](f, http.StatusOK, invite)
 	results := func(l api.InvitationList) (got []string) {
 		for _, i := range l.Items {
@@ -204,14 +231,20 @@ func TestMembersAreListedAndInvited(t *testing.T) {
 		}
 		return got
 	}
-	want := []string{"dora@tsumugi.example invited", "bob@tsumugi.example already_member", "carol@other.example unavailable"}
+	want := []string{
+		"dora@tsumugi.example invited", "bob@tsumugi.example already_member",
+		"carol@other.example unavailable",
+	}
 	if got := results(first); !slices.Equal(got, want) {
 		t.Fatalf("got %v", got)
 	}
 	if again := get[api.InvitationList](f, http.StatusOK, invite); !slices.Equal(results(again), want) {
 		t.Errorf("again: %v", results(again))
 	}
-	invite.body = map[string]any{"users": []any{map[string]any{"email": "other@tsumugi.example", "name": "x", "role": "general-user"}}}
+	invite.body = map[string]any{"users": []any{map[string]any{
+		"email": "other@tsumugi.example", "name": "x",
+		"role": "general-user",
+	}}}
 	if p := f.do(invite).problem(t); p.Code != "request_id_conflict" {
 		t.Errorf("another list with the same key: %+v", p)
 	}
@@ -243,7 +276,8 @@ func TestMembersAreListedAndInvited(t *testing.T) {
 		t.Errorf("a page: %v of %d", got, total)
 	}
 	for query, field := range map[string]string{
-		"role=root": "role", "state=gone": "state", "role=general-user&role=organization-admin": "role", "limit=0": "limit",
+		"role=root": "role", "state=gone": "state", "role=general-user&role=organization-admin": "role",
+		"limit=0":                       "limit",
 		"q=" + strings.Repeat("a", 101): "q", "q=%00": "q", "q=%ff": "q",
 	} {
 		resp := f.do(call{method: "GET", path: "/v1/user?" + query, token: f.alice.Subject})
@@ -251,7 +285,10 @@ func TestMembersAreListedAndInvited(t *testing.T) {
 			t.Errorf("%q: %d %+v", query, resp.status, p)
 		}
 	}
-	for query, field := range map[string]string{"from=yesterday": "from", "to=2026-04-01": "to", "action=" + strings.Repeat("a", 51): "action"} {
+	for query, field := range map[string]string{
+		"from=yesterday": "from", "to=2026-04-01": "to",
+		"action=" + strings.Repeat("a", 51): "action",
+	} {
 		resp := f.do(call{method: "GET", path: "/v1/audit?" + query, token: f.alice.Subject})
 		if p := resp.problem(t); resp.status != http.StatusBadRequest || p.Errors[0].Field != field {
 			t.Errorf("%q: %d %+v", query, resp.status, p)
@@ -268,18 +305,26 @@ func TestContract(t *testing.T) {
 		return get[api.Contract](f, http.StatusOK, call{method: "GET", path: "/v1/contract", token: f.alice.Subject})
 	}
 	c := read()
-	if c.Plan != "スタンダード" || c.Status != "active" || c.Seats != (api.Seats{Limit: 7, Used: 2}) || c.Tokens.Limit != 1_000_000 ||
+	if c.Plan != "スタンダード" || c.Status != "active" || c.Seats != (api.Seats{Limit: 7, Used: 2}) ||
+		c.Tokens.Limit != 1_000_000 ||
 		c.EndsOn.String() != "2099-03-31" || len(c.Usage) != 30 || c.Tokens.ResetsOn.Day() != 1 {
 		t.Errorf("got %+v", c)
 	}
 	thread := f.thread(f.alice.Subject)
 	f.exec("UPDATE threads SET title = '題' WHERE id = $1", thread.ID) // Else one is made, and counted.
-	answer := get[api.Exchange](f, http.StatusOK, call{method: "POST", path: "/v1/message/sync", token: f.alice.Subject, body: question(thread.ID.String())}).Answer
+	answer := get[api.Exchange](f, http.StatusOK, call{
+		method: "POST", path: "/v1/message/sync", token: f.alice.Subject,
+		body: question(thread.ID.String()),
+	}).Answer
 	spent := int64(answer.Usage.InputTokens + answer.Usage.OutputTokens)
-	if c = read(); c.Tokens.Used != spent || c.Usage[29].Messages != 1 || c.Usage[29].InputTokens+c.Usage[29].OutputTokens != spent {
+	if c = read(); c.Tokens.Used != spent || c.Usage[29].Messages != 1 ||
+		c.Usage[29].InputTokens+c.Usage[29].OutputTokens != spent {
 		t.Errorf("spent %d: %+v", spent, c.Tokens)
 	}
-	usage := get[api.MemberUsageList](f, http.StatusOK, call{method: "GET", path: "/v1/contract/usage/member", token: f.alice.Subject})
+	usage := get[api.MemberUsageList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/contract/usage/member",
+		token: f.alice.Subject,
+	})
 	if usage.Total != 1 || usage.Items[0].UserID != f.alice.ID || usage.Items[0].Messages != 1 {
 		t.Errorf("got %+v", usage)
 	}

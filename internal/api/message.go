@@ -135,7 +135,10 @@ func (s *Server) giveFeedback(w http.ResponseWriter, r *http.Request, actor iden
 	if err := s.Chat.GiveFeedback(r.Context(), owner(actor), id, feedback); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, Feedback{MessageID: id, Rating: FeedbackRating(req.Rating), Comment: req.Comment})
+	return writeJSON(w, http.StatusOK, Feedback{
+		MessageID: id, Rating: FeedbackRating(req.Rating),
+		Comment: req.Comment,
+	})
 }
 
 func (s *Server) withdrawFeedback(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -155,14 +158,16 @@ func toExchange(e chat.Exchange) Exchange {
 
 func toMessage(m chat.Message) Message {
 	out := Message{
-		ID: m.ID, ThreadID: m.ThreadID, Siblings: m.Siblings, Role: MessageRole(m.Role), Content: m.Content, Form: m.Form, Status: JobStatus(m.Status),
+		ID: m.ID, ThreadID: m.ThreadID, Siblings: m.Siblings, Role: MessageRole(m.Role), Content: m.Content,
+		Form: m.Form, Status: JobStatus(m.Status),
 		FinishReason: MessageFinishReason(m.FinishReason), Model: m.Model, CreatedAt: m.CreatedAt.UTC(),
 		Reasoning: m.Reasoning, ReasoningMs: int(m.ReasoningTime.Milliseconds()),
 		Usage: Usage{InputTokens: m.InputTokens, OutputTokens: m.OutputTokens},
 		Citations: convert(m.Citations, func(c chat.Citation) Citation {
 			return Citation{
-				Index: c.Index, ChunkEmbeddingID: c.ChunkEmbeddingID, DataSourceID: c.DataSourceID, Filename: c.Filename,
-				Page: c.Page, Score: float32(c.Score), Quote: c.Quote,
+				Index: c.Index, ChunkEmbeddingID: c.ChunkEmbeddingID, DataSourceID: c.DataSourceID,
+				Filename: c.Filename,
+				Page:     c.Page, Score: float32(c.Score), Quote: c.Quote,
 			}
 		}),
 		Steps: convert(m.Steps, func(t chat.Step) Step {

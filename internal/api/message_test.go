@@ -158,8 +158,12 @@ func TestTheSameCallAgainResumes(t *testing.T) {
 	if first.text+second.text != "繭から引いたもの。🧵" || second.types[len(second.types)-1] != "[DONE]" {
 		t.Errorf("got %q then %q, %v", first.text, second.text, second.types)
 	}
-	list := get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
-	if len(list.Items) != 2 || list.Items[0].Content != "繭から引いたもの。🧵" || list.Items[0].Status != "success" || list.Items[0].FinishReason != "stop" || list.Items[1].Role != "user" {
+	list := get[api.MessageList](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject,
+	})
+	if len(list.Items) != 2 || list.Items[0].Content != "繭から引いたもの。🧵" || list.Items[0].Status != "success" ||
+		list.Items[0].FinishReason != "stop" || list.Items[1].Role != "user" {
 		t.Errorf("stored %+v", list.Items)
 	}
 	// Once it is over, the same call still answers, from the store.
@@ -167,7 +171,10 @@ func TestTheSameCallAgainResumes(t *testing.T) {
 	if third := f.open(ask).all(t); third.text != "引いたもの。🧵" {
 		t.Errorf("from the store: %q", third.text)
 	}
-	ask.body = map[string]any{"request_id": ask.body.(map[string]any)["request_id"], "thread_id": thread.ID, "content": "別の質問"}
+	ask.body = map[string]any{
+		"request_id": ask.body.(map[string]any)["request_id"], "thread_id": thread.ID,
+		"content": "別の質問",
+	}
 	if p := f.do(ask).problem(t); p.Code != "request_id_conflict" || p.Status != http.StatusConflict {
 		t.Errorf("another body: %+v", p)
 	}
@@ -189,10 +196,16 @@ func TestAttachByID(t *testing.T) {
 	} else if busy.MessageID != exchange.Answer.ID {
 		t.Errorf("%s is said to be written, not %s", busy.MessageID, exchange.Answer.ID)
 	}
-	if running := get[api.Thread](f, http.StatusOK, call{method: "GET", path: "/v1/thread/" + thread.ID.String(), token: f.alice.Subject}); !running.Running {
+	if running := get[api.Thread](f, http.StatusOK, call{
+		method: "GET", path: "/v1/thread/" + thread.ID.String(),
+		token: f.alice.Subject,
+	}); !running.Running {
 		t.Error("the thread does not say that it is being answered")
 	}
-	attach := call{method: "GET", path: "/v1/message/" + exchange.Answer.ID.String() + "/stream", token: f.alice.Subject}
+	attach := call{
+		method: "GET", path: "/v1/message/" + exchange.Answer.ID.String() + "/stream",
+		token: f.alice.Subject,
+	}
 	inThread := call{method: "GET", path: "/v1/thread/" + thread.ID.String() + "/stream", token: f.alice.Subject}
 	tabs := []*events{f.open(attach), f.open(attach), f.open(inThread)}
 	answer := model.Next(t)
@@ -223,7 +236,10 @@ func TestAttachByID(t *testing.T) {
 			t.Errorf("cursor %q: %q, %v", cursor, tab.text, tab.types)
 		}
 	}
-	question := call{method: "GET", path: "/v1/message/" + exchange.Question.ID.String() + "/stream", token: f.alice.Subject}
+	question := call{
+		method: "GET", path: "/v1/message/" + exchange.Question.ID.String() + "/stream",
+		token: f.alice.Subject,
+	}
 	if resp := f.do(question); resp.status != http.StatusNotFound {
 		t.Errorf("a question was streamed: %d", resp.status)
 	}
@@ -260,10 +276,16 @@ func TestStopAndFeedback(t *testing.T) {
 	for stream.text != "ここまで" {
 		stream.next(t)
 	}
-	list := get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
+	list := get[api.MessageList](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject,
+	})
 	id := list.Items[0].ID
 	for range 2 {
-		if resp := f.do(call{method: "POST", path: "/v1/message/" + id.String() + "/stop", token: f.alice.Subject}); resp.status != http.StatusNoContent {
+		if resp := f.do(call{
+			method: "POST", path: "/v1/message/" + id.String() + "/stop",
+			token: f.alice.Subject,
+		}); resp.status != http.StatusNoContent {
 			t.Errorf("got %d %s", resp.status, resp.body)
 		}
 	}
@@ -271,25 +293,41 @@ func TestStopAndFeedback(t *testing.T) {
 		t.Errorf("got %v", stream.types)
 	}
 	for _, rating := range []string{"bad", "good"} {
-		feedback := get[api.Feedback](f, http.StatusOK, call{method: "POST", path: "/v1/message_feedback", token: f.alice.Subject, body: map[string]any{"message_id": id, "rating": rating, "comment": "短い"}})
+		feedback := get[api.Feedback](f, http.StatusOK, call{
+			method: "POST", path: "/v1/message_feedback",
+			token: f.alice.Subject, body: map[string]any{"message_id": id, "rating": rating, "comment": "短い"},
+		})
 		if string(feedback.Rating) != rating || feedback.MessageID != id {
 			t.Errorf("got %+v", feedback)
 		}
 	}
-	list = get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
-	if m := list.Items[0]; m.FinishReason != "stopped" || m.Status != "success" || m.Content != "ここまで" || m.Feedback.Rating != "good" || m.Feedback.Comment != "短い" {
+	list = get[api.MessageList](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject,
+	})
+	if m := list.Items[0]; m.FinishReason != "stopped" || m.Status != "success" || m.Content != "ここまで" ||
+		m.Feedback.Rating != "good" || m.Feedback.Comment != "短い" {
 		t.Errorf("stored %+v", m)
 	}
 	for range 2 {
-		if resp := f.do(call{method: "DELETE", path: "/v1/message_feedback/" + id.String(), token: f.alice.Subject}); resp.status != http.StatusNoContent {
+		if resp := f.do(call{
+			method: "DELETE", path: "/v1/message_feedback/" + id.String(),
+			token: f.alice.Subject,
+		}); resp.status != http.StatusNoContent {
 			t.Errorf("withdrawn: %d %s", resp.status, resp.body)
 		}
 	}
-	list = get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject})
+	list = get[api.MessageList](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/message?thread_id=" + thread.ID.String(), token: f.alice.Subject,
+	})
 	if rating := list.Items[0].Feedback.Rating; rating != "" {
 		t.Errorf("after the withdrawal it is rated %q", rating)
 	}
-	resp := f.do(call{method: "POST", path: "/v1/message_feedback", token: f.alice.Subject, body: map[string]any{"message_id": list.Items[1].ID, "rating": "good"}})
+	resp := f.do(call{
+		method: "POST", path: "/v1/message_feedback", token: f.alice.Subject,
+		body: map[string]any{"message_id": list.Items[1].ID, "rating": "good"},
+	})
 	if resp.status != http.StatusNotFound && resp.status != http.StatusConflict {
 		t.Errorf("a question was rated: %d", resp.status)
 	}
@@ -302,13 +340,14 @@ func TestSyncAnswersWhenItIsOver(t *testing.T) {
 	ask := f.ask(thread, "もしもし")
 	ask.path = "/v1/message/sync"
 	exchange := get[api.Exchange](f, http.StatusOK, ask)
-	if exchange.Answer.Content != "はい、どうぞ。" || exchange.Answer.Status != "success" || exchange.Question.Content != "もしもし" {
+	if exchange.Answer.Content != "はい、どうぞ。" || exchange.Answer.Status != "success" ||
+		exchange.Question.Content != "もしもし" {
 		t.Errorf("got %+v", exchange)
 	}
 }
 
-// TestServerThatStopsSendsWaitingCallsAway ends a request's context as a stopping server does: an empty 200 would pass for
-// an answer.
+// TestServerThatStopsSendsWaitingCallsAway ends a request's context as a stopping server does: an empty 200 would pass
+// for an answer.
 func TestServerThatStopsSendsWaitingCallsAway(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -324,7 +363,8 @@ func TestServerThatStopsSendsWaitingCallsAway(t *testing.T) {
 	model.Next(t)
 	stop()
 	<-done
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"unavailable"`) {
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+		!strings.Contains(w.Body.String(), `"unavailable"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -352,13 +392,17 @@ func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 		return begun
 	}
 	watch := func(b chat.Begun) *events {
-		return f.open(call{method: "GET", path: "/v1/message/" + b.Answer.ID.String() + "/stream", token: f.alice.Subject})
+		return f.open(call{
+			method: "GET", path: "/v1/message/" + b.Answer.ID.String() + "/stream",
+			token: f.alice.Subject,
+		})
 	}
 	answered, deleted := begin(), begin()
 	first, second := watch(answered), watch(deleted)
 	if _, err := f.db.EndGeneration(t.Context(), chat.Outcome{
-		Owner: owner, ThreadID: answered.Answer.ThreadID, MessageID: answered.Answer.ID, Run: 1, ServerID: other, Content: "回答",
-		Status: chat.StatusSuccess, FinishReason: chat.FinishStop,
+		Owner: owner, ThreadID: answered.Answer.ThreadID, MessageID: answered.Answer.ID, Run: 1, ServerID: other,
+		Content: "回答",
+		Status:  chat.StatusSuccess, FinishReason: chat.FinishStop,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +424,10 @@ func TestSkillWithoutItsMeansSaysSo(t *testing.T) {
 		if s.Kind != skill.KindWebSearch {
 			continue
 		}
-		thread := get[api.Thread](f, http.StatusCreated, call{method: "POST", path: "/v1/thread", token: f.alice.Subject, body: map[string]any{"skill_id": s.ID}})
+		thread := get[api.Thread](f, http.StatusCreated, call{
+			method: "POST", path: "/v1/thread",
+			token: f.alice.Subject, body: map[string]any{"skill_id": s.ID},
+		})
 		p := f.do(f.ask(thread, "今日のニュース")).problem(t)
 		if p.Status != http.StatusConflict || p.Code != "skill_unavailable" || !strings.Contains(p.Detail, "ウェブ検索") {
 			t.Errorf("got %+v", p)
@@ -393,7 +440,10 @@ func TestSkillWithoutItsMeansSaysSo(t *testing.T) {
 func TestFormErrorsNameTheFields(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	thread := get[api.Thread](f, http.StatusCreated, call{method: "POST", path: "/v1/thread", token: f.alice.Subject, body: map[string]any{"skill_id": f.find(skill.FormForm).ID}})
+	thread := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: f.alice.Subject,
+		body: map[string]any{"skill_id": f.find(skill.FormForm).ID},
+	})
 	ask := f.ask(thread, "")
 	ask.body = map[string]any{"request_id": newID(), "thread_id": thread.ID, "form": map[string]string{"nothing": "x"}}
 	p := f.do(ask).problem(t)

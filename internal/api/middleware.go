@@ -35,9 +35,9 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 	}
 }
 
-// How long a client may take to send a body and to receive an answer, and how long a call may wait for the database. Streams,
-// and calls that wait for an answer, are limited in what they ask of the database only; streams have deadlines of their own
-// for what they write.
+// How long a client may take to send a body and to receive an answer, and how long a call may wait for the database.
+// Streams, and calls that wait for an answer, are limited in what they ask of the database only; streams have deadlines
+// of their own for what they write.
 const (
 	bodyTimeout   = 30 * time.Second
 	answerTimeout = 2 * time.Minute
@@ -67,8 +67,8 @@ func withBodyDeadline(next http.Handler) http.Handler {
 	})
 }
 
-// withWriteDeadline drops clients that do not take their answer. Whoever takes the connection over, or writes for longer,
-// moves the deadline.
+// withWriteDeadline drops clients that do not take their answer. A handler that takes the connection over, or writes
+// for longer, moves the deadline.
 func withWriteDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		moveWriteDeadline(w)
@@ -77,7 +77,8 @@ func withWriteDeadline(next http.Handler) http.Handler {
 }
 
 func moveWriteDeadline(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout)) // Where it cannot be set, nothing can hang.
+	// Where it cannot be set, nothing can hang.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
 }
 
 // timedBody is a body that is read under a deadline.
@@ -147,7 +148,9 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 }
 
 // logRequest writes the line of a request and fills in its span.
-func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWriter, method, operation string, began time.Time) {
+func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWriter, method, operation string,
+	began time.Time,
+) {
 	route := chi.RouteContext(ctx).RoutePattern()
 	switch route {
 	case "/*", "/healthz", "/readyz", "/ping", "/metrics":
@@ -161,7 +164,8 @@ func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWrite
 	span.SetName(cmp.Or(operation, method+" "+route))
 	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", ww.Status()))
 	attrs := []slog.Attr{
-		slog.String("method", method), slog.String("route", route), slog.Int("status", ww.Status()), slog.Int("bytes", ww.BytesWritten()),
+		slog.String("method", method), slog.String("route", route), slog.Int("status", ww.Status()),
+		slog.Int("bytes", ww.BytesWritten()),
 		slog.Int64("ms", took.Milliseconds()), slog.Any("address", clientAddress(ctx)),
 	}
 	if operation != "" {
@@ -173,7 +177,8 @@ func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWrite
 // knownMethod returns a request's method, or "other" for what a client made up: each would be a time series of its own.
 func knownMethod(method string) string {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
 		return method
 	}
 	return "other"

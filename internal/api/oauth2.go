@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// ssoCookie binds a sign-in to the browser that began it. Others of the same domain could have somebody sign in as somebody
-	// else by setting it.
+	// ssoCookie binds a sign-in to the browser that began it. Others of the same domain could have somebody sign in as
+	// somebody else by setting it.
 	ssoCookie    = "tsumugi_sso"
 	hostOnly     = "__Host-"
 	ssoCookieAge = 15 * 60 // Seconds: as long as a sign-in may take, and the exchange of its code.
@@ -67,7 +67,8 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 	}
 	if reported != "" {
 		// Anybody can write an address with these words: they go into the log, and not into the answer.
-		s.log.InfoContext(r.Context(), "a single sign-on ended with an error", "error", reported, "error_description", said)
+		s.log.InfoContext(r.Context(), "a single sign-on ended with an error", "error", reported, "error_description",
+			said)
 		return fault.Errorf(saml.CodeDenied, "組織の認証画面でログインが完了しませんでした。もう一度お試しください。")
 	}
 	session, err := s.SAML.Exchange(r.Context(), organizationID, query.Get("code"), s.ssoBrowser(r))
@@ -76,8 +77,9 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 	}
 	return writeJSON(w, http.StatusOK, TokenRecord{
 		AuthType: AuthKind(identity.AuthFederated), ClientID: session.ClientID, RefreshToken: session.RefreshToken,
-		IDToken: session.IDToken, AccessToken: session.AccessToken, ExpiresIn: session.ExpiresIn, TokenType: session.TokenType,
-		Next: session.Next,
+		IDToken: session.IDToken, AccessToken: session.AccessToken, ExpiresIn: session.ExpiresIn,
+		TokenType: session.TokenType,
+		Next:      session.Next,
 	})
 }
 
@@ -149,7 +151,8 @@ func (s *Server) refreshToken(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, RefreshedTokens{
-		IDToken: tokens.IDToken, AccessToken: tokens.AccessToken, ExpiresIn: tokens.ExpiresIn, TokenType: tokens.TokenType,
+		IDToken: tokens.IDToken, AccessToken: tokens.AccessToken, ExpiresIn: tokens.ExpiresIn,
+		TokenType: tokens.TokenType,
 	})
 }
 
@@ -174,7 +177,8 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/x-www-form-urlencoded" {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		media != "application/x-www-form-urlencoded" {
 		return fault.Errorf(codeMediaType, "Content-Type には application/x-www-form-urlencoded を指定してください。")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxSAMLForm)
@@ -193,11 +197,17 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return signInFailed(w, r, s.problem(r, err))
 	case outcome.Link != "":
-		return seeOther(w, linkPage+"?"+url.Values{"organization_id": {organizationID.String()}, "link": {outcome.Link}}.Encode())
+		return seeOther(w, linkPage+"?"+url.Values{
+			"organization_id": {organizationID.String()},
+			"link":            {outcome.Link},
+		}.Encode())
 	case outcome.Test != uuid.Nil:
 		return seeOther(w, trialPage+"?"+url.Values{"test": {outcome.Test.String()}}.Encode())
 	default:
-		return seeOther(w, callbackPage+"?"+url.Values{"organization_id": {organizationID.String()}, "code": {outcome.Code}}.Encode())
+		return seeOther(w, callbackPage+"?"+url.Values{
+			"organization_id": {organizationID.String()},
+			"code":            {outcome.Code},
+		}.Encode())
 	}
 }
 
@@ -244,8 +254,8 @@ func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
 	http.SetCookie(w, s.ssoCookie(browser))
 }
 
-// ssoCookie returns the cookie. The identity provider's page posts to this server from another site: over TLS the cookie says
-// that it comes along; without, browsers let it come along for two minutes.
+// ssoCookie returns the cookie. The identity provider's page posts to this server from another site: over TLS the
+// cookie says that it comes along; without, browsers let it come along for two minutes.
 func (s *Server) ssoCookie(browser string) *http.Cookie {
 	cookie := s.cookie(ssoCookie, ssoCookieAge) //nolint:gosec // Secure wherever there is TLS.
 	cookie.Value = browser

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNobodyIsLeftWithAProblem: what a browser navigates to on the way through a sign-in ends at a page of the app, whatever
-// goes wrong. Others are told as with any other call.
+// TestNobodyIsLeftWithAProblem: what a browser navigates to on the way through a sign-in ends at a page of the app,
+// whatever goes wrong. Others are told as with any other call.
 func TestNobodyIsLeftWithAProblem(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
@@ -21,20 +21,48 @@ func TestNobodyIsLeftWithAProblem(t *testing.T) {
 		before, code string // What is done to the database first, and what the page is told.
 		status       int    // For others. Whatever single sign-on itself says is a page to everybody.
 	}{
-		"no organization":        {call{method: "GET", path: "/v1/oauth2/authorize"}, "", "invalid", 400},
-		"a malformed one":        {call{method: "GET", path: "/v1/oauth2/authorize?organization_id=x"}, "", "invalid", 400},
-		"a malformed one's form": {call{method: "POST", path: "/v1/saml/x/acs", body: "a=b", header: map[string]string{"Content-Type": form}}, "", "invalid", 400},
-		"no form":                {call{method: "POST", path: acs, body: map[string]any{"SAMLResponse": "x"}}, "", "unsupported_media_type", 415},
-		"a large form":           {call{method: "POST", path: acs, body: strings.Repeat("a", 600<<10), header: map[string]string{"Content-Type": form}}, "", "too_large", 413},
-		"a broken form":          {call{method: "POST", path: acs, body: "%", header: map[string]string{"Content-Type": form}}, "", "invalid", 400},
-		"opened by hand":         {call{method: "GET", path: acs}, "", "not_found", 404},
-		"broken here":            {call{method: "GET", path: authorize}, "ALTER TABLE saml_states RENAME TO saml_states_away", "internal", 303},
-		"broken there":           {call{method: "POST", path: acs, body: "RelayState=a&SAMLResponse=b", header: map[string]string{"Content-Type": form}}, "ALTER TABLE saml_states RENAME TO saml_states_away", "internal", 303},
+		"no organization": {call{method: "GET", path: "/v1/oauth2/authorize"}, "", "invalid", 400},
+		"a malformed one": {
+			call{method: "GET", path: "/v1/oauth2/authorize?organization_id=x"},
+			"", "invalid",
+			400,
+		},
+		"a malformed one's form": {call{
+			method: "POST", path: "/v1/saml/x/acs", body: "a=b",
+			header: map[string]string{"Content-Type": form},
+		}, "", "invalid", 400},
+		"no form": {
+			call{method: "POST", path: acs, body: map[string]any{"SAMLResponse": "x"}},
+			"",
+			"unsupported_media_type", 415,
+		},
+		"a large form": {call{
+			method: "POST", path: acs, body: strings.Repeat("a", 600<<10),
+			header: map[string]string{"Content-Type": form},
+		}, "", "too_large", 413},
+		"a broken form": {call{
+			method: "POST", path: acs, body: "%",
+			header: map[string]string{"Content-Type": form},
+		}, "", "invalid", 400},
+		"opened by hand": {call{method: "GET", path: acs}, "", "not_found", 404},
+		"broken here": {
+			call{method: "GET", path: authorize},
+			"ALTER TABLE saml_states RENAME TO saml_states_away", "internal", 303,
+		},
+		"broken there": {
+			call{
+				method: "POST", path: acs, body: "RelayState=a&SAMLResponse=b",
+				header: map[string]string{"Content-Type": form},
+			},
+			"ALTER TABLE saml_states RENAME TO saml_states_away",
+			"internal", 303,
+		},
 	} {
 		if c.before != "" {
 			f.exec(c.before)
 		}
-		if resp := f.do(c.call); resp.status != c.status || c.status != http.StatusSeeOther && resp.problem(t).Code != c.code {
+		if resp := f.do(c.call); resp.status != c.status || c.status != http.StatusSeeOther &&
+			resp.problem(t).Code != c.code {
 			t.Errorf("%s, to others: %d %s", name, resp.status, resp.body)
 		}
 		c.header = maps.Clone(c.header)

@@ -16,8 +16,8 @@ const (
 
 var deviceForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// withOrigin tells the user pool where a call comes from. A browser that has no cookie yet is given one, and one that has
-// keeps it for as long again.
+// withOrigin tells the user pool where a call comes from. A browser that has no cookie yet is given one, and one that
+// has keeps it for as long again.
 func (s *Server) withOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := pool.Origin{
@@ -40,8 +40,8 @@ func (s *Server) withOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// cookie returns a cookie of this server without its value. Over TLS browsers take one whose name begins with hostOnly from
-// this server alone: others of the same domain could set it, too.
+// cookie returns a cookie of this server without its value. Over TLS browsers take one whose name begins with hostOnly
+// from this server alone: others of the same domain could set it, too.
 func (s *Server) cookie(name string, age int) *http.Cookie {
 	cookie := &http.Cookie{Name: name, Path: "/", MaxAge: age, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
 	if s.SAML != nil && s.SAML.OverTLS() {

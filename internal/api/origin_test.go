@@ -16,7 +16,8 @@ import (
 // deviceOf returns the cookie that the user pool knows a browser by, "" if none was set.
 func deviceOf(resp response) string {
 	for _, cookie := range (&http.Response{Header: resp.header}).Cookies() {
-		if cookie.Name == "__Host-tsumugi_device" && cookie.HttpOnly && cookie.Secure && cookie.SameSite == http.SameSiteLaxMode && cookie.MaxAge > 0 {
+		if cookie.Name == "__Host-tsumugi_device" && cookie.HttpOnly && cookie.Secure &&
+			cookie.SameSite == http.SameSiteLaxMode && cookie.MaxAge > 0 {
 			return cookie.Value
 		}
 	}
@@ -32,7 +33,8 @@ func TestSignInsAreToldToAdministratorsAndTheirOwners(t *testing.T) {
 	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.alice.ID)
 	signIn := func(password string, header ...string) response {
 		parameters := map[string]string{"USERNAME": f.alice.Email, "PASSWORD": password}
-		return f.initiate("USER_PASSWORD_AUTH", parameters, append(header, "User-Agent", "Mozilla/5.0 (Windows NT 10.0) Chrome/141.0 Safari/537.36")...)
+		return f.initiate("USER_PASSWORD_AUTH", parameters, append(header, "User-Agent",
+			"Mozilla/5.0 (Windows NT 10.0) Chrome/141.0 Safari/537.36")...)
 	}
 	first := signIn("wrong", "Sec-Fetch-Site", "same-origin")
 	device := deviceOf(first)
@@ -46,12 +48,14 @@ func TestSignInsAreToldToAdministratorsAndTheirOwners(t *testing.T) {
 	if n := len(f.users.devices); n != 0 {
 		t.Errorf("%d mails of the first device", n)
 	}
-	for _, cookie := range []string{"", "__Host-tsumugi_device=forged", "tsumugi_device=" + device} { // None is the known one.
+	// None is the known one.
+	for _, cookie := range []string{"", "__Host-tsumugi_device=forged", "tsumugi_device=" + device} {
 		other := signIn(poolPassword, "Sec-Fetch-Site", "same-origin", "Cookie", cookie)
 		if got := deviceOf(other); got == device || len(got) != 43 {
 			t.Errorf("cookie %q: device %q", cookie, got)
 		}
-		if notice := <-f.users.devices; notice.Email != f.alice.Email || notice.Agent != "Chrome（Windows）" || notice.Address != "127.0.0.1" {
+		if notice := <-f.users.devices; notice.Email != f.alice.Email || notice.Agent != "Chrome（Windows）" ||
+			notice.Address != "127.0.0.1" {
 			t.Errorf("notice %+v", notice)
 		}
 	}
@@ -65,7 +69,8 @@ func TestSignInsAreToldToAdministratorsAndTheirOwners(t *testing.T) {
 	token := f.signIn(f.alice).IDToken
 	list := func(query string) []string {
 		var actions []string
-		for _, e := range get[api.AuditEventList](f, http.StatusOK, call{method: "GET", path: "/v1/audit?" + query, token: token}).Items {
+		for _, e := range get[api.AuditEventList](f, http.StatusOK,
+			call{method: "GET", path: "/v1/audit?" + query, token: token}).Items {
 			actions = append(actions, e.Action)
 			if e.Address != "127.0.0.1" || e.TargetLabel != f.alice.Email || e.Times != 1 || e.RequestID == "" {
 				t.Errorf("entry %+v", e)
@@ -102,12 +107,14 @@ func TestTheAccessLogNamesOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for operation, want := range map[string]string{
-		"AWSCognitoIdentityProviderService.InitiateAuth": "operation=pool.InitiateAuth", "AWSCognitoIdentityProviderService.a b": "route=/pool",
+		"AWSCognitoIdentityProviderService.InitiateAuth":               "operation=pool.InitiateAuth",
+		"AWSCognitoIdentityProviderService.a b":                        "route=/pool",
 		"AWSCognitoIdentityProviderService." + strings.Repeat("a", 65): "route=/pool", "": "route=/pool",
 	} {
 		log.Reset()
 		from(t, handler, "203.0.113.7", "/pool/", `{}`, "X-Amz-Target", operation)
-		if got := log.String(); !strings.Contains(got, want) || strings.Contains(got, "operation=") != strings.HasPrefix(want, "operation=") {
+		if got := log.String(); !strings.Contains(got, want) ||
+			strings.Contains(got, "operation=") != strings.HasPrefix(want, "operation=") {
 			t.Errorf("%s: %s", operation, got)
 		}
 	}

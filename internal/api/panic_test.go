@@ -58,7 +58,7 @@ func TestR16_PanicGivesTheAdmissionBack(t *testing.T) {
 	}
 }
 
-// TestMethodsOfNobodyAreOneInMetrics: whoever makes up methods must not make a time series with each.
+// TestMethodsOfNobodyAreOneInMetrics: invented methods must not make a time series each.
 func TestMethodsOfNobodyAreOneInMetrics(t *testing.T) {
 	t.Parallel()
 	var methods []string

@@ -41,11 +41,15 @@ type userPool struct {
 
 func newUserPool(t *testing.T, db *store.DB) *userPool {
 	t.Helper()
-	u := &userPool{codes: make(chan pool.ResetCode, 10), devices: make(chan pool.Notice, 100), credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"}}
+	u := &userPool{
+		codes: make(chan pool.ResetCode, 10), devices: make(chan pool.Notice, 100),
+		credentials: pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "secret"},
+	}
 	var err error
 	u.Pool, err = pool.New(t.Context(), pool.Config{
-		PoolID: poolID, ClientID: "client", FederatedClientID: ssoClient, Issuer: poolIssuer, Admin: u.credentials, Mailer: u,
-		Hash: pool.HashConfig{MemoryKiB: 64, Passes: 1},
+		PoolID: poolID, ClientID: "client", FederatedClientID: ssoClient, Issuer: poolIssuer, Admin: u.credentials,
+		Mailer: u,
+		Hash:   pool.HashConfig{MemoryKiB: 64, Passes: 1},
 	}, db)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +145,10 @@ type session struct {
 // account gives a member an account with a password.
 func (f *fixture) account(u *identity.NewUser) {
 	f.t.Helper()
-	sub, err := f.users.CreateUser(f.t.Context(), pool.NewUser{Email: u.Email, Name: u.Name, PermanentPassword: poolPassword})
+	sub, err := f.users.CreateUser(f.t.Context(), pool.NewUser{
+		Email: u.Email, Name: u.Name,
+		PermanentPassword: poolPassword,
+	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -156,7 +163,8 @@ func (f *fixture) callPool(operation string, body map[string]any, header ...stri
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+"/pool/", strings.NewReader(string(encoded)))
+	req, err := http.NewRequestWithContext(f.t.Context(), http.MethodPost, f.url+"/pool/",
+		strings.NewReader(string(encoded)))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -180,7 +188,10 @@ func (f *fixture) callPool(operation string, body map[string]any, header ...stri
 // initiate makes the call that begins or renews a session.
 func (f *fixture) initiate(flow string, parameters map[string]string, header ...string) response {
 	f.t.Helper()
-	return f.callPool("InitiateAuth", map[string]any{"ClientId": "client", "AuthFlow": flow, "AuthParameters": parameters}, header...)
+	return f.callPool("InitiateAuth", map[string]any{
+		"ClientId": "client", "AuthFlow": flow,
+		"AuthParameters": parameters,
+	}, header...)
 }
 
 func (f *fixture) signIn(u identity.NewUser) session {

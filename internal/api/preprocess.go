@@ -51,7 +51,9 @@ func (s *Server) preprocessAndWait(w http.ResponseWriter, r *http.Request, actor
 	return writeJSON(w, status, toPreprocess(prepared))
 }
 
-func (s *Server) prepare(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Preparation, chat.Prepared, error) {
+func (s *Server) prepare(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Preparation, chat.Prepared,
+	error,
+) {
 	p, err := preparation(w, r)
 	if err != nil {
 		return p, chat.Prepared{}, err
@@ -89,7 +91,10 @@ func preparation(w http.ResponseWriter, r *http.Request) (p chat.Preparation, er
 }
 
 func toPreprocess(p chat.Prepared) Preprocess {
-	return Preprocess{Job: PreprocessJob{ID: p.ID, Status: JobStatus(p.Status)}, DataSources: convert(p.Sources, toDataSource)}
+	return Preprocess{
+		Job:         PreprocessJob{ID: p.ID, Status: JobStatus(p.Status)},
+		DataSources: convert(p.Sources, toDataSource),
+	}
 }
 
 func (s *Server) getChunkEmbedding(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -102,7 +107,8 @@ func (s *Server) getChunkEmbedding(w http.ResponseWriter, r *http.Request, actor
 		return err
 	}
 	return writeJSON(w, http.StatusOK, ChunkEmbedding{
-		ID: p.ID, DataSourceID: p.SourceID, Filename: p.Filename, Page: p.Page, Ordinal: p.Ordinal, Text: p.Text, Locator: p.Locator,
-		Rects: []Rect{},
+		ID: p.ID, DataSourceID: p.SourceID, Filename: p.Filename, Page: p.Page, Ordinal: p.Ordinal, Text: p.Text,
+		Locator: p.Locator,
+		Rects:   []Rect{},
 	})
 }

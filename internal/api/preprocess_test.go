@@ -17,7 +17,10 @@ func preprocess(token string, thread uuid.UUID, wait bool, requestID string, ids
 	if wait {
 		path += "-sync"
 	}
-	return call{method: "POST", path: path, token: token, body: map[string]any{"request_id": requestID, "data_source_ids": ids}}
+	return call{method: "POST", path: path, token: token, body: map[string]any{
+		"request_id":      requestID,
+		"data_source_ids": ids,
+	}}
 }
 
 func TestPreprocess(t *testing.T) {
@@ -29,20 +32,26 @@ func TestPreprocess(t *testing.T) {
 	foreign := get[api.DataSource](f, http.StatusCreated, upload(f.bob.Subject, "同僚.txt", "秘密"))
 
 	request := newID()
-	ready := get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, request, rules.ID, rules.ID))
+	ready := get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, request, rules.ID,
+		rules.ID))
 	if ready.Job.Status != api.JobStatusSuccess || len(ready.DataSources) != 1 || ready.DataSources[0].ID != rules.ID ||
 		ready.DataSources[0].Status != api.JobStatusSuccess || ready.DataSources[0].Sha256 != rules.Sha256 {
 		t.Errorf("ready as %+v", ready)
 	}
-	again := get[api.Preprocess](f, http.StatusAccepted, preprocess(f.alice.Subject, thread.ID, false, request, rules.ID))
+	again := get[api.Preprocess](f, http.StatusAccepted, preprocess(f.alice.Subject, thread.ID, false, request,
+		rules.ID))
 	if again.Job != ready.Job {
 		t.Errorf("the same request is %+v, and was %+v", again.Job, ready.Job)
 	}
-	failed := get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), empty.ID, rules.ID))
+	failed := get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), empty.ID,
+		rules.ID))
 	if failed.Job.Status != api.JobStatusFailed || len(failed.DataSources) != 2 {
 		t.Errorf("with an empty file: %+v", failed)
 	}
-	got := get[api.Thread](f, http.StatusOK, call{method: "GET", path: "/v1/thread/" + thread.ID.String(), token: f.alice.Subject})
+	got := get[api.Thread](f, http.StatusOK, call{
+		method: "GET", path: "/v1/thread/" + thread.ID.String(),
+		token: f.alice.Subject,
+	})
 	if len(got.DataSources) != 2 || got.DataSources[0].ID != rules.ID || got.DataSources[1].Error == "" {
 		t.Errorf("the thread has %+v", got.DataSources)
 	}
@@ -59,20 +68,32 @@ func TestPreprocess(t *testing.T) {
 		call   call
 		status int
 	}{
-		"another body":         {preprocess(f.alice.Subject, thread.ID, false, request, empty.ID), http.StatusConflict},
-		"a colleague's file":   {preprocess(f.alice.Subject, thread.ID, false, newID(), rules.ID, foreign.ID), http.StatusNotFound},
+		"another body": {preprocess(f.alice.Subject, thread.ID, false, request, empty.ID), http.StatusConflict},
+		"a colleague's file": {
+			preprocess(f.alice.Subject, thread.ID, false, newID(), rules.ID, foreign.ID),
+			http.StatusNotFound,
+		},
 		"a colleague's thread": {preprocess(f.bob.Subject, thread.ID, false, newID(), foreign.ID), http.StatusNotFound},
 		"none":                 {preprocess(f.alice.Subject, thread.ID, false, newID()), http.StatusBadRequest},
-		"too many":             {preprocess(f.alice.Subject, thread.ID, false, newID(), many...), http.StatusBadRequest},
+		"too many": {
+			preprocess(f.alice.Subject, thread.ID, false, newID(), many...),
+			http.StatusBadRequest,
+		},
 	} {
 		if resp := f.do(test.call); resp.status != test.status {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 		}
 	}
-	if resp := f.do(call{method: "DELETE", path: "/v1/data-source/" + empty.ID.String(), token: f.alice.Subject}); resp.status != http.StatusNoContent {
+	if resp := f.do(call{
+		method: "DELETE", path: "/v1/data-source/" + empty.ID.String(),
+		token: f.alice.Subject,
+	}); resp.status != http.StatusNoContent {
 		t.Fatalf("%d %s", resp.status, resp.body)
 	}
-	got = get[api.Thread](f, http.StatusOK, call{method: "GET", path: "/v1/thread/" + thread.ID.String(), token: f.alice.Subject})
+	got = get[api.Thread](f, http.StatusOK, call{
+		method: "GET", path: "/v1/thread/" + thread.ID.String(),
+		token: f.alice.Subject,
+	})
 	if len(got.DataSources) != 1 {
 		t.Errorf("after a deletion the thread has %+v", got.DataSources)
 	}
@@ -85,17 +106,20 @@ func TestThreadTakesTwentyDataSources(t *testing.T) {
 	thread := f.thread(f.alice.Subject)
 	var ids []uuid.UUID
 	for i := range 21 {
-		ids = append(ids, get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "a.txt", strings.Repeat("あ", i+1))).ID)
+		ids = append(ids, get[api.DataSource](f, http.StatusCreated,
+			upload(f.alice.Subject, "a.txt", strings.Repeat("あ", i+1))).ID)
 	}
 	tab := f.join(f.alice.Subject)
-	if got := get[api.Preprocess](f, http.StatusAccepted, preprocess(f.alice.Subject, thread.ID, false, newID(), ids[:20]...)); got.Job.Status != api.JobStatusPending {
+	if got := get[api.Preprocess](f, http.StatusAccepted, preprocess(f.alice.Subject, thread.ID, false, newID(),
+		ids[:20]...)); got.Job.Status != api.JobStatusPending {
 		t.Errorf("got %+v", got.Job)
 	}
 	event, frame := tab.next()
 	if event.Thread == nil || len(event.Thread.DataSources) != 20 || event.Thread.DataSources[19].ID != ids[19] {
 		t.Errorf("told %.300s", frame)
 	}
-	if resp := f.do(preprocess(f.alice.Subject, thread.ID, false, newID(), ids[20])); resp.status != http.StatusConflict {
+	if resp := f.do(preprocess(f.alice.Subject, thread.ID, false, newID(),
+		ids[20])); resp.status != http.StatusConflict {
 		t.Errorf("the 21st: %d %s", resp.status, resp.body)
 	}
 	get[api.Preprocess](f, http.StatusAccepted, preprocess(f.alice.Subject, thread.ID, false, newID(), ids[3]))
@@ -109,18 +133,28 @@ func TestPassageAndSearch(t *testing.T) {
 	get[api.Preprocess](f, http.StatusOK, preprocess(f.alice.Subject, thread.ID, true, newID(), rules.ID))
 	var id uuid.UUID
 	f.scan(&id, "SELECT id FROM data_source_chunks")
-	got := get[api.ChunkEmbedding](f, http.StatusOK, call{method: "GET", path: "/v1/data-source-chunk-embedding/" + id.String(), token: f.alice.Subject})
-	if got.ID != id || got.DataSourceID != rules.ID || got.Filename != "就業規則.md" || got.Page != 1 || got.Locator != "就業規則" ||
+	got := get[api.ChunkEmbedding](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/data-source-chunk-embedding/" + id.String(), token: f.alice.Subject,
+	})
+	if got.ID != id || got.DataSourceID != rules.ID || got.Filename != "就業規則.md" || got.Page != 1 ||
+		got.Locator != "就業規則" ||
 		!strings.Contains(got.Text, "9時") || got.Rects == nil {
 		t.Errorf("got %+v", got)
 	}
 	for query, want := range map[string]int{"就業": 1, "%E5%A7%8B%E6%A5%AD": 1, "終業": 0} {
-		list := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source?q=" + query, token: f.alice.Subject})
+		list := get[api.DataSourceList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/data-source?q=" + query,
+			token: f.alice.Subject,
+		})
 		if len(list.Items) != want {
 			t.Errorf("%s: listed %+v", query, list.Items)
 		}
 	}
-	if resp := f.do(call{method: "GET", path: "/v1/data-source?q=" + strings.Repeat("a", 101), token: f.alice.Subject}); resp.status != http.StatusBadRequest {
+	if resp := f.do(call{
+		method: "GET", path: "/v1/data-source?q=" + strings.Repeat("a", 101),
+		token: f.alice.Subject,
+	}); resp.status != http.StatusBadRequest {
 		t.Errorf("a long query: %d", resp.status)
 	}
 }

@@ -23,8 +23,8 @@ func NewPresence(streams *sse.Server, live *Live) *Presence {
 	return &Presence{streams: streams, live: live}
 }
 
-// PersonChanged implements identity.Events. Streams resume without a gap, and live sockets say where they stand: whoever is
-// still allowed to sees nothing of it.
+// PersonChanged implements identity.Events. Streams resume without a gap, and live sockets say where they stand:
+// whoever is still allowed to sees nothing of it.
 func (p *Presence) PersonChanged(userID uuid.UUID) {
 	p.streams.End(userID.String())
 	p.live.End(userID)

@@ -47,12 +47,21 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 	}
 	const noUser, expired = "Not authenticated: no user found", "jwt expired"
 	tests := map[string]test{
-		"disable":               {change: edit(map[string]any{"state": "inactive"}), detail: noUser},
-		"disable, net/http":     {change: edit(map[string]any{"state": "inactive"}), detail: noUser, plain: true},
-		"role change":           {change: edit(map[string]any{"role": "organization-admin"}), role: "organization-admin", renews: true},
-		"role change, net/http": {change: edit(map[string]any{"role": "organization-admin"}), role: "organization-admin", renews: true, plain: true},
+		"disable":           {change: edit(map[string]any{"state": "inactive"}), detail: noUser},
+		"disable, net/http": {change: edit(map[string]any{"state": "inactive"}), detail: noUser, plain: true},
+		"role change": {
+			change: edit(map[string]any{"role": "organization-admin"}),
+			role:   "organization-admin", renews: true,
+		},
+		"role change, net/http": {
+			change: edit(map[string]any{"role": "organization-admin"}),
+			role:   "organization-admin", renews: true, plain: true,
+		},
 		"remove": {detail: noUser, change: func(f *fixture, _ session) {
-			if resp := f.do(call{method: "DELETE", path: user(f), token: f.bob.Subject}); resp.status != http.StatusNoContent {
+			if resp := f.do(call{
+				method: "DELETE", path: user(f),
+				token: f.bob.Subject,
+			}); resp.status != http.StatusNoContent {
 				f.t.Fatalf("%d %s", resp.status, resp.body)
 			}
 		}},
@@ -67,7 +76,8 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 		"reset": {detail: expired, change: func(f *fixture, _ session) {
 			f.callPool("ForgotPassword", map[string]any{"ClientId": "client", "Username": f.alice.Email})
 			resp := f.callPool("ConfirmForgotPassword", map[string]any{
-				"ClientId": "client", "Username": f.alice.Email, "ConfirmationCode": (<-f.users.codes).Code, "Password": "Another-Horse-9",
+				"ClientId": "client", "Username": f.alice.Email, "ConfirmationCode": (<-f.users.codes).Code,
+				"Password": "Another-Horse-9",
 			})
 			if resp.status != http.StatusOK {
 				f.t.Fatalf("%d %s", resp.status, resp.body)
@@ -99,8 +109,14 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 			for asked.text != "繭から" {
 				asked.next(t)
 			}
-			list := get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + thread.ID.String(), token: own.IDToken})
-			attached := f.open(call{method: "GET", path: "/v1/message/" + list.Items[0].ID.String() + "/stream", token: own.IDToken})
+			list := get[api.MessageList](f, http.StatusOK, call{
+				method: "GET",
+				path:   "/v1/message?thread_id=" + thread.ID.String(), token: own.IDToken,
+			})
+			attached := f.open(call{
+				method: "GET", path: "/v1/message/" + list.Items[0].ID.String() + "/stream",
+				token: own.IDToken,
+			})
 			for attached.text != "繭から" {
 				attached.next(t)
 			}
@@ -125,7 +141,10 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 			}
 			ask.header = map[string]string{"Last-Event-ID": asked.id}
 			if c.detail != "" {
-				for _, again := range []call{ask, {method: "GET", path: "/v1/message/" + list.Items[0].ID.String() + "/stream", token: own.IDToken}} {
+				for _, again := range []call{ask, {
+					method: "GET",
+					path:   "/v1/message/" + list.Items[0].ID.String() + "/stream", token: own.IDToken,
+				}} {
 					if resp := f.do(again); resp.status != http.StatusUnauthorized {
 						t.Errorf("%s again: %d %s", again.method, resp.status, resp.body)
 					}
@@ -150,9 +169,15 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 func TestR45_DemotedAdministrators(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
-	for role, want := range map[string]int{"organization-super-admin": http.StatusOK, "general-user": http.StatusForbidden} {
+	for role, want := range map[string]int{
+		"organization-super-admin": http.StatusOK,
+		"general-user":             http.StatusForbidden,
+	} {
 		f.exec("UPDATE users SET role = $2 WHERE id = $1", f.alice.ID, role)
-		for _, path := range []string{"/v1/user", "/v1/contract", "/v1/contract/usage/member", "/v1/audit", "/v1/saml-config"} {
+		for _, path := range []string{
+			"/v1/user", "/v1/contract", "/v1/contract/usage/member", "/v1/audit",
+			"/v1/saml-config",
+		} {
 			if resp := f.do(call{method: "GET", path: path, token: f.alice.Subject}); resp.status != want {
 				t.Errorf("%s as %s: %d %s", path, role, resp.status, resp.body)
 			}
@@ -224,12 +249,16 @@ func TestSessionsOfSingleSignOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
 	me := func(token string) response { return f.do(call{method: "GET", path: "/v1/me", token: token}) }
-	if got := get[api.Me](f, http.StatusOK, call{method: "GET", path: "/v1/me", token: "sso:" + f.alice.Subject}); got.AuthType != "federated_idp" {
+	if got := get[api.Me](f, http.StatusOK, call{
+		method: "GET", path: "/v1/me",
+		token: "sso:" + f.alice.Subject,
+	}); got.AuthType != "federated_idp" {
 		t.Errorf("got %+v", got)
 	}
 	f.exec("UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1", f.alice.OrganizationID)
 	resp := me(f.alice.Subject)
-	if p := resp.problem(t); resp.status != http.StatusUnauthorized || p.Code != "sso_required" || p.Detail != identity.ErrSSORequired.Detail {
+	if p := resp.problem(t); resp.status != http.StatusUnauthorized || p.Code != "sso_required" ||
+		p.Detail != identity.ErrSSORequired.Detail {
 		t.Errorf("a password: %d %+v", resp.status, p)
 	}
 	c := dialLive(t, f.url, nil)
@@ -244,8 +273,12 @@ func TestSessionsOfSingleSignOn(t *testing.T) {
 	if resp := me(f.alice.Subject); resp.status != http.StatusOK {
 		t.Errorf("a super-admin's password: %d %s", resp.status, resp.body)
 	}
-	way := get[api.AuthType](f, http.StatusOK, call{method: "POST", path: "/v1/auth-type", body: map[string]any{"email": f.alice.Email}})
-	if way.AuthType != "federated_idp" || way.ClientID != "client" || way.Endpoint != "/pool/" || way.OrganizationID != f.alice.OrganizationID {
+	way := get[api.AuthType](f, http.StatusOK, call{
+		method: "POST", path: "/v1/auth-type",
+		body: map[string]any{"email": f.alice.Email},
+	})
+	if way.AuthType != "federated_idp" || way.ClientID != "client" || way.Endpoint != "/pool/" ||
+		way.OrganizationID != f.alice.OrganizationID {
 		t.Errorf("got %+v", way)
 	}
 }

@@ -80,8 +80,8 @@ func retryAfter(err error) string {
 	return strconv.Itoa(seconds)
 }
 
-// writeProblem answers an error as a problem document (RFC 9457), or, on a step of a sign-in that a browser navigates to, as a
-// page of the app.
+// writeProblem answers an error as a problem document (RFC 9457), or, on a step of a sign-in that a browser navigates
+// to, as a page of the app.
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	problem := s.problem(r, err)
 	if navigates(r) {

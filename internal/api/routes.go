@@ -11,7 +11,8 @@ import (
 // routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
-	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders, withHead, withBodyDeadline, withWriteDeadline)
+	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders,
+		withHead, withBodyDeadline, withWriteDeadline)
 
 	// Without a token.
 	r.Get("/ping", s.handle(s.ping))
@@ -29,7 +30,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Get("/docs/api", s.handle(page.serve))
 	r.Get("/docs/api.css", s.handle(page.style))
 
-	// On the way to a token. Who comes proves themself by what they bring.
+	// Routes that lead to a token. A client authenticates with what the body or the cookie holds.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.limitAddress(KindSignIn), s.withOrigin)
 		r.Post("/v1/auth-type", s.handle(s.authType))

@@ -80,7 +80,8 @@ func (s *Server) getSAMLTest(w http.ResponseWriter, r *http.Request, actor ident
 		return err
 	}
 	return writeJSON(w, http.StatusOK, SAMLTest{
-		ID: test.ID, Status: string(test.Status), Error: test.Error, NameID: test.NameID, Email: test.Email, Name: test.Name,
+		ID: test.ID, Status: string(test.Status), Error: test.Error, NameID: test.NameID, Email: test.Email,
+		Name: test.Name,
 		Attributes: convert(test.Attributes, func(a saml.Attribute) SAMLAttribute {
 			return SAMLAttribute{Name: a.Name, Values: convert(a.Values, func(v string) string { return v })}
 		}),

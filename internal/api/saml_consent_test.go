@@ -34,9 +34,12 @@ func TestR58_AdministratorAgreesToBeLinked(t *testing.T) {
 		t.Errorf("another browser: %d %s", other.status, other.body)
 	}
 	confirm := func(token, cookie string) response {
-		return f.do(call{method: "POST", path: "/v1/oauth2/link", token: token, header: map[string]string{"Cookie": cookie}, body: map[string]any{
-			"organization_id": query.Get("organization_id"), "link": query.Get("link"),
-		}})
+		return f.do(call{
+			method: "POST", path: "/v1/oauth2/link", token: token,
+			header: map[string]string{"Cookie": cookie}, body: map[string]any{
+				"organization_id": query.Get("organization_id"), "link": query.Get("link"),
+			},
+		})
 	}
 	ended := f.signIn(f.admin)
 	get[api.SignOut](f.fixture, http.StatusOK, call{method: "POST", path: "/v1/signout", token: ended.IDToken})
@@ -82,7 +85,10 @@ func TestR58_SecondNameIDIsRefused(t *testing.T) {
 		t.Fatalf("landed at %s %v", path, query)
 	}
 	unlink := call{method: "DELETE", path: "/v1/user/" + f.alice.ID.String() + "/sso-link", token: f.admin.Subject}
-	members := get[api.UserList](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/user?q=alice", token: f.admin.Subject})
+	members := get[api.UserList](f.fixture, http.StatusOK, call{
+		method: "GET", path: "/v1/user?q=alice",
+		token: f.admin.Subject,
+	})
 	if len(members.Items) != 1 || !members.Items[0].SsoLinked {
 		t.Errorf("got %+v", members.Items)
 	}
@@ -95,11 +101,15 @@ func TestR58_SecondNameIDIsRefused(t *testing.T) {
 	if p := f.do(call{method: "GET", path: "/v1/me", token: own.IDToken}).problem(t); p.Detail != "jwt expired" {
 		t.Errorf("the session goes on: %+v", p)
 	}
-	audit := get[api.AuditEventList](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/audit?action=member.unlink", token: f.admin.Subject})
+	audit := get[api.AuditEventList](f.fixture, http.StatusOK,
+		call{method: "GET", path: "/v1/audit?action=member.unlink", token: f.admin.Subject})
 	if len(audit.Items) != 1 || audit.Items[0].ActorEmail != f.admin.Email || len(audit.Items[0].Details) != 1 {
 		t.Errorf("the audit log tells of %+v", audit.Items)
 	}
-	members = get[api.UserList](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/user?q=alice", token: f.admin.Subject})
+	members = get[api.UserList](f.fixture, http.StatusOK, call{
+		method: "GET", path: "/v1/user?q=alice",
+		token: f.admin.Subject,
+	})
 	if members.Items[0].SsoLinked {
 		t.Error("still linked")
 	}

@@ -54,9 +54,13 @@ func (f *sso) configure() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	config := get[api.SAMLConfig](f.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config", token: f.admin.Subject, body: map[string]any{
-		"idp_metadata_xml": string(metadata), "email_attribute": samltest.EmailAttribute, "name_attribute": samltest.NameAttribute,
-	}})
+	config := get[api.SAMLConfig](f.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/saml-config",
+		token: f.admin.Subject, body: map[string]any{
+			"idp_metadata_xml": string(metadata), "email_attribute": samltest.EmailAttribute,
+			"name_attribute": samltest.NameAttribute,
+		},
+	})
 	resp := f.do(call{method: "GET", path: strings.TrimPrefix(config.SpMetadataURL, "https://tsumugi.example")})
 	if resp.status != http.StatusOK || resp.header.Get("Content-Type") != "application/samlmetadata+xml" {
 		f.t.Fatalf("the metadata: %d %s", resp.status, resp.body)
@@ -64,7 +68,10 @@ func (f *sso) configure() {
 	if err := f.idp.AddService(resp.body); err != nil {
 		f.t.Fatal(err)
 	}
-	if on := get[api.SAMLConfig](f.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config/on", token: f.admin.Subject}); !on.Enabled {
+	if on := get[api.SAMLConfig](f.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/saml-config/on",
+		token: f.admin.Subject,
+	}); !on.Enabled {
 		f.t.Fatalf("got %+v", on)
 	}
 }
@@ -94,13 +101,17 @@ func (b *browser) get(path string) response {
 func (b *browser) post(path string, form url.Values) response {
 	b.f.t.Helper()
 	return b.f.do(call{method: "POST", path: path, body: form.Encode(), header: map[string]string{
-		"Content-Type": "application/x-www-form-urlencoded", "Cookie": b.cookie, "Origin": "https://idp.example", "Sec-Fetch-Site": "cross-site",
+		"Content-Type": "application/x-www-form-urlencoded", "Cookie": b.cookie, "Origin": "https://idp.example",
+		"Sec-Fetch-Site": "cross-site",
 	}})
 }
 
 func (b *browser) authorize(next string) response {
 	b.f.t.Helper()
-	return b.get("/v1/oauth2/authorize?" + url.Values{"organization_id": {b.f.alice.OrganizationID.String()}, "next": {next}}.Encode())
+	return b.get("/v1/oauth2/authorize?" + url.Values{
+		"organization_id": {b.f.alice.OrganizationID.String()},
+		"next":            {next},
+	}.Encode())
 }
 
 // form is a page's form.
@@ -151,7 +162,8 @@ func (f *sso) respond(address, login string) form {
 func landed(t *testing.T, resp response) (string, url.Values) {
 	t.Helper()
 	u, err := url.Parse(resp.header.Get("Location"))
-	if err != nil || resp.status != http.StatusSeeOther || u.Host != "" || resp.header.Get("Cache-Control") != "no-store" {
+	if err != nil || resp.status != http.StatusSeeOther || u.Host != "" ||
+		resp.header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("got %d %v %s", resp.status, resp.header, resp.body)
 	}
 	return u.Path, u.Query()
@@ -183,7 +195,10 @@ func TestSingleSignOnFromTheFirstPageToTheLast(t *testing.T) {
 	f := newSSO(t)
 	password := f.signIn(f.alice)
 	f.configure()
-	kind := get[api.AuthType](f.fixture, http.StatusOK, call{method: "POST", path: "/v1/auth-type", body: map[string]any{"email": "dora@tsumugi.example"}})
+	kind := get[api.AuthType](f.fixture, http.StatusOK, call{
+		method: "POST", path: "/v1/auth-type",
+		body: map[string]any{"email": "dora@tsumugi.example"},
+	})
 	if kind.AuthType != api.FederatedIdp || kind.OrganizationID != f.alice.OrganizationID {
 		t.Fatalf("got %+v", kind)
 	}
@@ -192,14 +207,19 @@ func TestSingleSignOnFromTheFirstPageToTheLast(t *testing.T) {
 	}
 	b := &browser{f: f}
 	record := tokens(t, b.signIn("dora", "/home/thread?id=1"))
-	if record.AuthType != api.FederatedIdp || record.ClientID != ssoClient || record.Next != "/home/thread?id=1" || record.ExpiresIn != 3600 || record.RefreshToken == "" {
+	if record.AuthType != api.FederatedIdp || record.ClientID != ssoClient || record.Next != "/home/thread?id=1" ||
+		record.ExpiresIn != 3600 || record.RefreshToken == "" {
 		t.Errorf("got %+v", record)
 	}
 	me := get[api.Me](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/me", token: record.IDToken})
-	if me.Email != "dora@tsumugi.example" || me.Name != "堂本 ドラ" || me.Role != "general-user" || me.AuthType != api.FederatedIdp {
+	if me.Email != "dora@tsumugi.example" || me.Name != "堂本 ドラ" || me.Role != "general-user" ||
+		me.AuthType != api.FederatedIdp {
 		t.Errorf("got %+v", me)
 	}
-	refresh := call{method: "POST", path: "/v1/refresh_token", body: map[string]any{"client_id": record.ClientID, "refresh_token": record.RefreshToken}}
+	refresh := call{
+		method: "POST", path: "/v1/refresh_token",
+		body: map[string]any{"client_id": record.ClientID, "refresh_token": record.RefreshToken},
+	}
 	renewed := get[api.RefreshedTokens](f.fixture, http.StatusOK, refresh)
 	get[api.Me](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/me", token: renewed.IDToken})
 
@@ -208,16 +228,21 @@ func TestSingleSignOnFromTheFirstPageToTheLast(t *testing.T) {
 		t.Errorf("renewed after signing out: %d %s", resp.status, resp.body)
 	}
 	for _, token := range []string{record.IDToken, renewed.IDToken} {
-		if resp := f.do(call{method: "GET", path: "/v1/me", token: token}); resp.status != http.StatusUnauthorized || resp.problem(t).Detail != "jwt expired" {
+		if resp := f.do(call{method: "GET", path: "/v1/me", token: token}); resp.status != http.StatusUnauthorized ||
+			resp.problem(t).Detail != "jwt expired" {
 			t.Errorf("after signing out: %d %s", resp.status, resp.body)
 		}
 	}
 	// Somebody who has a password keeps their account, and everything in it.
 	record = tokens(t, b.signIn("alice", ""))
-	if me := get[api.Me](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/me", token: record.IDToken}); me.ID != f.alice.ID || record.Next != "" {
+	if me := get[api.Me](f.fixture, http.StatusOK, call{
+		method: "GET", path: "/v1/me",
+		token: record.IDToken,
+	}); me.ID != f.alice.ID || record.Next != "" {
 		t.Errorf("got %+v", me)
 	}
-	audit := get[api.AuditEventList](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/audit?limit=100", token: f.admin.Subject})
+	audit := get[api.AuditEventList](f.fixture, http.StatusOK,
+		call{method: "GET", path: "/v1/audit?limit=100", token: f.admin.Subject})
 	told := make(map[string]int)
 	for _, event := range audit.Items {
 		told[event.Action]++
@@ -264,7 +289,11 @@ func TestR56_NothingLeadsElsewhere(t *testing.T) {
 	f := newSSO(t)
 	f.configure()
 	b := &browser{f: f}
-	for _, next := range []string{"//evil.example", `/\evil.example`, "https://evil.example/", "/a\r\nSet-Cookie: a=b", "/\t/evil.example", "/home/..//evil.example", "/.//evil.example", "/%2e%2e//evil.example", "/home/%2F/evil.example"} {
+	for _, next := range []string{
+		"//evil.example", `/\evil.example`, "https://evil.example/", "/a\r\nSet-Cookie: a=b",
+		"/\t/evil.example", "/home/..//evil.example", "/.//evil.example", "/%2e%2e//evil.example",
+		"/home/%2F/evil.example",
+	} {
 		if record := tokens(t, b.signIn("dora", next)); record.Next != "" {
 			t.Errorf("%q: %q", next, record.Next)
 		}
@@ -291,14 +320,17 @@ func TestR57_ResponsesAndCodesBelongToOneBrowser(t *testing.T) {
 	failed := func(name, code string, resp response) {
 		t.Helper()
 		path, query := landed(t, resp)
-		if path != "/oauth2/callback" || query.Get("error") != code || query.Get("error_description") == "" || query.Get("code") != "" {
+		if path != "/oauth2/callback" || query.Get("error") != code || query.Get("error_description") == "" ||
+			query.Get("code") != "" {
 			t.Errorf("%s: %s %v", name, path, query)
 		}
 	}
 	failed("another browser", "sso_state_invalid", theirs.post(posted.path, posted.fields))
 	failed("no cookie", "sso_state_invalid", (&browser{f: f}).post(posted.path, posted.fields))
-	failed("another organization", "sso_state_invalid", mine.post("/v1/saml/"+f.stranger.OrganizationID.String()+"/acs", posted.fields))
-	failed("begun by the provider", "sso_state_invalid", mine.post(posted.path, url.Values{"SAMLResponse": posted.fields["SAMLResponse"]}))
+	failed("another organization", "sso_state_invalid", mine.post("/v1/saml/"+f.stranger.OrganizationID.String()+"/acs",
+		posted.fields))
+	failed("begun by the provider", "sso_state_invalid", mine.post(posted.path,
+		url.Values{"SAMLResponse": posted.fields["SAMLResponse"]}))
 	_, query := landed(t, mine.post(posted.path, posted.fields))
 	failed("again", "sso_state_invalid", mine.post(posted.path, posted.fields))
 	fresh := mine.authorize("")
@@ -308,7 +340,8 @@ func TestR57_ResponsesAndCodesBelongToOneBrowser(t *testing.T) {
 
 	exchange := "/v1/oauth2/callback?" + query.Encode()
 	for name, b := range map[string]*browser{"another browser": theirs, "no cookie": {f: f}} {
-		if resp := b.get(exchange); resp.status != http.StatusBadRequest || resp.problem(t).Code != "sso_state_invalid" {
+		if resp := b.get(exchange); resp.status != http.StatusBadRequest ||
+			resp.problem(t).Code != "sso_state_invalid" {
 			t.Errorf("%s: %d %s", name, resp.status, resp.body)
 		}
 	}
@@ -316,7 +349,8 @@ func TestR57_ResponsesAndCodesBelongToOneBrowser(t *testing.T) {
 		http.StatusForbidden || resp.problem(t).Code != "sso_denied" || bytes.Contains(resp.body, []byte("お電話")) {
 		t.Errorf("with an error: %d %s", resp.status, resp.body)
 	}
-	if resp := mine.get(exchange + "&error=" + strings.Repeat("x", 129)); resp.status != http.StatusBadRequest || resp.problem(t).Errors[0].Field != "error" {
+	if resp := mine.get(exchange + "&error=" + strings.Repeat("x", 129)); resp.status != http.StatusBadRequest ||
+		resp.problem(t).Errors[0].Field != "error" {
 		t.Errorf("a long error: %d %s", resp.status, resp.body)
 	}
 	tokens(t, mine.get(exchange)) // What was refused has not used up the code.
@@ -336,7 +370,8 @@ func TestSingleSignOnThatCannotBegin(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/v1/oauth2/authorize", "/v1/oauth2/authorize?organization_id=x", "/v1/oauth2/callback?organization_id=" + newID(),
+		"/v1/oauth2/authorize", "/v1/oauth2/authorize?organization_id=x",
+		"/v1/oauth2/callback?organization_id=" + newID(),
 		"/v1/oauth2/callback?code=x", "/v1/saml/x/metadata",
 	} {
 		if resp := b.get(path); resp.status != http.StatusBadRequest || len(resp.problem(t).Errors) == 0 {
@@ -346,12 +381,22 @@ func TestSingleSignOnThatCannotBegin(t *testing.T) {
 	if resp := b.get("/v1/saml/" + newID() + "/metadata"); resp.status != http.StatusNotFound {
 		t.Errorf("nobody's metadata: %d", resp.status)
 	}
-	for _, body := range []map[string]any{{}, {"client_id": "sso"}, {"client_id": "sso", "refresh_token": "x", "more": 1}} {
-		if resp := f.do(call{method: "POST", path: "/v1/refresh_token", body: body}); resp.status != http.StatusBadRequest {
+	for _, body := range []map[string]any{
+		{},
+		{"client_id": "sso"},
+		{"client_id": "sso", "refresh_token": "x", "more": 1},
+	} {
+		if resp := f.do(call{
+			method: "POST", path: "/v1/refresh_token",
+			body: body,
+		}); resp.status != http.StatusBadRequest {
 			t.Errorf("%v: %d", body, resp.status)
 		}
 	}
-	if resp := f.do(call{method: "POST", path: "/v1/refresh_token", body: map[string]any{"client_id": "sso", "refresh_token": "x"}}); resp.status != http.StatusUnauthorized {
+	if resp := f.do(call{
+		method: "POST", path: "/v1/refresh_token",
+		body: map[string]any{"client_id": "sso", "refresh_token": "x"},
+	}); resp.status != http.StatusUnauthorized {
 		t.Errorf("got %d", resp.status)
 	}
 }
@@ -364,18 +409,25 @@ func TestR54_R63_WhatTheConsumerDoesNotRead(t *testing.T) {
 	if resp := f.do(call{method: "POST", path: path, body: map[string]any{"SAMLResponse": "x"}}); resp.status != http.StatusUnsupportedMediaType {
 		t.Errorf("JSON: %d", resp.status)
 	}
-	if resp := f.do(call{method: "POST", path: path, body: strings.Repeat("a", 600<<10), header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}); resp.status != http.StatusRequestEntityTooLarge {
+	if resp := f.do(call{
+		method: "POST", path: path, body: strings.Repeat("a", 600<<10),
+		header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
+	}); resp.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a large form: %d", resp.status)
 	}
 	b := &browser{f: f}
 	for name, text := range map[string]string{
-		"large": strings.Repeat(" ", 257<<10), "DOCTYPE": `<!DOCTYPE x><x/>`, "nested": strings.Repeat("<a>", 1000), "no XML": "x",
+		"large": strings.Repeat(" ", 257<<10), "DOCTYPE": `<!DOCTYPE x><x/>`, "nested": strings.Repeat("<a>", 1000),
+		"no XML": "x",
 	} {
 		begun, err := url.Parse(b.authorize("").header.Get("Location"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		form := url.Values{"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(text))}, "RelayState": {begun.Query().Get("RelayState")}}
+		form := url.Values{
+			"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(text))},
+			"RelayState":   {begun.Query().Get("RelayState")},
+		}
 		if _, query := landed(t, b.post(path, form)); query.Get("error") != "sso_response_invalid" {
 			t.Errorf("%s: %v", name, query)
 		}
@@ -419,7 +471,8 @@ func TestTrialOfSingleSignOn(t *testing.T) {
 		t.Errorf("got %s %v", path, query)
 	}
 	test := get[api.SAMLTest](f.fixture, http.StatusOK, look)
-	if test.Status != "failed" || !strings.Contains(test.Error, "ドメイン") || test.NameID != "eve" || len(test.Attributes) == 0 {
+	if test.Status != "failed" || !strings.Contains(test.Error, "ドメイン") || test.NameID != "eve" ||
+		len(test.Attributes) == 0 {
 		t.Errorf("got %+v", test)
 	}
 	f.exec("UPDATE users SET role = 'organization-super-admin' WHERE id = $1", f.stranger.ID)
@@ -442,7 +495,8 @@ func TestSingleSignOnIsForAdministrators(t *testing.T) {
 	}
 	for role, want := range map[string][]int{
 		"general-user": {403, 403, 403, 403, 403, 403}, "system-admin": {403, 403, 403, 403, 403, 403},
-		"organization-admin": {200, 403, 403, 403, 403, 403}, "organization-super-admin": {200, 200, 200, 409, 409, 404},
+		"organization-admin":       {200, 403, 403, 403, 403, 403},
+		"organization-super-admin": {200, 200, 200, 409, 409, 404},
 	} {
 		f.exec("UPDATE users SET role = $2 WHERE id = $1", f.bob.ID, role)
 		for i, c := range calls {
@@ -453,16 +507,27 @@ func TestSingleSignOnIsForAdministrators(t *testing.T) {
 		}
 	}
 	for name, body := range map[string]string{
-		"another organization": `{"organization_id":"` + newID() + `"}`, "enabled": `{"enabled":true}`, "the provider's part": `{"sp_entity_id":"x"}`,
+		"another organization": `{"organization_id":"` + newID() + `"}`, "enabled": `{"enabled":true}`,
+		"the provider's part": `{"sp_entity_id":"x"}`,
 	} {
-		if resp := f.do(call{method: "PUT", path: "/v1/saml-config", token: f.admin.Subject, body: body}); resp.status != http.StatusBadRequest {
+		if resp := f.do(call{
+			method: "PUT", path: "/v1/saml-config", token: f.admin.Subject,
+			body: body,
+		}); resp.status != http.StatusBadRequest {
 			t.Errorf("%s: %d", name, resp.status)
 		}
 	}
 	// What is left out keeps its value, and an empty attribute is one.
-	get[api.SAMLConfig](f.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config", token: f.admin.Subject, body: `{"email_attribute":"mail","name_attribute":"cn"}`})
-	config := get[api.SAMLConfig](f.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config", token: f.admin.Subject, body: `{"email_attribute":""}`})
-	if config.EmailAttribute != "" || config.NameAttribute != "cn" || len(config.AllowedEmailDomains) != 1 || config.EmailDomains[0] != "tsumugi.example" {
+	get[api.SAMLConfig](f.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/saml-config", token: f.admin.Subject,
+		body: `{"email_attribute":"mail","name_attribute":"cn"}`,
+	})
+	config := get[api.SAMLConfig](f.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/saml-config",
+		token: f.admin.Subject, body: `{"email_attribute":""}`,
+	})
+	if config.EmailAttribute != "" || config.NameAttribute != "cn" || len(config.AllowedEmailDomains) != 1 ||
+		config.EmailDomains[0] != "tsumugi.example" {
 		t.Errorf("got %+v", config)
 	}
 }

@@ -63,8 +63,8 @@ type Services struct {
 
 // Sessions are the sessions that this server keeps.
 type Sessions interface {
-	// RevokeSession ends the session that tokens name by the claim origin_jti. One that has ended, or that is kept elsewhere,
-	// is no error.
+	// RevokeSession ends the session that tokens name by the claim origin_jti. One that has ended, or that is kept
+	// elsewhere, is no error.
 	RevokeSession(ctx context.Context, session uuid.UUID) error
 }
 
@@ -89,7 +89,8 @@ func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) 
 		services.Limiter = NewLimiter(nil)
 	}
 	s := &Server{
-		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())), guessTurns: turns{lines: make(map[string]*line)},
+		Services: services, cfg: cfg, log: slog.New(NewLogHandler(log.Handler())),
+		guessTurns: turns{lines: make(map[string]*line)},
 	}
 	return s.routes()
 }

@@ -14,7 +14,8 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request, actor iden
 	}
 	return writeJSON(w, http.StatusOK, SessionList{Items: convert(sessions, func(found identity.Session) Session {
 		session := Session{
-			ID: found.ID, Current: found.ID == actor.Session, AuthType: AuthKind(found.AuthType), Device: identity.Agent(found.UserAgent),
+			ID: found.ID, Current: found.ID == actor.Session, AuthType: AuthKind(found.AuthType),
+			Device:  identity.Agent(found.UserAgent),
 			BeganAt: found.BeganAt.UTC(), LastUsedAt: found.UsedAt.UTC(), ExpiresAt: found.ExpiresAt.UTC(),
 		}
 		if found.Address != nil {

@@ -18,7 +18,10 @@ func TestR45_PeopleEndTheirSessions(t *testing.T) {
 	f.exec("UPDATE users SET role = 'organization-admin' WHERE id = $1", f.bob.ID)
 	here, there, elsewhere := f.signIn(f.alice), f.signIn(f.alice), f.signIn(f.alice)
 	me := func(s session) response {
-		return f.do(call{method: "GET", path: "/v1/me", token: s.IDToken, header: map[string]string{"User-Agent": firefox}})
+		return f.do(call{
+			method: "GET", path: "/v1/me", token: s.IDToken,
+			header: map[string]string{"User-Agent": firefox},
+		})
 	}
 	for _, s := range []session{elsewhere, there, here} {
 		if resp := me(s); resp.status != http.StatusOK {
@@ -26,11 +29,15 @@ func TestR45_PeopleEndTheirSessions(t *testing.T) {
 		}
 	}
 	list := func() []api.Session {
-		return get[api.SessionList](f, http.StatusOK, call{method: "GET", path: "/v1/session", token: here.IDToken}).Items
+		return get[api.SessionList](f, http.StatusOK, call{
+			method: "GET", path: "/v1/session",
+			token: here.IDToken,
+		}).Items
 	}
 	sessions := list()
 	if len(sessions) != 3 || !sessions[0].Current || sessions[1].Current || sessions[0].Device != "Firefox（Linux）" ||
-		sessions[0].Address != "127.0.0.1" || sessions[0].AuthType != api.Cognito || !sessions[0].ExpiresAt.After(sessions[0].BeganAt) {
+		sessions[0].Address != "127.0.0.1" || sessions[0].AuthType != api.Cognito ||
+		!sessions[0].ExpiresAt.After(sessions[0].BeganAt) {
 		t.Fatalf("got %+v", sessions)
 	}
 	socket := f.join(there.IDToken)
@@ -62,7 +69,8 @@ func TestR45_PeopleEndTheirSessions(t *testing.T) {
 		t.Errorf("left %+v", left)
 	}
 	end("/v1/user/"+f.alice.ID.String()+"/session", f.alice.Subject, http.StatusForbidden)
-	end("/v1/user/"+f.bob.ID.String()+"/session", f.bob.Subject, http.StatusForbidden) // Nobody does it to themself here.
+	// This is not the route for one's own sessions.
+	end("/v1/user/"+f.bob.ID.String()+"/session", f.bob.Subject, http.StatusForbidden)
 	end("/v1/user/"+f.alice.ID.String()+"/session", f.bob.Subject, http.StatusNoContent)
 	ended("by an administrator", here)
 	if resp := me(f.signIn(f.alice)); resp.status != http.StatusOK {
@@ -83,14 +91,29 @@ func TestSessionLimitsAreSuperAdmins(t *testing.T) {
 	for _, c := range []struct {
 		idle, most int
 		field      string
-	}{{4, 60, "single_sign_on.idle_minutes"}, {61, 60, "single_sign_on.idle_minutes"}, {30, 59, "single_sign_on.max_minutes"}, {30, 43201, "single_sign_on.max_minutes"}} {
-		resp := f.do(call{method: "PUT", path: "/v1/session-limits", token: f.alice.Subject, body: limits(c.idle, c.most)})
-		if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 || p.Errors[0].Field != c.field {
+	}{
+		{4, 60, "single_sign_on.idle_minutes"},
+		{61, 60, "single_sign_on.idle_minutes"},
+		{30, 59, "single_sign_on.max_minutes"},
+		{30, 43201, "single_sign_on.max_minutes"},
+	} {
+		resp := f.do(call{
+			method: "PUT", path: "/v1/session-limits", token: f.alice.Subject,
+			body: limits(c.idle, c.most),
+		})
+		if p := resp.problem(t); resp.status != http.StatusBadRequest || len(p.Errors) != 1 ||
+			p.Errors[0].Field != c.field {
 			t.Errorf("%d/%d: %d %s", c.idle, c.most, resp.status, resp.body)
 		}
 	}
-	get[api.SessionLimits](f, http.StatusOK, call{method: "PUT", path: "/v1/session-limits", token: f.alice.Subject, body: limits(15, 60)})
-	got := get[api.SessionLimits](f, http.StatusOK, call{method: "GET", path: "/v1/session-limits", token: f.alice.Subject})
+	get[api.SessionLimits](f, http.StatusOK, call{
+		method: "PUT", path: "/v1/session-limits", token: f.alice.Subject,
+		body: limits(15, 60),
+	})
+	got := get[api.SessionLimits](f, http.StatusOK, call{
+		method: "GET", path: "/v1/session-limits",
+		token: f.alice.Subject,
+	})
 	if got.SingleSignOn != (api.SessionLimit{IdleMinutes: 15, MaxMinutes: 60}) || got.Password.MaxMinutes != 43200 {
 		t.Errorf("got %+v", got)
 	}

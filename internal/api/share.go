@@ -125,7 +125,8 @@ func writeShares(w http.ResponseWriter, actor identity.Actor, shares []chat.Shar
 func toShare(actor identity.Actor, s chat.Share) Share {
 	share := Share{
 		ID: s.ID, Title: s.Title, Skill: ThreadSkill{ID: s.SkillID, Name: s.SkillName, IconPath: s.SkillIconPath},
-		OwnerName: s.OwnerName, Own: s.UserID == actor.ID, Messages: s.Messages, CreatedAt: s.CreatedAt.UTC(), UpdatedAt: s.UpdatedAt.UTC(),
+		OwnerName: s.OwnerName, Own: s.UserID == actor.ID, Messages: s.Messages, CreatedAt: s.CreatedAt.UTC(),
+		UpdatedAt: s.UpdatedAt.UTC(),
 	}
 	if share.Own {
 		share.ThreadID = s.ThreadID
@@ -135,7 +136,8 @@ func toShare(actor identity.Actor, s chat.Share) Share {
 
 func toSharedMessage(m chat.Message) SharedMessage {
 	return SharedMessage{
-		Role: MessageRole(m.Role), Content: m.Content, FinishReason: MessageFinishReason(m.FinishReason), CreatedAt: m.CreatedAt.UTC(),
+		Role: MessageRole(m.Role), Content: m.Content, FinishReason: MessageFinishReason(m.FinishReason),
+		CreatedAt: m.CreatedAt.UTC(),
 		Citations: convert(m.Citations, func(c chat.Citation) SharedCitation {
 			return SharedCitation{Index: c.Index, Filename: c.Filename, Page: c.Page}
 		}),

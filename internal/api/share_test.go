@@ -21,7 +21,10 @@ func (f *fixture) answered(token string) api.Exchange {
 // asked returns one more exchange of a thread.
 func (f *fixture) asked(token, threadID string) api.Exchange {
 	f.t.Helper()
-	return get[api.Exchange](f, http.StatusOK, call{method: "POST", path: "/v1/message/sync", token: token, body: question(threadID)})
+	return get[api.Exchange](f, http.StatusOK, call{
+		method: "POST", path: "/v1/message/sync", token: token,
+		body: question(threadID),
+	})
 }
 
 // share shows a thread up to an answer.
@@ -35,15 +38,18 @@ func (f *fixture) share(token string, up api.Exchange) api.Share {
 
 func (f *fixture) sharedTexts(token string, share api.Share) (texts []string) {
 	f.t.Helper()
-	list := get[api.SharedMessageList](f, http.StatusOK, call{method: "GET", path: "/v1/share/" + share.ID.String() + "/message", token: token})
+	list := get[api.SharedMessageList](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/share/" + share.ID.String() + "/message", token: token,
+	})
 	for _, m := range list.Items {
 		texts = append(texts, string(m.Role)+": "+m.Content)
 	}
 	return texts
 }
 
-// TestShareShowsASnapshotToTheOrganization goes the way of a share: what is said later is not shown until it is updated, a
-// colleague reads it and goes on with it, and it ends.
+// TestShareShowsASnapshotToTheOrganization goes the way of a share: what is said later is not shown until it is
+// updated, a colleague reads it and goes on with it, and it ends.
 func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
@@ -64,9 +70,16 @@ func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 		t.Errorf("a colleague sees %+v", seen)
 	}
 
-	copied := get[api.Thread](f, http.StatusCreated, call{method: "POST", path: path + "/thread", token: bob, body: map[string]any{"request_id": newID()}})
-	messages := get[api.MessageList](f, http.StatusOK, call{method: "GET", path: "/v1/message?thread_id=" + copied.ID.String(), token: bob})
-	if len(messages.Items) != 2 || messages.Items[0].Content != "繭から" || messages.Items[1].Content != "糸とは" || copied.Title != share.Title {
+	copied := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: path + "/thread", token: bob,
+		body: map[string]any{"request_id": newID()},
+	})
+	messages := get[api.MessageList](f, http.StatusOK, call{
+		method: "GET",
+		path:   "/v1/message?thread_id=" + copied.ID.String(), token: bob,
+	})
+	if len(messages.Items) != 2 || messages.Items[0].Content != "繭から" || messages.Items[1].Content != "糸とは" ||
+		copied.Title != share.Title {
 		t.Errorf("the copy is %+v with %+v", copied, messages.Items)
 	}
 	f.asked(bob, copied.ID.String()) // And goes on.
@@ -82,7 +95,11 @@ func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 		t.Errorf("its owner ends it: %d %s", resp.status, resp.body)
 	}
 	for _, token := range []string{alice, bob} {
-		for _, c := range []call{{method: "GET", path: path}, {method: "GET", path: path + "/message"}, {method: "POST", path: path + "/thread", body: map[string]any{}}} {
+		for _, c := range []call{
+			{method: "GET", path: path},
+			{method: "GET", path: path + "/message"},
+			{method: "POST", path: path + "/thread", body: map[string]any{}},
+		} {
 			c.token = token
 			if resp := f.do(c); resp.status != http.StatusNotFound {
 				t.Errorf("%s %s once it is over: %d %s", c.method, c.path, resp.status, resp.body)
@@ -96,27 +113,43 @@ func TestAdministratorsEndSharesOfMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
 	f.exec("UPDATE users SET role = $2 WHERE id = $1", f.bob.ID, identity.RoleOrganizationAdmin)
-	share, other := f.share(f.alice.Subject, f.answered(f.alice.Subject)), f.share(f.stranger.Subject, f.answered(f.stranger.Subject))
-	all := get[api.ShareList](f, http.StatusOK, call{method: "GET", path: "/v1/organization/share", token: f.bob.Subject})
+	share, other := f.share(f.alice.Subject, f.answered(f.alice.Subject)),
+		f.share(f.stranger.Subject, f.answered(f.stranger.Subject))
+	all := get[api.ShareList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/organization/share",
+		token: f.bob.Subject,
+	})
 	if all.Total != 1 || len(all.Items) != 1 || all.Items[0].ID != share.ID {
 		t.Errorf("an administrator sees %+v", all)
 	}
-	if own := get[api.ShareList](f, http.StatusOK, call{method: "GET", path: "/v1/share", token: f.bob.Subject}); own.Total != 0 {
+	if own := get[api.ShareList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/share",
+		token: f.bob.Subject,
+	}); own.Total != 0 {
 		t.Errorf("an administrator's own shares are %+v", own)
 	}
-	for id, status := range map[string]int{share.ID.String(): http.StatusNoContent, other.ID.String(): http.StatusNotFound} {
+	for id, status := range map[string]int{
+		share.ID.String(): http.StatusNoContent,
+		other.ID.String(): http.StatusNotFound,
+	} {
 		if resp := f.do(call{method: "DELETE", path: "/v1/share/" + id, token: f.bob.Subject}); resp.status != status {
 			t.Errorf("an administrator ends %s: %d %s", id, resp.status, resp.body)
 		}
 	}
-	events := get[api.AuditEventList](f, http.StatusOK, call{method: "GET", path: "/v1/audit?kind=administration", token: f.bob.Subject})
+	events := get[api.AuditEventList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/audit?kind=administration",
+		token: f.bob.Subject,
+	})
 	var actions []string
 	for _, e := range events.Items {
 		if e.TargetKind == "share" {
 			actions = append(actions, e.Action+" "+e.ActorEmail+" "+e.TargetLabel)
 		}
 	}
-	want := []string{"share.end bob@tsumugi.example " + share.Title, "share.create alice@tsumugi.example " + share.Title}
+	want := []string{
+		"share.end bob@tsumugi.example " + share.Title,
+		"share.create alice@tsumugi.example " + share.Title,
+	}
 	if strings.Join(actions, "|") != strings.Join(want, "|") {
 		t.Errorf("the audit log has %q, want %q", actions, want)
 	}
@@ -133,17 +166,24 @@ func TestTemporaryThreadIsInNoList(t *testing.T) {
 	if left := thread.ExpiresAt.Sub(thread.CreatedAt); left.Hours() != 24 {
 		t.Errorf("it lasts %v", left)
 	}
-	if again := get[api.Thread](f, http.StatusCreated, call{method: "POST", path: "/v1/thread", token: token, body: body}); again.ID != thread.ID {
+	if again := get[api.Thread](f, http.StatusCreated, call{
+		method: "POST", path: "/v1/thread", token: token,
+		body: body,
+	}); again.ID != thread.ID {
 		t.Errorf("the same request made %v and %v", thread.ID, again.ID)
 	}
 	body["temporary"] = false
-	if resp := f.do(call{method: "POST", path: "/v1/thread", token: token, body: body}); resp.status != http.StatusConflict {
+	if resp := f.do(call{
+		method: "POST", path: "/v1/thread", token: token,
+		body: body,
+	}); resp.status != http.StatusConflict {
 		t.Errorf("the same request for a thread that is kept: %d %s", resp.status, resp.body)
 	}
 	answer := f.asked(token, thread.ID.String())
 	kept := f.thread(token)
 	for _, query := range []string{"", "?archived=true", "?q=" + "%E7%B3%B8%E3%81%A8%E3%81%AF", "?q=" + "%E7%B9%AD"} {
-		for _, found := range get[api.ThreadList](f, http.StatusOK, call{method: "GET", path: "/v1/thread" + query, token: token}).Items {
+		for _, found := range get[api.ThreadList](f, http.StatusOK,
+			call{method: "GET", path: "/v1/thread" + query, token: token}).Items {
 			if found.ID == thread.ID {
 				t.Errorf("%q lists it", query)
 			}
@@ -152,15 +192,20 @@ func TestTemporaryThreadIsInNoList(t *testing.T) {
 	// What /v1/live tells up to the thread that is kept are the temporary one's messages alone.
 	for told := ""; !strings.Contains(told, kept.ID.String()); {
 		_, frame := client.next()
-		if told = string(frame); strings.Contains(told, `"type":"thread"`) && strings.Contains(told, thread.ID.String()) {
+		if told = string(frame); strings.Contains(told, `"type":"thread"`) &&
+			strings.Contains(told, thread.ID.String()) {
 			t.Errorf("live tells of it: %s", told)
 		}
 	}
 	path := "/v1/thread/" + thread.ID.String()
-	if found := get[api.Thread](f, http.StatusOK, call{method: "GET", path: path, token: token}); found.Title != "" || found.ExpiresAt.IsZero() {
+	if found := get[api.Thread](f, http.StatusOK, call{method: "GET", path: path, token: token}); found.Title != "" ||
+		found.ExpiresAt.IsZero() {
 		t.Errorf("by its address it is %+v", found)
 	}
-	resp := f.do(call{method: "PUT", path: path + "/share", token: token, body: map[string]any{"leaf": answer.Answer.ID.String()}})
+	resp := f.do(call{
+		method: "PUT", path: path + "/share", token: token,
+		body: map[string]any{"leaf": answer.Answer.ID.String()},
+	})
 	if resp.status != http.StatusConflict {
 		t.Errorf("sharing it: %d %s", resp.status, resp.body)
 	}
@@ -176,7 +221,8 @@ func TestOwnUsage(t *testing.T) {
 		SELECT $1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 10, 10, 10`, f.alice.OrganizationID, f.alice.ID)
 	answer := f.answered(token).Answer
 	after := get[api.OwnUsage](f, http.StatusOK, call{method: "GET", path: "/v1/me/usage", token: token})
-	if before.Messages != 0 || after.Messages != 1 || after.InputTokens < int64(answer.Usage.InputTokens) || after.ResetsOn.Day() != 1 {
+	if before.Messages != 0 || after.Messages != 1 || after.InputTokens < int64(answer.Usage.InputTokens) ||
+		after.ResetsOn.Day() != 1 {
 		t.Errorf("before an answer %+v, after it %+v", before, after)
 	}
 }

@@ -57,9 +57,10 @@ func (s *Server) listFavoriteSkills(w http.ResponseWriter, r *http.Request, acto
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, FavoriteSkillList{Items: convert(favorites, func(f skill.Favorite) FavoriteSkill {
-		return FavoriteSkill{ID: f.SkillID, Name: f.Name, IconPath: f.IconPath}
-	})})
+	return writeJSON(w, http.StatusOK, FavoriteSkillList{Items: convert(favorites,
+		func(f skill.Favorite) FavoriteSkill {
+			return FavoriteSkill{ID: f.SkillID, Name: f.Name, IconPath: f.IconPath}
+		})})
 }
 
 func (s *Server) addFavoriteSkill(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

@@ -38,8 +38,8 @@ func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor i
 	return writeJSON(w, http.StatusOK, DataSourceList{Items: convert(sources, toDataSource)})
 }
 
-// uploadDataSource passes the file on as it comes. A file that is refused is received to its end: a browser that is still
-// sending would not see why.
+// uploadDataSource passes the file on as it comes. A file that is refused is received to its end: a browser that is
+// still sending would not see why.
 func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) (err error) {
 	r.Body = &patientBody{ReadCloser: r.Body, rc: http.NewResponseController(w), end: time.Now().Add(uploadTimeout)}
 	defer func() {
@@ -59,7 +59,8 @@ func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor 
 	if err != nil {
 		return cutOff(err)
 	}
-	source, created, err := s.Sources.Upload(r.Context(), sourceOwner(actor), actor.Session, part.FileName(), content{part})
+	source, created, err := s.Sources.Upload(r.Context(), sourceOwner(actor), actor.Session, part.FileName(),
+		content{part})
 	if err != nil {
 		return err
 	}
@@ -225,7 +226,8 @@ func toDataSource(s datasource.Source) DataSource {
 	}
 	return DataSource{
 		ID: s.ID, Filename: s.Filename, MediaType: s.MediaType, Size: s.Size, Sha256: hex.EncodeToString(s.SHA256),
-		Status: JobStatus(s.Status), Error: s.Failure, PageCount: s.PageCount, ChunkCount: s.ChunkCount, Revision: s.Revision, Progress: progress,
+		Status: JobStatus(s.Status), Error: s.Failure, PageCount: s.PageCount, ChunkCount: s.ChunkCount,
+		Revision: s.Revision, Progress: progress,
 		CreatedAt: s.CreatedAt.UTC(),
 	}
 }

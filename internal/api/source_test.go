@@ -36,8 +36,8 @@ func upload(token, filename, content string) call {
 	}
 }
 
-// TestR17_DataSourceProgressReachesEveryTab: from the upload to the end of reading, in every tab of its owner and nobody
-// else's.
+// TestR17_DataSourceProgressReachesEveryTab: from the upload to the end of reading, in every tab of its owner and
+// nobody else's.
 func TestR17_DataSourceProgressReachesEveryTab(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{reads: true})
@@ -57,12 +57,16 @@ func TestR17_DataSourceProgressReachesEveryTab(t *testing.T) {
 			seen = append(seen, *event.DataSource)
 		}
 		slices.SortFunc(seen, func(a, b api.DataSource) int { return a.Revision - b.Revision })
-		if seen[0].Status != api.JobStatusPending || seen[1].Status != api.JobStatusRunning || seen[2].Status != api.JobStatusSuccess ||
+		if seen[0].Status != api.JobStatusPending || seen[1].Status != api.JobStatusRunning ||
+			seen[2].Status != api.JobStatusSuccess ||
 			seen[2].Revision != 3 || seen[2].PageCount != 1 || seen[2].ChunkCount == 0 {
 			t.Errorf("told %+v", seen)
 		}
 	}
-	if resp := f.do(call{method: "DELETE", path: "/v1/data-source/" + want.ID.String(), token: f.alice.Subject}); resp.status != http.StatusNoContent {
+	if resp := f.do(call{
+		method: "DELETE", path: "/v1/data-source/" + want.ID.String(),
+		token: f.alice.Subject,
+	}); resp.status != http.StatusNoContent {
 		t.Fatalf("%d %s", resp.status, resp.body)
 	}
 	for _, tab := range tabs {
@@ -85,26 +89,35 @@ func TestUploadedFileIsListedAndComesBackAsItWas(t *testing.T) {
 	content := "名前,部署\n花子,営業\n"
 	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "社員名簿 2026.csv", content))
 	sum := sha256.Sum256([]byte(content))
-	if source.Filename != "社員名簿 2026.csv" || source.MediaType != "text/csv" || source.Size != int64(len(content)) || source.Sha256 != hex.EncodeToString(sum[:]) {
+	if source.Filename != "社員名簿 2026.csv" || source.MediaType != "text/csv" || source.Size != int64(len(content)) ||
+		source.Sha256 != hex.EncodeToString(sum[:]) {
 		t.Errorf("uploaded %+v", source)
 	}
 	again := get[api.DataSource](f, http.StatusOK, upload(f.alice.Subject, "写し.csv", content))
 	if again != source {
 		t.Errorf("uploaded again %+v", again)
 	}
-	list := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source?limit=5", token: f.alice.Subject})
+	list := get[api.DataSourceList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/data-source?limit=5",
+		token: f.alice.Subject,
+	})
 	if len(list.Items) != 1 || list.Items[0] != source {
 		t.Errorf("listed %+v", list)
 	}
-	if resp := f.do(call{method: "GET", path: "/v1/data-source?limit=101", token: f.alice.Subject}); resp.status != http.StatusBadRequest {
+	if resp := f.do(call{
+		method: "GET", path: "/v1/data-source?limit=101",
+		token: f.alice.Subject,
+	}); resp.status != http.StatusBadRequest {
 		t.Errorf("limit 101: %d", resp.status)
 	}
 
 	// R67: never shown in place.
 	resp := f.do(call{method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: f.alice.Subject})
 	disposition, params, err := mime.ParseMediaType(resp.header.Get("Content-Disposition"))
-	if resp.status != http.StatusOK || string(resp.body) != content || err != nil || disposition != "attachment" || params["filename"] != source.Filename ||
-		resp.header.Get("Content-Type") != "application/octet-stream" || resp.header.Get("X-Content-Type-Options") != "nosniff" {
+	if resp.status != http.StatusOK || string(resp.body) != content || err != nil || disposition != "attachment" ||
+		params["filename"] != source.Filename ||
+		resp.header.Get("Content-Type") != "application/octet-stream" ||
+		resp.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%d %v %q", resp.status, resp.header, resp.body)
 	}
 }
@@ -112,9 +125,11 @@ func TestUploadedFileIsListedAndComesBackAsItWas(t *testing.T) {
 func TestR67_PagesAreNeverShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
-	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "\"x\"; a.html", "<script>alert(1)</script>"))
+	source := get[api.DataSource](f, http.StatusCreated, upload(f.alice.Subject, "\"x\"; a.html",
+		"<script>alert(1)</script>"))
 	resp := f.do(call{method: "GET", path: "/v1/data-source/file/" + source.ID.String(), token: f.alice.Subject})
-	if !strings.HasPrefix(resp.header.Get("Content-Disposition"), "attachment;") || resp.header.Get("Content-Type") != "application/octet-stream" ||
+	if !strings.HasPrefix(resp.header.Get("Content-Disposition"), "attachment;") ||
+		resp.header.Get("Content-Type") != "application/octet-stream" ||
 		!strings.Contains(resp.header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("%v", resp.header)
 	}
@@ -134,22 +149,41 @@ func TestUploadsThatCannotBeTaken(t *testing.T) {
 		status int
 		code   string
 	}{
-		"not a form":   {call{method: "POST", path: "/v1/data-source/file", token: f.alice.Subject, body: map[string]string{"file": "x"}}, http.StatusUnsupportedMediaType, "unsupported_media_type"},
-		"other field":  {otherField, http.StatusBadRequest, "invalid"},
-		"no file":      {noFile, http.StatusBadRequest, "invalid"},
-		"cut off":      {cut, http.StatusBadRequest, "invalid"},
-		"empty":        {upload(f.alice.Subject, "a.txt", ""), http.StatusBadRequest, "invalid"},
-		"a program":    {upload(f.alice.Subject, "a.exe", "MZ"), http.StatusUnsupportedMediaType, "unsupported_media_type"},
-		"no name":      {upload(f.alice.Subject, "", "x"), http.StatusBadRequest, "invalid"},
-		"too large":    {upload(f.alice.Subject, "a.txt", strings.Repeat("a", datasource.MaxSize+1)), http.StatusRequestEntityTooLarge, "too_large"},
-		"without type": {call{method: "POST", path: "/v1/data-source/file", token: f.alice.Subject, body: "", header: map[string]string{"Content-Type": "multipart/form-data"}}, http.StatusUnsupportedMediaType, "unsupported_media_type"},
+		"not a form": {call{
+			method: "POST", path: "/v1/data-source/file", token: f.alice.Subject,
+			body: map[string]string{"file": "x"},
+		}, http.StatusUnsupportedMediaType, "unsupported_media_type"},
+		"other field": {otherField, http.StatusBadRequest, "invalid"},
+		"no file":     {noFile, http.StatusBadRequest, "invalid"},
+		"cut off":     {cut, http.StatusBadRequest, "invalid"},
+		"empty":       {upload(f.alice.Subject, "a.txt", ""), http.StatusBadRequest, "invalid"},
+		"a program": {
+			upload(f.alice.Subject, "a.exe", "MZ"), http.StatusUnsupportedMediaType,
+			"unsupported_media_type",
+		},
+		"no name": {upload(f.alice.Subject, "", "x"), http.StatusBadRequest, "invalid"},
+		"too large": {
+			upload(f.alice.Subject, "a.txt", strings.Repeat("a", datasource.MaxSize+1)),
+			http.StatusRequestEntityTooLarge, "too_large",
+		},
+		"without type": {
+			call{
+				method: "POST", path: "/v1/data-source/file", token: f.alice.Subject, body: "",
+				header: map[string]string{"Content-Type": "multipart/form-data"},
+			},
+			http.StatusUnsupportedMediaType,
+			"unsupported_media_type",
+		},
 	} {
 		resp := f.do(test.call)
 		if p := resp.problem(t); resp.status != test.status || p.Code != test.code || p.Detail == "" {
 			t.Errorf("%s: %d %+v", name, resp.status, p)
 		}
 	}
-	if list := get[api.DataSourceList](f, http.StatusOK, call{method: "GET", path: "/v1/data-source", token: f.alice.Subject}); len(list.Items) != 0 {
+	if list := get[api.DataSourceList](f, http.StatusOK, call{
+		method: "GET", path: "/v1/data-source",
+		token: f.alice.Subject,
+	}); len(list.Items) != 0 {
 		t.Errorf("listed %+v", list)
 	}
 }
@@ -196,9 +230,18 @@ func TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing(t *testing.T) {
 		end    func(f *fixture, token string)
 		detail string
 	}{
-		"disabled":   {func(f *fixture, _ string) { f.exec("UPDATE users SET state = 'inactive' WHERE id = $1", f.alice.ID) }, "Not authenticated: no user found"},
-		"removed":    {func(f *fixture, _ string) { f.exec("DELETE FROM users WHERE id = $1", f.alice.ID) }, "Not authenticated: no user found"},
-		"signed out": {func(f *fixture, token string) { f.do(call{method: "POST", path: "/v1/signout", token: token}) }, "jwt expired"},
+		"disabled": {func(f *fixture, _ string) {
+			f.exec("UPDATE users SET state = 'inactive' WHERE id = $1",
+				f.alice.ID)
+		}, "Not authenticated: no user found"},
+		"removed": {
+			func(f *fixture, _ string) { f.exec("DELETE FROM users WHERE id = $1", f.alice.ID) },
+			"Not authenticated: no user found",
+		},
+		"signed out": {
+			func(f *fixture, token string) { f.do(call{method: "POST", path: "/v1/signout", token: token}) },
+			"jwt expired",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,7 +275,8 @@ func TestPagesAreShownToTheirOwnerOnly(t *testing.T) {
 		return f.do(call{path: "/v1/data-source/" + source.ID.String() + "/page/" + rest, token: token})
 	}
 	shown := page(f.alice.Subject, "1?width=300")
-	if shown.status != http.StatusOK || string(shown.body) != "page 1, 300 pixels wide" || shown.header.Get("Content-Type") != "image/png" ||
+	if shown.status != http.StatusOK || string(shown.body) != "page 1, 300 pixels wide" ||
+		shown.header.Get("Content-Type") != "image/png" ||
 		shown.header.Get("Cache-Control") != "private, no-cache" || shown.header.Get("ETag") == "" {
 		t.Errorf("got %d %q %v", shown.status, shown.body, shown.header)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/api"
 )
 
-// TestPasswordsForMembersOfSingleSignOn: when it is switched off, whoever it has added is invited to a password and goes on
-// as who they are; and when it is on again, they still are.
+// TestPasswordsForMembersOfSingleSignOn: when it is switched off, members it has added are invited to a password and go
+// on as who they are; and when it is on again, they still are.
 func TestPasswordsForMembersOfSingleSignOn(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
@@ -21,11 +21,17 @@ func TestPasswordsForMembersOfSingleSignOn(t *testing.T) {
 	federated := tokens(t, (&browser{f: f}).signIn("dora", "")).IDToken
 	dora, thread := whoIs(federated), f.thread(federated)
 
-	resend := call{method: "POST", path: "/v1/user/invite/resend", token: f.admin.Subject, body: map[string]any{"user_id": dora.ID}}
+	resend := call{
+		method: "POST", path: "/v1/user/invite/resend", token: f.admin.Subject,
+		body: map[string]any{"user_id": dora.ID},
+	}
 	if resp := f.do(resend); resp.status != http.StatusConflict {
 		t.Errorf("while single sign-on is on: %d %s", resp.status, resp.body)
 	}
-	if off := get[api.SAMLConfig](f.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config/off", token: f.admin.Subject}); off.Enabled {
+	if off := get[api.SAMLConfig](f.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/saml-config/off",
+		token: f.admin.Subject,
+	}); off.Enabled {
 		t.Fatalf("got %+v", off)
 	}
 	resend.token = f.alice.Subject
@@ -41,7 +47,10 @@ func TestPasswordsForMembersOfSingleSignOn(t *testing.T) {
 	if resp := f.do(call{method: "GET", path: "/v1/me", token: federated}); resp.status != http.StatusUnauthorized {
 		t.Errorf("the session before: %d %s", resp.status, resp.body)
 	}
-	invited := get[api.UserList](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/user?state=invited", token: f.admin.Subject})
+	invited := get[api.UserList](f.fixture, http.StatusOK, call{
+		method: "GET", path: "/v1/user?state=invited",
+		token: f.admin.Subject,
+	})
 	if len(invited.Items) != 1 || invited.Items[0].ID != dora.ID || invited.Items[0].AuthType != api.Cognito {
 		t.Errorf("invited are %+v", invited)
 	}
@@ -50,13 +59,19 @@ func TestPasswordsForMembersOfSingleSignOn(t *testing.T) {
 	if me := whoIs(password); me.ID != dora.ID || me.AuthType != api.Cognito {
 		t.Errorf("with the password: %+v", me)
 	}
-	if got := get[api.Thread](f.fixture, http.StatusOK, call{method: "GET", path: "/v1/thread/" + thread.ID.String(), token: password}); got.ID != thread.ID {
+	if got := get[api.Thread](f.fixture, http.StatusOK, call{
+		method: "GET", path: "/v1/thread/" + thread.ID.String(),
+		token: password,
+	}); got.ID != thread.ID {
 		t.Errorf("got %+v", got)
 	}
 	if resp := f.do(resend); resp.status != http.StatusConflict {
 		t.Errorf("to somebody who has signed in: %d %s", resp.status, resp.body)
 	}
-	get[api.SAMLConfig](f.fixture, http.StatusOK, call{method: "PUT", path: "/v1/saml-config/on", token: f.admin.Subject})
+	get[api.SAMLConfig](f.fixture, http.StatusOK, call{
+		method: "PUT", path: "/v1/saml-config/on",
+		token: f.admin.Subject,
+	})
 	if me := whoIs(tokens(t, (&browser{f: f}).signIn("dora", "")).IDToken); me.ID != dora.ID {
 		t.Errorf("by single sign-on again: %+v", me)
 	}

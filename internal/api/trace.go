@@ -15,7 +15,7 @@ import (
 func withTrace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
-		if trace.SpanContextFromContext(ctx).IsValid() { // Whoever mounted this has begun one.
+		if trace.SpanContextFromContext(ctx).IsValid() { // A handler before this one has begun it.
 			next.ServeHTTP(w, r)
 			return
 		}

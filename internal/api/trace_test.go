@@ -119,10 +119,13 @@ func TestRetryAfterIsRandomUnlessItIsKnown(t *testing.T) {
 		least, most int
 		detail      string
 	}{
-		"overload":      {fault.Errorf(fault.Unavailable, ""), 503, 2, 10, "もう一度お試しください"},
-		"too many":      {fault.Errorf(fault.RateLimited, ""), 429, 2, 10, "もう一度お試しください"},
-		"time is up":    {fmt.Errorf("reading keys: %w", context.DeadlineExceeded), 503, 2, 10, "もう一度お試しください"},
-		"known":         {&fault.Error{Code: fault.RateLimited, Detail: "待ってください。", RetryAfter: 89500 * time.Millisecond}, 429, 90, 90, "待ってください。"},
+		"overload":   {fault.Errorf(fault.Unavailable, ""), 503, 2, 10, "もう一度お試しください"},
+		"too many":   {fault.Errorf(fault.RateLimited, ""), 429, 2, 10, "もう一度お試しください"},
+		"time is up": {fmt.Errorf("reading keys: %w", context.DeadlineExceeded), 503, 2, 10, "もう一度お試しください"},
+		"known": {&fault.Error{
+			Code: fault.RateLimited, Detail: "待ってください。",
+			RetryAfter: 89500 * time.Millisecond,
+		}, 429, 90, 90, "待ってください。"},
 		"defect":        {errors.New("broken"), 500, 0, 0, "サーバーで問題が発生しました"},
 		"not signed in": {identity.ErrExpired, 401, 0, 0, "jwt expired"},
 	} {
@@ -130,7 +133,8 @@ func TestRetryAfterIsRandomUnlessItIsKnown(t *testing.T) {
 		for range 40 {
 			resp, _ := s.refuse(tt.err)
 			after, _ := strconv.Atoi(resp.header.Get("Retry-After"))
-			if p := resp.problem(t); resp.status != tt.status || after < tt.least || after > tt.most || !strings.Contains(p.Detail, tt.detail) {
+			if p := resp.problem(t); resp.status != tt.status || after < tt.least || after > tt.most ||
+				!strings.Contains(p.Detail, tt.detail) {
 				t.Fatalf("%s: %d, Retry-After %d, %+v", name, resp.status, after, p)
 			}
 			seen[after] = true

@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// indexCache keeps what was read of indexes, the heads opened, up to a number of bytes; what was used least recently goes
-// first. What is kept never changes, since a key names the revision of its data source; who may see it is the database's to
-// say, with every search.
+// indexCache keeps what was read of indexes, the heads opened, up to a number of bytes; what was used least recently
+// goes first. What is kept never changes, since a key names the revision of its data source; who may see it is the
+// database's to say, with every search.
 type indexCache struct {
 	limit int
 

@@ -1,9 +1,9 @@
-// Package datasource keeps the files that people upload for the assistants, and reads them: their text is cut into chunks
-// that can be found and cited.
+// Package datasource keeps the files that people upload for the assistants, and reads them: their text is cut into
+// chunks that can be found and cited.
 //
-// A file waits until a server has room to read it, whichever that is; people take turns. A server holds what it reads by a
-// lease: when it dies, another one begins anew. The person who uploaded a file is told of each step by Events. The package
-// imports fault, ngram, and its own extract and index; it knows no database and no file system.
+// A file waits until a server has room to read it, whichever that is; people take turns. A server holds what it reads
+// by a lease: when it dies, another one begins anew. The person who uploaded a file is told of each step by Events. The
+// package imports fault, ngram, and its own extract and index; it knows no database and no file system.
 package datasource
 
 import (
@@ -32,7 +32,8 @@ type Owner struct {
 // Status says how far a data source is.
 type Status string
 
-// A data source waits, is read, and can be used or not. One that could not be read waits again when it is uploaded again.
+// A data source waits, is read, and can be used or not. One that could not be read waits again when it is uploaded
+// again.
 const (
 	Pending Status = "pending"
 	Running Status = "running"
@@ -50,7 +51,7 @@ const (
 	StageEmbedding Stage = "embedding" // Its meaning is made to be found.
 )
 
-// Source is a file and what became of it.
+// Source is an uploaded file and its state.
 type Source struct {
 	ID         uuid.UUID
 	Filename   string
@@ -112,26 +113,27 @@ type Indexed struct {
 // Store keeps data sources, and has them read. What belongs to somebody else does not exist: the error has the code
 // fault.NotFound.
 type Store interface {
-	// LoosenFile stores that the file of this id, which is about to be written or belongs to nothing, is loose after a time
-	// unless CreateSource takes it.
+	// LoosenFile stores that the file of this id, which is about to be written or belongs to nothing, is loose after a
+	// time unless CreateSource takes it.
 	LoosenFile(ctx context.Context, id uuid.UUID, after time.Duration) error
 
-	// CreateSource stores a data source whose file was written, and has it read. LoosenFile must have been called before. If the owner has one of the
-	// same content, the file is loose at once and the one that is there is returned, with created false; it is read again if
-	// it had failed. A person who has MaxSources is refused with fault.Conflict, and with StorageLimit one whose files would have
-	// more than limit bytes together, or whose organization's more than its contract allows.
-	// session is the owner's, uuid.Nil where nobody keeps it. If it was ended meanwhile, or the owner is no longer an active
-	// member, the error has the code fault.Unauthenticated.
-	CreateSource(ctx context.Context, owner Owner, session uuid.UUID, source Source, limit int64) (_ Source, created bool, _ error)
+	// CreateSource stores a data source whose file was written, and has it read. LoosenFile must have been called
+	// before. If the owner has one of the same content, the file is loose at once and the one that is there is
+	// returned, with created false; it is read again if it had failed. A person who has MaxSources is refused with
+	// fault.Conflict, and with StorageLimit one whose files would have more than limit bytes together, or whose
+	// organization's more than its contract allows. session is the owner's, uuid.Nil where nobody keeps it. If it was
+	// ended meanwhile, or the owner is no longer an active member, the error has the code fault.Unauthenticated.
+	CreateSource(ctx context.Context, owner Owner, session uuid.UUID, source Source, limit int64) (_ Source,
+		created bool, _ error)
 
 	ListSources(ctx context.Context, owner Owner, offset, limit int) ([]Source, error) // Newest first.
 	FindSource(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
 	DeleteSource(ctx context.Context, owner Owner, id uuid.UUID) error // Its file is loose then.
 
-	// NextReading begins the reading whose turn it is, found is false if nothing waits: that of the person with the fewest
-	// readings that run on all servers, and among these of the one who was served least recently. quick passes over files
-	// that are known to be slow. The reading is the caller's for the time of a lease, and longer by KeepReadings; earlier readings
-	// of the data source store nothing any more.
+	// NextReading begins the reading whose turn it is, found is false if nothing waits: that of the person with the
+	// fewest readings that run on all servers, and among these of the one who was served least recently. quick passes
+	// over files that are known to be slow. The reading is the caller's for the time of a lease, and longer by
+	// KeepReadings; earlier readings of the data source store nothing any more.
 	NextReading(ctx context.Context, quick bool, lease time.Duration) (_ Reading, found bool, _ error)
 	// SomebodyWaits reports whether a file that is not known to be slow waits for a person of whom nothing is read.
 	SomebodyWaits(ctx context.Context) (bool, error)
@@ -141,13 +143,14 @@ type Store interface {
 	PutBack(ctx context.Context, reading Reading, how PutBack) (Source, error)
 	// TellProgress stores how far a reading is. As with PutBack, it is refused where the reading is not the last one.
 	TellProgress(ctx context.Context, reading Reading, stage Stage, done, total int) (Source, error)
-	// StopReading has a data source that waits or is read fail for a reason. fault.Conflict says that nothing is to be stopped.
+	// StopReading has a data source that waits or is read fail for a reason. fault.Conflict says that nothing is to be
+	// stopped.
 	StopReading(ctx context.Context, owner Owner, id uuid.UUID, reason string) (Source, error)
-	// ReadAgain has a data source that failed wait to be read. One that waits or is read is returned as it is; fault.Conflict says
-	// that it was read.
+	// ReadAgain has a data source that failed wait to be read. One that waits or is read is returned as it is;
+	// fault.Conflict says that it was read.
 	ReadAgain(ctx context.Context, owner Owner, id uuid.UUID) (Source, error)
-	// EndReading stores what a reading found: pages and chunks, or a failure. As with PutBack, if the data source is gone, or
-	// another reading was begun, nothing is stored and the error has the code fault.NotFound.
+	// EndReading stores what a reading found: pages and chunks, or a failure. As with PutBack, if the data source is
+	// gone, or another reading was begun, nothing is stored and the error has the code fault.NotFound.
 	EndReading(ctx context.Context, reading Reading, found Found) (Source, error)
 	// WatchWaiting calls tell whenever there may be something to read, until the context ends.
 	WatchWaiting(ctx context.Context, tell func())
@@ -156,8 +159,8 @@ type Store interface {
 	FindIndexes(ctx context.Context, owner Owner, ids []uuid.UUID) ([]Indexed, error)
 	// IndexHeads returns the heads of indexes; what is no longer of the same revision is missing.
 	IndexHeads(ctx context.Context, owner Owner, of []Indexed) (map[uuid.UUID][]byte, error)
-	// IndexParts returns parts of indexes, of each one those with some numbers. What is no longer of the same revision is
-	// missing.
+	// IndexParts returns parts of indexes, of each one those with some numbers. What is no longer of the same revision
+	// is missing.
 	IndexParts(ctx context.Context, owner Owner, of []Indexed, numbers [][]int) ([]map[int][]byte, error)
 	// ReplaceIndex stores the index of a data source anew, unless it was read again meanwhile.
 	ReplaceIndex(ctx context.Context, owner Owner, of Indexed, packed index.Packed) error
@@ -176,19 +179,20 @@ type Store interface {
 
 // Files keeps the files, each under an id. It is safe for concurrent use, by several servers too.
 type Files interface {
-	// Write keeps a file whole and for good, or not at all. StorageFull says that there is no room. An error of content is
-	// returned as it is.
+	// Write keeps a file whole and for good, or not at all. StorageFull says that there is no room. An error of content
+	// is returned as it is.
 	Write(ctx context.Context, id uuid.UUID, content io.Reader) error
 	// Open returns a file, which the caller closes.
 	Open(ctx context.Context, id uuid.UUID) (io.ReadCloser, error)
-	// Remove removes a file, and what is left of it by a server that died while it wrote. One that is not there is no error.
+	// Remove removes a file, and what is left of it by a server that died while it wrote. One that is not there is no
+	// error.
 	Remove(ctx context.Context, id uuid.UUID) error
 }
 
 // Extractor reads files where they can do no harm. It is safe for concurrent use.
 type Extractor interface {
-	// Extract calls page for each page of a file, whose format its name tells, with the number of pages, 0 while that is
-	// unknown. An *extract.Unreadable says what is wrong with the file; any other error nothing about it.
+	// Extract calls page for each page of a file, whose format its name tells, with the number of pages, 0 while that
+	// is unknown. An *extract.Unreadable says what is wrong with the file; any other error nothing about it.
 	Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error
 	// RenderPage returns a page, from 1, as a PNG that is width pixels wide. extract.ErrNoPage says that there is none.
 	RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error)
@@ -204,8 +208,9 @@ type Found struct {
 	Index     index.Packed
 }
 
-// Events is told what has become of data sources once it is committed. Its methods are called from many goroutines and never
-// block. Two events about one data source may overtake each other: the record with the higher Revision is the newer one.
+// Events is told what has become of data sources once it is committed. Its methods are called from many goroutines and
+// never block. Two events about one data source may overtake each other: the record with the higher Revision is the
+// newer one.
 type Events interface {
 	SourceChanged(owner Owner, source Source)
 	SourceDeleted(owner Owner, id uuid.UUID)

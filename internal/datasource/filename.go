@@ -10,14 +10,15 @@ import (
 // maxFilename bounds a name, in characters.
 const maxFilename = 255
 
-// cleanFilename returns a name that can be shown and given to a download: without folders, and without what is not seen or
-// changes the direction of what follows. It is "" if nothing is left. Names from macOS come with their marks apart: they are
-// composed.
+// cleanFilename returns a name that can be shown and given to a download: without folders, and without what is not seen
+// or changes the direction of what follows. It is "" if nothing is left. Names from macOS come with their marks apart:
+// they are composed.
 func cleanFilename(name string) string {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = norm.NFC.String(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\uFEFF' {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' ||
+			r == '\uFEFF' {
 			return -1
 		}
 		return r

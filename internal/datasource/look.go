@@ -20,9 +20,12 @@ const (
 
 var errNoPage = fault.Errorf(fault.NotFound, "ページが見つかりません。")
 
-// RenderPage returns a person's data source and a page of it, from 1, as a PNG that is width pixels wide. fault.NotFound says that
-// there is none, or that its format has no pages to look at; fault.Unavailable that too many people look at pages now.
-func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, page, width int) (picture []byte, err error) {
+// RenderPage returns a person's data source and a page of it, from 1, as a PNG that is width pixels wide.
+// fault.NotFound says that there is none, or that its format has no pages to look at; fault.Unavailable that too many
+// people look at pages now.
+func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, page, width int) (picture []byte,
+	err error,
+) {
 	err = s.look(ctx, owner, id, func(ctx context.Context, source Source, file io.Reader) error {
 		picture, err = s.extractor.RenderPage(ctx, source.Filename, file, page, width)
 		return err
@@ -31,7 +34,9 @@ func (s *Service) RenderPage(ctx context.Context, owner Owner, id uuid.UUID, pag
 }
 
 // Locate returns where the text of a page, from 1, stands from one byte to another. The errors are those of RenderPage.
-func (s *Service) Locate(ctx context.Context, owner Owner, id uuid.UUID, page, from, to int) (rects []extract.Rect, err error) {
+func (s *Service) Locate(ctx context.Context, owner Owner, id uuid.UUID, page, from, to int) (rects []extract.Rect,
+	err error,
+) {
 	err = s.look(ctx, owner, id, func(ctx context.Context, source Source, file io.Reader) error {
 		rects, err = s.extractor.Locate(ctx, source.Filename, file, page, from, to)
 		return err
@@ -40,7 +45,9 @@ func (s *Service) Locate(ctx context.Context, owner Owner, id uuid.UUID, page, f
 }
 
 // look opens the file of a data source once there is a place.
-func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID, use func(context.Context, Source, io.Reader) error) error {
+func (s *Service) look(ctx context.Context, owner Owner, id uuid.UUID,
+	use func(context.Context, Source, io.Reader) error,
+) error {
 	source, file, err := s.Open(ctx, owner, id)
 	if err != nil {
 		return err

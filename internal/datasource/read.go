@@ -44,12 +44,13 @@ func (s *Service) read(ctx context.Context, reading Reading, pause time.Duration
 	case err == nil:
 		s.events.SourceChanged(reading.Owner, source)
 	case fault.CodeOf(err) != fault.NotFound: // Its lease runs out.
-		s.log.WarnContext(ctx, "what became of a data source could not be stored", "data_source_id", reading.ID, "err", err)
+		s.log.WarnContext(ctx, "what became of a data source could not be stored", "data_source_id", reading.ID, "err",
+			err)
 	}
 }
 
-// end stores what a reading found, even if the reading is cancelled meanwhile: whoever renews leases may see that it has ended
-// before its own reader does.
+// end stores what a reading found, even if the reading is cancelled meanwhile: whoever renews leases may see that it
+// has ended before its own reader does.
 func (s *Service) end(ctx context.Context, reading Reading, found Found) (Source, error) {
 	if err := ctx.Err(); err != nil {
 		return Source{}, err
@@ -80,7 +81,8 @@ func (s *Service) find(ctx context.Context, reading Reading) (Found, error) {
 	if ctx.Err() != nil {
 		return Found{}, err
 	}
-	s.log.WarnContext(ctx, "a data source could not be read", "data_source_id", reading.ID, "attempt", reading.Attempt, "err", err)
+	s.log.WarnContext(ctx, "a data source could not be read", "data_source_id", reading.ID, "attempt", reading.Attempt,
+		"err", err)
 	if reading.Attempt == maxAttempts {
 		return Found{Failure: unreadable}, nil
 	}
@@ -130,7 +132,8 @@ type progress struct {
 	last    time.Time // When it was told.
 }
 
-// tell stores and tells how far it is, unless that was told just now. The error is that of a reading that is not the last one.
+// tell stores and tells how far it is, unless that was told just now. The error is that of a reading that is not the
+// last one.
 func (p *progress) tell(ctx context.Context, stage Stage, done, total int) error {
 	if time.Since(p.last) < p.service.readers.cfg.Told {
 		return nil

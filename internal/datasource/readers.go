@@ -28,7 +28,12 @@ func (c Config) withDefaults() Config {
 		value    *time.Duration
 		standard time.Duration
 	}{
-		{&c.Quick, 2 * time.Second}, {&c.Limit, 12 * time.Minute}, {&c.Lease, 5 * time.Second}, {&c.Poll, time.Second}, {&c.Told, 500 * time.Millisecond}, {&c.Pause, time.Second},
+		{&c.Quick, 2 * time.Second},
+		{&c.Limit, 12 * time.Minute},
+		{&c.Lease, 5 * time.Second},
+		{&c.Poll, time.Second},
+		{&c.Told, 500 * time.Millisecond},
+		{&c.Pause, time.Second},
 	} {
 		if *d.value <= 0 {
 			*d.value = d.standard
@@ -55,9 +60,10 @@ var (
 
 // readers read what waits, a few files at a time.
 //
-// Who is next is decided by the store, for all servers together. A file that takes long keeps nobody waiting: of the places
-// of a server, one is never taken by a file that is known to be slow, and when slow ones have all places nevertheless, because
-// nobody knew, the one that was begun last gives way to a person of whom nothing is read. It gives way once: it is known then.
+// Who is next is decided by the store, for all servers together. A file that takes long keeps nobody waiting: of the
+// places of a server, one is never taken by a file that is known to be slow, and when slow ones have all places
+// nevertheless, because nobody knew, the one that was begun last gives way to a person of whom nothing is read. It
+// gives way once: it is known then.
 type readers struct {
 	service *Service
 	cfg     Config

@@ -16,8 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// queue is a store and its files in the time of a bubble: first come, first served, but for people of whom nothing is read.
-// What the order is between people is the database's, and tested there.
+// queue is a store and its files in the time of a bubble: first come, first served, but for people of whom nothing is
+// read. What the order is between people is the database's, and tested there.
 type queue struct {
 	datasource.Store
 	datasource.Files
@@ -33,8 +33,9 @@ type queue struct {
 
 func newQueue() *queue {
 	return &queue{
-		running: make(map[uuid.UUID]datasource.Reading), took: make(map[uuid.UUID]time.Duration), ended: make(map[uuid.UUID]time.Time),
-		back: make(map[uuid.UUID][]datasource.PutBack),
+		running: make(map[uuid.UUID]datasource.Reading), took: make(map[uuid.UUID]time.Duration),
+		ended: make(map[uuid.UUID]time.Time),
+		back:  make(map[uuid.UUID][]datasource.PutBack),
 	}
 }
 
@@ -85,10 +86,13 @@ func (q *queue) NextReading(_ context.Context, quick bool, _ time.Duration) (dat
 func (q *queue) SomebodyWaits(context.Context) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.ContainsFunc(q.waiting, func(r datasource.Reading) bool { return !r.Slow && q.idle(r.Owner.UserID) }), nil
+	return slices.ContainsFunc(q.waiting, func(r datasource.Reading) bool { return !r.Slow && q.idle(r.Owner.UserID) }),
+		nil
 }
 
-func (q *queue) KeepReadings(_ context.Context, held []datasource.Reading, _ time.Duration) (lost []uuid.UUID, _ error) {
+func (q *queue) KeepReadings(_ context.Context, held []datasource.Reading, _ time.Duration) (lost []uuid.UUID,
+	_ error,
+) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, r := range held {
@@ -112,7 +116,9 @@ func (q *queue) PutBack(_ context.Context, r datasource.Reading, how datasource.
 	return r.Source, nil
 }
 
-func (q *queue) TellProgress(_ context.Context, r datasource.Reading, _ datasource.Stage, _, _ int) (datasource.Source, error) {
+func (q *queue) TellProgress(_ context.Context, r datasource.Reading, _ datasource.Stage, _, _ int) (datasource.Source,
+	error,
+) {
 	return r.Source, nil
 }
 
@@ -178,10 +184,14 @@ func (q *queue) since(began time.Time, ids ...uuid.UUID) (took []time.Duration) 
 	return took
 }
 
-// TestSlowFilesDelayNobody: twenty files of one person that take eight seconds each, and then a small one of another, at any time.
+// TestSlowFilesDelayNobody: twenty files of one person that take eight seconds each, and then a small one of another,
+// at any time.
 func TestSlowFilesDelayNobody(t *testing.T) {
 	t.Parallel()
-	for _, later := range []time.Duration{0, time.Second, 2500 * time.Millisecond, 3900 * time.Millisecond, 5 * time.Second, 20 * time.Second} {
+	for _, later := range []time.Duration{
+		0, time.Second, 2500 * time.Millisecond, 3900 * time.Millisecond,
+		5 * time.Second, 20 * time.Second,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			q := newQueue()
 			ann, bob := uuid.New(), uuid.New()
@@ -235,7 +245,8 @@ func TestSlowFileGivesWayOnce(t *testing.T) {
 	})
 }
 
-// TestReadingEndsWithItsServer, and waits for another one at once; with its time it is an attempt, and known to be slow.
+// TestReadingEndsWithItsServer, and waits for another one at once; with its time it is an attempt, and known to be
+// slow.
 func TestReadingEndsWithItsServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -248,7 +259,8 @@ func TestReadingEndsWithItsServer(t *testing.T) {
 			t.Errorf("after its time it was put back as %+v", back)
 		}
 		stop()
-		if back := q.back[id]; len(back) != 2 || back[1] != (datasource.PutBack{}) || time.Since(began) != 13*time.Minute {
+		if back := q.back[id]; len(back) != 2 || back[1] != (datasource.PutBack{}) ||
+			time.Since(began) != 13*time.Minute {
 			t.Errorf("after %v it was put back as %+v", time.Since(began), back)
 		}
 	})

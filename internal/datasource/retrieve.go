@@ -27,9 +27,11 @@ type Retrieved struct {
 // errReread says that a data source was read again, or deleted, while it was searched.
 var errReread = errors.New("datasource: read again meanwhile")
 
-// Retrieve returns the k passages of some data sources that fit a query best, best first, of all their passages: nothing is
-// approximated. Data sources that are not the owner's, that are not read, or that are gone are passed over.
-func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int) ([]Retrieved, error) {
+// Retrieve returns the k passages of some data sources that fit a query best, best first, of all their passages:
+// nothing is approximated. Data sources that are not the owner's, that are not read, or that are gone are passed over.
+func (s *Service) Retrieve(ctx context.Context, owner Owner, sourceIDs []uuid.UUID, query string, k int) ([]Retrieved,
+	error,
+) {
 	if len(sourceIDs) > MaxSearched {
 		return nil, fault.Errorf(fault.Invalid, "データソースは%d件まで指定できます。", MaxSearched)
 	}
@@ -74,7 +76,8 @@ func (s *Service) describe(ctx context.Context, owner Owner, of []Indexed, hits 
 		id := of[h.Document].ID
 		if p := at[place{id, h.Passage}]; p != nil { // Else deleted just now.
 			found = append(found, Retrieved{
-				Passage: *p, Score: h.Score, Before: at[place{id, h.Passage - neighbour}], After: at[place{id, h.Passage + neighbour}],
+				Passage: *p, Score: h.Score, Before: at[place{id, h.Passage - neighbour}],
+				After: at[place{id, h.Passage + neighbour}],
 			})
 		}
 	}
@@ -89,12 +92,18 @@ type openedIndexes struct {
 }
 
 func (o openedIndexes) collection() index.Collection {
-	return index.Collection{Documents: o.documents, Part: func(document, part int) []byte { return o.parts[document][part] }}
+	return index.Collection{Documents: o.documents, Part: func(document,
+		part int,
+	) []byte {
+		return o.parts[document][part]
+	}}
 }
 
-// openIndexes reads what a query needs, from memory where it is there. That the data sources are there, and the owner's, is
-// asked each time.
-func (s *Service) openIndexes(ctx context.Context, owner Owner, ids []uuid.UUID, query index.Query) (openedIndexes, error) {
+// openIndexes reads what a query needs, from memory where it is there. That the data sources are there, and the
+// owner's, is asked each time.
+func (s *Service) openIndexes(ctx context.Context, owner Owner, ids []uuid.UUID, query index.Query) (openedIndexes,
+	error,
+) {
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
 		opened, err := s.tryOpen(ctx, owner, ids, query)
@@ -192,8 +201,8 @@ func (s *Service) openParts(ctx context.Context, owner Owner, o *openedIndexes, 
 	return nil
 }
 
-// rebuild builds the index of a data source that has none of this version, from its passages. One of an older version is
-// replaced; servers of a newer one keep theirs.
+// rebuild builds the index of a data source that has none of this version, from its passages. One of an older version
+// is replaced; servers of a newer one keep theirs.
 func (s *Service) rebuild(ctx context.Context, owner Owner, o *openedIndexes, i int) error {
 	of := o.of[i]
 	chunks, err := s.store.ListChunks(ctx, owner, of)

@@ -26,7 +26,9 @@ func (f *fixture) read(owner datasource.Owner, files ...[2]string) (ids []uuid.U
 	return ids
 }
 
-func (f *fixture) retrieve(s *datasource.Service, owner datasource.Owner, ids []uuid.UUID, query string) []datasource.Retrieved {
+func (f *fixture) retrieve(s *datasource.Service, owner datasource.Owner, ids []uuid.UUID,
+	query string,
+) []datasource.Retrieved {
 	f.t.Helper()
 	found, err := s.Retrieve(f.t.Context(), owner, ids, query, 3)
 	f.must(err)
@@ -51,10 +53,12 @@ func TestRetrieve(t *testing.T) {
 		t.Fatalf("found %+v", found)
 	}
 	best := found[0]
-	if best.Filename != "パート規程.md" || best.Page != 1 || best.Locator != "パート規程 > 第2条（休暇）" || best.Ordinal != 1 || best.Score <= found[1].Score {
+	if best.Filename != "パート規程.md" || best.Page != 1 || best.Locator != "パート規程 > 第2条（休暇）" || best.Ordinal != 1 ||
+		best.Score <= found[1].Score {
 		t.Errorf("the best is %+v", best)
 	}
-	if best.Before == nil || best.After == nil || best.Before.Ordinal != 0 || !strings.Contains(best.After.Text, "三日前") {
+	if best.Before == nil || best.After == nil || best.Before.Ordinal != 0 ||
+		!strings.Contains(best.After.Text, "三日前") {
 		t.Errorf("beside it are %+v and %+v", best.Before, best.After)
 	}
 	passage, err := f.FindPassage(t.Context(), f.ann, best.ID)
@@ -130,7 +134,8 @@ func TestSmallCacheFindsTheSame(t *testing.T) {
 			for _, query := range []string{"目的", "年次有給休暇", "申請", "パート規程"} {
 				a, errA := f.Retrieve(t.Context(), f.ann, ids, query, 4)
 				b, errB := small.Retrieve(t.Context(), f.ann, ids, query, 4)
-				if errA != nil || errB != nil || len(a) == 0 || len(a) != len(b) || a[0].ID != b[0].ID || a[0].Score != b[0].Score {
+				if errA != nil || errB != nil || len(a) == 0 || len(a) != len(b) || a[0].ID != b[0].ID ||
+					a[0].Score != b[0].Score {
 					t.Errorf("%v, %v, %+v, %+v", errA, errB, a, b)
 				}
 			}
@@ -143,7 +148,8 @@ func TestListSearchesNamesAndContents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.start(f.Service)
-	f.read(f.ann, [2]string{"就業規則.md", rules("就業規則", 20)}, [2]string{"会議.txt", "東京で京都の話をした。"}, [2]string{"ﾒﾓ 東京都.txt", "何もない。"})
+	f.read(f.ann, [2]string{"就業規則.md", rules("就業規則", 20)}, [2]string{"会議.txt", "東京で京都の話をした。"},
+		[2]string{"ﾒﾓ 東京都.txt", "何もない。"})
 	f.read(f.bob, [2]string{"東京都.txt", "東京都の話。"})
 	for query, want := range map[string][]string{
 		"":         {"ﾒﾓ 東京都.txt", "会議.txt", "就業規則.md"},
@@ -167,7 +173,8 @@ func TestListSearchesNamesAndContents(t *testing.T) {
 	if list, err := f.List(t.Context(), f.ann, "。", 0, 10); err != nil || len(list) != 0 {
 		t.Errorf("%v, %+v", err, list)
 	}
-	if list, err := f.List(t.Context(), f.ann, "東京", 1, 1); err != nil || len(list) != 1 || list[0].Filename != "会議.txt" {
+	if list, err := f.List(t.Context(), f.ann, "東京", 1, 1); err != nil || len(list) != 1 ||
+		list[0].Filename != "会議.txt" {
 		t.Errorf("%v, %+v", err, list)
 	}
 }

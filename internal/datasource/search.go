@@ -17,8 +17,8 @@ const MaxQuery = 100
 // lookedAt is how many passages of a data source are looked at that may have all words.
 const lookedAt = 5
 
-// List returns a page of a person's data sources, newest first: all, or those that have every word of a query in their name
-// or in one of their passages.
+// List returns a page of a person's data sources, newest first: all, or those that have every word of a query in their
+// name or in one of their passages.
 func (s *Service) List(ctx context.Context, owner Owner, query string, offset, limit int) ([]Source, error) {
 	terms := ngram.Terms(query)
 	if len(terms) == 0 {
@@ -38,7 +38,10 @@ func (s *Service) List(ctx context.Context, owner Owner, query string, offset, l
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(source Source) bool { return slices.Contains(unnamed, source.ID) && !saying[source.ID] })
+	all = slices.DeleteFunc(all, func(source Source) bool {
+		return slices.Contains(unnamed, source.ID) &&
+			!saying[source.ID]
+	})
 	from := min(offset, len(all))
 	return all[from:min(from+limit, len(all))], nil
 }
@@ -49,9 +52,11 @@ func hasTerms(text string, terms []string) bool {
 	return !slices.ContainsFunc(terms, func(term string) bool { return !strings.Contains(folded, term) })
 }
 
-// sayingAll returns those of some data sources that have all terms in one passage: the index tells which may, and their texts
-// whether they do.
-func (s *Service) sayingAll(ctx context.Context, owner Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]bool, error) {
+// sayingAll returns those of some data sources that have all terms in one passage: the index tells which may, and their
+// texts whether they do.
+func (s *Service) sayingAll(ctx context.Context, owner Owner, ids []uuid.UUID, terms []string) (map[uuid.UUID]bool,
+	error,
+) {
 	query := index.NewQuery(strings.Join(terms, " "))
 	if len(ids) == 0 || len(query) == 0 {
 		return nil, nil

@@ -20,7 +20,8 @@ import (
 const (
 	UnsupportedType fault.Code = "unsupported_media_type" // Nothing here reads files of this kind.
 	StorageFull     fault.Code = "storage_full"           // There is no room for the file.
-	StorageLimit    fault.Code = "storage_limit_reached"  // The person's or the organization's files have all the room they may.
+	// The person's or the organization's files have all the room they may.
+	StorageLimit fault.Code = "storage_limit_reached"
 )
 
 const (
@@ -51,7 +52,8 @@ func NewService(store Store, files Files, extractor Extractor, events Events, lo
 	if events == nil {
 		events = noEvents{}
 	}
-	s := &Service{store: store, files: files, extractor: extractor, events: events, log: log,
+	s := &Service{
+		store: store, files: files, extractor: extractor, events: events, log: log,
 		lookers: make(chan struct{}, lookers), loose: make(chan struct{}, 1),
 	}
 	cfg = cfg.withDefaults()
@@ -75,18 +77,21 @@ func (s *Service) Start() {
 	s.running.Go(func() { s.sweep(ctx) })
 }
 
-// Stop ends what Start began, and waits for it. What is being read now waits again, for another server or the next start.
+// Stop ends what Start began, and waits for it. What is being read now waits again, for another server or the next
+// start.
 func (s *Service) Stop() {
 	s.stop()
 	s.running.Wait()
 }
 
 // Upload keeps a file of a person and has it read. created is false if they have one of the same content: that one is
-// returned, and read again if it had failed. A name that says nothing readable is refused with UnsupportedType, an empty file
-// with fault.Invalid, one above MaxSize with fault.TooLarge, and StorageFull says that there is no room. An error of content
-// is returned as it is. A person who was removed, disabled or signed out of the session while the file came is refused with
-// fault.Unauthenticated, and nothing is kept.
-func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, filename string, content io.Reader) (_ Source, created bool, _ error) {
+// returned, and read again if it had failed. A name that says nothing readable is refused with UnsupportedType, an
+// empty file with fault.Invalid, one above MaxSize with fault.TooLarge, and StorageFull says that there is no room. An
+// error of content is returned as it is. A person who was removed, disabled or signed out of the session while the file
+// came is refused with fault.Unauthenticated, and nothing is kept.
+func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, filename string,
+	content io.Reader,
+) (_ Source, created bool, _ error) {
 	filename = cleanFilename(filename)
 	if filename == "" {
 		return Source{}, false, fault.InvalidField("file", "ファイル名がありません。名前を付けてから、もう一度アップロードしてください。")
@@ -114,7 +119,9 @@ func (s *Service) Upload(ctx context.Context, owner Owner, session uuid.UUID, fi
 }
 
 // keep writes the file of a source and stores the source.
-func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, source Source, content io.Reader) (_ Source, created bool, err error) {
+func (s *Service) keep(ctx context.Context, owner Owner, session uuid.UUID, source Source, content io.Reader) (_ Source,
+	created bool, err error,
+) {
 	if source.Size, source.SHA256, err = s.write(ctx, source.ID, content); err != nil {
 		return Source{}, false, err
 	}
@@ -195,8 +202,8 @@ func (s *Service) Delete(ctx context.Context, owner Owner, id uuid.UUID) error {
 // stopped is why a file failed whose reading its owner has stopped.
 const stopped = "読み取りを中止しました。読み取るには、「やり直す」を押してください。"
 
-// StopReading ends the reading of a data source that waits or is read: it fails, and may be read again. fault.Conflict says that there is
-// nothing to stop.
+// StopReading ends the reading of a data source that waits or is read: it fails, and may be read again. fault.Conflict
+// says that there is nothing to stop.
 func (s *Service) StopReading(ctx context.Context, owner Owner, id uuid.UUID) (Source, error) {
 	source, err := s.store.StopReading(ctx, owner, id, stopped)
 	if err != nil {

@@ -69,7 +69,9 @@ func (f *fixture) tell(event told) {
 // inProcess reads files without a child.
 type inProcess struct{}
 
-func (inProcess) Extract(ctx context.Context, filename string, file io.Reader, page func(extract.Page, int) error) error {
+func (inProcess) Extract(ctx context.Context, filename string, file io.Reader,
+	page func(extract.Page, int) error,
+) error {
 	content, err := io.ReadAll(file)
 	if err != nil {
 		return err
@@ -273,18 +275,23 @@ func TestUploadIsReadAndEachStepTold(t *testing.T) {
 	f := newFixture(t)
 	f.start(f.Service)
 	source, created := f.upload(f.ann, "就業規則.txt", "第1条 始業は9時とする。\n\n第2条 終業は18時とする。")
-	if !created || source.Status != datasource.Pending || source.Revision != 1 || source.MediaType != "text/plain" || source.Size != 69 {
+	if !created || source.Status != datasource.Pending || source.Revision != 1 || source.MediaType != "text/plain" ||
+		source.Size != 69 {
 		t.Errorf("created %v, %+v", created, source)
 	}
 	all := f.ended(source)
-	if got := statuses(all); !slices.Equal(got, []datasource.Status{datasource.Pending, datasource.Running, datasource.Success}) {
+	if got := statuses(all); !slices.Equal(got, []datasource.Status{
+		datasource.Pending, datasource.Running,
+		datasource.Success,
+	}) {
 		t.Errorf("told %v", got)
 	}
 	last := all[len(all)-1]
 	if last.Revision != 3 || last.PageCount != 1 || last.ChunkCount == 0 || last.Failure != "" {
 		t.Errorf("ended as %+v", last)
 	}
-	if text := strings.Join(f.chunks(source.ID), ""); !strings.Contains(text, "始業は9時") || !strings.Contains(text, "終業は18時") {
+	if text := strings.Join(f.chunks(source.ID), ""); !strings.Contains(text, "始業は9時") ||
+		!strings.Contains(text, "終業は18時") {
 		t.Errorf("the chunks are %q", text)
 	}
 	list, err := f.List(t.Context(), f.ann, "", 0, 20)
@@ -390,7 +397,10 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 	}{
 		"empty":     {"a.txt", strings.NewReader(""), hasCode(fault.Invalid)},
 		"too large": {"a.txt", io.LimitReader(letters{}, datasource.MaxSize+1), hasCode(fault.TooLarge)},
-		"cut off":   {"a.txt", io.MultiReader(strings.NewReader("半分"), iotest.ErrReader(cut)), func(err error) bool { return errors.Is(err, cut) }},
+		"cut off": {
+			"a.txt", io.MultiReader(strings.NewReader("半分"), iotest.ErrReader(cut)),
+			func(err error) bool { return errors.Is(err, cut) },
+		},
 		"a program": {"a.exe", strings.NewReader("MZ"), hasCode(datasource.UnsupportedType)},
 		"Word 97": {"a.doc", strings.NewReader("x"), func(err error) bool {
 			return hasCode(datasource.UnsupportedType)(err) && strings.Contains(err.Error(), "「名前を付けて保存」で.docx形式")
@@ -406,7 +416,8 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 	if list, err := f.List(t.Context(), f.ann, "", 0, 20); err != nil || len(list) != 0 {
 		t.Errorf("%v, %+v", err, list)
 	}
-	if source, created := f.upload(f.ann, "全部.txt", strings.Repeat("a", datasource.MaxSize)); !created || source.Size != datasource.MaxSize {
+	if source, created := f.upload(f.ann, "全部.txt", strings.Repeat("a", datasource.MaxSize)); !created ||
+		source.Size != datasource.MaxSize {
 		t.Errorf("as large as it may be: %+v", source)
 	}
 }
@@ -479,7 +490,8 @@ func TestReadingThatFailsIsTriedAgainAndEnds(t *testing.T) {
 	f.must(os.Remove(filepath.Join(f.dir, "data-source", source.ID.String())))
 	f.start(f.Service)
 	all := f.ended(source)
-	if last := all[len(all)-1]; last.Status != datasource.Failed || !strings.Contains(last.Failure, "管理者") || len(all) != 1+2*5 {
+	if last := all[len(all)-1]; last.Status != datasource.Failed || !strings.Contains(last.Failure, "管理者") ||
+		len(all) != 1+2*5 {
 		t.Errorf("told %v, ended as %+v", statuses(all), last)
 	}
 }
@@ -558,6 +570,9 @@ func TestReadingTellsHowFarItIs(t *testing.T) {
 		<-pages.read
 	}
 	f.await(func(all []told) bool {
-		return slices.ContainsFunc(all, func(e told) bool { return e.source.Status == datasource.Success && e.source.PageCount == 3 })
+		return slices.ContainsFunc(all, func(e told) bool {
+			return e.source.Status == datasource.Success &&
+				e.source.PageCount == 3
+		})
 	})
 }

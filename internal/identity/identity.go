@@ -82,28 +82,28 @@ type Standing struct {
 
 // Store is what the Service needs of a database.
 type Store interface {
-	// UserBySubject returns the user whom the claims name, whatever the state, and whether the session is over. If there is no
-	// such user, the error has the code fault.NotFound.
+	// UserBySubject returns the user whom the claims name, whatever the state, and whether the session is over. If
+	// there is no such user, the error has the code fault.NotFound.
 	UserBySubject(ctx context.Context, claims Claims) (Standing, error)
 
-	// Outdated returns those of some users who are no longer there or active, or whose role, state, sessions or way to sign
-	// in have changed within a time: what they have open may be more than they may see.
+	// Outdated returns those of some users who are no longer there or active, or whose role, state, sessions or way to
+	// sign in have changed within a time: what they have open may be more than they may see.
 	Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
 
-	// WatchUsers tells the watcher of each user whose role, state, sessions or way to sign in have changed, by whomever,
+	// WatchUsers tells the watcher of each user whose role, state, sessions or way to sign in have changed,
 	// until the context ends. It calls the watcher from one goroutine.
 	WatchUsers(ctx context.Context, watcher Watcher)
 
 	// CreateUser adds a user. If the address or the subject is taken, the error has the code fault.Conflict.
 	CreateUser(ctx context.Context, user NewUser) error
 
-	// MarkSignedIn sets when the user last signed in to now, unless it was set within the last minute and since they were
-	// invited.
+	// MarkSignedIn sets when the user last signed in to now, unless it was set within the last minute and since they
+	// were invited.
 	MarkSignedIn(ctx context.Context, userID uuid.UUID) error
 
-	// ProviderByMailDomain returns how addresses of a mail domain (lower case) sign in: by the organization that has the
-	// domain, else with a password, by the oldest organization with passwords or, if all use single sign-on, the oldest of
-	// all. If there is no organization at all, the error has the code fault.NotFound.
+	// ProviderByMailDomain returns how addresses of a mail domain (lower case) sign in: by the organization that has
+	// the domain, else with a password, by the oldest organization with passwords or, if all use single sign-on, the
+	// oldest of all. If there is no organization at all, the error has the code fault.NotFound.
 	ProviderByMailDomain(ctx context.Context, domain string) (Provider, error)
 
 	SessionStore
@@ -111,15 +111,16 @@ type Store interface {
 
 // Watcher is told of users as they change.
 type Watcher struct {
-	Listening func()                 // From now on each one is told. Called again after an interruption: some may be missing.
+	// From now on each one is told. Called again after an interruption: some may be missing.
+	Listening func()
 	Changed   func(userID uuid.UUID) // Or removed.
 	Lost      func(err error)        // An interruption begins.
 }
 
 // Events ends what people have open and may no longer see. Its methods are called from one goroutine and never block.
 type Events interface {
-	// PersonChanged is told on every server of a user whose role, state, sessions or way to sign in have changed, or who was
-	// removed. Whatever they have open ends; if they are still allowed to, they come back.
+	// PersonChanged is told on every server of a user whose role, state, sessions or way to sign in have changed, or
+	// who was removed. Whatever they have open ends; if they are still allowed to, they come back.
 	PersonChanged(userID uuid.UUID)
 
 	// Present returns who has anything open on this server.
@@ -151,8 +152,8 @@ var (
 	ErrSSORequired = fault.Errorf(SSORequired, "この組織ではシングルサインオンでログインしてください。")
 )
 
-// Actor is the user on whose behalf something is done, by which session, from where, and how long the token that proves it
-// holds.
+// Actor is the user on whose behalf something is done, by which session, from where, and how long the token that proves
+// it holds.
 type Actor struct {
 	User
 	AuthType  AuthType // How the session began. User.AuthType is the member's own.

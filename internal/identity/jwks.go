@@ -25,8 +25,8 @@ const (
 )
 
 // RemoteKeys are the public keys of an issuer elsewhere, read from its JWKS when they are needed first: a server starts
-// while it cannot be reached. They are read again, at most once a minute, when a token names a key that is not there, and
-// after an hour. It is safe for concurrent use.
+// while it cannot be reached. They are read again, at most once a minute, when a token names a key that is not there,
+// and after an hour. It is safe for concurrent use.
 type RemoteKeys struct {
 	url    string
 	client *http.Client
@@ -51,8 +51,8 @@ var (
 	errNoKeys     = errors.New("identity: no keys have been read yet")
 )
 
-// Keyfunc returns the way to find the key that a token's header names. Only kid counts: keys that a header brings along are
-// never looked at.
+// Keyfunc returns the way to find the key that a token's header names. Only kid counts: keys that a header brings along
+// are never looked at.
 func (k *RemoteKeys) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
 		if id, _ := token.Header["kid"].(string); id == "" {
@@ -103,7 +103,8 @@ func (k *RemoteKeys) refresh(ctx context.Context) {
 	case due:
 		keys, err := k.read(ctx)
 		if err != nil {
-			k.log.WarnContext(ctx, "the keys of the identity provider cannot be read; the known ones stay in use", "url", k.url, "err", err)
+			k.log.WarnContext(ctx, "the keys of the identity provider cannot be read; the known ones stay in use",
+				"url", k.url, "err", err)
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()

@@ -44,7 +44,10 @@ func (p *provider) RoundTrip(*http.Request) (*http.Response, error) {
 	if status == 0 {
 		status = http.StatusOK
 	}
-	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(strings.NewReader(answer))}, nil
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status),
+		Body: io.NopCloser(strings.NewReader(answer)),
+	}, nil
 }
 
 func (p *provider) set(answer string) {
@@ -74,14 +77,23 @@ func (s *signer) jwks(t *testing.T, id string) string {
 
 // remote returns a verifier that reads its keys from the provider.
 func (s *signer) remote(p *provider) *identity.PoolVerifier {
-	now := func() time.Time { return time.Now().Add(s.now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))) } // The bubble's clock begins in 2000.
-	keys := identity.NewRemoteKeys("https://idp.example/jwks.json", &http.Client{Transport: p}, now, slog.New(slog.DiscardHandler))
-	return identity.NewPoolVerifier(now, identity.Issuer{URL: issuer, ClientID: clientID, AuthType: identity.AuthCognito, Key: keys.Keyfunc})
+	// The bubble's clock begins in 2000.
+	now := func() time.Time { return time.Now().Add(s.now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))) }
+	keys := identity.NewRemoteKeys("https://idp.example/jwks.json", &http.Client{Transport: p}, now,
+		slog.New(slog.DiscardHandler))
+	return identity.NewPoolVerifier(now, identity.Issuer{
+		URL: issuer, ClientID: clientID,
+		AuthType: identity.AuthCognito, Key: keys.Keyfunc,
+	})
 }
 
 func (s *signer) named(t *testing.T, kid string) string {
 	t.Helper()
-	return s.token(t, jwt.SigningMethodRS256, s.own, func(header map[string]any, _ jwt.MapClaims) { header["kid"] = kid })
+	return s.token(t, jwt.SigningMethodRS256, s.own, func(header map[string]any,
+		_ jwt.MapClaims,
+	) {
+		header["kid"] = kid
+	})
 }
 
 func TestR49_UnknownKeysCauseOneReadingAMinute(t *testing.T) {
@@ -112,7 +124,8 @@ func TestR49_UnknownKeysCauseOneReadingAMinute(t *testing.T) {
 		all.Wait()
 		for minute := range 5 {
 			for i := range 100 {
-				if _, err := v.VerifyIDToken(t.Context(), s.named(t, fmt.Sprint("unknown", minute, i))); fault.CodeOf(err) != fault.Unauthenticated {
+				if _, err := v.VerifyIDToken(t.Context(), s.named(t,
+					fmt.Sprint("unknown", minute, i))); fault.CodeOf(err) != fault.Unauthenticated {
 					t.Fatal(err)
 				}
 			}
@@ -121,9 +134,13 @@ func TestR49_UnknownKeysCauseOneReadingAMinute(t *testing.T) {
 			}
 			<-time.After(time.Minute)
 		}
-		for _, token := range []string{strings.Repeat("a", 9<<10), s.token(t, jwt.SigningMethodRS256, s.own, func(h map[string]any, _ jwt.MapClaims) { delete(h, "kid") })} {
+		for _, token := range []string{
+			strings.Repeat("a", 9<<10),
+			s.token(t, jwt.SigningMethodRS256, s.own, func(h map[string]any, _ jwt.MapClaims) { delete(h, "kid") }),
+		} {
 			before := p.count()
-			if _, err := v.VerifyIDToken(t.Context(), token); fault.CodeOf(err) != fault.Unauthenticated || p.count() != before {
+			if _, err := v.VerifyIDToken(t.Context(), token); fault.CodeOf(err) != fault.Unauthenticated ||
+				p.count() != before {
 				t.Errorf("huge, or without kid: %v, %d readings", err, p.count()-before)
 			}
 		}
@@ -158,7 +175,10 @@ func TestR49_KeysThatCannotBeReadSignNobodyOut(t *testing.T) {
 		holds("the next key, at last", "k2", "")
 		holds("the key that was withdrawn", "k1", fault.Unauthenticated)
 
-		for name, answer := range map[string]string{"no JSON": "<html>", "huge": `{"keys":[],"x":"` + strings.Repeat("x", 1<<20) + `"}`} {
+		for name, answer := range map[string]string{
+			"no JSON": "<html>",
+			"huge":    `{"keys":[],"x":"` + strings.Repeat("x", 1<<20) + `"}`,
+		} {
 			p.set(answer)
 			<-time.After(2 * time.Minute)
 			holds(name, "k3", fault.Unavailable)
@@ -174,7 +194,11 @@ func TestWithdrawnKeysAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &provider{answer: s.jwks(t, "k1")}
 		v := s.remote(p)
-		token := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { c["exp"] = s.now.Add(3 * time.Hour).Unix() })
+		token := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any,
+			c jwt.MapClaims,
+		) {
+			c["exp"] = s.now.Add(3 * time.Hour).Unix()
+		})
 		if _, err := v.VerifyIDToken(t.Context(), token); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,8 @@ func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
 	return &Service{store: store, verifier: verifier, log: log}
 }
 
-// Start begins to tell of users who change, and to end sessions that have run out. It is called once, at most; then Stop must be called.
+// Start begins to tell of users who change, and to end sessions that have run out. It is called once, at most; then
+// Stop must be called.
 func (s *Service) Start(events Events) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -78,7 +79,8 @@ func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 }
 
 // Recheck is Again for an actor who opens something that Events ends. It must be called once Events can find what is
-// opened, so that no change is missed in between. It asks the store only if anybody has changed since it was last asked.
+// opened, so that no change is missed in between. It asks the store only if anybody has changed since it was last
+// asked.
 func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	if s.changes.Load() == actor.changes {
 		return actor, nil
@@ -86,7 +88,8 @@ func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	return s.Again(ctx, actor)
 }
 
-// lookUp returns the actor that verified claims name. anyWay lets a session by password in where single sign-on is wanted.
+// lookUp returns the actor that verified claims name. anyWay lets a session by password in where single sign-on is
+// wanted.
 func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor, error) {
 	changes := s.changes.Load() // Before the store is asked.
 	found, err := s.store.UserBySubject(ctx, claims)

@@ -78,7 +78,10 @@ func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	down := fault.Errorf(fault.Unavailable, "データベースに接続できません。")
 	active := identity.Standing{
-		User:                 identity.User{ID: uuid.New(), State: identity.StateActive, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated},
+		User: identity.User{
+			ID: uuid.New(), State: identity.StateActive, Role: identity.RoleGeneralUser,
+			AuthType: identity.AuthFederated,
+		},
 		OrganizationAuthType: identity.AuthCognito,
 	}
 	with := func(change func(*identity.Standing)) members {
@@ -92,17 +95,27 @@ func TestAuthenticate(t *testing.T) {
 		how   identity.AuthType
 		want  error
 	}{
-		"active":                 {store: members{found: active}},
-		"inactive":               {store: with(func(s *identity.Standing) { s.State = identity.StateInactive }), want: identity.ErrNoUser},
-		"unknown":                {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
-		"database":               {store: members{err: down}, want: down},
-		"a session that is over": {store: with(func(s *identity.Standing) { s.SessionOver = true }), want: identity.ErrExpired},
-		"inactive with a session that is over": {
-			store: with(func(s *identity.Standing) { s.State, s.SessionOver = identity.StateInactive, true }), want: identity.ErrNoUser,
+		"active": {store: members{found: active}},
+		"inactive": {
+			store: with(func(s *identity.Standing) { s.State = identity.StateInactive }),
+			want:  identity.ErrNoUser,
 		},
-		"password where single sign-on is wanted":          {store: with(sso), want: identity.ErrSSORequired},
-		"single sign-on where it is wanted":                {store: with(sso), how: identity.AuthFederated},
-		"single sign-on where it is not wanted any more":   {store: members{found: active}, how: identity.AuthFederated},
+		"unknown":  {store: members{err: fault.Errorf(fault.NotFound, "")}, want: identity.ErrNoUser},
+		"database": {store: members{err: down}, want: down},
+		"a session that is over": {
+			store: with(func(s *identity.Standing) { s.SessionOver = true }),
+			want:  identity.ErrExpired,
+		},
+		"inactive with a session that is over": {
+			store: with(func(s *identity.Standing) { s.State, s.SessionOver = identity.StateInactive, true }),
+			want:  identity.ErrNoUser,
+		},
+		"password where single sign-on is wanted": {store: with(sso), want: identity.ErrSSORequired},
+		"single sign-on where it is wanted":       {store: with(sso), how: identity.AuthFederated},
+		"single sign-on where it is not wanted any more": {
+			store: members{found: active},
+			how:   identity.AuthFederated,
+		},
 		"an admin's password where single sign-on is":      {store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationAdmin }), want: identity.ErrSSORequired},
 		"a super-admin's password where single sign-on is": {store: with(func(s *identity.Standing) { sso(s); s.Role = identity.RoleOrganizationSuperAdmin })},
 	} {
@@ -115,11 +128,15 @@ func TestAuthenticate(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
-		again, againErr := service.Again(t.Context(), identity.Actor{User: active.User, Session: claims.Session, AuthType: claims.AuthType, ExpiresAt: claims.ExpiresAt})
+		again, againErr := service.Again(t.Context(), identity.Actor{
+			User: active.User, Session: claims.Session,
+			AuthType: claims.AuthType, ExpiresAt: claims.ExpiresAt,
+		})
 		if !errors.Is(againErr, c.want) || again.ID != actor.ID {
 			t.Errorf("%s, again: %+v, %v", name, again, againErr)
 		}
-		if err == nil && (actor.ID != active.ID || actor.AuthType != claims.AuthType || actor.Session != claims.Session || !actor.ExpiresAt.Equal(claims.ExpiresAt)) {
+		if err == nil && (actor.ID != active.ID || actor.AuthType != claims.AuthType ||
+			actor.Session != claims.Session || !actor.ExpiresAt.Equal(claims.ExpiresAt)) {
 			t.Errorf("%s: %+v", name, actor)
 		}
 	}
@@ -194,7 +211,8 @@ func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
 	})
 }
 
-// TestR45_ChangeBetweenTheTokenAndWhatItOpens: a request that was let in before a change must not open a stream after it.
+// TestR45_ChangeBetweenTheTokenAndWhatItOpens: a request that was let in before a change must not open a stream after
+// it.
 func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,11 +256,15 @@ func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
 func TestIssuersAreToldApart(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)
-	aws := identity.Issuer{URL: "https://cognito-idp.ap-northeast-1.amazonaws.com/ap-northeast-1_X", ClientID: "aws", AuthType: identity.AuthCognito}
+	aws := identity.Issuer{
+		URL: "https://cognito-idp.ap-northeast-1.amazonaws.com/ap-northeast-1_X", ClientID: "aws",
+		AuthType: identity.AuthCognito,
+	}
 	aws.Key = func(context.Context) jwt.Keyfunc {
 		return func(*jwt.Token) (any, error) { return &s.other.PublicKey, nil }
 	}
-	v := identity.NewPoolVerifier(func() time.Time { return s.now }, aws, s.issuer("sso", identity.AuthFederated), s.issuer(clientID, identity.AuthCognito))
+	v := identity.NewPoolVerifier(func() time.Time { return s.now }, aws, s.issuer("sso", identity.AuthFederated),
+		s.issuer(clientID, identity.AuthCognito))
 	session := uuid.New()
 	claims := func(iss, aud string) func(map[string]any, jwt.MapClaims) {
 		return func(_ map[string]any, c jwt.MapClaims) {
@@ -253,9 +275,18 @@ func TestIssuersAreToldApart(t *testing.T) {
 		token string
 		want  identity.AuthType // "": refused.
 	}{
-		"password":                      {s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, clientID)), identity.AuthCognito},
-		"single sign-on":                {s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, "sso")), identity.AuthFederated},
-		"AWS":                           {s.token(t, jwt.SigningMethodRS256, s.other, claims(aws.URL, "aws")), identity.AuthCognito},
+		"password": {
+			s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, clientID)),
+			identity.AuthCognito,
+		},
+		"single sign-on": {
+			s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, "sso")),
+			identity.AuthFederated,
+		},
+		"AWS": {
+			s.token(t, jwt.SigningMethodRS256, s.other, claims(aws.URL, "aws")),
+			identity.AuthCognito,
+		},
 		"AWS with the pool's key":       {s.token(t, jwt.SigningMethodRS256, s.own, claims(aws.URL, "aws")), ""},
 		"the pool with AWS's key":       {s.token(t, jwt.SigningMethodRS256, s.other, claims(issuer, "sso")), ""},
 		"the pool with AWS's client":    {s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, "aws")), ""},
@@ -272,7 +303,11 @@ func TestIssuersAreToldApart(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	odd := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { c["origin_jti"] = "none" })
+	odd := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any,
+		c jwt.MapClaims,
+	) {
+		c["origin_jti"] = "none"
+	})
 	if got, err := v.VerifyIDToken(t.Context(), odd); err != nil || got.Session != uuid.Nil {
 		t.Errorf("a session that is no UUID: %+v, %v", got, err)
 	}

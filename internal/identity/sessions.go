@@ -36,22 +36,22 @@ type SessionUse struct {
 
 // SessionStore is what the Service needs of a database for sessions.
 type SessionStore interface {
-	// NoteSession keeps when and from where a session is used, and the session itself if it is not known yet. One that has
-	// ended stays as it is.
+	// NoteSession keeps when and from where a session is used, and the session itself if it is not known yet. One that
+	// has ended stays as it is.
 	NoteSession(ctx context.Context, use SessionUse) error
 
 	// ListSessions returns the sessions of a user that are not over, the last used first.
 	ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]Session, error)
 
-	// EndSession ends one of the actor's own sessions, whichever provider keeps it. If the user has no such session, the
-	// error has the code fault.NotFound. Ending another one than the actor's is logged.
+	// EndSession ends one of the actor's own sessions, whichever provider keeps it. If the user has no such session,
+	// the error has the code fault.NotFound. Ending another one than the actor's is logged.
 	EndSession(ctx context.Context, actor Actor, session uuid.UUID) error
 
 	// EndOtherSessions ends all sessions of the actor but the actor's, and logs it.
 	EndOtherSessions(ctx context.Context, actor Actor) error
 
-	// EndStaleSessions ends sessions that have run out, so that they stay ended whatever their organization sets later, and
-	// what is open in them ends. It forgets those that nobody asks for any more.
+	// EndStaleSessions ends sessions that have run out, so that they stay ended whatever their organization sets later,
+	// and what is open in them ends. It forgets those that nobody asks for any more.
 	EndStaleSessions(ctx context.Context) error
 }
 
@@ -71,7 +71,8 @@ func (s *Service) Sessions(ctx context.Context, actor Actor) ([]Session, error) 
 	return s.store.ListSessions(ctx, actor.OrganizationID, actor.ID)
 }
 
-// EndSession ends one of the actor's sessions: its next call and its refreshes are refused, and what is open in it ends.
+// EndSession ends one of the actor's sessions: its next call and its refreshes are refused, and what is open in it
+// ends.
 func (s *Service) EndSession(ctx context.Context, actor Actor, session uuid.UUID) error {
 	return s.store.EndSession(ctx, actor, session)
 }

@@ -17,8 +17,8 @@ import (
 // maxToken bounds a token before it is looked into, in bytes. Cognito's are about 1 KB.
 const maxToken = 8 << 10
 
-// A token that was found to hold is not looked into again for as long as a key that is no longer valid may be used, which
-// is asked about every minute.
+// A token that was found to hold is not looked into again for as long as a key that is no longer valid may be used,
+// which is asked about every minute.
 const (
 	verifiedFor = time.Minute
 	maxVerified = 4096 // Some 200 bytes each.
@@ -30,8 +30,8 @@ type Issuer struct {
 	ClientID string // The claim aud.
 	AuthType AuthType
 
-	// Key finds the public key that a token's header names. It must not take keys from the header itself. Where keys cannot
-	// be read at present its error has the code fault.Unavailable.
+	// Key finds the public key that a token's header names. It must not take keys from the header itself. Where keys
+	// cannot be read at present its error has the code fault.Unavailable.
 	Key func(context.Context) jwt.Keyfunc
 }
 
@@ -56,13 +56,14 @@ type verified struct {
 	until  time.Time // Then it is looked into again.
 }
 
-// NewPoolVerifier returns a verifier of the tokens of some issuers, no two of them with the same URL and client. now tells
-// the time.
+// NewPoolVerifier returns a verifier of the tokens of some issuers, no two of them with the same URL and client. now
+// tells the time.
 func NewPoolVerifier(now func() time.Time, issuers ...Issuer) *PoolVerifier {
 	v := &PoolVerifier{now: now, verified: make(map[[sha256.Size]byte]verified)}
 	for _, i := range issuers {
 		v.issuers = append(v.issuers, issuer{i, jwt.NewParser(
-			jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(i.URL), jwt.WithAudience(i.ClientID),
+			jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}), jwt.WithIssuer(i.URL),
+			jwt.WithAudience(i.ClientID),
 			jwt.WithExpirationRequired(), jwt.WithTimeFunc(now),
 		)})
 	}
@@ -87,7 +88,8 @@ func (c *idClaims) Validate() error {
 	return nil
 }
 
-// VerifyIDToken implements Verifier. Where the keys of an issuer cannot be read the error has the code fault.Unavailable.
+// VerifyIDToken implements Verifier. Where the keys of an issuer cannot be read the error has the code
+// fault.Unavailable.
 func (v *PoolVerifier) VerifyIDToken(ctx context.Context, token string) (Claims, error) {
 	if len(token) > maxToken {
 		return Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
@@ -134,15 +136,18 @@ func (v *PoolVerifier) claimed(token string) (issuer, error) {
 
 // of returns the claims of a token that holds. A session that is no UUID is none of ours.
 func (c *idClaims) of(how AuthType) Claims {
-	found := Claims{Subject: c.Subject, AuthType: how, AuthTime: time.Unix(c.AuthTime, 0).UTC(), ExpiresAt: c.ExpiresAt.Time}
+	found := Claims{
+		Subject: c.Subject, AuthType: how, AuthTime: time.Unix(c.AuthTime, 0).UTC(),
+		ExpiresAt: c.ExpiresAt.Time,
+	}
 	if session, err := uuid.Parse(c.OriginJTI); err == nil {
 		found.Session = session
 	}
 	return found
 }
 
-// recall returns what a token says that was found to hold a short time ago: a browser shows the same one for an hour, and
-// a signature costs more than the rest of a small request.
+// recall returns what a token says that was found to hold a short time ago: a browser shows the same one for an hour,
+// and a signature costs more than the rest of a small request.
 func (v *PoolVerifier) recall(hash [sha256.Size]byte) (Claims, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

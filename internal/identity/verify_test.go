@@ -60,10 +60,13 @@ func (s *signer) issuer(client string, how identity.AuthType) identity.Issuer {
 }
 
 // token returns a good id token after change has spoilt it.
-func (s *signer) token(t *testing.T, method jwt.SigningMethod, key any, change func(header map[string]any, claims jwt.MapClaims)) string {
+func (s *signer) token(t *testing.T, method jwt.SigningMethod, key any,
+	change func(header map[string]any, claims jwt.MapClaims),
+) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, jwt.MapClaims{
-		"sub": "subject", "iss": issuer, "aud": clientID, "token_use": "id", "iat": s.now.Unix(), "exp": s.now.Add(time.Hour).Unix(),
+		"sub": "subject", "iss": issuer, "aud": clientID, "token_use": "id", "iat": s.now.Unix(),
+		"exp": s.now.Add(time.Hour).Unix(),
 	})
 	token.Header["kid"] = "k1"
 	if change != nil {
@@ -94,29 +97,37 @@ func TestR47_R48_TokensThatDoNotHold(t *testing.T) {
 	jwk := map[string]string{"kty": "RSA", "n": base64.RawURLEncoding.EncodeToString(s.other.N.Bytes()), "e": "AQAB"}
 	good := s.token(t, jwt.SigningMethodRS256, s.own, nil)
 	for name, token := range map[string]string{
-		"alg none":                   s.token(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil),
-		"HS256 with the public key":  s.token(t, jwt.SigningMethodHS256, public, nil),
-		"another key":                s.token(t, jwt.SigningMethodRS256, s.other, nil),
-		"another algorithm":          s.token(t, jwt.SigningMethodRS512, s.own, nil),
-		"kid injection":              s.token(t, jwt.SigningMethodRS256, s.other, header("kid", "../../k1' OR '1'='1")),
-		"no kid":                     s.token(t, jwt.SigningMethodRS256, s.own, func(h map[string]any, _ jwt.MapClaims) { delete(h, "kid") }),
-		"jwk in the header":          s.token(t, jwt.SigningMethodRS256, s.other, header("jwk", jwk)),
-		"jku in the header":          s.token(t, jwt.SigningMethodRS256, s.other, header("jku", "https://evil.example/jwks.json")),
-		"another issuer":             s.token(t, jwt.SigningMethodRS256, s.own, set("iss", issuer+"2")),
-		"another client":             s.token(t, jwt.SigningMethodRS256, s.own, set("aud", "other")),
-		"an access token":            s.token(t, jwt.SigningMethodRS256, s.own, set("token_use", "access")),
-		"no token_use":               s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { delete(c, "token_use") }),
-		"no subject":                 s.token(t, jwt.SigningMethodRS256, s.own, set("sub", "")),
-		"no end":                     s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { delete(c, "exp") }),
-		"not yet":                    s.token(t, jwt.SigningMethodRS256, s.own, set("nbf", s.now.Add(time.Hour).Unix())),
-		"run out and of another key": s.token(t, jwt.SigningMethodRS256, s.other, set("exp", s.now.Add(-time.Hour).Unix())),
-		"run out and of a stranger":  s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { c["exp"], c["iss"] = s.now.Add(-time.Hour).Unix(), "x" }),
-		"huge":                       good + strings.Repeat("a", 1<<20),
-		"cut off":                    good[:len(good)-10],
-		"empty":                      "", "garbage": "a.b.c", "dots": strings.Repeat(".", 1000),
+		"alg none":                  s.token(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil),
+		"HS256 with the public key": s.token(t, jwt.SigningMethodHS256, public, nil),
+		"another key":               s.token(t, jwt.SigningMethodRS256, s.other, nil),
+		"another algorithm":         s.token(t, jwt.SigningMethodRS512, s.own, nil),
+		"kid injection":             s.token(t, jwt.SigningMethodRS256, s.other, header("kid", "../../k1' OR '1'='1")),
+		"no kid": s.token(t, jwt.SigningMethodRS256, s.own,
+			func(h map[string]any, _ jwt.MapClaims) { delete(h, "kid") }),
+		"jwk in the header": s.token(t, jwt.SigningMethodRS256, s.other, header("jwk", jwk)),
+		"jku in the header": s.token(t, jwt.SigningMethodRS256, s.other,
+			header("jku", "https://evil.example/jwks.json")),
+		"another issuer":  s.token(t, jwt.SigningMethodRS256, s.own, set("iss", issuer+"2")),
+		"another client":  s.token(t, jwt.SigningMethodRS256, s.own, set("aud", "other")),
+		"an access token": s.token(t, jwt.SigningMethodRS256, s.own, set("token_use", "access")),
+		"no token_use": s.token(t, jwt.SigningMethodRS256, s.own,
+			func(_ map[string]any, c jwt.MapClaims) { delete(c, "token_use") }),
+		"no subject": s.token(t, jwt.SigningMethodRS256, s.own, set("sub", "")),
+		"no end": s.token(t, jwt.SigningMethodRS256, s.own,
+			func(_ map[string]any, c jwt.MapClaims) { delete(c, "exp") }),
+		"not yet": s.token(t, jwt.SigningMethodRS256, s.own,
+			set("nbf", s.now.Add(time.Hour).Unix())),
+		"run out and of another key": s.token(t, jwt.SigningMethodRS256, s.other,
+			set("exp", s.now.Add(-time.Hour).Unix())),
+		"run out and of a stranger": s.token(t, jwt.SigningMethodRS256, s.own,
+			func(_ map[string]any, c jwt.MapClaims) { c["exp"], c["iss"] = s.now.Add(-time.Hour).Unix(), "x" }),
+		"huge":    good + strings.Repeat("a", 1<<20),
+		"cut off": good[:len(good)-10],
+		"empty":   "", "garbage": "a.b.c", "dots": strings.Repeat(".", 1000),
 	} {
 		_, err := v.VerifyIDToken(t.Context(), token)
-		if fault.CodeOf(err) != fault.Unauthenticated || errors.Is(err, identity.ErrExpired) || fault.DetailOf(err) != "Not authenticated" {
+		if fault.CodeOf(err) != fault.Unauthenticated || errors.Is(err, identity.ErrExpired) ||
+			fault.DetailOf(err) != "Not authenticated" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -147,7 +158,11 @@ func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	short := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any, c jwt.MapClaims) { c["exp"] = s.now.Add(30 * time.Second).Unix() })
+	short := s.token(t, jwt.SigningMethodRS256, s.own, func(_ map[string]any,
+		c jwt.MapClaims,
+	) {
+		c["exp"] = s.now.Add(30 * time.Second).Unix()
+	})
 	long := s.token(t, jwt.SigningMethodRS256, s.own, nil)
 	for range 3 {
 		holds(short)
@@ -173,9 +188,12 @@ func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
 func FuzzR47_Tokens(f *testing.F) {
 	f.Add("eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.")
 	f.Add("a.b.c")
-	v := identity.NewPoolVerifier(time.Now, identity.Issuer{URL: issuer, ClientID: clientID, Key: func(context.Context) jwt.Keyfunc {
-		return func(*jwt.Token) (any, error) { return nil, errors.New("no key") }
-	}})
+	v := identity.NewPoolVerifier(time.Now, identity.Issuer{
+		URL: issuer, ClientID: clientID,
+		Key: func(context.Context) jwt.Keyfunc {
+			return func(*jwt.Token) (any, error) { return nil, errors.New("no key") }
+		},
+	})
 	f.Fuzz(func(t *testing.T, token string) {
 		if _, err := v.VerifyIDToken(t.Context(), token); fault.CodeOf(err) != fault.Unauthenticated {
 			t.Errorf("%q: %v", token, err)

@@ -10,9 +10,11 @@ import (
 )
 
 const (
-	lookTimeout  = 4 * time.Second        // How long the watch waits for the database,
-	lookPause    = 200 * time.Millisecond // and after what pause it asks again: connections may be from before the interruption.
-	silentBefore = time.Minute            // For how long a lost connection may have been silent, clocks that differ included.
+	lookTimeout = 4 * time.Second // How long the watch waits for the database,
+	// and after what pause it asks again: connections may be from before the interruption.
+	lookPause = 200 * time.Millisecond
+	// For how long a lost connection may have been silent, clocks that differ included.
+	silentBefore = time.Minute
 )
 
 // watch tells of users who change.
@@ -39,18 +41,19 @@ func (w *watch) run(ctx context.Context) {
 			if w.lost.IsZero() {
 				w.lost = time.Now()
 			}
-			w.log.Warn("streams of users who change may go on for a while: the database does not tell of them", "err", err)
+			w.log.Warn("streams of users who change may go on for a while: the database does not tell of them", "err",
+				err)
 		},
 	})
 }
 
 func (w *watch) tell(userID uuid.UUID) {
-	w.changes.Add(1) // First: whoever opens something from now on is looked up again.
+	w.changes.Add(1) // First: anybody who opens something from now on is looked up again.
 	w.events.PersonChanged(userID)
 }
 
-// catchUp looks for those who have changed in an interruption. What people have open goes on until it is known: nobody could
-// come back without the database, and most have not changed.
+// catchUp looks for those who have changed in an interruption. What people have open goes on until it is known: nobody
+// could come back without the database, and most have not changed.
 func (w *watch) catchUp(ctx context.Context) {
 	for _, id := range w.outdated(ctx) {
 		w.tell(id)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// tailTimeout bounds the wait for the usage once the answer has ended. An answer that is whole doesn't fail, and isn't
-	// held back for long, because its bill is late.
+	// tailTimeout bounds the wait for the usage once the answer has ended. An answer that is whole doesn't fail, and
+	// isn't held back for long, because its bill is late.
 	tailTimeout = 2 * time.Second
 	// drainTimeout bounds the wait for the end of the body after [DONE], which lets the connection be used again.
 	drainTimeout = 50 * time.Millisecond

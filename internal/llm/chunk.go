@@ -6,8 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// chunk is what the client needs of a chat.completion.chunk, or of a whole answer. Texts are JSON string literals, so that
-// characters that are split over chunks can be joined. It is used again for the next one.
+// chunk is what the client needs of a chat.completion.chunk, or of a whole answer. Texts are JSON string literals, so
+// that characters that are split over chunks can be joined. It is used again for the next one.
 type chunk struct {
 	model     string
 	text      []string
@@ -17,8 +17,8 @@ type chunk struct {
 	err       *providerError
 }
 
-// decode reads valid JSON into c. Members are looked at by the form they have: what a server adds, or writes otherwise, is
-// passed over, but a text that is none is an error.
+// decode reads valid JSON into c. Members are looked at by the form they have: what a server adds, or writes otherwise,
+// is passed over, but a text that is none is an error.
 func (c *chunk) decode(data []byte) error {
 	*c = chunk{text: c.text[:0], reasoning: c.reasoning[:0]}
 	whole := gjson.Parse(string(data))
@@ -165,7 +165,8 @@ func appendLiteral(literals []string, value gjson.Result) []string {
 }
 
 func notText(value gjson.Result) error {
-	return fmt.Errorf("llm: decode chunk: content is no text: it begins with %q", value.Raw[0]) // No more: it ends in the log.
+	// No more: it ends in the log.
+	return fmt.Errorf("llm: decode chunk: content is no text: it begins with %q", value.Raw[0])
 }
 
 // decodeUsage returns nil for an account that can't be read: an answer doesn't fail for its bill.

@@ -32,8 +32,8 @@ type Config struct {
 	APIKey string // Sent as a bearer token, or as api-key to Azure. May be empty for servers that want none.
 
 	// BaseURL is the root of the protocol, usually ending in /v1; a URL without a path gets /v1. For Azure it is either
-	// https://NAME.openai.azure.com, where Model names the deployment, or that with /openai/deployments/DEPLOYMENT, each
-	// with an optional ?api-version=, or the newer https://NAME.openai.azure.com/openai/v1.
+	// https://NAME.openai.azure.com, where Model names the deployment, or that with /openai/deployments/DEPLOYMENT,
+	// each with an optional ?api-version=, or the newer https://NAME.openai.azure.com/openai/v1.
 	BaseURL       string
 	Model         string // Required.
 	FallbackModel string // Asked when Model fails before its first token; empty for none.
@@ -95,7 +95,8 @@ func (c Config) validate() error {
 	}
 	for name, d := range map[string]time.Duration{
 		"ConnectTimeout": c.ConnectTimeout, "FirstTokenTimeout": c.FirstTokenTimeout, "TokenTimeout": c.TokenTimeout,
-		"MaxDuration": c.MaxDuration, "Backoff": c.Backoff, "MaxBackoff": c.MaxBackoff, "MaxRetryAfter": c.MaxRetryAfter,
+		"MaxDuration": c.MaxDuration, "Backoff": c.Backoff, "MaxBackoff": c.MaxBackoff,
+		"MaxRetryAfter": c.MaxRetryAfter,
 	} {
 		if d < 0 {
 			return errors.New("llm: " + name + " is negative")

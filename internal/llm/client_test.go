@@ -134,17 +134,29 @@ func TestCharactersSplitOverChunks(t *testing.T) {
 		steps []llmtest.Step
 		want  string
 	}{
-		"kanji in three":      {[]llmtest.Step{llmtest.Bytes(kanji[:1], kanji[1:2], kanji[2:])}, "漢"},
-		"emoji in two":        {[]llmtest.Step{llmtest.Bytes([]byte("は"), emoji[:3], append(emoji[3:4:4], "い"...))}, "は🎉い"},
-		"surrogates in two":   {[]llmtest.Step{llmtest.Delta(`{"content":"a\ud83c"}`), llmtest.Delta(`{"content":"\udf89b"}`)}, "a🎉b"},
+		"kanji in three": {[]llmtest.Step{llmtest.Bytes(kanji[:1], kanji[1:2], kanji[2:])}, "漢"},
+		"emoji in two": {
+			[]llmtest.Step{llmtest.Bytes([]byte("は"), emoji[:3], append(emoji[3:4:4], "い"...))},
+			"は🎉い",
+		},
+		"surrogates in two": {[]llmtest.Step{
+			llmtest.Delta(`{"content":"a\ud83c"}`),
+			llmtest.Delta(`{"content":"\udf89b"}`),
+		}, "a🎉b"},
 		"lone high surrogate": {[]llmtest.Step{llmtest.Delta(`{"content":"a\ud83c"}`), llmtest.Text("b")}, "a\uFFFDb"},
 		"lone low surrogate":  {[]llmtest.Step{llmtest.Delta(`{"content":"\udf89b"}`)}, "\uFFFDb"},
 		"half at the end":     {[]llmtest.Step{llmtest.Bytes([]byte("は"), kanji[:2])}, "は\uFFFD\uFFFD"},
 		"high at the end":     {[]llmtest.Step{llmtest.Delta(`{"content":"は\ud83c"}`)}, "は\uFFFD"},
 		"half, then another":  {[]llmtest.Step{llmtest.Bytes(kanji[:1], []byte("はい"))}, "\uFFFDはい"},
 		"never a character":   {[]llmtest.Step{llmtest.Bytes([]byte{'a', 0xFF, 0xC0, 'b'})}, "a\uFFFD\uFFFDb"},
-		"every escape":        {[]llmtest.Step{llmtest.Delta(`{"content":"\"\\\/\b\f\n\r\t\u0000\u3042"}`)}, "\"\\/\b\f\n\r\t\x00あ"},
-		"empty chunks":        {[]llmtest.Step{llmtest.Delta(`{"role":"assistant","content":""}`), llmtest.Text("は"), llmtest.Delta(`{"content":null}`), llmtest.Delta(`{}`)}, "は"},
+		"every escape": {
+			[]llmtest.Step{llmtest.Delta(`{"content":"\"\\\/\b\f\n\r\t\u0000\u3042"}`)},
+			"\"\\/\b\f\n\r\t\x00あ",
+		},
+		"empty chunks": {[]llmtest.Step{
+			llmtest.Delta(`{"role":"assistant","content":""}`), llmtest.Text("は"),
+			llmtest.Delta(`{"content":null}`), llmtest.Delta(`{}`),
+		}, "は"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,23 +177,32 @@ func TestR24_TypedErrors(t *testing.T) {
 		retryable bool
 		requests  int // With two retries allowed.
 	}{
-		"429":                  {llmtest.Status(429, `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`), llm.CodeRateLimited, true, 3},
-		"429 for long":         {llmtest.Status(429, ``, "Retry-After", "3600"), llm.CodeRateLimited, true, 1},
-		"429 quota":            {llmtest.Status(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`), llm.CodeQuota, false, 1},
-		"500":                  {llmtest.Status(500, `{"error":{"message":"oops","type":"server_error"}}`), llm.CodeUnavailable, true, 3},
-		"503 html":             {llmtest.Status(503, `<html>upstream</html>`), llm.CodeUnavailable, true, 3},
-		"529":                  {llmtest.Status(529, ``), llm.CodeUnavailable, true, 3},
-		"401":                  {llmtest.Status(401, `{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}`), llm.CodeAuth, false, 1},
-		"403":                  {llmtest.Status(403, ``), llm.CodeAuth, false, 1},
-		"404":                  {llmtest.Status(404, `{"error":"model 'x' not found"}`), llm.CodeNotFound, false, 1},
-		"400":                  {llmtest.Status(400, `{"error":{"message":"bad","type":"invalid_request_error"}}`), llm.CodeBadRequest, false, 1},
+		"429":          {llmtest.Status(429, `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`), llm.CodeRateLimited, true, 3},
+		"429 for long": {llmtest.Status(429, ``, "Retry-After", "3600"), llm.CodeRateLimited, true, 1},
+		"429 quota":    {llmtest.Status(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`), llm.CodeQuota, false, 1},
+		"500": {
+			llmtest.Status(500, `{"error":{"message":"oops","type":"server_error"}}`),
+			llm.CodeUnavailable, true, 3,
+		},
+		"503 html": {llmtest.Status(503, `<html>upstream</html>`), llm.CodeUnavailable, true, 3},
+		"529":      {llmtest.Status(529, ``), llm.CodeUnavailable, true, 3},
+		"401":      {llmtest.Status(401, `{"error":{"message":"Incorrect API key","type":"invalid_request_error","code":"invalid_api_key"}}`), llm.CodeAuth, false, 1},
+		"403":      {llmtest.Status(403, ``), llm.CodeAuth, false, 1},
+		"404":      {llmtest.Status(404, `{"error":"model 'x' not found"}`), llm.CodeNotFound, false, 1},
+		"400": {
+			llmtest.Status(400, `{"error":{"message":"bad","type":"invalid_request_error"}}`),
+			llm.CodeBadRequest, false, 1,
+		},
 		"400 too long":         {llmtest.Status(400, `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`), llm.CodeContextLength, false, 1},
 		"400 too long, others": {llmtest.Status(400, `{"object":"error","message":"the request exceeds the available context size"}`), llm.CodeContextLength, false, 1},
 		"400 filtered (Azure)": {llmtest.Status(400, `{"error":{"message":"filtered","code":"content_filter","status":400,"innererror":{"code":"ResponsibleAIPolicyViolation"}}}`), llm.CodeFiltered, false, 1},
 		"413":                  {llmtest.Status(413, ``), llm.CodeContextLength, false, 1},
-		"307":                  {llmtest.Status(307, ``, "Location", "http://127.0.0.1:1/"), llm.CodeBadResponse, true, 1},
-		"204":                  {llmtest.Status(204, ``), llm.CodeBadResponse, true, 1},
-		"connection cut":       {llmtest.Kill(), llm.CodeUnavailable, true, 3},
+		"307": {
+			llmtest.Status(307, ``, "Location", "http://127.0.0.1:1/"), llm.CodeBadResponse, true,
+			1,
+		},
+		"204":            {llmtest.Status(204, ``), llm.CodeBadResponse, true, 1},
+		"connection cut": {llmtest.Kill(), llm.CodeUnavailable, true, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -214,17 +235,20 @@ func TestR24_RetriesBeforeTheFirstTokenOnly(t *testing.T) {
 	client = newClient(t, llm.Config{BaseURL: provider.URL(), FallbackModel: "other"})
 	text, _, result, err = ask(t, client, question())
 	wantCode(t, err, llm.CodeInterrupted)
-	if text != "途中まで" || len(provider.Requests()) != 1 || result.Usage.OutputTokens != 4 || result.Usage.InputTokens == 0 {
+	if text != "途中まで" || len(provider.Requests()) != 1 || result.Usage.OutputTokens != 4 ||
+		result.Usage.InputTokens == 0 {
 		t.Errorf("%q after %d requests, %+v", text, len(provider.Requests()), result)
 	}
 }
 
 func TestR24_Fallback(t *testing.T) {
 	t.Parallel()
-	provider := llmtest.NewProvider(t).Add(llmtest.Status(429, ``, "Retry-After", "600")).Add(llmtest.Answer("代わりの回答です。")...)
+	provider := llmtest.NewProvider(t).Add(llmtest.Status(429, ``, "Retry-After",
+		"600")).Add(llmtest.Answer("代わりの回答です。")...)
 	var log bytes.Buffer
 	client := newClient(t, llm.Config{
-		BaseURL: provider.URL(), Model: "primary", FallbackModel: "second", Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		BaseURL: provider.URL(), Model: "primary", FallbackModel: "second",
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	text, _, _, err := ask(t, client, question())
 	if err != nil || text != "代わりの回答です。" {
@@ -278,34 +302,78 @@ func TestR27_BadStreams(t *testing.T) {
 		text  string
 		code  fault.Code // "" for a good answer.
 	}{
-		"half a JSON":        {[]llmtest.Step{llmtest.Text("前"), llmtest.Data(`{"choices":[{"delta":{"content":"後`)}, "前", llm.CodeBadResponse},
-		"a 10 MB line":       {[]llmtest.Step{llmtest.Text("前"), llmtest.Raw("data: " + strings.Repeat("x", 10<<20) + "\n\n")}, "前", llm.CodeBadResponse},
+		"half a JSON": {
+			[]llmtest.Step{llmtest.Text("前"), llmtest.Data(`{"choices":[{"delta":{"content":"後`)},
+			"前", llm.CodeBadResponse,
+		},
+		"a 10 MB line": {[]llmtest.Step{
+			llmtest.Text("前"),
+			llmtest.Raw("data: " + strings.Repeat("x", 10<<20) + "\n\n"),
+		}, "前", llm.CodeBadResponse},
 		"content of numbers": {[]llmtest.Step{llmtest.Delta(`{"content":[1]}`)}, "", llm.CodeBadResponse},
-		"error object":       {[]llmtest.Step{llmtest.Text("前"), llmtest.Error("overloaded", "server_error", "")}, "前", llm.CodeInterrupted},
-		"error, rate limit":  {[]llmtest.Step{llmtest.Text("前"), llmtest.Error("slow", "rate_limit_error", "")}, "前", llm.CodeRateLimited},
-		"error, too long":    {[]llmtest.Step{llmtest.Text("前"), llmtest.Error("", "invalid_request_error", "context_length_exceeded")}, "前", llm.CodeContextLength},
-		"error as text":      {[]llmtest.Step{llmtest.Text("前"), llmtest.Data(`{"error":"model runner has stopped"}`)}, "前", llm.CodeInterrupted},
-		"error without data": {[]llmtest.Step{llmtest.Text("前"), llmtest.Raw("{\"error\":{\"message\":\"x\"}}\n")}, "前", llm.CodeInterrupted},
-		"error, old vLLM":    {[]llmtest.Step{llmtest.Text("前"), llmtest.Data(`{"object":"error","message":"x","code":400}`)}, "前", llm.CodeBadRequest},
-		"content filter":     {[]llmtest.Step{llmtest.Text("前"), llmtest.Finish("content_filter"), llmtest.Done()}, "前", llm.CodeFiltered},
-		"HTML page":          {[]llmtest.Step{llmtest.Status(200, "<html>", "Content-Type", "text/html; charset=utf-8")}, "", llm.CodeBadResponse},
-		"empty answer":       {stop, "", llm.CodeBadResponse},
-		"two finishes":       {append([]llmtest.Step{llmtest.Text("答え"), llmtest.Finish("length"), llmtest.Text("余り")}, stop...), "答え", ""},
-		"finish, then error": {[]llmtest.Step{llmtest.Text("答え"), llmtest.Finish("stop"), llmtest.Error("x", "server_error", "")}, "答え", ""},
-		"finish, then cut":   {[]llmtest.Step{llmtest.Text("答え"), llmtest.Finish("stop"), llmtest.Kill()}, "答え", ""},
-		"comments, CRLF":     {append([]llmtest.Step{llmtest.Raw(": ping\r\n\r\nevent: x\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"答え\"}}]}\r\n\r\n")}, stop...), "答え", ""},
-		"no blank lines":     {[]llmtest.Step{llmtest.Raw("data: {\"choices\":[{\"delta\":{\"content\":\"答\"}}]}\ndata: {\"choices\":[{\"delta\":{\"content\":\"え\"},\"finish_reason\":\"stop\"}]}\ndata: [DONE]")}, "答え", ""},
-		"other choices":      {append([]llmtest.Step{llmtest.Data(`{"choices":[{"index":1,"delta":{"content":"別"}},{"index":0,"delta":{"content":"答え"}}]}`)}, stop...), "答え", ""},
-		"odd usage":          {append([]llmtest.Step{llmtest.Data(`{"choices":[{"delta":{"content":"答え"}}],"usage":{"prompt_tokens":"many"}}`)}, stop...), "答え", ""},
-		"a refusal":          {append([]llmtest.Step{llmtest.Delta(`{"refusal":"お手伝いできません。"}`)}, stop...), "お手伝いできません。", ""},
-		"not streamed":       {[]llmtest.Step{llmtest.Whole("一度に返します。")}, "一度に返します。", ""},
-		"error, not stream":  {[]llmtest.Step{llmtest.Status(200, `{"error":{"message":"x","type":"server_error"}}`)}, "", llm.CodeUnavailable},
-		"stream named JSON":  {[]llmtest.Step{llmtest.Status(200, "data: {\"choices\":[{\"delta\":{\"content\":\"答え\"},\"finish_reason\":\"stop\"}]}\n\n")}, "答え", ""},
+		"error object": {
+			[]llmtest.Step{llmtest.Text("前"), llmtest.Error("overloaded", "server_error", "")},
+			"前",
+			llm.CodeInterrupted,
+		},
+		"error, rate limit": {
+			[]llmtest.Step{llmtest.Text("前"), llmtest.Error("slow", "rate_limit_error", "")},
+			"前",
+			llm.CodeRateLimited,
+		},
+		"error, too long": {[]llmtest.Step{
+			llmtest.Text("前"),
+			llmtest.Error("", "invalid_request_error", "context_length_exceeded"),
+		}, "前", llm.CodeContextLength},
+		"error as text": {
+			[]llmtest.Step{llmtest.Text("前"), llmtest.Data(`{"error":"model runner has stopped"}`)},
+			"前", llm.CodeInterrupted,
+		},
+		"error without data": {
+			[]llmtest.Step{llmtest.Text("前"), llmtest.Raw("{\"error\":{\"message\":\"x\"}}\n")},
+			"前",
+			llm.CodeInterrupted,
+		},
+		"error, old vLLM": {[]llmtest.Step{
+			llmtest.Text("前"),
+			llmtest.Data(`{"object":"error","message":"x","code":400}`),
+		}, "前", llm.CodeBadRequest},
+		"content filter": {
+			[]llmtest.Step{llmtest.Text("前"), llmtest.Finish("content_filter"), llmtest.Done()},
+			"前",
+			llm.CodeFiltered,
+		},
+		"HTML page": {[]llmtest.Step{llmtest.Status(200, "<html>", "Content-Type",
+			"text/html; charset=utf-8")}, "", llm.CodeBadResponse},
+		"empty answer": {stop, "", llm.CodeBadResponse},
+		"two finishes": {append([]llmtest.Step{llmtest.Text("答え"), llmtest.Finish("length"), llmtest.Text("余り")},
+			stop...), "答え", ""},
+		"finish, then error": {[]llmtest.Step{
+			llmtest.Text("答え"), llmtest.Finish("stop"),
+			llmtest.Error("x", "server_error", ""),
+		}, "答え", ""},
+		"finish, then cut": {[]llmtest.Step{llmtest.Text("答え"), llmtest.Finish("stop"), llmtest.Kill()}, "答え", ""},
+		"comments, CRLF":   {append([]llmtest.Step{llmtest.Raw(": ping\r\n\r\nevent: x\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"答え\"}}]}\r\n\r\n")}, stop...), "答え", ""},
+		"no blank lines":   {[]llmtest.Step{llmtest.Raw("data: {\"choices\":[{\"delta\":{\"content\":\"答\"}}]}\ndata: {\"choices\":[{\"delta\":{\"content\":\"え\"},\"finish_reason\":\"stop\"}]}\ndata: [DONE]")}, "答え", ""},
+		"other choices":    {append([]llmtest.Step{llmtest.Data(`{"choices":[{"index":1,"delta":{"content":"別"}},{"index":0,"delta":{"content":"答え"}}]}`)}, stop...), "答え", ""},
+		"odd usage":        {append([]llmtest.Step{llmtest.Data(`{"choices":[{"delta":{"content":"答え"}}],"usage":{"prompt_tokens":"many"}}`)}, stop...), "答え", ""},
+		"a refusal": {
+			append([]llmtest.Step{llmtest.Delta(`{"refusal":"お手伝いできません。"}`)}, stop...), "お手伝いできません。",
+			"",
+		},
+		"not streamed": {[]llmtest.Step{llmtest.Whole("一度に返します。")}, "一度に返します。", ""},
+		"error, not stream": {
+			[]llmtest.Step{llmtest.Status(200, `{"error":{"message":"x","type":"server_error"}}`)},
+			"", llm.CodeUnavailable,
+		},
+		"stream named JSON": {[]llmtest.Step{llmtest.Status(200,
+			"data: {\"choices\":[{\"delta\":{\"content\":\"答え\"},\"finish_reason\":\"stop\"}]}\n\n")}, "答え", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider := llmtest.NewProvider(t).Add(test.steps...)
-			text, _, result, err := ask(t, newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1}), question())
+			text, _, result, err := ask(t, newClient(t, llm.Config{BaseURL: provider.URL(), MaxRetries: -1}),
+				question())
 			wantCode(t, err, test.code)
 			if text != test.text {
 				t.Errorf("text %q, want %q", text, test.text)
@@ -341,7 +409,10 @@ func TestChunksThatComeTogetherAreOnePiece(t *testing.T) {
 		[]byte("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"),
 	}}
 	client = newClient(t, llm.Config{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: alone}, nil
+		return &http.Response{
+			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
+			Body: alone,
+		}, nil
 	})})
 	got := 0
 	_, err = client.Stream(t.Context(), question(), func(string) {
@@ -373,15 +444,20 @@ func (b *pieceByPiece) Close() error { return nil }
 // TestR27_EndlessResponse has a provider send what is no text for ever.
 func TestR27_EndlessResponse(t *testing.T) {
 	t.Parallel()
-	body := bytes.Repeat([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"うーん\"}}]}\n\n"), 2000)
-	client := newClient(t, llm.Config{Transport: respond("text/event-stream", body), MaxBytes: 64 << 10, MaxRetries: -1})
+	body := bytes.Repeat([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"うーん\"}}]}\n\n"),
+		2000)
+	client := newClient(t, llm.Config{
+		Transport: respond("text/event-stream", body), MaxBytes: 64 << 10,
+		MaxRetries: -1,
+	})
 	_, _, _, err := ask(t, client, question())
 	wantCode(t, err, llm.CodeTooLong)
 }
 
 func TestUsageIsEstimatedWhenNotReported(t *testing.T) {
 	t.Parallel()
-	provider := llmtest.NewProvider(t).Add(llmtest.Text("こんにちは", "😀", " hello world"), llmtest.Finish("length"), llmtest.Done())
+	provider := llmtest.NewProvider(t).Add(llmtest.Text("こんにちは", "😀", " hello world"), llmtest.Finish("length"),
+		llmtest.Done())
 	_, _, result, err := ask(t, newClient(t, llm.Config{BaseURL: provider.URL()}), question())
 	if err != nil {
 		t.Fatal(err)
@@ -431,7 +507,8 @@ func TestAdaptsToTheServer(t *testing.T) {
 		t.Fatalf("%d requests", len(got))
 	}
 	last := got[4]
-	if last.IncludeUsage || last.Temperature != nil || !bytes.Contains(last.Body, []byte(`"max_completion_tokens":100`)) {
+	if last.IncludeUsage || last.Temperature != nil || !bytes.Contains(last.Body,
+		[]byte(`"max_completion_tokens":100`)) {
 		t.Errorf("the last request was %s", last.Body)
 	}
 }
@@ -459,8 +536,15 @@ func TestBaseURL(t *testing.T) {
 		{"http://localhost:11434/v1/", "http://localhost:11434" + v1, "Authorization"},
 		{"https://gateway.example/llm/v1/chat/completions", "https://gateway.example/llm" + v1, "Authorization"},
 		{"https://x.openai.azure.com", "https://x.openai.azure.com/openai/deployments/gpt-4.1/chat/completions?api-version=2024-10-21", "Api-Key"},
-		{"https://x.openai.azure.com/openai?api-version=2025-01-01-preview", "https://x.openai.azure.com/openai/deployments/gpt-4.1/chat/completions?api-version=2025-01-01-preview", "Api-Key"},
-		{"https://x.openai.azure.com/openai/deployments/my-gpt/chat/completions?api-version=2024-06-01", "https://x.openai.azure.com/openai/deployments/my-gpt/chat/completions?api-version=2024-06-01", "Api-Key"},
+		{
+			"https://x.openai.azure.com/openai?api-version=2025-01-01-preview",
+			"https://x.openai.azure.com/openai/deployments/gpt-4.1/chat/completions?api-version=2025-01-01-preview",
+			"Api-Key",
+		},
+		{
+			"https://x.openai.azure.com/openai/deployments/my-gpt/chat/completions?api-version=2024-06-01",
+			"https://x.openai.azure.com/openai/deployments/my-gpt/chat/completions?api-version=2024-06-01", "Api-Key",
+		},
 		{"https://x.openai.azure.com/openai/v1/", "https://x.openai.azure.com/openai" + v1, "Authorization"},
 	} {
 		t.Run(test.base, func(t *testing.T) {
@@ -481,8 +565,12 @@ func TestBaseURL(t *testing.T) {
 			}
 		})
 	}
-	for _, base := range []string{"localhost:11434", "ftp://x/v1", "https://", "https://u:p@x/v1", "https://x/v1?a=b", "https://x/v1?api-version=1", "https://x/v1#f", "http://[::1"} {
-		if _, err := llm.NewClient(llm.Config{Model: "m", BaseURL: base}); err == nil || !strings.Contains(err.Error(), "BaseURL") {
+	for _, base := range []string{
+		"localhost:11434", "ftp://x/v1", "https://", "https://u:p@x/v1", "https://x/v1?a=b",
+		"https://x/v1?api-version=1", "https://x/v1#f", "http://[::1",
+	} {
+		if _, err := llm.NewClient(llm.Config{Model: "m", BaseURL: base}); err == nil ||
+			!strings.Contains(err.Error(), "BaseURL") {
 			t.Errorf("BaseURL %q: %v", base, err)
 		}
 	}

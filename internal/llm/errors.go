@@ -99,8 +99,8 @@ type statusError struct {
 	body       []byte        // The beginning of the body.
 }
 
-// Error implements error. It ends in the log: what a provider says of the request may quote it, and is left out, what it
-// says of the key, the model or the account is not.
+// Error implements error. It ends in the log: what a provider says of the request may quote it, and is left out, what
+// it says of the key, the model or the account is not.
 func (e *statusError) Error() string {
 	const shown = 300
 	said := parseProviderError(e.body)
@@ -108,7 +108,8 @@ func (e *statusError) Error() string {
 		said = &providerError{}
 	}
 	switch e.status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound,
+		http.StatusTooManyRequests:
 		return fmt.Sprintf("status %d: %v: %.*q", e.status, said, shown, said.message)
 	}
 	return fmt.Sprintf("status %d: %v", e.status, said)
@@ -125,7 +126,8 @@ func faultOfStatus(e *statusError) error {
 	if f := faultOfProviderError(detail, e); f != nil {
 		return f
 	}
-	if seconds := int(e.retryAfter.Round(time.Second) / time.Second); seconds > 0 && e.status == http.StatusTooManyRequests {
+	if seconds := int(e.retryAfter.Round(time.Second) / time.Second); seconds > 0 &&
+		e.status == http.StatusTooManyRequests {
 		return fault.Wrap(e, CodeRateLimited,
 			"AIモデルの利用が混み合っています。約%s待ってから、もう一度お試しください。", japaneseDuration(seconds))
 	}
@@ -248,14 +250,15 @@ func faultOfProviderError(e *providerError, cause error) error {
 	}
 }
 
-// faultOfChunkError translates an error object that came inside a stream with status 200. Once text was emitted, an error
-// that says no more is an answer that was interrupted.
+// faultOfChunkError translates an error object that came inside a stream with status 200. Once text was emitted, an
+// error that says no more is an answer that was interrupted.
 func faultOfChunkError(e *providerError, emitted bool) error {
 	if f := faultOfProviderError(e, e); f != nil {
 		return f
 	}
 	if status, err := strconv.Atoi(e.code); err == nil && status >= 400 && status < 500 {
-		return faultOfCode(status, e) // OpenRouter, vLLM and llama.cpp name the status that they would have answered with.
+		// OpenRouter, vLLM and llama.cpp name the status that they would have answered with.
+		return faultOfCode(status, e)
 	}
 	switch {
 	case strings.Contains(e.kind, "rate_limit"), strings.Contains(e.code, "rate_limit"):
@@ -267,8 +270,8 @@ func faultOfChunkError(e *providerError, emitted bool) error {
 	}
 }
 
-// Canceled is what a Model returns when its caller has gone away (fault.Canceled) or run out of time (CodeTimeout). Both
-// ctx's error and its cause can be found in it.
+// Canceled is what a Model returns when its caller has gone away (fault.Canceled) or run out of time (CodeTimeout).
+// Both ctx's error and its cause can be found in it.
 func Canceled(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {

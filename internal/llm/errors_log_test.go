@@ -10,8 +10,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// TestErrorsQuoteNoQuestion has providers complain, with the question in their complaint: what is logged names the kind of
-// trouble, and where the complaint is of the account, its words.
+// TestErrorsQuoteNoQuestion has providers complain, with the question in their complaint: what is logged names the kind
+// of trouble, and where the complaint is of the account, its words.
 func TestErrorsQuoteNoQuestion(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -25,10 +25,14 @@ func TestErrorsQuoteNoQuestion(t *testing.T) {
 			"invalid_request_error", "社外秘",
 		},
 		"in the stream": {
-			http.StatusOK, "data: {\"error\":{\"message\":\"社外秘の質問 is too long\",\"type\":\"context\"}}\n\n", "context", "社外秘",
+			http.StatusOK, "data: {\"error\":{\"message\":\"社外秘の質問 is too long\",\"type\":\"context\"}}\n\n", "context",
+			"社外秘",
 		},
-		"no JSON":   {http.StatusInternalServerError, "社外秘の質問", "500", "社外秘"},
-		"the model": {http.StatusNotFound, `{"error":{"message":"model x was not found","type":"not_found"}}`, "model x was not found", "社外秘"},
+		"no JSON": {http.StatusInternalServerError, "社外秘の質問", "500", "社外秘"},
+		"the model": {
+			http.StatusNotFound, `{"error":{"message":"model x was not found","type":"not_found"}}`,
+			"model x was not found", "社外秘",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,7 +46,10 @@ func TestErrorsQuoteNoQuestion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = client.Stream(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "社外秘の質問"}}}, func(string) {})
+			_, err = client.Stream(t.Context(), llm.Request{Messages: []llm.Message{{
+				Role:    llm.RoleUser,
+				Content: "社外秘の質問",
+			}}}, func(string) {})
 			if err == nil || !strings.Contains(err.Error(), c.logged) || strings.Contains(err.Error(), c.secret) {
 				t.Errorf("got %v", err)
 			}

@@ -13,19 +13,27 @@ const finishFiltered FinishReason = "filtered"
 // finishReasons are what servers call the end of an answer, in lower case. What is not among them (abort, error,
 // insufficient_system_resource, load, and whatever comes up next) says that the answer is not whole.
 var finishReasons = map[string]FinishReason{
-	"stop": FinishStop, "stop_sequence": FinishStop, "stop_string": FinishStop, "stop_token": FinishStop, // OpenAI, Anthropic, TGI
+	// OpenAI, Anthropic, TGI
+	"stop": FinishStop, "stop_sequence": FinishStop, "stop_string": FinishStop, "stop_token": FinishStop,
 	"end_turn": FinishStop, "end": FinishStop, "eos": FinishStop, "eos_token": FinishStop, "end_of_text": FinishStop,
 	"eosfound": FinishStop, "stopstringfound": FinishStop, // LM Studio
 	"complete": FinishStop, "completed": FinishStop, "done": FinishStop, // Cohere, gateways
-	"tool_calls": FinishStop, "tool_call": FinishStop, "tool_use": FinishStop, "function_call": FinishStop, "toolcalls": FinishStop,
+	"tool_calls": FinishStop, "tool_call": FinishStop, "tool_use": FinishStop, "function_call": FinishStop,
+	"toolcalls": FinishStop,
 
-	"length": FinishLength, "max_tokens": FinishLength, "max_output_tokens": FinishLength, "max_completion_tokens": FinishLength,
-	"max_new_tokens": FinishLength, "max_length": FinishLength, "model_length": FinishLength, "limit": FinishLength,
-	"model_context_window_exceeded": FinishLength, "contextlengthreached": FinishLength, "maxpredictedtokensreached": FinishLength,
+	"length": FinishLength, "max_tokens": FinishLength, "max_output_tokens": FinishLength,
+	"max_completion_tokens": FinishLength,
+	"max_new_tokens":        FinishLength, "max_length": FinishLength, "model_length": FinishLength,
+	"limit":                         FinishLength,
+	"model_context_window_exceeded": FinishLength, "contextlengthreached": FinishLength,
+	"maxpredictedtokensreached": FinishLength,
 
-	"content_filter": finishFiltered, "content_filtered": finishFiltered, "safety": finishFiltered, "image_safety": finishFiltered,
-	"recitation": finishFiltered, "blocklist": finishFiltered, "prohibited_content": finishFiltered, "spii": finishFiltered,
-	"refusal": finishFiltered, "sensitive": finishFiltered, "guardrail_intervened": finishFiltered, "moderation": finishFiltered,
+	"content_filter": finishFiltered, "content_filtered": finishFiltered, "safety": finishFiltered,
+	"image_safety": finishFiltered,
+	"recitation":   finishFiltered, "blocklist": finishFiltered, "prohibited_content": finishFiltered,
+	"spii":    finishFiltered,
+	"refusal": finishFiltered, "sensitive": finishFiltered, "guardrail_intervened": finishFiltered,
+	"moderation": finishFiltered,
 }
 
 // readFinish returns what a server's finish reason means, "" for one that is not known. Some add a reason of their own

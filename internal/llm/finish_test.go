@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// Only what says that the model has come to its end is a success, or an answer that is cut off; whatever else a server says
-// is a failure that keeps the text.
+// Only what says that the model has come to its end is a success, or an answer that is cut off; whatever else a server
+// says is a failure that keeps the text.
 func TestR26_FinishReasons(t *testing.T) {
 	t.Parallel()
 	for _, group := range []struct {

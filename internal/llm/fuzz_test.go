@@ -15,8 +15,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// Whatever a provider sends, the client neither panics nor hangs, emits whole characters only and ends with an answer or a
-// typed error.
+// Whatever a provider sends, the client neither panics nor hangs, emits whole characters only and ends with an answer
+// or a typed error.
 func FuzzR27_Stream(f *testing.F) {
 	for _, seed := range []string{
 		"",
@@ -62,7 +62,8 @@ func FuzzR27_Stream(f *testing.F) {
 		})
 		var known *fault.Error
 		switch {
-		case err != nil && (!errors.As(err, &known) || !strings.HasPrefix(string(known.Code), "model_") || known.Detail == ""):
+		case err != nil && (!errors.As(err, &known) || !strings.HasPrefix(string(known.Code), "model_") ||
+			known.Detail == ""):
 			t.Errorf("untyped error %v", err)
 		case err == nil && (result.FinishReason == "" || !answered):
 			t.Error("an answer without a finish reason, or without text")
@@ -115,7 +116,8 @@ func FuzzR27_Escapes(f *testing.F) {
 			body.WriteString("data: {\"choices\":[{\"delta\":{\"content\":\"" + part + "\"}}]}\n\n")
 		}
 		body.WriteString("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
-		got, _, _, err := ask(t, newClient(t, llm.Config{Transport: respond("text/event-stream", []byte(body.String()))}), question())
+		got, _, _, err := ask(t, newClient(t, llm.Config{Transport: respond("text/event-stream",
+			[]byte(body.String()))}), question())
 		if err != nil || got != want {
 			t.Errorf("%q became %q, want %q: %v", literal, got, want, err)
 		}
@@ -131,12 +133,14 @@ func validLiterals(parts ...string) bool {
 	return true
 }
 
-// However a text with reasoning at its beginning is spread over chunks, the same reasoning and the same answer come out, as
-// they do of the whole.
+// However a text with reasoning at its beginning is spread over chunks, the same reasoning and the same answer come
+// out, as they do of the whole.
 func FuzzR27_Think(f *testing.F) {
 	for _, seed := range []string{
-		"<think>考え</think>答え", "\n<think>\n考え\n</think>\n\n答え", "<think></think>答え", "<thought>a</thought><thought>b</thought>c", "<thinking>", "<",
-		"<think>a</thin>b</think></think>", "<think>終わらない</thi", "答え<think>b</think>", "  \n", " 答え", "<think>< /think></think>", "<think>\n</think>\n",
+		"<think>考え</think>答え", "\n<think>\n考え\n</think>\n\n答え", "<think></think>答え",
+		"<thought>a</thought><thought>b</thought>c", "<thinking>", "<",
+		"<think>a</thin>b</think></think>", "<think>終わらない</thi", "答え<think>b</think>", "  \n", " 答え",
+		"<think>< /think></think>", "<think>\n</think>\n",
 	} {
 		f.Add(seed, uint64(0x5a5a))
 		f.Add(seed, uint64(0))
@@ -153,7 +157,8 @@ func FuzzR27_Think(f *testing.F) {
 		}
 		end := []byte("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
 		cut, _ := askAll(t, newClient(t, llm.Config{Transport: respond("text/event-stream", append(body, end...))}))
-		whole, _ := askAll(t, newClient(t, llm.Config{Transport: respond("text/event-stream", append(llmtest.AppendTextChunk(nil, []byte(text)), end...))}))
+		whole, _ := askAll(t, newClient(t, llm.Config{Transport: respond("text/event-stream",
+			append(llmtest.AppendTextChunk(nil, []byte(text)), end...))}))
 		if cut != whole {
 			t.Errorf("%q\ncut   %+v\nwhole %+v", text, cut, whole)
 		}
@@ -168,9 +173,15 @@ func FuzzR27_Lines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, size uint8) {
 		read := func(body io.Reader) said {
-			got, _ := askAll(t, newClient(t, llm.Config{MaxRetries: -1, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}, nil
-			})}))
+			got, _ := askAll(t, newClient(t, llm.Config{
+				MaxRetries: -1,
+				Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+					return &http.Response{
+						StatusCode: http.StatusOK,
+						Header:     http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body),
+					}, nil
+				}),
+			}))
 			return got
 		}
 		whole := read(bytes.NewReader(body))

@@ -1,7 +1,7 @@
 // Package llm asks a language model for text and streams the answer.
 //
-// It owns the Model interface, its client for OpenAI-compatible servers, and the errors that a model may cause. It knows
-// nothing of threads, users or storage, and imports package fault only. The engine that answers when no model is
+// It owns the Model interface, its client for OpenAI-compatible servers, and the errors that a model may cause. It
+// knows nothing of threads, users or storage, and imports package fault only. The engine that answers when no model is
 // configured is package llm/offline; scripted models for tests are in package internal/llm/llmtest.
 package llm
 
@@ -29,8 +29,8 @@ type Request struct {
 	MaxTokens   int      // Upper bound for the answer; 0 leaves it to the model.
 	Temperature *float32 // 0–2; nil leaves it to the model.
 
-	// Reasoning is called with each piece of what the model thinks before it answers, under the same rules as Stream's emit,
-	// and never after that. Nil if nobody wants to know.
+	// Reasoning is called with each piece of what the model thinks before it answers, under the same rules as Stream's
+	// emit, and never after that. Nil if nobody wants to know.
 	Reasoning func(text string)
 }
 

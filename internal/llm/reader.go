@@ -11,15 +11,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The reading of the stream is our own and not go-openai's Recv: that reads lines without a bound, so that a provider (or
-// a proxy before it) that never sends a line break fills the memory; it decodes strings by encoding/json, which destroys
-// characters that are split over chunks; and it matches two regular expressions a line. go-openai still makes the request:
-// its types, its URLs and headers for OpenAI and Azure.
+// The reading of the stream is our own and not go-openai's Recv: that reads lines without a bound, so that a provider
+// (or a proxy before it) that never sends a line break fills the memory; it decodes strings by encoding/json, which
+// destroys characters that are split over chunks; and it matches two regular expressions a line. go-openai still makes
+// the request: its types, its URLs and headers for OpenAI and Azure.
 const (
-	firstBuffer  = 4 << 10  // A chunk is about 300 bytes, and net/http reads as much at once.
-	largeBuffer  = 32 << 10 // For a provider that sends faster than it is read: an eighth of the system calls and deltas.
-	maxLine      = 1 << 20  // No chunk of an answer comes near this.
-	maxBody      = 8 << 20  // A whole answer of a server that doesn't stream.
+	firstBuffer = 4 << 10 // A chunk is about 300 bytes, and net/http reads as much at once.
+	// For a provider that sends faster than it is read: an eighth of the system calls and deltas.
+	largeBuffer  = 32 << 10
+	maxLine      = 1 << 20 // No chunk of an answer comes near this.
+	maxBody      = 8 << 20 // A whole answer of a server that doesn't stream.
 	maxErrorBody = 64 << 10
 )
 
@@ -42,9 +43,10 @@ type event struct {
 // isEnd reports whether the event is the end mark.
 func (e event) isEnd() bool { return string(e.data) == "[DONE]" }
 
-// eventReader reads the events of a stream as WHATWG's section on server-sent events says, and as servers write them that
-// do not keep to it: a data line that is JSON by itself is an event, whether a blank line follows or not; a line of JSON
-// without a field's name is one too; and so is the field "error" of llama.cpp's servers until the autumn of 2025.
+// eventReader reads the events of a stream as WHATWG's section on server-sent events says, and as servers write them
+// that do not keep to it: a data line that is JSON by itself is an event, whether a blank line follows or not; a line
+// of JSON without a field's name is one too; and so is the field "error" of llama.cpp's servers until the autumn of
+// 2025.
 type eventReader struct {
 	body    io.Reader
 	idle    func() // Called before each read: of what came, no whole line is left.
@@ -66,7 +68,10 @@ type eventReader struct {
 }
 
 func newEventReader(body io.Reader, limit int64, large *sync.Pool, idle, comment func()) *eventReader {
-	return &eventReader{body: body, idle: idle, comment: comment, left: limit, buf: make([]byte, firstBuffer), large: large}
+	return &eventReader{
+		body: body, idle: idle, comment: comment, left: limit, buf: make([]byte, firstBuffer),
+		large: large,
+	}
 }
 
 // close gives back what was borrowed. What next has returned is no longer valid.
@@ -77,8 +82,8 @@ func (r *eventReader) close() {
 	r.buf, r.taken = nil, nil
 }
 
-// next returns the next event, which is valid until the following call, or io.EOF. An event that the stream's end cuts off
-// is none.
+// next returns the next event, which is valid until the following call, or io.EOF. An event that the stream's end cuts
+// off is none.
 func (r *eventReader) next() (event, error) {
 	for {
 		line, err := r.line()
@@ -128,8 +133,8 @@ func (r *eventReader) endEvent() (event, error) {
 	return e, nil
 }
 
-// isJSON reports whether data is JSON. Package gjson takes a fifth of the time of encoding/json for it, but as much stack as
-// the data is deep.
+// isJSON reports whether data is JSON. Package gjson takes a fifth of the time of encoding/json for it, but as much
+// stack as the data is deep.
 func isJSON(data []byte) bool {
 	if len(data) > firstBuffer {
 		return json.Valid(data)
@@ -173,7 +178,8 @@ func (r *eventReader) take(end, size int) []byte {
 	return line
 }
 
-// lineEnd returns where the first line break of b is: a line feed, or a carriage return with or without one; -1 for none.
+// lineEnd returns where the first line break of b is: a line feed, or a carriage return with or without one; -1 for
+// none.
 func lineEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {

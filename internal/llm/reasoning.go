@@ -2,8 +2,8 @@ package llm
 
 import "bytes"
 
-// reasoningTags enclose the reasoning of models whose servers leave it in the text: DeepSeek's and Qwen's, and Gemini's in
-// its layer for OpenAI's clients.
+// reasoningTags enclose the reasoning of models whose servers leave it in the text: DeepSeek's and Qwen's, and Gemini's
+// in its layer for OpenAI's clients.
 var reasoningTags = []reasoningTag{
 	{[]byte("<think>"), []byte("</think>")},
 	{[]byte("<thought>"), []byte("</thought>")},
@@ -16,8 +16,8 @@ const (
 	maxBlanks = 1 << 10 // A text that begins with more is text.
 )
 
-// splitter tells the reasoning at the beginning of a text from the answer after it. The text comes in pieces of any length:
-// what may be a part of a tag is held until that is known. The zero value is ready for use.
+// splitter tells the reasoning at the beginning of a text from the answer after it. The text comes in pieces of any
+// length: what may be a part of a tag is held until that is known. The zero value is ready for use.
 type splitter struct {
 	held     []byte
 	end      []byte // The tag that ends the reasoning; nil outside of it.
@@ -25,8 +25,8 @@ type splitter struct {
 	answer   bool   // The answer has begun: all that follows is text.
 }
 
-// add takes the next piece, and returns what is known to be reasoning by now, and what is known to be text after it. Both
-// are valid until the next call.
+// add takes the next piece, and returns what is known to be reasoning by now, and what is known to be text after it.
+// Both are valid until the next call.
 func (s *splitter) add(piece []byte) (reasoning, text []byte) {
 	if s.answer {
 		return nil, piece
@@ -79,7 +79,8 @@ func (s *splitter) undecided() []byte {
 	return s.held
 }
 
-// openingTag returns the tag that a text begins with, the zero value for none. It reports whether that is known already.
+// openingTag returns the tag that a text begins with, the zero value for none. It reports whether that is known
+// already.
 func openingTag(text []byte) (tag reasoningTag, known bool) {
 	known = true
 	for _, tag := range reasoningTags {

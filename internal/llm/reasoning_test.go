@@ -16,8 +16,11 @@ func TestReasoningIsToldApart(t *testing.T) {
 		reasoning, text string
 		code            fault.Code
 	}{
-		"tags":                    {think("<think>考え</think>答え"), "考え", "答え", ""},
-		"tags, split":             {think("<", "thi", "nk>", "考", "え</", "think", ">", "\n", "\n答", "え"), "考え", "答え", ""},
+		"tags": {think("<think>考え</think>答え"), "考え", "答え", ""},
+		"tags, split": {
+			think("<", "thi", "nk>", "考", "え</", "think", ">", "\n", "\n答", "え"), "考え", "答え",
+			"",
+		},
 		"after blanks":            {think("\n", " <think>考え</think>答え"), "考え", "答え", ""},
 		"empty":                   {think("<think>\n\n</think>\n\n答え"), "", "答え", ""},
 		"not at the beginning":    {think("答え<think>考え</think>"), "", "答え<think>考え</think>", ""},
@@ -29,10 +32,20 @@ func TestReasoningIsToldApart(t *testing.T) {
 		"blanks before an answer": {think("\n 答え"), "", "\n 答え", ""},
 		"blanks alone":            {think("\n ", "\n"), "", "", llm.CodeBadResponse},
 		"alone":                   {think("<think>考え</think>\n"), "考え", "", llm.CodeBadResponse},
-		"field":                   {[]llmtest.Step{llmtest.Reasoning("考", "え"), llmtest.Text("\n\n答え")}, "考え", "答え", ""},
-		"field, late":             {[]llmtest.Step{llmtest.Reasoning("考え"), llmtest.Text("答"), llmtest.Reasoning("後"), llmtest.Text("え")}, "考え", "答え", ""},
-		"field, blank":            {[]llmtest.Step{llmtest.Reasoning("\n"), llmtest.Text("答え")}, "", "答え", ""},
-		"field, split characters": {[]llmtest.Step{llmtest.Delta(`{"reasoning":"\ud83c"}`), llmtest.Delta(`{"reasoning":"\udf89"}`), llmtest.Text("答え")}, "🎉", "答え", ""},
+		"field": {
+			[]llmtest.Step{llmtest.Reasoning("考", "え"), llmtest.Text("\n\n答え")},
+			"考え", "答え",
+			"",
+		},
+		"field, late": {[]llmtest.Step{
+			llmtest.Reasoning("考え"), llmtest.Text("答"), llmtest.Reasoning("後"),
+			llmtest.Text("え"),
+		}, "考え", "答え", ""},
+		"field, blank": {[]llmtest.Step{llmtest.Reasoning("\n"), llmtest.Text("答え")}, "", "答え", ""},
+		"field, split characters": {[]llmtest.Step{
+			llmtest.Delta(`{"reasoning":"\ud83c"}`),
+			llmtest.Delta(`{"reasoning":"\udf89"}`), llmtest.Text("答え"),
+		}, "🎉", "答え", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,8 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// defaultAzureVersion is the API version asked of Azure when the base URL names none: the last stable one that is dated.
+// defaultAzureVersion is the API version asked of Azure when the base URL names none: the last stable one that is
+// dated.
 const defaultAzureVersion = "2024-10-21"
 
 // endpoint is where requests go, taken from Config.BaseURL.
@@ -135,8 +136,8 @@ func (c *Client) adapt(model string, req Request, e *statusError) bool {
 	return true
 }
 
-// wantsCompletionTokens names OpenAI's reasoning models, which refuse max_tokens. Others are asked with max_tokens, which
-// the imitators know.
+// wantsCompletionTokens names OpenAI's reasoning models, which refuse max_tokens. Others are asked with max_tokens,
+// which the imitators know.
 func wantsCompletionTokens(model string) bool {
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
 		if strings.HasPrefix(model, prefix) {
@@ -180,8 +181,8 @@ type capture struct {
 	response *http.Response
 }
 
-// Do implements openai.HTTPDoer. Any status but 200 is returned as *statusError with a bounded part of its body; go-openai
-// would read all of it.
+// Do implements openai.HTTPDoer. Any status but 200 is returned as *statusError with a bounded part of its body;
+// go-openai would read all of it.
 func (c *capture) Do(req *http.Request) (*http.Response, error) {
 	response, err := c.client.Do(req) //nolint:gosec // The operator names the host.
 	if err != nil {

@@ -22,8 +22,8 @@ func backoff(attempt int, base, limit time.Duration) time.Duration {
 	return wait - rand.N(wait/2+1) //nolint:gosec // Spreads clients; no secret.
 }
 
-// parseRetryAfter reads how long the provider wants to be left alone: OpenAI's retry-after-ms, or Retry-After in seconds
-// or as a date (RFC 9110, section 10.2.3). It returns 0 for none, and bounds what it reads to a day.
+// parseRetryAfter reads how long the provider wants to be left alone: OpenAI's retry-after-ms, or Retry-After in
+// seconds or as a date (RFC 9110, section 10.2.3). It returns 0 for none, and bounds what it reads to a day.
 func parseRetryAfter(header http.Header, now time.Time) time.Duration {
 	const longest = 24 * time.Hour
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil && ms > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// said is what becomes of a response.
+// said is what is read of a response.
 type said struct {
 	reasoning, text string
 	finish          llm.FinishReason // "" for a failure.
@@ -131,9 +131,15 @@ func TestServersAreReadAsTheyMeanIt(t *testing.T) {
 			kind, body := recorded(t, name)
 			// At once, and byte by byte: a line, a character and a tag may end with a read anywhere.
 			for _, reader := range []io.Reader{bytes.NewReader(body), iotest.OneByteReader(bytes.NewReader(body))} {
-				client := newClient(t, llm.Config{MaxRetries: -1, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-					return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(reader)}, nil
-				})})
+				client := newClient(t, llm.Config{
+					MaxRetries: -1,
+					Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+						return &http.Response{
+							StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}},
+							Body: io.NopCloser(reader),
+						}, nil
+					}),
+				})
 				got, err := askAll(t, client)
 				wantCode(t, err, want.code)
 				if want.input == 0 {

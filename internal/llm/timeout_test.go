@@ -32,15 +32,24 @@ func TestR25_StallsOverHTTP(t *testing.T) {
 		steps []llmtest.Step
 		text  string
 	}{
-		"before the header":      {[]llmtest.Step{llmtest.Stall()}, ""},
-		"before the first token": {[]llmtest.Step{llmtest.Delta(`{"role":"assistant","content":""}`), llmtest.Stall()}, ""},
-		"between tokens":         {[]llmtest.Step{llmtest.Text("ここまで"), llmtest.Stall()}, "ここまで"},
-		"in a line":              {[]llmtest.Step{llmtest.Text("ここまで"), llmtest.Raw(`data: {"choices":[{"delta"`), llmtest.Stall()}, "ここまで"},
+		"before the header": {[]llmtest.Step{llmtest.Stall()}, ""},
+		"before the first token": {
+			[]llmtest.Step{llmtest.Delta(`{"role":"assistant","content":""}`), llmtest.Stall()},
+			"",
+		},
+		"between tokens": {[]llmtest.Step{llmtest.Text("ここまで"), llmtest.Stall()}, "ここまで"},
+		"in a line": {[]llmtest.Step{
+			llmtest.Text("ここまで"), llmtest.Raw(`data: {"choices":[{"delta"`),
+			llmtest.Stall(),
+		}, "ここまで"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			provider := llmtest.NewProvider(t).Add(test.steps...)
-			cfg := llm.Config{BaseURL: provider.URL(), FirstTokenTimeout: time.Minute, TokenTimeout: 100 * time.Millisecond}
+			cfg := llm.Config{
+				BaseURL: provider.URL(), FirstTokenTimeout: time.Minute,
+				TokenTimeout: 100 * time.Millisecond,
+			}
 			if test.text == "" {
 				// Long enough for the request to arrive on a busy machine.
 				cfg.FirstTokenTimeout, cfg.TokenTimeout = 5*time.Second, time.Minute
@@ -88,15 +97,39 @@ func TestR25_DefaultLimits(t *testing.T) {
 		want  time.Duration
 		text  string
 	}{
-		"first token":        {[]llmtest.Step{llmtest.Stall()}, 60 * time.Second, ""},
-		"first, with pings":  {[]llmtest.Step{llmtest.Open(), gap(40 * time.Second), llmtest.Raw(": ping\n\n"), llmtest.Stall()}, 100 * time.Second, ""},
-		"pings for ever":     {append([]llmtest.Step{llmtest.Open()}, slices.Repeat([]llmtest.Step{llmtest.Raw(": OPENROUTER PROCESSING\n\n"), gap(15 * time.Second)}, 100)...), 5 * time.Minute, ""},
-		"other noise":        {append([]llmtest.Step{llmtest.Open()}, slices.Repeat([]llmtest.Step{llmtest.Delta(`{"role":"assistant","content":""}`), gap(15 * time.Second)}, 100)...), time.Minute, ""},
-		"next token":         {[]llmtest.Step{gap(59 * time.Second), llmtest.Text("a"), gap(29 * time.Second), llmtest.Text("b"), llmtest.Stall()}, 118 * time.Second, "ab"},
-		"next, with pings":   {[]llmtest.Step{llmtest.Text("a"), gap(20 * time.Second), llmtest.Raw(": ping\n\n"), llmtest.Stall()}, 30 * time.Second, "a"},
-		"while it reasons":   {[]llmtest.Step{gap(50 * time.Second), llmtest.Delta(`{"reasoning_content":"えっと"}`), gap(20 * time.Second), llmtest.Delta(`{"reasoning":"うーん"}`), llmtest.Stall()}, 100 * time.Second, ""},
-		"half of a response": {[]llmtest.Step{llmtest.Text("a"), llmtest.Raw("data: {"), llmtest.Stall()}, 30 * time.Second, "a"},
-		"reasons for ever":   {slices.Repeat([]llmtest.Step{llmtest.Delta(`{"reasoning":"うーん"}`), gap(20 * time.Second)}, 100), 30 * time.Minute, ""},
+		"first token": {[]llmtest.Step{llmtest.Stall()}, 60 * time.Second, ""},
+		"first, with pings": {[]llmtest.Step{
+			llmtest.Open(), gap(40 * time.Second), llmtest.Raw(": ping\n\n"),
+			llmtest.Stall(),
+		}, 100 * time.Second, ""},
+		"pings for ever": {
+			append([]llmtest.Step{llmtest.Open()},
+				slices.Repeat([]llmtest.Step{llmtest.Raw(": OPENROUTER PROCESSING\n\n"), gap(15 * time.Second)}, 100)...),
+			5 * time.Minute, "",
+		},
+		"other noise": {append([]llmtest.Step{llmtest.Open()},
+			slices.Repeat([]llmtest.Step{llmtest.Delta(`{"role":"assistant","content":""}`), gap(15 * time.Second)},
+				100)...), time.Minute, ""},
+		"next token": {[]llmtest.Step{
+			gap(59 * time.Second), llmtest.Text("a"), gap(29 * time.Second),
+			llmtest.Text("b"), llmtest.Stall(),
+		}, 118 * time.Second, "ab"},
+		"next, with pings": {[]llmtest.Step{
+			llmtest.Text("a"), gap(20 * time.Second), llmtest.Raw(": ping\n\n"),
+			llmtest.Stall(),
+		}, 30 * time.Second, "a"},
+		"while it reasons": {[]llmtest.Step{
+			gap(50 * time.Second), llmtest.Delta(`{"reasoning_content":"えっと"}`),
+			gap(20 * time.Second), llmtest.Delta(`{"reasoning":"うーん"}`), llmtest.Stall(),
+		}, 100 * time.Second, ""},
+		"half of a response": {
+			[]llmtest.Step{llmtest.Text("a"), llmtest.Raw("data: {"), llmtest.Stall()},
+			30 * time.Second, "a",
+		},
+		"reasons for ever": {slices.Repeat([]llmtest.Step{
+			llmtest.Delta(`{"reasoning":"うーん"}`),
+			gap(20 * time.Second),
+		}, 100), 30 * time.Minute, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,8 +155,11 @@ func TestR25_StallAfterTheAnswer(t *testing.T) {
 		steps []llmtest.Step
 		want  time.Duration
 	}{
-		"no usage":     {[]llmtest.Step{llmtest.Text("a"), llmtest.Finish("stop"), llmtest.Stall()}, 2 * time.Second},
-		"body is open": {[]llmtest.Step{llmtest.Text("a"), llmtest.Finish("stop"), llmtest.Done(), llmtest.Stall()}, 50 * time.Millisecond},
+		"no usage": {[]llmtest.Step{llmtest.Text("a"), llmtest.Finish("stop"), llmtest.Stall()}, 2 * time.Second},
+		"body is open": {
+			[]llmtest.Step{llmtest.Text("a"), llmtest.Finish("stop"), llmtest.Done(), llmtest.Stall()},
+			50 * time.Millisecond,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,10 +201,11 @@ func TestBackoffAndRetryAfter(t *testing.T) {
 		header   []string
 		min, max time.Duration // Of the whole, with two retries.
 	}{
-		"backoff":       {nil, 750 * time.Millisecond, 1500 * time.Millisecond},
-		"seconds":       {[]string{"Retry-After", "3"}, 6 * time.Second, 6 * time.Second},
-		"milliseconds":  {[]string{"Retry-After", "90", "Retry-After-Ms", "1500"}, 3 * time.Second, 3 * time.Second},
-		"date":          {[]string{"Retry-After", "Sat, 01 Jan 2000 00:00:10 GMT"}, 10 * time.Second, 11 * time.Second}, // The bubble's clock starts at midnight.
+		"backoff":      {nil, 750 * time.Millisecond, 1500 * time.Millisecond},
+		"seconds":      {[]string{"Retry-After", "3"}, 6 * time.Second, 6 * time.Second},
+		"milliseconds": {[]string{"Retry-After", "90", "Retry-After-Ms", "1500"}, 3 * time.Second, 3 * time.Second},
+		// The bubble's clock starts at midnight.
+		"date":          {[]string{"Retry-After", "Sat, 01 Jan 2000 00:00:10 GMT"}, 10 * time.Second, 11 * time.Second},
 		"not a number":  {[]string{"Retry-After", "NaN"}, 750 * time.Millisecond, 1500 * time.Millisecond},
 		"negative":      {[]string{"Retry-After", "-5"}, 750 * time.Millisecond, 1500 * time.Millisecond},
 		"beyond bounds": {[]string{"Retry-After", "16"}, 0, 0},
@@ -178,7 +215,10 @@ func TestBackoffAndRetryAfter(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				provider := llmtest.NewProvider(t).Add(llmtest.Status(http.StatusTooManyRequests, "", test.header...))
-				client, err := llm.NewClient(llm.Config{Model: "m", BaseURL: "http://provider.test", Transport: provider.Transport()})
+				client, err := llm.NewClient(llm.Config{
+					Model: "m", BaseURL: "http://provider.test",
+					Transport: provider.Transport(),
+				})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,8 +2,8 @@ package llm
 
 import "unicode/utf8"
 
-// EstimateTokens guesses how many tokens a text costs, for providers that report no usage and for fitting a prompt into a
-// model's context. It needs no vocabulary.
+// EstimateTokens guesses how many tokens a text costs, for providers that report no usage and for fitting a prompt into
+// a model's context. It needs no vocabulary.
 //
 // Current vocabularies (o200k, Llama 3, Qwen) spend about one token on a Japanese character that isn't ASCII — frequent
 // words less, rare kanji more — and one on four ASCII characters. The guess is high rather than low for Japanese.

@@ -26,8 +26,8 @@ type folder struct {
 // fileTime is the form of the time in a file's name: names stand in order.
 const fileTime = "20060102T150405.000000000Z"
 
-// keepFor is how long mails are kept. By then what they say has long run out: without an end, whoever forgets passwords
-// would fill the disk.
+// keepFor is how long mails are kept. By then what they say has long run out: without an end, a person who forgets
+// passwords would fill the disk.
 const keepFor = 30 * 24 * time.Hour
 
 // keep writes the mail, and removes old ones. Only this user of the operating system may read it.
@@ -38,7 +38,8 @@ func (f *folder) keep(_ context.Context, letter letter, message *gomail.Msg) err
 	}
 	f.sweep()
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n  メール（送信サーバーの設定がないため、送らずに保存しました）\n    宛先: %s <%s>\n    件名: %s\n", letter.Name, letter.Email, letter.Subject)
+	fmt.Fprintf(&b, "\n  メール（送信サーバーの設定がないため、送らずに保存しました）\n    宛先: %s <%s>\n    件名: %s\n", letter.Name, letter.Email,
+		letter.Subject)
 	for _, fact := range letter.Facts {
 		fmt.Fprintf(&b, "    %s: %s\n", fact.Label, fact.Value)
 	}

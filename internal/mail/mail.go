@@ -1,7 +1,7 @@
 // Package mail writes to people: invitations and codes, in Japanese, as plain text with an HTML alternative.
 //
-// It owns the texts and how they travel: by SMTP, or, where no server is configured, into a folder and onto the console.
-// It imports fault and a library for SMTP; who is written to, and when, is the business of those who call it.
+// It owns the texts and how they travel: by SMTP, or, where no server is configured, into a folder and onto the
+// console. It imports fault and a library for SMTP; who is written to, and when, is the business of those who call it.
 package mail
 
 import (
@@ -22,8 +22,8 @@ import (
 
 // Config is what New takes.
 type Config struct {
-	// SMTPURL names the server: smtp://user:password@host:587, with STARTTLS unless ?tls=none, or smtps://host:465, with TLS
-	// from the start. "": mails go into Folder and onto Console.
+	// SMTPURL names the server: smtp://user:password@host:587, with STARTTLS unless ?tls=none, or smtps://host:465,
+	// with TLS from the start. "": mails go into Folder and onto Console.
 	SMTPURL string
 
 	From      string       // Sender, as Tsumugi <no-reply@example.com>. Needed with SMTPURL.
@@ -70,8 +70,8 @@ type Mailer struct {
 // localSender is the sender of mails that leave no machine.
 const localSender = "Tsumugi <tsumugi@localhost>"
 
-// New returns the mailer. It reaches no server: one that is away now may be there when there is something to send. Errors
-// name what is wrong with the configuration and quote no secret.
+// New returns the mailer. It reaches no server: one that is away now may be there when there is something to send.
+// Errors name what is wrong with the configuration and quote no secret.
 func New(cfg Config) (*Mailer, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -191,7 +191,10 @@ func (m *Mailer) link(path string, query url.Values) string {
 
 // plain reports whether an address has only the characters that every server takes.
 func plain(address string) bool {
-	return !strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>[\]`, r) })
+	return !strings.ContainsFunc(address, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f ||
+			strings.ContainsRune(`"(),:;<>[\]`, r)
+	})
 }
 
 // clean makes what comes from outside one line of what can be seen.

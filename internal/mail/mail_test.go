@@ -44,7 +44,10 @@ func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 	return m
 }
 
-var invited = Invitation{Email: "taro.yamada+1@demo.example", Name: "山田 太郎", TemporaryPassword: "Aa1!<b>&xyz", ValidFor: 7 * 24 * time.Hour}
+var invited = Invitation{
+	Email: "taro.yamada+1@demo.example", Name: "山田 太郎", TemporaryPassword: "Aa1!<b>&xyz",
+	ValidFor: 7 * 24 * time.Hour,
+}
 
 // parts reads a mail as a program for mail does: its headers, its text and its HTML.
 func parts(t testing.TB, data string) (header mail.Header, text, html string) {
@@ -67,7 +70,8 @@ func parts(t testing.TB, data string) (header mail.Header, text, html string) {
 			t.Fatal(err)
 		}
 		kind, parameters, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
-		if err != nil || kind != part.kind || !strings.EqualFold(parameters["charset"], "utf-8") || p.Header.Get("Content-Transfer-Encoding") != "base64" {
+		if err != nil || kind != part.kind || !strings.EqualFold(parameters["charset"], "utf-8") ||
+			p.Header.Get("Content-Transfer-Encoding") != "base64" {
 			t.Fatalf("%s %v %v", kind, parameters, err)
 		}
 		decoded, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, p))
@@ -87,7 +91,8 @@ func lines(t testing.TB, data string) {
 	t.Helper()
 	header, _, _ := strings.Cut(data, "\n\n")
 	for line := range strings.SplitSeq(header, "\n") {
-		if line = strings.TrimSuffix(line, "\r"); strings.TrimSpace(line) == "" || len(line) > 998 || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }) {
+		if line = strings.TrimSuffix(line, "\r"); strings.TrimSpace(line) == "" || len(line) > 998 ||
+			strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }) {
 			t.Errorf("header line %q", line)
 		}
 	}
@@ -99,8 +104,14 @@ func TestMailsArrive(t *testing.T) {
 		config serverConfig
 		url    string
 	}{
-		"starttls":              {serverConfig{startTLS: true, credentials: "user\x00p@ss:word"}, "smtp://user:p%40ss%3Aword@HOST"},
-		"tls":                   {serverConfig{implicitTLS: true, credentials: "user\x00secret"}, "smtps://user:secret@HOST"},
+		"starttls": {
+			serverConfig{startTLS: true, credentials: "user\x00p@ss:word"},
+			"smtp://user:p%40ss%3Aword@HOST",
+		},
+		"tls": {
+			serverConfig{implicitTLS: true, credentials: "user\x00secret"},
+			"smtps://user:secret@HOST",
+		},
 		"plain":                 {serverConfig{}, "smtp://HOST?tls=none"},
 		"password to this host": {serverConfig{credentials: "user\x00secret"}, "smtp://user:secret@HOST?tls=none"},
 		"hangs up":              {serverConfig{rude: true}, "smtp://HOST?tls=none"},
@@ -116,10 +127,12 @@ func TestMailsArrive(t *testing.T) {
 			if got.from != "no-reply@tsumugi.example" || got.to != invited.Email {
 				t.Errorf("from %s to %s", got.from, got.to)
 			}
-			if got.encrypted != (server.config.startTLS || server.config.implicitTLS) || got.signedIn != (server.config.credentials != "") {
+			if got.encrypted != (server.config.startTLS || server.config.implicitTLS) ||
+				got.signedIn != (server.config.credentials != "") {
 				t.Errorf("encrypted %v, signed in %v", got.encrypted, got.signedIn)
 			}
-			if out := log.String(); !strings.Contains(out, "mail sent") || strings.Contains(out, "Aa1") || strings.Contains(out, "taro") {
+			if out := log.String(); !strings.Contains(out, "mail sent") || strings.Contains(out, "Aa1") ||
+				strings.Contains(out, "taro") {
 				t.Errorf("the log says %s", out)
 			}
 		})
@@ -131,7 +144,8 @@ func TestLetters(t *testing.T) {
 	s := serve(t, serverConfig{})
 	m := mailer(t, s, "smtp://HOST?tls=none", io.Discard)
 	done := Notice{
-		Email: invited.Email, Name: invited.Name, At: time.Date(2026, 4, 1, 9, 5, 0, 0, time.UTC), Agent: "Chrome（Windows）", Address: "192.0.2.7",
+		Email: invited.Email, Name: invited.Name, At: time.Date(2026, 4, 1, 9, 5, 0, 0, time.UTC),
+		Agent: "Chrome（Windows）", Address: "192.0.2.7",
 	}
 	for name, letter := range map[string]struct {
 		send    func() error
@@ -147,19 +161,24 @@ func TestLetters(t *testing.T) {
 		},
 		"reset": {
 			func() error {
-				return m.SendResetCode(t.Context(), ResetCode{Email: invited.Email, Name: invited.Name, Code: "012345", ValidFor: time.Hour})
+				return m.SendResetCode(t.Context(), ResetCode{
+					Email: invited.Email, Name: invited.Name, Code: "012345",
+					ValidFor: time.Hour,
+				})
 			},
 			"【Tsumugi】パスワード再設定の確認コード", "/reset/password",
 			url.Values{"email": {invited.Email}, "code": {"012345"}},
 			[]string{"山田 太郎 様", "012345", "1時間", "お心当たりがない場合", "パスワードは変更されません"},
 		},
 		"single sign-on": {
-			func() error { return m.SendSSOInvitation(t.Context(), invited.Email, invited.Name) }, "【Tsumugi】ご招待のお知らせ", "/login",
+			func() error { return m.SendSSOInvitation(t.Context(), invited.Email, invited.Name) }, "【Tsumugi】ご招待のお知らせ",
+			"/login",
 			url.Values{"email": {invited.Email}},
 			[]string{"山田 太郎 様", "シングルサインオン", "有効期限はありません", "お心当たりがない場合"},
 		},
 		"password changed": {
-			func() error { return m.SendPasswordChanged(t.Context(), done) }, "【Tsumugi】パスワードが変更されました", "/reset/password",
+			func() error { return m.SendPasswordChanged(t.Context(), done) }, "【Tsumugi】パスワードが変更されました",
+			"/reset/password",
 			url.Values{"email": {invited.Email}},
 			[]string{"山田 太郎 様", "2026年4月1日 18:05（日本時間）", "Chrome（Windows）", "192.0.2.7", "お心当たりがない場合", "すぐにパスワードを再設定"},
 		},
@@ -188,7 +207,10 @@ func TestLetters(t *testing.T) {
 		if id := header.Get("Message-Id"); !strings.HasSuffix(id, "@tsumugi.example>") {
 			t.Errorf("%s: message id %s", name, id)
 		}
-		for form, body := range map[string]string{"text": text, "html": strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(html)} {
+		for form, body := range map[string]string{
+			"text": text,
+			"html": strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(html),
+		} {
 			for _, part := range letter.says {
 				if !strings.Contains(body, part) {
 					t.Errorf("%s, %s lacks %q", name, form, part)
@@ -227,10 +249,20 @@ func TestRefusals(t *testing.T) {
 		url    string
 		says   string
 	}{
-		"refused recipient":   {serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 <" + invited.Email + "> is nobody"}}, "smtp://HOST?tls=none", "宛先"},
-		"recipient for now":   {serverConfig{refused: map[string]string{invited.Email: "451 4.7.1 later"}}, "smtp://HOST?tls=none", "少し時間をおいて"},
-		"wrong password":      {serverConfig{startTLS: true, credentials: "user\x00right"}, "smtp://user:hidden-word@HOST", "少し時間をおいて"},
-		"no starttls":         {serverConfig{credentials: "user\x00hidden-word"}, "smtp://user:hidden-word@HOST", "少し時間をおいて"},
+		"refused recipient": {serverConfig{refused: map[string]string{invited.Email: "550 5.1.1 <" + invited.Email + "> is nobody"}}, "smtp://HOST?tls=none", "宛先"},
+		"recipient for now": {
+			serverConfig{refused: map[string]string{invited.Email: "451 4.7.1 later"}},
+			"smtp://HOST?tls=none", "少し時間をおいて",
+		},
+		"wrong password": {
+			serverConfig{startTLS: true, credentials: "user\x00right"},
+			"smtp://user:hidden-word@HOST", "少し時間をおいて",
+		},
+		"no starttls": {
+			serverConfig{credentials: "user\x00hidden-word"},
+			"smtp://user:hidden-word@HOST",
+			"少し時間をおいて",
+		},
 		"away":                {serverConfig{}, "smtp://" + away.Addr().String(), "少し時間をおいて"},
 		"other certificate":   {serverConfig{startTLS: true}, "smtp://localhost:PORT", "少し時間をおいて"},
 		"tls where none is":   {serverConfig{}, "smtps://HOST", "少し時間をおいて"},
@@ -245,7 +277,8 @@ func TestRefusals(t *testing.T) {
 			if fault.CodeOf(err) != fault.Unavailable || !strings.Contains(fault.DetailOf(err), server.says) {
 				t.Errorf("got %v", err)
 			}
-			if out := log.String() + err.Error(); strings.Contains(out, "hidden-word") || strings.Contains(out, invited.TemporaryPassword) || strings.Contains(out, invited.Email) {
+			if out := log.String() + err.Error(); strings.Contains(out, "hidden-word") ||
+				strings.Contains(out, invited.TemporaryPassword) || strings.Contains(out, invited.Email) {
 				t.Errorf("a secret, or who was written to, is told: %s", out)
 			}
 			if len(s.took) != 0 {
@@ -285,7 +318,10 @@ func TestCallersMayLeave(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"greeting", "EHLO", "RCPT"} {
 		s := serve(t, serverConfig{silentAt: step})
-		m, err := New(Config{SMTPURL: "smtp://" + s.address + "?tls=none", From: sender, PublicURL: public, SMTP: SMTPConfig{Timeout: time.Hour}})
+		m, err := New(Config{
+			SMTPURL: "smtp://" + s.address + "?tls=none", From: sender, PublicURL: public,
+			SMTP: SMTPConfig{Timeout: time.Hour},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,8 +339,10 @@ func TestCallersMayLeave(t *testing.T) {
 func TestWrongConfigurationIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{
-		"http://host", "smtp:host", "smtp://", "smtp://host:0", "smtp://host:99999", "smtp://host:x", "smtp://host/path", "smtp://host?tls=maybe",
-		"smtps://host?tls=none", "smtp://host?timeout=1", "smtp://user:hidden-word@host?tls=none", "smtp://user:hidden-word@ho st", "smtp://user:hidden%ZZword@host", "smtp://host#x",
+		"http://host", "smtp:host", "smtp://", "smtp://host:0", "smtp://host:99999", "smtp://host:x",
+		"smtp://host/path", "smtp://host?tls=maybe",
+		"smtps://host?tls=none", "smtp://host?timeout=1", "smtp://user:hidden-word@host?tls=none",
+		"smtp://user:hidden-word@ho st", "smtp://user:hidden%ZZword@host", "smtp://host#x",
 	} {
 		err := CheckURL(wrong)
 		if err == nil || strings.Contains(err.Error(), "hidden") {
@@ -314,7 +352,10 @@ func TestWrongConfigurationIsNamed(t *testing.T) {
 			t.Errorf("%s is taken", wrong)
 		}
 	}
-	for _, right := range []string{"", "smtp://host", "smtp://host:2525?tls=none", "smtps://u:p@host", "smtp://u:p@[::1]:25?tls=none", "smtp://host?tls=starttls"} {
+	for _, right := range []string{
+		"", "smtp://host", "smtp://host:2525?tls=none", "smtps://u:p@host",
+		"smtp://u:p@[::1]:25?tls=none", "smtp://host?tls=starttls",
+	} {
 		if err := CheckURL(right); err != nil {
 			t.Errorf("%s: %v", right, err)
 		}
@@ -340,10 +381,16 @@ func TestWithoutServerMailsAreKept(t *testing.T) {
 	if err := m.SendInvitation(t.Context(), invited); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.SendResetCode(t.Context(), ResetCode{Email: invited.Email, Code: "987654", ValidFor: time.Hour}); err != nil {
+	if err := m.SendResetCode(t.Context(), ResetCode{
+		Email: invited.Email, Code: "987654",
+		ValidFor: time.Hour,
+	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"宛先: 山田 太郎 <" + invited.Email + ">", "仮パスワード: " + invited.TemporaryPassword, public + "/login?email=taro.yamada%2B1%40demo.example", "確認コード: 987654", dir} {
+	for _, part := range []string{
+		"宛先: 山田 太郎 <" + invited.Email + ">", "仮パスワード: " + invited.TemporaryPassword,
+		public + "/login?email=taro.yamada%2B1%40demo.example", "確認コード: 987654", dir,
+	} {
 		if !strings.Contains(console.String(), part) {
 			t.Errorf("the console lacks %q:\n%s", part, console.String())
 		}
@@ -386,7 +433,10 @@ func TestKeptMailsGo(t *testing.T) {
 		return time.Now().UTC().Add(-age).Format("20060102T150405.000000000Z") + "-123.eml"
 	}
 	gone, kept := name(31*24*time.Hour), name(29*24*time.Hour)
-	others := []string{kept, "00-readme.eml", name(400*24*time.Hour) + ".bak", "20000101T000000.000000000Z.txt", "letters"}
+	others := []string{
+		kept, "00-readme.eml", name(400*24*time.Hour) + ".bak", "20000101T000000.000000000Z.txt",
+		"letters",
+	}
 	for _, file := range append([]string{gone}, others...) {
 		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -416,8 +466,10 @@ func TestKeptMailsGo(t *testing.T) {
 func TestNothingAddsHeaders(t *testing.T) {
 	t.Parallel()
 	for _, evil := range []string{
-		"x\r\nBcc: eve@evil.example", "x\nSubject: other", "x\u2028Bcc: eve@evil.example", "\x00\x1b[2J", strings.Repeat("長", 100), strings.Repeat("a b ", 60),
-		"\"quoted\" <eve@evil.example>", "a,b;c", "=?utf-8?q?=0D=0ABcc:_eve?=", "\xff\xfe", "\u202egnp.exe", strings.Repeat(" ", 200) + "x",
+		"x\r\nBcc: eve@evil.example", "x\nSubject: other", "x\u2028Bcc: eve@evil.example", "\x00\x1b[2J",
+		strings.Repeat("長", 100), strings.Repeat("a b ", 60),
+		"\"quoted\" <eve@evil.example>", "a,b;c", "=?utf-8?q?=0D=0ABcc:_eve?=", "\xff\xfe", "\u202egnp.exe",
+		strings.Repeat(" ", 200) + "x",
 	} {
 		check(t, invited.Email, evil, "code\r\n.\r\nMAIL FROM:<eve@evil.example>")
 	}
@@ -426,7 +478,8 @@ func TestNothingAddsHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, email := range []string{
-		"", "nobody", "a@b\r\nBcc: c@d", "a@b>,<c@d", "Eve <a@b>", "a@b c", "日本@demo.example", "a@b,c@d", "a(comment)@b", "a@b\x00",
+		"", "nobody", "a@b\r\nBcc: c@d", "a@b>,<c@d", "Eve <a@b>", "a@b c", "日本@demo.example", "a@b,c@d",
+		"a(comment)@b", "a@b\x00",
 	} {
 		if err := m.SendSSOInvitation(t.Context(), email, "x"); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("address %q: %v", email, err)
@@ -472,7 +525,8 @@ func check(t testing.TB, email, name, code string) {
 			t.Errorf("%q: header %s: %v", name, key, values)
 		}
 	}
-	if to, err := header.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != email || strings.ContainsAny(to[0].Name, "\r\n") {
+	if to, err := header.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != email ||
+		strings.ContainsAny(to[0].Name, "\r\n") {
 		t.Errorf("%q: to %v, %v", name, to, err)
 	}
 	if strings.ContainsAny(console.String(), "\r\x1b\x00") {

@@ -54,7 +54,10 @@ func serve(t *testing.T, config serverConfig) *smtpServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &smtpServer{address: listener.Addr().String(), took: make(chan received, 100), silent: make(chan struct{}, 100), config: config}
+	s := &smtpServer{
+		address: listener.Addr().String(), took: make(chan received, 100),
+		silent: make(chan struct{}, 100), config: config,
+	}
 	certificate := s.certificate(t)
 	s.security = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if config.implicitTLS {
@@ -95,8 +98,10 @@ func (s *smtpServer) certificate(t *testing.T) tls.Certificate {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

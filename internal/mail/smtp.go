@@ -42,8 +42,8 @@ type relay struct {
 	cfg            SMTPConfig
 }
 
-// CheckURL tells what is wrong with the URL of an SMTP server. "" is none, and right. The URL holds a password: it is not
-// repeated.
+// CheckURL tells what is wrong with the URL of an SMTP server. "" is none, and right. The URL holds a password: it is
+// not repeated.
 func CheckURL(smtpURL string) error {
 	if smtpURL == "" {
 		return nil
@@ -57,7 +57,8 @@ func newRelay(smtpURL string, cfg SMTPConfig) (*relay, error) {
 		cfg.Timeout = sendTimeout
 	}
 	u, err := url.Parse(smtpURL)
-	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" || strings.ContainsAny(u.Hostname(), " \r\n\t") {
+	if err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.Fragment != "" ||
+		strings.ContainsAny(u.Hostname(), " \r\n\t") {
 		return nil, errors.New("must be a URL such as smtp://user:password@host:587 or smtps://host")
 	}
 	r := &relay{host: u.Hostname(), user: u.User.Username(), cfg: cfg}
@@ -111,8 +112,8 @@ func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) er
 	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。少し時間をおいて、もう一度お試しください。")
 }
 
-// transmit connects, sends and closes. The connection is ours and not the library's: the library extends its deadline with
-// each step and leaves it open after some failures.
+// transmit connects, sends and closes. The connection is ours and not the library's: the library extends its deadline
+// with each step and leaves it open after some failures.
 func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
 	if err != nil {
@@ -134,14 +135,16 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 		conn, policy = encrypted, gomail.TLSOpportunistic // Which sees that it is encrypted already.
 	}
 	options := []gomail.Option{
-		gomail.WithPort(r.port), gomail.WithTimeout(r.cfg.Timeout), gomail.WithTLSPolicy(policy), gomail.WithTLSConfig(security),
+		gomail.WithPort(r.port), gomail.WithTimeout(r.cfg.Timeout), gomail.WithTLSPolicy(policy),
+		gomail.WithTLSConfig(security),
 		gomail.WithDialContextFunc(func(context.Context, string, string) (net.Conn, error) { return conn, nil }),
 		gomail.WithoutNoop(), gomail.WithoutRset(),
 	}
 	if r.user != "" {
 		// Without TLS the library sends a password to this machine only.
 		options = append(options, gomail.WithUsername(r.user), gomail.WithPassword(r.password),
-			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthCramMD5))
+			gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthSCRAMSHA256,
+				gomail.SMTPAuthCramMD5))
 	}
 	client, err := gomail.NewClient(r.host, options...)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package ngram finds text in Japanese without a dictionary: it folds spellings that a reader takes for the same, and cuts
-// what remains into n-grams of one to three characters for an index. It knows no database and imports golang.org/x/text only.
+// Package ngram finds text in Japanese without a dictionary: it folds spellings that a reader takes for the same, and
+// cuts what remains into n-grams of one to three characters for an index. It knows no database and imports
+// golang.org/x/text only.
 //
-// An index of n-grams finds candidates, never results: a text that holds all trigrams of a term need not hold the term. Find
-// tells them apart.
+// An index of n-grams finds candidates, never results: a text that holds all trigrams of a term need not hold the term.
+// Find tells them apart.
 package ngram
 
 import (
@@ -31,8 +32,8 @@ func Fold(text string) Text {
 	position := 0
 	var buffer []byte
 	for len(text) > 0 {
-		// Most text is ASCII, kana and kanji that stand for themselves. The rest is normalized up to the next boundary, because a
-		// mark changes the character before it (か and a voiced mark are が).
+		// Most text is ASCII, kana and kanji that stand for themselves. The rest is normalized up to the next boundary,
+		// because a mark changes the character before it (か and a voiced mark are が).
 		r, n := utf8.DecodeRuneInString(text)
 		next, _ := utf8.DecodeRuneInString(text[n:])
 		width := 1
@@ -57,7 +58,8 @@ func Fold(text string) Text {
 
 // plain reports whether a character is one that NFKC leaves alone, and that changes none before it.
 func plain(r rune) bool {
-	return r < utf8.RuneSelf || ('ぁ' <= r && r <= 'ゖ') || ('ァ' <= r && r <= 'ヺ') || r == 'ー' || ('一' <= r && r <= '\u9fff') ||
+	return r < utf8.RuneSelf || ('ぁ' <= r && r <= 'ゖ') || ('ァ' <= r && r <= 'ヺ') || r == 'ー' ||
+		('一' <= r && r <= '\u9fff') ||
 		('、' <= r && r <= '〃')
 }
 
@@ -74,8 +76,8 @@ func fold(r rune) rune {
 // String returns the folded text.
 func (t Text) String() string { return string(t.folded) }
 
-// Find returns where a term occurs in the original text, as pairs of character positions [from, to), without overlap. At most
-// limit are returned. The term must be folded.
+// Find returns where a term occurs in the original text, as pairs of character positions [from, to), without overlap.
+// At most limit are returned. The term must be folded.
 func (t Text) Find(term string, limit int) [][2]int {
 	var found [][2]int
 	wanted := []rune(term)
@@ -90,8 +92,8 @@ func (t Text) Find(term string, limit int) [][2]int {
 	return found
 }
 
-// Tokens yields what a text is ranked by, in order, each as often as it occurs: words and numbers of scripts that have spaces,
-// whole, and of all others single characters and pairs of neighbours. The commas of a number are left out.
+// Tokens yields what a text is ranked by, in order, each as often as it occurs: words and numbers of scripts that have
+// spaces, whole, and of all others single characters and pairs of neighbours. The commas of a number are left out.
 func (t Text) Tokens() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		text := t.String()
@@ -123,7 +125,8 @@ func (t Text) Tokens() iter.Seq[string] {
 
 // isLetter reports whether a character belongs to a word: letters, digits, their marks, and 〇 and ー.
 func isLetter(r rune) bool {
-	return 'a' <= r && r <= 'z' || isDigit(r) || r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+	return 'a' <= r && r <= 'z' || isDigit(r) || r >= utf8.RuneSelf &&
+		(unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
 // isSpaced reports whether a letter is of a script that parts words by spaces, or a digit.
@@ -169,9 +172,9 @@ func word(text string) string {
 // Terms returns the words of a query, folded: all of them must occur.
 func Terms(query string) []string { return strings.Fields(Fold(query).String()) }
 
-// Keys returns the sorted keys of a text for an index: one for each of its n-grams, without those that hold white space. Keys
-// of one scope, such as a person, are other ones than those of the next, so that a look-up reads the entries of its own scope
-// only; now and then two n-grams share a key.
+// Keys returns the sorted keys of a text for an index: one for each of its n-grams, without those that hold white
+// space. Keys of one scope, such as a person, are other ones than those of the next, so that a look-up reads the
+// entries of its own scope only; now and then two n-grams share a key.
 func Keys(scope []byte, t Text) []int32 {
 	seen := make(map[gram]struct{}, 2*len(t.folded))
 	for i := range t.folded {

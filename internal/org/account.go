@@ -10,16 +10,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Accounts manages people at the identity provider. Errors have the codes fault.Conflict, fault.NotFound, fault.Unavailable
-// and, for what the provider never takes, fault.Invalid, or none.
+// Accounts manages people at the identity provider. Errors have the codes fault.Conflict, fault.NotFound,
+// fault.Unavailable and, for what the provider never takes, fault.Invalid, or none.
 type Accounts interface {
-	// Invite makes an account with a temporary password and sends it by mail. For an account that is there but was never
-	// signed in to, it sends another temporary password and returns its subject; for any other one the error has the code
-	// fault.Conflict.
+	// Invite makes an account with a temporary password and sends it by mail. For an account that is there but was
+	// never signed in to, it sends another temporary password and returns its subject; for any other one the error has
+	// the code fault.Conflict.
 	Invite(ctx context.Context, email, name string) (subject string, err error)
 
-	// InviteFederated makes an account without a password and sends mail with the way to sign in. For such an account that is
-	// there it only sends the mail.
+	// InviteFederated makes an account without a password and sends mail with the way to sign in. For such an account
+	// that is there it only sends the mail.
 	InviteFederated(ctx context.Context, email, name string) (subject string, err error)
 
 	// Resend sends another temporary password.
@@ -67,8 +67,8 @@ const (
 	inviteRequestAge = 7 * 24 * time.Hour // How long a call may be repeated.
 )
 
-// settle tells the identity provider what has changed of a member, if it has to be told. The change itself holds already: a
-// failure is logged, and tried again by the sweep.
+// settle tells the identity provider what has changed of a member, if it has to be told. The change itself holds
+// already: a failure is logged, and tried again by the sweep.
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
 	defer cancel()
@@ -119,7 +119,7 @@ func (s *Service) sweepOnce(ctx context.Context) (told int) {
 // tell tells one claimed change.
 func (s *Service) tell(ctx context.Context, c AccountChange) {
 	if c.Invite && c.Member != nil {
-		// Its server died in the middle. Whoever asked for it asks again.
+		// Its server died in the middle. The client asks again.
 		s.inviteMember(ctx, &Invitation{Email: c.Member.Email, Member: c.Member}, System())
 		return
 	}

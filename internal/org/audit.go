@@ -66,10 +66,14 @@ const (
 // Actions returns all of them.
 func Actions() []Action {
 	return []Action{
-		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink, ActionSessionEnd, ActionSessionLimits,
-		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit, ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
-		ActionSkillImport, ActionKeysRotate, ActionShare, ActionShareUpdate, ActionShareEnd, ActionSignIn, ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
-		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged, ActionPasswordFailed,
+		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink,
+		ActionSessionEnd, ActionSessionLimits,
+		ActionSAMLEdit, ActionSAMLOn, ActionSAMLOff, ActionSAMLTest, ActionOrganization, ActionOrganizationEdit,
+		ActionContract, ActionUserCreate, ActionUserDisable, ActionPublish,
+		ActionSkillImport, ActionKeysRotate, ActionShare, ActionShareUpdate, ActionShareEnd, ActionSignIn,
+		ActionSignInFailed, ActionLocked, ActionSignOut, ActionSignOutAll,
+		ActionRefreshRefused, ActionCodeRequested, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged,
+		ActionPasswordFailed,
 	}
 }
 
@@ -97,7 +101,8 @@ type Doer struct {
 // DoerOf returns who a signed-in person is.
 func DoerOf(actor identity.Actor) Doer {
 	return Doer{
-		Kind: ByMember, ID: &actor.ID, Name: actor.Name, Email: actor.Email, Address: actor.Address, RequestID: actor.RequestID,
+		Kind: ByMember, ID: &actor.ID, Name: actor.Name, Email: actor.Email, Address: actor.Address,
+		RequestID: actor.RequestID,
 	}
 }
 
@@ -154,8 +159,8 @@ type AuditQuery struct {
 	Offset, Limit  int
 }
 
-// AuditEvents returns a page of what was done in the actor's organization, newest first, and how many entries there are,
-// MaxEvents at most. For administrators.
+// AuditEvents returns a page of what was done in the actor's organization, newest first, and how many entries there
+// are, MaxEvents at most. For administrators.
 func (s *Service) AuditEvents(ctx context.Context, actor identity.Actor, query AuditQuery) ([]Event, int, error) {
 	if err := administers(actor); err != nil {
 		return nil, 0, err

@@ -60,13 +60,14 @@ type BudgetStore interface {
 	// Balance returns how an organization stands, or ErrNoOrganization. Months are Japan's.
 	Balance(ctx context.Context, organizationID uuid.UUID) (Balance, error)
 
-	// PublishLimitNotice adds a notice for an organization's administrators that so many percent of this month's tokens are
-	// used, unless they were told of as much or more this month, by whichever server.
+	// PublishLimitNotice adds a notice for an organization's administrators that so many percent of this month's tokens
+	// are used, unless they were told of as much or more this month, by whichever server.
 	PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice Notification) error
 }
 
-// Budget keeps organizations within their contracts. What it knows is at most balanceAge old, and what this server spends
-// counts at once: together, servers may exceed a limit by what they spend in that time. It is safe for concurrent use.
+// Budget keeps organizations within their contracts. What it knows is at most balanceAge old, and what this server
+// spends counts at once: together, servers may exceed a limit by what they spend in that time. It is safe for
+// concurrent use.
 type Budget struct {
 	store BudgetStore
 	log   *slog.Logger
@@ -105,7 +106,7 @@ func (b *Budget) Stop() {
 }
 
 // Check returns ErrContractEnded or ErrTokenLimit where an organization may not ask anything more. Other errors are the
-// database's. It asks the database at most once in balanceLook for an organization, whoever and however many wait for it.
+// database's. It asks the database at most once in balanceLook for an organization, however many callers wait for it.
 func (b *Budget) Check(ctx context.Context, organizationID uuid.UUID) error {
 	b.mu.Lock()
 	known := b.get(organizationID)
@@ -145,8 +146,8 @@ func (b *balance) verdict() error {
 	return nil
 }
 
-// Spent counts tokens that an organization has used, and sees to it that its administrators are told in time. It does not
-// block.
+// Spent counts tokens that an organization has used, and sees to it that its administrators are told in time. It does
+// not block.
 func (b *Budget) Spent(organizationID uuid.UUID, tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,8 +172,8 @@ func (b *Budget) get(id uuid.UUID) *balance {
 	return known
 }
 
-// begin has an organization's balance read, unless that is under way or the Budget has stopped, and returns what is closed
-// when it is over. The caller holds mu.
+// begin has an organization's balance read, unless that is under way or the Budget has stopped, and returns what is
+// closed when it is over. The caller holds mu.
 func (b *Budget) begin(id uuid.UUID, known *balance) <-chan struct{} {
 	if known.look == nil && !b.stopped {
 		known.look, known.late = make(chan struct{}), 0
@@ -189,7 +190,8 @@ func (b *Budget) read(id uuid.UUID, known *balance) {
 	fresh, err := b.store.Balance(ctx, id)
 	if percent := fresh.percent(); err == nil && fresh.untold() {
 		if told := b.store.PublishLimitNotice(ctx, id, percent, limitNotice(id, percent, fresh)); told != nil {
-			b.log.WarnContext(ctx, "telling administrators of their tokens failed, trying again later", "organization_id", id, "err", told)
+			b.log.WarnContext(ctx, "telling administrators of their tokens failed, trying again later",
+				"organization_id", id, "err", told)
 		} else {
 			fresh.Notified = percent
 		}
@@ -202,8 +204,8 @@ func (b *Budget) read(id uuid.UUID, known *balance) {
 		return
 	}
 	known.Balance, known.asOf = fresh, began
-	// It may be in what was read already. Then it counts twice until the next reading, which is what administrators are told
-	// by. Nothing else is looked at again at once: notices that fail would have it read without an end.
+	// It may be in what was read already. Then it counts twice until the next reading, which is what administrators are
+	// told by. Nothing else is looked at again at once: notices that fail would have it read without an end.
 	if known.Used += known.late; known.late > 0 && known.untold() {
 		b.begin(id, known)
 	}
@@ -212,7 +214,8 @@ func (b *Budget) read(id uuid.UUID, known *balance) {
 // limitNotice is what administrators are told.
 func limitNotice(organizationID uuid.UUID, percent int, b Balance) Notification {
 	n := Notification{
-		ID: newID(), OrganizationID: &organizationID, Audience: AudienceAdmins, Level: LevelWarning, URL: "/admin/contract",
+		ID: newID(), OrganizationID: &organizationID, Audience: AudienceAdmins, Level: LevelWarning,
+		URL:   "/admin/contract",
 		Title: fmt.Sprintf("今月のトークン数が上限の%d%%に達しました", percent),
 		Body: fmt.Sprintf("今月は%s / %sトークンを利用しています。上限に達すると、翌月まで新しいメッセージを送信できなくなります。",
 			grouped(b.Used), grouped(b.Limit)),

@@ -115,7 +115,8 @@ func TestBudgetHolds(t *testing.T) {
 		noticed := func(what string, want ...int) {
 			t.Helper()
 			<-time.After(100 * time.Millisecond)
-			if _, notices := p.state(); len(notices) != len(want) || (len(want) > 0 && notices[len(want)-1] != want[len(want)-1]) {
+			if _, notices := p.state(); len(notices) != len(want) ||
+				(len(want) > 0 && notices[len(want)-1] != want[len(want)-1]) {
 				t.Errorf("%s: notices %v, want %v", what, notices, want)
 			}
 		}
@@ -155,7 +156,10 @@ func TestBudgetRests(t *testing.T) {
 	t.Parallel()
 	for what, p := range map[string]*purse{
 		"the contract is over": {balance: org.Balance{Limit: 10, Used: 9, Over: true}},
-		"notices fail":         {balance: org.Balance{Limit: 10, Used: 9}, refused: fault.Errorf(fault.Unavailable, "down")},
+		"notices fail": {
+			balance: org.Balance{Limit: 10, Used: 9},
+			refused: fault.Errorf(fault.Unavailable, "down"),
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := org.NewBudget(p, slog.New(slog.DiscardHandler))
@@ -223,7 +227,8 @@ func TestStoppedBudgetSaysSo(t *testing.T) {
 	}
 }
 
-// TestLimitIsToldOnce: several servers see the same month cross its limits, and administrators alone are told, once each.
+// TestLimitIsToldOnce: several servers see the same month cross its limits, and administrators alone are told, once
+// each.
 func TestLimitIsToldOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

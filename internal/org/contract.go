@@ -101,9 +101,11 @@ func (s *Service) OwnUsage(ctx context.Context, actor identity.Actor) (OwnUsage,
 	return s.reports.OwnUsage(ctx, actor.OrganizationID, actor.ID)
 }
 
-// UsageByMember returns a page of what members used in the last UsageDays days, most tokens first, and how many have used
-// something. For administrators.
-func (s *Service) UsageByMember(ctx context.Context, actor identity.Actor, offset, limit int) ([]MemberUsage, int, error) {
+// UsageByMember returns a page of what members used in the last UsageDays days, most tokens first, and how many have
+// used something. For administrators.
+func (s *Service) UsageByMember(ctx context.Context, actor identity.Actor, offset, limit int) ([]MemberUsage, int,
+	error,
+) {
 	if err := administers(actor); err != nil {
 		return nil, 0, err
 	}

@@ -56,11 +56,13 @@ func (f *fixture) actor(organizationID uuid.UUID, name string, role identity.Rol
 	f.t.Helper()
 	id := newID()
 	f.must(f.db.CreateUser(f.t.Context(), identity.NewUser{
-		ID: id, OrganizationID: organizationID, Subject: "sub-" + name, Email: name + "@example.com", Name: name, Role: role,
+		ID: id, OrganizationID: organizationID, Subject: "sub-" + name, Email: name + "@example.com", Name: name,
+		Role:     role,
 		AuthType: identity.AuthCognito,
 	}))
 	return identity.Actor{RequestID: "request", User: identity.User{
-		ID: id, OrganizationID: organizationID, Email: name + "@example.com", Name: name, Role: role, State: identity.StateActive,
+		ID: id, OrganizationID: organizationID, Email: name + "@example.com", Name: name, Role: role,
+		State: identity.StateActive,
 	}}
 }
 
@@ -142,7 +144,10 @@ type accounts struct {
 }
 
 func newAccounts() *accounts {
-	return &accounts{fails: make(map[string]error), meets: make(map[string]func()), subject: make(map[string]string), waiting: make(chan struct{}, 100)}
+	return &accounts{
+		fails: make(map[string]error), meets: make(map[string]func()), subject: make(map[string]string),
+		waiting: make(chan struct{}, 100),
+	}
 }
 
 var errProvider = fault.Errorf(fault.Unavailable, "the provider is away")

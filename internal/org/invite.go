@@ -36,7 +36,7 @@ type Invitee struct {
 	Role  identity.Role
 }
 
-// InviteResult says what became of an invitation.
+// InviteResult is the result of an invitation.
 type InviteResult string
 
 // What can become of an invitation.
@@ -48,7 +48,7 @@ const (
 	InviteFailed      InviteResult = "failed"      // The account or the mail failed. Nothing is left of it; try again.
 )
 
-// Invitation is an address and what became of it.
+// Invitation is an address and the result of inviting it.
 type Invitation struct {
 	Email  string       `json:"email"`
 	Result InviteResult `json:"result"`
@@ -71,8 +71,8 @@ type Inviting struct {
 type Begun struct {
 	Busy bool // Somebody is at it at this moment: look again. The rest is empty.
 
-	// One for each invitee, in their order. Those without a result are for the caller to invite at the identity provider:
-	// their Member is there and has a seat.
+	// One for each invitee, in their order. Those without a result are for the caller to invite at the identity
+	// provider: their Member is there and has a seat.
 	Invitations []Invitation
 
 	// Leftovers are removed members with one of the addresses whose accounts are not removed yet.
@@ -81,8 +81,11 @@ type Begun struct {
 
 // Invite makes people members of the actor's organization and has the identity provider send them mail. Each address is
 // answered for itself, in their order. The call made again with the same requestID answers the same and sends nothing
-// twice; another list with it gives the code fault.RequestConflict. For administrators; only super-admins invite admins.
-func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uuid.UUID, invitees []Invitee) ([]Invitation, error) {
+// twice; another list with it gives the code fault.RequestConflict. For administrators; only super-admins invite
+// admins.
+func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uuid.UUID,
+	invitees []Invitee,
+) ([]Invitation, error) {
 	if err := administers(actor); err != nil {
 		return nil, err
 	}
@@ -91,15 +94,18 @@ func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uu
 		return nil, err
 	}
 	return s.invite(ctx, Inviting{
-		OrganizationID: actor.OrganizationID, RequestID: requestID, By: DoerOf(actor), Action: ActionInvite, Invitees: clean,
-		Check: func(actor *Member) error { return mayInvite(actor, clean) },
+		OrganizationID: actor.OrganizationID, RequestID: requestID, By: DoerOf(actor), Action: ActionInvite,
+		Invitees: clean,
+		Check:    func(actor *Member) error { return mayInvite(actor, clean) },
 	})
 }
 
 // Enroll invites somebody into an organization on behalf of an operator. Errors: fault.Conflict if the address is a
-// member's, ErrNoSeat, fault.NotFound for the organization, fault.Invalid, and fault.Unavailable if the account or the mail
-// failed.
-func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid.UUID, invitee Invitee) (Member, error) {
+// member's, ErrNoSeat, fault.NotFound for the organization, fault.Invalid, and fault.Unavailable if the account or the
+// mail failed.
+func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid.UUID, invitee Invitee) (Member,
+	error,
+) {
 	clean, err := cleanInvitees([]Invitee{invitee})
 	if err != nil {
 		return Member{}, err
@@ -123,10 +129,10 @@ func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid
 	}
 }
 
-// Resend sends a member of the actor's organization who has not signed in since they were invited another invitation.
-// Whoever single sign-on has added and who has no way in without it, because the organization does not use it any more, is
-// invited to sign in with a password, as who they are. Errors: fault.Forbidden, fault.NotFound, fault.Conflict for one who
-// needs no invitation or is inactive, and those of Accounts.
+// Resend sends a member of the actor's organization who has not signed in since they were invited another invitation. A
+// member whom single sign-on has added and who has no way in without it, because the organization does not use it any
+// more, is invited to sign in with a password, as who they are. Errors: fault.Forbidden, fault.NotFound, fault.Conflict
+// for one who needs no invitation or is inactive, and those of Accounts.
 func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
@@ -139,7 +145,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // A mail may take longer than whoever asked waits.
+	ctx = context.WithoutCancel(ctx) // A mail may take longer than the client waits.
 	calling, cancel := context.WithTimeout(ctx, providerPatience)
 	if stranded {
 		member.AuthType = identity.AuthCognito
@@ -152,7 +158,8 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	defer cancel()
 	if err != nil {
 		if failed := s.invites.FailResend(ctx, member, by); failed != nil {
-			s.log.WarnContext(ctx, "logging that an invitation was not sent again failed", "user_id", userID, "err", failed)
+			s.log.WarnContext(ctx, "logging that an invitation was not sent again failed", "user_id", userID, "err",
+				failed)
 		}
 		return err
 	}
@@ -163,8 +170,8 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	return err
 }
 
-// resend has the identity provider send another invitation, and returns the subject of the account. One that somebody has
-// removed there is made anew: nobody has signed in to it.
+// resend has the identity provider send another invitation, and returns the subject of the account. One that somebody
+// has removed there is made anew: nobody has signed in to it.
 func (s *Service) resend(ctx context.Context, m Member) (subject string, err error) {
 	if m.AuthType == identity.AuthFederated {
 		_, err = s.accounts.InviteFederated(ctx, m.Email, m.Name)
@@ -245,7 +252,7 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	if err != nil {
 		return nil, err
 	}
-	// It goes on without whoever asked: they find what became of it when they ask again.
+	// It goes on without the client, which finds the result when it asks again.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
 	defer cancel()
 	for _, id := range begun.Leftovers {
@@ -324,7 +331,8 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 			i.Result = InviteUnavailable // Trying again will not help.
 		}
 		if err := s.invites.AbandonInvite(ctx, member, i.Result, by); err != nil {
-			s.log.ErrorContext(ctx, "taking an invitation back failed, trying again later", "user_id", member.ID, "err", err)
+			s.log.ErrorContext(ctx, "taking an invitation back failed, trying again later", "user_id", member.ID, "err",
+				err)
 		}
 		return
 	}
@@ -343,8 +351,8 @@ func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, 
 // newID returns a UUIDv7, which sorts by time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// AuthTypeOf says how a new member of an organization signs in. Where it uses single sign-on, administrators alone have a
-// password: with it they agree to be linked, and super-admins get in when single sign-on fails.
+// AuthTypeOf says how a new member of an organization signs in. Where it uses single sign-on, administrators alone have
+// a password: with it they agree to be linked, and super-admins get in when single sign-on fails.
 func AuthTypeOf(organization identity.AuthType, role identity.Role) identity.AuthType {
 	if organization == identity.AuthFederated && !IsAdmin(role) {
 		return identity.AuthFederated

@@ -24,10 +24,12 @@ func TestInvitationsAreAnsweredOneByOne(t *testing.T) {
 	f.seats(f.a, 6) // Two are taken.
 	f.accounts.fail("invite broken@example.com", errProvider)
 	f.accounts.fail("invite known@example.com", fault.Errorf(fault.Conflict, "exists"))
-	got := f.invite(newID(), "one@example.com", "super@example.com", "other@example.com", "broken@example.com", "known@example.com",
+	got := f.invite(newID(), "one@example.com", "super@example.com", "other@example.com", "broken@example.com",
+		"known@example.com",
 		"two@example.com", "three@example.com")
 	want := []org.InviteResult{
-		org.Invited, org.AlreadyMember, org.InviteUnavailable, org.InviteFailed, org.InviteUnavailable, org.Invited, org.NoSeat,
+		org.Invited, org.AlreadyMember, org.InviteUnavailable, org.InviteFailed, org.InviteUnavailable, org.Invited,
+		org.NoSeat,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -36,7 +38,8 @@ func TestInvitationsAreAnsweredOneByOne(t *testing.T) {
 		t.Errorf("told %v", told)
 	}
 	m := f.find("one@example.com")
-	if m.Subject == "" || m.InvitedAt == nil || m.LastSignedInAt != nil || m.State != identity.StateActive || m.Role != general {
+	if m.Subject == "" || m.InvitedAt == nil || m.LastSignedInAt != nil || m.State != identity.StateActive ||
+		m.Role != general {
 		t.Errorf("invited %+v", m)
 	}
 	if n := f.count(`SELECT count(*) FROM users WHERE organization_id = $1`, f.a); n != 4 {
@@ -52,7 +55,8 @@ func TestInvitationsAreAnsweredOneByOne(t *testing.T) {
 	}
 }
 
-// TestRepeatedInvitationsAreSentOnce: the same call answers the same, however often, at once or later, on whichever server.
+// TestRepeatedInvitationsAreSentOnce: the same call answers the same, however often, at once or later, on whichever
+// server.
 func TestRepeatedInvitationsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -63,7 +67,8 @@ func TestRepeatedInvitationsAreSentOnce(t *testing.T) {
 	for range 8 {
 		copies.Go(func() {
 			invitations, err := f.service().Invite(t.Context(), f.admin, id, people(list...))
-			if err != nil || !slices.Equal(results(invitations), want) || invitations[0].Member == nil || invitations[0].Member.Email != list[0] {
+			if err != nil || !slices.Equal(results(invitations), want) || invitations[0].Member == nil ||
+				invitations[0].Member.Email != list[0] {
 				t.Errorf("got %+v, %v", invitations, err)
 			}
 		})
@@ -81,12 +86,14 @@ func TestRepeatedInvitationsAreSentOnce(t *testing.T) {
 		t.Errorf("another list: %v", err)
 	}
 	// Another organization's ids are its own.
-	if invitations, err := f.Invite(t.Context(), f.other, id, people("else@example.com")); err != nil || invitations[0].Result != org.Invited {
+	if invitations, err := f.Invite(t.Context(), f.other, id, people("else@example.com")); err != nil ||
+		invitations[0].Result != org.Invited {
 		t.Errorf("another organization: %+v, %v", invitations, err)
 	}
 }
 
-// TestInvitationsOfADeadServer: what a server has begun is finished, by whoever asks again or by the sweep of another.
+// TestInvitationsOfADeadServer: what a server has begun is finished by a repeated request or by the sweep of another
+// server.
 func TestInvitationsOfADeadServer(t *testing.T) {
 	t.Parallel()
 	for _, repeated := range []bool{true, false} {
@@ -97,7 +104,8 @@ func TestInvitationsOfADeadServer(t *testing.T) {
 		f.exec(`UPDATE invite_requests SET claimed_until = now()`)
 		f.exec(`UPDATE account_changes SET due_at = now() WHERE invite`)
 		if repeated {
-			if got, err := f.service().Invite(t.Context(), f.admin, id, invitees); err != nil || !slices.Equal(results(got), []org.InviteResult{org.Invited, org.Invited}) {
+			if got, err := f.service().Invite(t.Context(), f.admin, id, invitees); err != nil ||
+				!slices.Equal(results(got), []org.InviteResult{org.Invited, org.Invited}) {
 				t.Errorf("asked again: %+v, %v", got, err)
 			}
 			f.exec(`UPDATE invite_requests SET claimed_until = now()`)
@@ -105,11 +113,15 @@ func TestInvitationsOfADeadServer(t *testing.T) {
 			if n := f.service().SweepOnce(t.Context()); n != 2 {
 				t.Errorf("%d invitations were taken up", n)
 			}
-			if got := f.invite(id, "one@example.com", "two@example.com"); !slices.Equal(got, []org.InviteResult{org.Invited, org.Invited}) {
+			if got := f.invite(id, "one@example.com", "two@example.com"); !slices.Equal(got,
+				[]org.InviteResult{org.Invited, org.Invited}) {
 				t.Errorf("asked again after that: %v", got)
 			}
 		}
-		if told := f.accounts.take(); !slices.Equal(told, []string{"invite one@example.com", "invite two@example.com"}) {
+		if told := f.accounts.take(); !slices.Equal(told, []string{
+			"invite one@example.com",
+			"invite two@example.com",
+		}) {
 			t.Errorf("told %v", told)
 		}
 		if n := f.count(`SELECT count(*) FROM account_changes`); n != 0 || f.find("one@example.com").Subject == "" {
@@ -152,7 +164,8 @@ func TestSeatsAreNotGivenTwice(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 6 {
 		all.Go(func() {
-			got, err := f.service().Invite(t.Context(), f.admin, newID(), people(fmt.Sprintf("a%d@example.com", i), fmt.Sprintf("b%d@example.com", i)))
+			got, err := f.service().Invite(t.Context(), f.admin, newID(),
+				people(fmt.Sprintf("a%d@example.com", i), fmt.Sprintf("b%d@example.com", i)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -169,7 +182,8 @@ func TestSeatsAreNotGivenTwice(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		if _, err := f.EditMember(t.Context(), f.super, asleep.ID, org.MemberEdit{State: &active}); err != nil && !errors.Is(err, org.ErrNoSeat) {
+		if _, err := f.EditMember(t.Context(), f.super, asleep.ID, org.MemberEdit{State: &active}); err != nil &&
+			!errors.Is(err, org.ErrNoSeat) {
 			t.Error(err)
 		}
 	})
@@ -188,7 +202,7 @@ func length(m *sync.Map) (n int) {
 	return n
 }
 
-// TestMembersOfSingleSignOn: whoever is no super-admin is invited without a password.
+// TestMembersOfSingleSignOn: members other than super-admins are invited without a password.
 func TestMembersOfSingleSignOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -197,7 +211,10 @@ func TestMembersOfSingleSignOn(t *testing.T) {
 		{Email: "user@example.com", Name: "x", Role: general}, {Email: "boss@example.com", Name: "x", Role: super},
 	})
 	f.must(err)
-	if told := f.accounts.take(); !slices.Equal(told, []string{"federate user@example.com", "invite boss@example.com"}) {
+	if told := f.accounts.take(); !slices.Equal(told, []string{
+		"federate user@example.com",
+		"invite boss@example.com",
+	}) {
 		t.Errorf("told %v", told)
 	}
 	user := f.find("user@example.com")
@@ -218,7 +235,8 @@ func TestInvitationsSentAgain(t *testing.T) {
 	m := f.find("new@example.com")
 	f.exec(`UPDATE users SET invited_at = now() - interval '1 day'`)
 	f.must(f.Resend(t.Context(), f.admin, m.ID))
-	if told := f.accounts.take(); !slices.Equal(told, []string{"resend new@example.com"}) || time.Since(*f.find("new@example.com").InvitedAt) > time.Hour {
+	if told := f.accounts.take(); !slices.Equal(told, []string{"resend new@example.com"}) ||
+		time.Since(*f.find("new@example.com").InvitedAt) > time.Hour {
 		t.Errorf("told %v", told)
 	}
 	f.accounts.fail("resend new@example.com", errProvider)
@@ -234,7 +252,7 @@ func TestInvitationsSentAgain(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileInvited: whoever is removed while the provider makes their account has none in the end.
+// TestRemovedWhileInvited: a member who is removed while the provider makes their account has none in the end.
 func TestRemovedWhileInvited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -266,8 +284,8 @@ func TestRemovedWhileInvited(t *testing.T) {
 	}
 }
 
-// TestAddressesOfRemovedMembers: whoever is invited again has an account of their own, even if the old one could not be
-// removed at first.
+// TestAddressesOfRemovedMembers: a member who is invited again has an account of their own, even if the old one could
+// not be removed at first.
 func TestAddressesOfRemovedMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -302,10 +320,15 @@ type crowded struct {
 }
 
 func (crowded) BeginInvite(context.Context, org.Inviting) (org.Begun, error) {
-	return org.Begun{Invitations: []org.Invitation{{Result: org.NoSeat}}, Leftovers: make([]uuid.UUID, org.MaxInvitees)}, nil
+	return org.Begun{
+		Invitations: []org.Invitation{{Result: org.NoSeat}},
+		Leftovers:   make([]uuid.UUID, org.MaxInvitees),
+	}, nil
 }
 
-func (crowded) ClaimAccountChanges(ctx context.Context, _ *uuid.UUID, _ time.Duration, _ int) ([]org.AccountChange, error) {
+func (crowded) ClaimAccountChanges(ctx context.Context, _ *uuid.UUID, _ time.Duration, _ int) ([]org.AccountChange,
+	error,
+) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -60,7 +60,8 @@ type MemberEdit struct {
 // maxName bounds a person's name, in characters.
 const maxName = 100
 
-// Members returns a page of the members of the actor's organization, by name, and how many there are. For administrators.
+// Members returns a page of the members of the actor's organization, by name, and how many there are. For
+// administrators.
 func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQuery) ([]Member, int, error) {
 	if err := administers(actor); err != nil {
 		return nil, 0, err
@@ -68,19 +69,22 @@ func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQue
 	return s.members.ListMembers(ctx, actor.OrganizationID, q)
 }
 
-// EditMember changes a member of the actor's organization and returns what they are then. It holds from their next request
-// on. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for a super-admin who cannot be spared, and
-// ErrNoSeat if there is none for a member who is made active.
-func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID uuid.UUID, edit MemberEdit) (Member, error) {
+// EditMember changes a member of the actor's organization and returns what they are then. It holds from their next
+// request on. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for a super-admin who cannot be
+// spared, and ErrNoSeat if there is none for a member who is made active.
+func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID uuid.UUID, edit MemberEdit) (Member,
+	error,
+) {
 	if err := administers(actor); err != nil {
 		return Member{}, err
 	}
 	if err := edit.clean(); err != nil {
 		return Member{}, err
 	}
-	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
-		return r.edit(actor.ID, edit)
-	})
+	member, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
+		func(r Roster) (MemberChange, error) {
+			return r.edit(actor.ID, edit)
+		})
 	if err != nil {
 		return Member{}, err
 	}
@@ -88,15 +92,16 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 	return member, nil
 }
 
-// RemoveMember removes a member of the actor's organization with their threads. Errors: fault.Forbidden, fault.NotFound,
-// and fault.Conflict for a super-admin who cannot be spared.
+// RemoveMember removes a member of the actor's organization with their threads. Errors: fault.Forbidden,
+// fault.NotFound, and fault.Conflict for a super-admin who cannot be spared.
 func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
-		return r.remove(actor.ID)
-	})
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
+		func(r Roster) (MemberChange, error) {
+			return r.remove(actor.ID)
+		})
 	if err != nil {
 		return err
 	}
@@ -104,16 +109,17 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 	return nil
 }
 
-// UnlinkMember forgets who a member of the actor's organization is at its identity provider, and ends their sessions: their
-// next single sign-on is a first one again. Errors: fault.Forbidden, fault.NotFound, and fault.Conflict for one who is not
-// linked.
+// UnlinkMember forgets who a member of the actor's organization is at its identity provider, and ends their sessions:
+// their next single sign-on is a first one again. Errors: fault.Forbidden, fault.NotFound, and fault.Conflict for one
+// who is not linked.
 func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
-		return r.unlink(actor.ID)
-	})
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
+		func(r Roster) (MemberChange, error) {
+			return r.unlink(actor.ID)
+		})
 	return err
 }
 
@@ -122,9 +128,10 @@ func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, u
 	if err := administers(actor); err != nil {
 		return err
 	}
-	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor), func(r Roster) (MemberChange, error) {
-		return r.endSessions(actor.ID)
-	})
+	_, err := s.members.ChangeMember(ctx, actor.OrganizationID, userID, DoerOf(actor),
+		func(r Roster) (MemberChange, error) {
+			return r.endSessions(actor.ID)
+		})
 	return err
 }
 
@@ -134,13 +141,16 @@ func (s *Service) DisableMember(ctx context.Context, operator Doer, email string
 	return s.operate(ctx, operator, email, func(r Roster) (MemberChange, error) { return r.disable(), nil })
 }
 
-// EnableMember makes a member active again on behalf of an operator. The errors are those of DisableMember, and ErrNoSeat.
+// EnableMember makes a member active again on behalf of an operator. The errors are those of DisableMember, and
+// ErrNoSeat.
 func (s *Service) EnableMember(ctx context.Context, operator Doer, email string) (Member, error) {
 	return s.operate(ctx, operator, email, Roster.enable)
 }
 
 // operate changes a member on behalf of an operator.
-func (s *Service) operate(ctx context.Context, operator Doer, email string, decide func(Roster) (MemberChange, error)) (Member, error) {
+func (s *Service) operate(ctx context.Context, operator Doer, email string,
+	decide func(Roster) (MemberChange, error),
+) (Member, error) {
 	found, err := s.members.FindMemberByEmail(ctx, strings.ToLower(strings.TrimSpace(email)))
 	if err != nil {
 		return Member{}, err

@@ -36,7 +36,8 @@ func TestR62_TheLastSuperAdminStays(t *testing.T) {
 			id := newID()
 			f.must(f.db.CreateOrganization(t.Context(), org.Organization{ID: id, Name: "二人の会社", AuthType: "cognito"}))
 			pair := []identity.Actor{
-				f.actor(id, fmt.Sprintf("one-%d-%d", i, round), super), f.actor(id, fmt.Sprintf("two-%d-%d", i, round), super),
+				f.actor(id, fmt.Sprintf("one-%d-%d", i, round), super),
+				f.actor(id, fmt.Sprintf("two-%d-%d", i, round), super),
 			}
 			var errs [2]error
 			var both sync.WaitGroup
@@ -47,7 +48,8 @@ func TestR62_TheLastSuperAdminStays(t *testing.T) {
 			if (errs[0] == nil) == (errs[1] == nil) {
 				t.Errorf("way %d: %v and %v", i, errs[0], errs[1])
 			}
-			if n := f.count(`SELECT count(*) FROM users WHERE organization_id = $1 AND role = $2 AND state = 'active'`, id, super); n != 1 {
+			if n := f.count(`SELECT count(*) FROM users WHERE organization_id = $1 AND role = $2 AND state = 'active'`,
+				id, super); n != 1 {
 				t.Fatalf("way %d: %d super-admins are left", i, n)
 			}
 		}
@@ -101,7 +103,10 @@ func TestR61_OthersMembersDoNotExist(t *testing.T) {
 	name := "乗っ取り"
 	for what, id := range map[string]uuid.UUID{"foreign": f.other.ID, "missing": newID()} {
 		_, edited := f.EditMember(t.Context(), f.super, id, org.MemberEdit{Name: &name})
-		for _, err := range []error{edited, f.RemoveMember(t.Context(), f.super, id), f.Resend(t.Context(), f.super, id)} {
+		for _, err := range []error{
+			edited, f.RemoveMember(t.Context(), f.super, id),
+			f.Resend(t.Context(), f.super, id),
+		} {
 			if !errors.Is(err, org.ErrNoMember) {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -140,7 +145,11 @@ func TestMembersAreFound(t *testing.T) {
 		"a role":            {org.MemberQuery{Role: super, Limit: 10}, 1, []string{"super"}},
 		"invited":           {org.MemberQuery{State: org.MemberInvited, Limit: 10}, 1, []string{"new"}},
 		"inactive":          {org.MemberQuery{State: org.MemberInactive, Limit: 10}, 1, []string{"gone"}},
-		"active":            {org.MemberQuery{State: org.MemberActive, Limit: 10}, 3, []string{"admin", "super", "tanaka"}},
+		"active": {
+			org.MemberQuery{State: org.MemberActive, Limit: 10},
+			3,
+			[]string{"admin", "super", "tanaka"},
+		},
 	} {
 		members, total, err := f.Members(t.Context(), f.admin, c.query)
 		f.must(err)
@@ -178,7 +187,8 @@ func TestR45_ChangesAreTold(t *testing.T) {
 	}
 }
 
-// TestWhatTheProviderMissedIsTold: changes hold while the provider is away, and it is told in the end how things are then.
+// TestWhatTheProviderMissedIsTold: changes hold while the provider is away, and it is told in the end how things are
+// then.
 func TestWhatTheProviderMissedIsTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -266,15 +276,20 @@ func TestChangesAreLogged(t *testing.T) {
 	var actions []org.Action
 	for _, e := range events {
 		actions = append(actions, e.Action)
-		if e.TargetLabel != "new@example.com" || e.TargetID != m.ID.String() || e.By.RequestID != "request" || e.At.IsZero() {
+		if e.TargetLabel != "new@example.com" || e.TargetID != m.ID.String() || e.By.RequestID != "request" ||
+			e.At.IsZero() {
 			t.Errorf("logged %+v", e)
 		}
 	}
-	if want := []org.Action{org.ActionRemove, org.ActionEdit, org.ActionResend, org.ActionInvite}; !slices.Equal(actions, want) || total != 4 {
+	if want := []org.Action{
+		org.ActionRemove, org.ActionEdit, org.ActionResend,
+		org.ActionInvite,
+	}; !slices.Equal(actions, want) || total != 4 {
 		t.Fatalf("logged %v of %d", actions, total)
 	}
 	edit := events[1]
-	if *edit.By.ID != f.super.ID || edit.By.Email != f.super.Email || edit.By.Address != f.super.Address || edit.By.Kind != org.ByMember ||
+	if *edit.By.ID != f.super.ID || edit.By.Email != f.super.Email || edit.By.Address != f.super.Address ||
+		edit.By.Kind != org.ByMember ||
 		!slices.Equal(edit.Details, []org.Change{
 			{Field: "name", Before: "名前", After: name}, {Field: "role", Before: string(general), After: string(admin)},
 		}) {
@@ -320,18 +335,23 @@ func TestOperatorsMembers(t *testing.T) {
 		"no organization": {newID(), "x@example.com", fault.NotFound},
 		"no address":      {f.b, "x", fault.Invalid},
 	} {
-		if _, err := f.Enroll(t.Context(), operator, c.organization, org.Invitee{Email: c.email, Name: "x", Role: general}); fault.CodeOf(err) != c.code {
+		if _, err := f.Enroll(t.Context(), operator, c.organization,
+			org.Invitee{Email: c.email, Name: "x", Role: general}); fault.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	f.seats(f.b, 0)
-	if _, err := f.Enroll(t.Context(), operator, f.b, org.Invitee{Email: "x@example.com", Name: "x", Role: general}); !errors.Is(err, org.ErrNoSeat) {
+	if _, err := f.Enroll(t.Context(), operator, f.b, org.Invitee{
+		Email: "x@example.com", Name: "x",
+		Role: general,
+	}); !errors.Is(err, org.ErrNoSeat) {
 		t.Errorf("without a seat: %v", err)
 	}
 	// An operator may do what no member may: the only super-admin's account may be in wrong hands.
 	f.accounts.take()
 	for range 2 {
-		if m, err := f.DisableMember(t.Context(), operator, " Super@example.com"); err != nil || m.State != identity.StateInactive {
+		if m, err := f.DisableMember(t.Context(), operator, " Super@example.com"); err != nil ||
+			m.State != identity.StateInactive {
 			t.Errorf("disabled %+v, %v", m, err)
 		}
 	}

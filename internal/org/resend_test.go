@@ -49,11 +49,12 @@ func (f *fixture) moved(id uuid.UUID) int {
 func (f *fixture) resends(id uuid.UUID) (sent, failed int) {
 	f.t.Helper()
 	const entries = `SELECT count(*) FROM audit_events WHERE action = 'member.resend' AND target_id = $1 AND details @> `
-	return f.count(entries+`'[{"field": "email"}]'`, id.String()), f.count(entries+`'[{"field": "result", "after": "failed"}]'`, id.String())
+	return f.count(entries+`'[{"field": "email"}]'`, id.String()),
+		f.count(entries+`'[{"field": "result", "after": "failed"}]'`, id.String())
 }
 
-// TestMembersWhomSingleSignOnLeavesBehind: whoever it has added is given a password when it is off, as who they are, whether
-// the provider keeps the account or makes another.
+// TestMembersWhomSingleSignOnLeavesBehind: members it has added are given a password when it is off and stay the same,
+// whether the provider keeps the account or makes another.
 func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
 	t.Parallel()
 	for _, other := range []bool{false, true} {
@@ -67,7 +68,8 @@ func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
 			t.Errorf("told %v", told)
 		}
 		now := f.find(m.Email)
-		if now.ID != m.ID || now.AuthType != identity.AuthCognito || (now.Subject != m.Subject) != other || time.Since(*now.InvitedAt) > time.Hour {
+		if now.ID != m.ID || now.AuthType != identity.AuthCognito || (now.Subject != m.Subject) != other ||
+			time.Since(*now.InvitedAt) > time.Hour {
 			t.Errorf("got %+v of %+v", now, m)
 		}
 		if n := f.moved(m.ID); n != 1 {
@@ -83,7 +85,8 @@ func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
 			t.Errorf("again: told %v", told)
 		}
 		f.exec(`UPDATE users SET last_signed_in_at = now() WHERE id = $1`, m.ID)
-		if err := f.Resend(t.Context(), f.admin, m.ID); fault.CodeOf(err) != fault.Conflict || len(f.accounts.take()) != 0 {
+		if err := f.Resend(t.Context(), f.admin, m.ID); fault.CodeOf(err) != fault.Conflict ||
+			len(f.accounts.take()) != 0 {
 			t.Errorf("to somebody who has signed in: %v", err)
 		}
 	}
@@ -149,7 +152,7 @@ func TestPasswordInvitationsThatFail(t *testing.T) {
 	}
 }
 
-// TestChangedWhileInvitedToAPassword: what becomes of the member meanwhile reaches the new account.
+// TestChangedWhileInvitedToAPassword: changes of the member meanwhile reach the new account.
 func TestChangedWhileInvitedToAPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -174,7 +177,8 @@ func TestChangedWhileInvitedToAPassword(t *testing.T) {
 		t.Errorf("removed meanwhile: %v", err)
 	}
 	told := f.accounts.take()
-	if len(told) != 3 || told[0] == told[1] || !strings.HasPrefix(told[1], "delete ") || f.count(`SELECT count(*) FROM account_changes`) != 0 {
+	if len(told) != 3 || told[0] == told[1] || !strings.HasPrefix(told[1], "delete ") ||
+		f.count(`SELECT count(*) FROM account_changes`) != 0 {
 		t.Errorf("told %v", told)
 	}
 }
@@ -189,7 +193,8 @@ func TestInvitedMembersWithoutAnAccount(t *testing.T) {
 	f.accounts.take()
 	f.accounts.fail("resend new@example.com", fault.Errorf(fault.NotFound, "nobody"))
 	f.must(f.Resend(t.Context(), f.admin, m.ID))
-	if now, told := f.find(m.Email), f.accounts.take(); now.Subject == m.Subject || !slices.Equal(told, []string{"invite new@example.com"}) {
+	if now, told := f.find(m.Email), f.accounts.take(); now.Subject == m.Subject ||
+		!slices.Equal(told, []string{"invite new@example.com"}) {
 		t.Errorf("told %v, %+v", told, now)
 	}
 }
@@ -201,7 +206,8 @@ func (interrupted) MarkInvited(context.Context, org.Member, org.Doer) error { re
 
 var errDatabase = fault.Errorf(fault.Unavailable, "the database is away")
 
-// TestNoMailWithoutAnEntry: what an administrator has sent stands in the audit log, even if the database is away just then.
+// TestNoMailWithoutAnEntry: what an administrator has sent stands in the audit log, even if the database is away just
+// then.
 func TestNoMailWithoutAnEntry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -246,7 +252,8 @@ func TestResendingGoesOnWithoutWhoAsked(t *testing.T) {
 	m := f.find("new@example.com")
 	f.exec(`UPDATE users SET invited_at = now() - interval '1 day' WHERE id = $1`, m.ID)
 	ctx, leave := context.WithCancel(t.Context())
-	f.must(org.NewService(f.db, hasty{f.accounts, leave}, nil, slog.New(slog.DiscardHandler)).Resend(ctx, f.admin, m.ID))
+	f.must(org.NewService(f.db, hasty{f.accounts, leave}, nil, slog.New(slog.DiscardHandler)).Resend(ctx, f.admin,
+		m.ID))
 	if now := f.find(m.Email); time.Since(*now.InvitedAt) > time.Hour {
 		t.Errorf("got %+v", now)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// The rules of who may do what to whom. They are asked within the transaction that does it, with the organization locked:
-// of two requests at once the second one sees what the first has made of it.
+// The rules of who may do what to whom. They are asked within the transaction that does it, with the organization
+// locked: of two requests at once the second one sees what the first has made of it.
 
 // The refusals of the rules.
 var (
@@ -25,7 +25,8 @@ var (
 
 // Roster is what the rules look at: a member who is to be changed, and what is around them at that moment.
 type Roster struct {
-	Actor          *Member // Who does it, as they are now. Nil for operators, and for somebody who is no member any more.
+	// Who does it, as they are now. Nil for operators, and for somebody who is no member any more.
+	Actor          *Member
 	Member         Member
 	SingleSignOn   bool // The organization uses it.
 	ActiveSupers   int  // Active super-admins, the member included.
@@ -35,7 +36,7 @@ type Roster struct {
 	NameIDs        []string // What identity providers call the member.
 }
 
-// MemberChange is what becomes of a member.
+// MemberChange is how a member changes.
 type MemberChange struct {
 	Name   string
 	Role   identity.Role
@@ -65,8 +66,8 @@ func IsAdmin(role identity.Role) bool {
 // assignable reports whether a role is one of an organization's.
 func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || IsAdmin(role) }
 
-// mayHandle reports whether an administrator may give, take or touch a role: a super-admin each of an organization's, an
-// admin only that of general users.
+// mayHandle reports whether an administrator may give, take or touch a role: a super-admin each of an organization's,
+// an admin only that of general users.
 func mayHandle(actor, role identity.Role) bool {
 	switch actor {
 	case identity.RoleOrganizationSuperAdmin:
@@ -164,8 +165,8 @@ func (r Roster) endSessions(actorID uuid.UUID) (MemberChange, error) {
 	}, nil
 }
 
-// resend decides whether an administrator may send another invitation. It is logged before it is sent: none goes out without
-// an entry.
+// resend decides whether an administrator may send another invitation. It is logged before it is sent: none goes out
+// without an entry.
 func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 	m := r.Member
 	switch err := r.touch(actorID); {
@@ -175,12 +176,13 @@ func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 		return MemberChange{}, fault.Errorf(fault.Conflict, "招待を送信できるのは、まだログインしていないメンバーと、パスワードのないメンバーだけです。")
 	}
 	return MemberChange{
-		Name: m.Name, Role: m.Role, State: m.State, Action: ActionResend, Details: []Change{{Field: "email", After: m.Email}},
+		Name: m.Name, Role: m.Role, State: m.State, Action: ActionResend,
+		Details: []Change{{Field: "email", After: m.Email}},
 	}, nil
 }
 
-// stranded reports whether the member has no way in without a password: single sign-on has added them, and is off, or does
-// not know them yet and links administrators by their password only.
+// stranded reports whether the member has no way in without a password: single sign-on has added them, and is off, or
+// does not know them yet and links administrators by their password only.
 func (r Roster) stranded() bool {
 	m := r.Member
 	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || IsAdmin(m.Role) && !m.SSOLinked)
@@ -205,8 +207,8 @@ func (r Roster) enable() (MemberChange, error) {
 	return change, nil
 }
 
-// spare refuses to do without the member as a super-admin where nobody would be left who may do everything, or nobody who
-// gets in when single sign-on fails.
+// spare refuses to do without the member as a super-admin where nobody would be left who may do everything, or nobody
+// who gets in when single sign-on fails.
 func (r Roster) spare() error {
 	switch m := r.Member; {
 	case m.Role != identity.RoleOrganizationSuperAdmin || m.State != identity.StateActive:

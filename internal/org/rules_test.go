@@ -65,7 +65,10 @@ func act(roster org.Roster, role identity.Role, do func(*org.Service, identity.A
 
 // member returns a roster with an active member among others, and a seat.
 func member(role identity.Role) org.Roster {
-	return org.Roster{ActiveSupers: 2, FreeSeats: 1, Member: org.Member{ID: uuid.New(), Name: "名前", Role: role, State: identity.StateActive}}
+	return org.Roster{ActiveSupers: 2, FreeSeats: 1, Member: org.Member{
+		ID: uuid.New(), Name: "名前", Role: role,
+		State: identity.StateActive,
+	}}
 }
 
 // TestR59_R62_RolesOfTheContract is the contract's table of who may handle whom, for every pair of roles.
@@ -87,7 +90,8 @@ func TestR59_R62_RolesOfTheContract(t *testing.T) {
 	}
 	check := func(what string, err error, want bool) {
 		t.Helper()
-		if want != (err == nil) || (!want && fault.CodeOf(err) != fault.Forbidden && fault.CodeOf(err) != fault.Invalid) {
+		if want != (err == nil) || (!want && fault.CodeOf(err) != fault.Forbidden &&
+			fault.CodeOf(err) != fault.Invalid) {
 			t.Errorf("%s: %v, allowed %t", what, err, want)
 		}
 	}
@@ -110,7 +114,8 @@ func TestR59_R62_RolesOfTheContract(t *testing.T) {
 			})
 			check(what+", removal", err, allowed(actor, target))
 			_, err = act(member(target), actor, func(s *org.Service, a identity.Actor) error {
-				_, err := s.Invite(t.Context(), a, uuid.New(), []org.Invitee{{Email: "x@example.com", Name: "x", Role: target}})
+				_, err := s.Invite(t.Context(), a, uuid.New(),
+					[]org.Invitee{{Email: "x@example.com", Name: "x", Role: target}})
 				return err
 			})
 			check(what+", invitation", err, allowed(actor, target))
@@ -191,7 +196,10 @@ func TestNothingToChangeIsNotLogged(t *testing.T) {
 	t.Parallel()
 	roster := member(general)
 	s, err := act(roster, super, func(s *org.Service, a identity.Actor) error {
-		_, err := s.EditMember(t.Context(), a, uuid.New(), org.MemberEdit{Name: &roster.Member.Name, Role: &roster.Member.Role})
+		_, err := s.EditMember(t.Context(), a, uuid.New(), org.MemberEdit{
+			Name: &roster.Member.Name,
+			Role: &roster.Member.Role,
+		})
 		return err
 	})
 	if err != nil || len(s.change.Details) != 0 {
@@ -206,17 +214,21 @@ func TestInputOfInvitations(t *testing.T) {
 		return []org.Invitee{{Email: email, Name: name, Role: role}}
 	}
 	for field, invitees := range map[string][]org.Invitee{
-		"users":            long,
-		"users[0].name":    person("a@example.com", " ", general),
-		"users[0].role":    person("a@example.com", "a", system),
-		"users[1].email":   {{Email: "a@example.com", Name: "a", Role: general}, {Email: " A@Example.com", Name: "b", Role: general}},
+		"users":         long,
+		"users[0].name": person("a@example.com", " ", general),
+		"users[0].role": person("a@example.com", "a", system),
+		"users[1].email": {
+			{Email: "a@example.com", Name: "a", Role: general},
+			{Email: " A@Example.com", Name: "b", Role: general},
+		},
 		"users[0].email":   person("a", "a", general),
 		"users[0].email ":  person("a b@example.com", "a", general),
 		"users[0].email  ": person("名前@example.com", "a", general),
 		"users[0].email a": person(`"a b"@example.com`, "a", general),
 		"users[0].email b": person("a@example.com, b@example.com", "a", general),
 		"users[0].email c": person("A <a@example.com>", "a", general),
-		"users[0].email d": person("\u212Aei@example.com", "a", general), // The sign of kelvin, in lower case a plain k.
+		// The sign of kelvin, in lower case a plain k.
+		"users[0].email d": person("\u212Aei@example.com", "a", general),
 		"users[0].name ":   person("a@example.com", "a\u202eb", general),
 	} {
 		s, err := act(member(general), super, func(s *org.Service, a identity.Actor) error {
@@ -224,7 +236,8 @@ func TestInputOfInvitations(t *testing.T) {
 			return err
 		})
 		fields := fault.FieldsOf(err)
-		if s.asked || len(fields) != 1 || len(field) < len(fields[0].Field) || fields[0].Field != field[:len(fields[0].Field)] {
+		if s.asked || len(fields) != 1 || len(field) < len(fields[0].Field) ||
+			fields[0].Field != field[:len(fields[0].Field)] {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -24,8 +24,8 @@ type Service struct {
 	watching sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service. Where accounts is nil, nobody can be invited; where events is nil, nobody is told. Nothing
-// runs before Start.
+// NewService returns a Service. Where accounts is nil, nobody can be invited; where events is nil, nobody is told.
+// Nothing runs before Start.
 func NewService(store Store, accounts Accounts, events Events, log *slog.Logger) *Service {
 	if accounts == nil {
 		accounts = noAccounts{}
@@ -39,8 +39,8 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	}
 }
 
-// Start begins to tell of notices when they are published, and the identity provider of what it could not be told before.
-// It is called once; Stop must be called.
+// Start begins to tell of notices when they are published, and the identity provider of what it could not be told
+// before. It is called once; Stop must be called.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -57,7 +57,9 @@ func (s *Service) Stop() {
 }
 
 // Notifications returns a page of the notices for a member, newest first.
-func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error) {
+func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid.UUID, offset,
+	limit int,
+) ([]Notification, error) {
 	return s.notices.ListNotifications(ctx, organizationID, userID, offset, limit)
 }
 

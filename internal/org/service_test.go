@@ -182,8 +182,8 @@ func TestNoticesAreToldWhenTheirTimeHasCome(t *testing.T) {
 	})
 }
 
-// TestNoticesForLaterAreReadAgain: a database that tells of new notices but cannot be read for a moment must not make the
-// server forget those that are there for later.
+// TestNoticesForLaterAreReadAgain: a database that tells of new notices but cannot be read for a moment must not make
+// the server forget those that are there for later.
 func TestNoticesForLaterAreReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

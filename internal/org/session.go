@@ -34,9 +34,10 @@ type SessionStore interface {
 	// SessionLimits returns an organization's limits, or ErrNoOrganization.
 	SessionLimits(ctx context.Context, organizationID uuid.UUID) (SessionLimits, error)
 
-	// SetSessionLimits sets an organization's limits, which hold for sessions that have begun, too, and logs it. check is asked
-	// whether the actor may, as they are then; its error is returned as it is.
-	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits, check func(actor *Member) error) error
+	// SetSessionLimits sets an organization's limits, which hold for sessions that have begun, too, and logs it. check
+	// is asked whether the actor may, as they are then; its error is returned as it is.
+	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
+		check func(actor *Member) error) error
 }
 
 // SessionLimits returns how long sessions of the actor's organization last. For administrators.
@@ -52,7 +53,10 @@ func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, li
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
 		return ErrForbidden
 	}
-	for name, limit := range map[string]SessionLimit{"single_sign_on": limits.SingleSignOn, "password": limits.Password} {
+	for name, limit := range map[string]SessionLimit{
+		"single_sign_on": limits.SingleSignOn,
+		"password":       limits.Password,
+	} {
 		if err := limit.check(name); err != nil {
 			return err
 		}

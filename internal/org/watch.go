@@ -45,7 +45,10 @@ func (w *watch) listen(ctx context.Context) {
 	w.store.WatchNotifications(ctx, Watcher{
 		Listening: func() { pass(news{listening: true}) },
 		Added:     func(id uuid.UUID) { pass(news{id: id}) },
-		Lost:      func(err error) { w.log.Warn("notices may be late: the database does not tell of them", "err", err) },
+		Lost: func(err error) {
+			w.log.Warn("notices may be late: the database does not tell of them", "err",
+				err)
+		},
 	})
 }
 

@@ -98,7 +98,8 @@ func readCategories(files fs.FS) ([]Category, map[string]uuid.UUID, error) {
 			return nil, nil, fmt.Errorf("category %s: %w", c.Key, err)
 		}
 		if _, twice := byKey[c.Key]; twice || c.Key == "" || !fits(c.Name, maxCategoryName) {
-			return nil, nil, fmt.Errorf("category %q: needs a key of its own and a name of 1 to %d characters", c.Key, maxCategoryName)
+			return nil, nil, fmt.Errorf("category %q: needs a key of its own and a name of 1 to %d characters", c.Key,
+				maxCategoryName)
 		}
 		byKey[c.Key] = id
 		categories = append(categories, Category{ID: id, Name: c.Name, Position: c.Position})

@@ -61,7 +61,8 @@ const (
 func icons() []string {
 	return []string{
 		"chat", "code", "default", "document-qa", "glossary", "ideas", "interview", "job-posting", "mail", "minutes",
-		"proofreading", "proposal", "rephrase", "report", "sparring", "spreadsheet", "summary", "translation", "web-search",
+		"proofreading", "proposal", "rephrase", "report", "sparring", "spreadsheet", "summary", "translation",
+		"web-search",
 	}
 }
 
@@ -76,7 +77,8 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 		ID: id, CategoryID: category, Position: d.Position,
 		Name: d.Name, Description: strings.TrimSpace(d.Description), IconPath: iconFolder + d.Icon + iconSuffix,
 		Kind: d.Kind, TaskType: d.TaskType, FormType: d.FormType,
-		FormFields: fields, Suggestions: append([]string{}, d.Suggestions...), Keywords: append([]string{}, d.Keywords...),
+		FormFields: fields, Suggestions: append([]string{}, d.Suggestions...),
+		Keywords:           append([]string{}, d.Keywords...),
 		AcceptsDataSources: d.AcceptsDataSources, Prompt: strings.TrimSpace(d.Prompt),
 	}
 	return s, s.validate()
@@ -126,7 +128,8 @@ func (s Skill) validate() error {
 			return fmt.Errorf("suggestion %q must have 1 to %d characters", suggestion, maxSuggestion)
 		}
 	}
-	if len(s.Keywords) > maxKeywords || slices.ContainsFunc(s.Keywords, func(word string) bool { return !fits(word, maxKeyword) }) {
+	if len(s.Keywords) > maxKeywords || slices.ContainsFunc(s.Keywords,
+		func(word string) bool { return !fits(word, maxKeyword) }) {
 		return fmt.Errorf("there are at most %d keywords, of 1 to %d characters", maxKeywords, maxKeyword)
 	}
 	return validateFields(s.FormFields)
@@ -152,8 +155,10 @@ func validateFields(fields []FormField) error {
 				return fmt.Errorf("field %s: only a select has options", f.Name)
 			}
 		case FieldSelect:
-			if len(f.Options) < 2 || len(f.Options) > maxOptions || slices.ContainsFunc(f.Options, func(o string) bool { return !fits(o, maxOption) }) {
-				return fmt.Errorf("field %s: a select has 2 to %d options of 1 to %d characters", f.Name, maxOptions, maxOption)
+			if len(f.Options) < 2 || len(f.Options) > maxOptions ||
+				slices.ContainsFunc(f.Options, func(o string) bool { return !fits(o, maxOption) }) {
+				return fmt.Errorf("field %s: a select has 2 to %d options of 1 to %d characters", f.Name, maxOptions,
+					maxOption)
 			}
 		default:
 			return fmt.Errorf("field %s: unknown type %q", f.Name, f.Type)

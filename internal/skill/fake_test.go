@@ -49,7 +49,9 @@ func (m *memoryStore) FindSkill(_ context.Context, _, userID, skillID uuid.UUID)
 	return skill.Skill{}, fault.Errorf(fault.NotFound, "スキルが見つかりません。")
 }
 
-func (m *memoryStore) ListFavoriteSkills(_ context.Context, _, userID uuid.UUID, offset, limit int) ([]skill.Favorite, error) {
+func (m *memoryStore) ListFavoriteSkills(_ context.Context, _, userID uuid.UUID, offset, limit int) ([]skill.Favorite,
+	error,
+) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls++

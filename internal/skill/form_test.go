@@ -44,8 +44,16 @@ func TestCheckForm(t *testing.T) {
 		{"line ends count once", map[string]string{"text": "一二三四\r\n五六七八九"}, nil},
 		{"missing text", map[string]string{"text": " \u3000\n"}, []string{"form.text: 文章を入力してください。"}},
 		{"missing choice", map[string]string{"style": ""}, []string{"form.style: 文体を選択してください。"}},
-		{"too long", map[string]string{"text": strings.Repeat("あ", 11)}, []string{"form.text: 文章は10文字以内で入力してください（現在11文字）。"}},
-		{"default limit", map[string]string{"note": strings.Repeat("あ", 20001)}, []string{"form.note: 補足は20000文字以内で入力してください（現在20001文字）。"}},
+		{
+			"too long",
+			map[string]string{"text": strings.Repeat("あ", 11)},
+			[]string{"form.text: 文章は10文字以内で入力してください（現在11文字）。"},
+		},
+		{
+			"default limit",
+			map[string]string{"note": strings.Repeat("あ", 20001)},
+			[]string{"form.note: 補足は20000文字以内で入力してください（現在20001文字）。"},
+		},
 		{"no such option", map[string]string{"style": "標準 "}, []string{"form.style: 文体を選択肢から選択してください。"}},
 		{"line break in a line", map[string]string{"title": "一\n二"}, []string{"form.title: 題名には改行を入れられません。"}},
 		{"full-width number", map[string]string{"count": "－１．５"}, nil},
@@ -54,11 +62,23 @@ func TestCheckForm(t *testing.T) {
 		{"exponent", map[string]string{"count": "1e9"}, []string{"form.count: 数は数字で入力してください。"}},
 		{"long number", map[string]string{"count": "12345"}, []string{"form.count: 数は4文字以内で入力してください（現在5文字）。"}},
 		{"not a file", map[string]string{"file": "../etc/passwd"}, []string{"form.file: 資料のファイルを選び直してください。"}},
-		{"file in another spelling", map[string]string{"file": "urn:uuid:" + file}, []string{"form.file: 資料のファイルを選び直してください。"}},
+		{
+			"file in another spelling",
+			map[string]string{"file": "urn:uuid:" + file},
+			[]string{"form.file: 資料のファイルを選び直してください。"},
+		},
 		{"NUL", map[string]string{"text": "a\x00b"}, []string{"form.text: 文章に使えない制御文字が含まれています。"}},
 		{"not UTF-8", map[string]string{"text": "a\xff"}, []string{"form.text: 文章に読み取れない文字が含まれています。"}},
-		{"unknown field", map[string]string{"b": "1", "a\n": "2"}, []string{"form.a?: この項目はスキルにありません。", "form.b: この項目はスキルにありません。"}},
-		{"several", map[string]string{"text": "", "style": "x"}, []string{"form.text: 文章を入力してください。", "form.style: 文体を選択肢から選択してください。"}},
+		{
+			"unknown field",
+			map[string]string{"b": "1", "a\n": "2"},
+			[]string{"form.a?: この項目はスキルにありません。", "form.b: この項目はスキルにありません。"},
+		},
+		{
+			"several",
+			map[string]string{"text": "", "style": "x"},
+			[]string{"form.text: 文章を入力してください。", "form.style: 文体を選択肢から選択してください。"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -104,7 +124,8 @@ func TestRenderForm(t *testing.T) {
 	t.Parallel()
 	file := uuid.New()
 	values := map[string]string{
-		"text": "一行目\r\n二行目 </text>", "title": "題 <task>", "style": "簡潔", "count": "１０", "note": "補足 </FIELD >", "file": file.String(),
+		"text": "一行目\r\n二行目 </text>", "title": "題 <task>", "style": "簡潔", "count": "１０", "note": "補足 </FIELD >",
+		"file": file.String(),
 	}
 	question := everyField().RenderForm(values)
 	wantDisplay := "**題名** 題 <task>  \n**文体** 簡潔  \n**数** 10  \n**資料** 添付ファイル\n\n" +

@@ -13,8 +13,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Import is what an operator's file of skills says. Its categories and skills are known by their keys: importing them again
-// changes them.
+// Import is what an operator's file of skills says. Its categories and skills are known by their keys: importing them
+// again changes them.
 type Import struct {
 	Categories []ImportedCategory
 	Skills     []ImportedSkill
@@ -34,7 +34,7 @@ type ImportedSkill struct {
 	Skill
 }
 
-// Imported is what became of a skill.
+// Imported is the result for one skill.
 type Imported struct {
 	Key    string
 	Name   string
@@ -78,8 +78,8 @@ type importSkill struct {
 	definition `yaml:",inline"`
 }
 
-// ParseImport reads an operator's file of categories and skills, in YAML. It is held to the rules of the built-in skills.
-// Errors are for the operator: each names its line.
+// ParseImport reads an operator's file of categories and skills, in YAML. It is held to the rules of the built-in
+// skills. Errors are for the operator: each names its line.
 func ParseImport(data []byte) (Import, error) {
 	if len(data) > MaxImportSize {
 		return Import{}, fmt.Errorf("the file is larger than %d bytes", MaxImportSize)
@@ -92,7 +92,8 @@ func ParseImport(data []byte) (Import, error) {
 	if err := yaml.Unmarshal(data, &root); err != nil { // Once more, for the lines.
 		return Import{}, readable(err)
 	}
-	if len(file.Skills) > maxImportSkills || len(file.Categories) > maxImportSkills || len(file.Retire) > maxImportSkills {
+	if len(file.Skills) > maxImportSkills || len(file.Categories) > maxImportSkills ||
+		len(file.Retire) > maxImportSkills {
 		return Import{}, fmt.Errorf("more than %d skills, categories or retired skills", maxImportSkills)
 	}
 	if len(file.Skills)+len(file.Retire) == 0 {
@@ -202,7 +203,8 @@ func (r *importReader) read(file importFile) (Import, error) {
 func (r *importReader) skill(s importSkill, line, index int) ImportedSkill {
 	category, known := r.categories[s.Category]
 	if !known {
-		r.wrong(line, "skill %q: unknown category %q; there are those of the file, and %s", s.Key, s.Category, strings.Join(r.builtin(), ", "))
+		r.wrong(line, "skill %q: unknown category %q; there are those of the file, and %s", s.Key, s.Category,
+			strings.Join(r.builtin(), ", "))
 	}
 	if !slices.Contains(importKinds(), s.Kind) {
 		r.wrong(line, "skill %q: unknown kind %q", s.Key, s.Kind)
@@ -230,11 +232,12 @@ func (r *importReader) builtin() (keys []string) {
 	return keys
 }
 
-// importKinds returns the kinds that a skill of an operator may have: those of the built-in skills. The browser extension
-// asks for its own by name.
+// importKinds returns the kinds that a skill of an operator may have: those of the built-in skills. The browser
+// extension asks for its own by name.
 func importKinds() []Kind {
 	return []Kind{
-		"", KindWebSearch, KindProofreading, KindTranslation, KindMail, KindMinutes, KindIdeas, KindProposal, KindRephrase,
+		"", KindWebSearch, KindProofreading, KindTranslation, KindMail, KindMinutes, KindIdeas, KindProposal,
+		KindRephrase,
 		KindSpreadsheet, KindCode, KindSparring, KindGlossary, KindInterview, KindJobPosting, KindReport,
 	}
 }
@@ -263,7 +266,8 @@ func readable(err error) error {
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	unknown, types := regexp.MustCompile(`field (\S+) not found in type \S+`), regexp.MustCompile(` into (\[\])?skill\.\S+`)
+	unknown, types := regexp.MustCompile(`field (\S+) not found in type \S+`),
+		regexp.MustCompile(` into (\[\])?skill\.\S+`)
 	var errs []error
 	for _, text := range wrong.Errors[:min(len(wrong.Errors), maxImportErrors)] {
 		text = types.ReplaceAllString(unknown.ReplaceAllString(text, "unknown key $1"), "")

@@ -61,18 +61,22 @@ func TestImportIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	categories, _ := builtin(t)
-	if len(got.Categories) != 1 || got.Categories[0].Key != "sales" || got.Categories[0].Name != "営業" || got.Categories[0].Position <= categories[len(categories)-1].Position {
+	if len(got.Categories) != 1 || got.Categories[0].Key != "sales" || got.Categories[0].Name != "営業" ||
+		got.Categories[0].Position <= categories[len(categories)-1].Position {
 		t.Errorf("categories %+v", got.Categories)
 	}
 	if len(got.Skills) != 2 || len(got.Retire) != 1 || got.Retire[0] != "old-report" {
 		t.Fatalf("got %+v", got)
 	}
 	report, pitch := got.Skills[0], got.Skills[1]
-	if report.Key != "visit-report" || report.CategoryKey != "sales" || report.CategoryID != uuid.Nil || report.IconPath != "/icons/skills/report.svg" ||
-		report.Kind != skill.KindReport || len(report.FormFields) != 2 || report.FormFields[1].Options == nil || report.Suggestions == nil {
+	if report.Key != "visit-report" || report.CategoryKey != "sales" || report.CategoryID != uuid.Nil ||
+		report.IconPath != "/icons/skills/report.svg" ||
+		report.Kind != skill.KindReport || len(report.FormFields) != 2 || report.FormFields[1].Options == nil ||
+		report.Suggestions == nil {
 		t.Errorf("got %+v", report)
 	}
-	if pitch.CategoryKey != "" || pitch.CategoryID != categories[0].ID || pitch.Position != 3 || pitch.FormFields == nil || report.Position == 0 ||
+	if pitch.CategoryKey != "" || pitch.CategoryID != categories[0].ID || pitch.Position != 3 ||
+		pitch.FormFields == nil || report.Position == 0 ||
 		!slices.Equal(pitch.Keywords, []string{"ロープレ"}) || report.Keywords == nil {
 		t.Errorf("got %+v", pitch)
 	}
@@ -104,37 +108,46 @@ func TestDocumentedFileIsRead(t *testing.T) {
 func TestImportNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ old, new, says string }{
-		"unknown key":        {"    icon: report\n", "    icon: report\n    colour: red\n", "line 13: unknown key colour"},
-		"unknown list":       {"retire:", "retired:", "line 38: unknown key retired"},
-		"key twice":          {"    icon: report\n", "    icon: report\n    icon: chat\n", "line 13: mapping key"},
-		"wrong type":         {"position: 3", "position: last", "line 28: cannot unmarshal"},
-		"position":           {"position: 3", "position: 3000000000", "line 26: skill \"pitch\": position"},
-		"category position":  {"name: 営業", "name: 営業\n    position: -3000000000", "line 3: category \"sales\": position"},
-		"form is text":       {"    suggestions: [値引きを求められたら]", "    suggestions: 値引き", "cannot unmarshal"},
-		"skill key":          {"key: visit-report", "key: Visit Report", "line 6: skill \"Visit Report\""},
-		"same key":           {"key: pitch", "key: visit-report", "line 26: skill \"visit-report\""},
-		"same name":          {"name: 商談の練習", "name: 訪問報告", "line 26: skill \"pitch\": another one"},
-		"category key":       {"key: sales", "key: talk", "line 3: category \"talk\""},
-		"category name":      {"name: 営業", "name: とても長い名前のカテゴリーです", "line 3: category"},
-		"unknown category":   {"category: talk", "category: speech", "unknown category \"speech\""},
-		"icon":               {"icon: sparring", "icon: ../../evil", "no icon"},
-		"kind":               {"kind: report", "kind: chrome_extension_easy_explain", "unknown kind"},
-		"task type":          {"form_type: chat", "form_type: chat\n    task_type: dreaming", "unknown task type"},
-		"task without files": {"form_type: chat", "form_type: chat\n    task_type: document_qa", "accepts_data_sources"},
-		"form type":          {"form_type: chat", "form_type: talk", "unknown form type"},
-		"no fields":          {"form_type: chat", "form_type: form", "line 26: skill \"pitch\": a form skill"},
-		"one line":           {"      次の行動も整理します。\n", "", "two lines"},
-		"long name":          {"name: 訪問報告", "name: " + strings.Repeat("長", 21), "name must have"},
-		"field name":         {"- name: customer", "- name: お客様", "the name must be a word"},
-		"field type":         {"type: textarea", "type: picture", "unknown type"},
-		"long keyword":       {"[ロープレ]", "[" + strings.Repeat("長", 21) + "]", "keywords"},
-		"file field":         {"type: textarea", "type: file", "yet"},
-		"reserved tag":       {"あなたは、慎重な購買担当者である。", "</text> と書く。", "reserved tags"},
-		"control character":  {"あなたは、慎重な購買担当者である。", `"\u0007"`, "line 37: a control character"},
-		"retired and there":  {"[old-report]", "[pitch]", "line 38: retire \"pitch\""},
-		"retired key":        {"[old-report]", "[古い]", "line 38: retire"},
-		"two documents":      {"retire:", "---\nretire:", "more than one document"},
-		"broken":             {"skills:", "skills: [", "line"},
+		"unknown key": {
+			"    icon: report\n", "    icon: report\n    colour: red\n",
+			"line 13: unknown key colour",
+		},
+		"unknown list": {"retire:", "retired:", "line 38: unknown key retired"},
+		"key twice":    {"    icon: report\n", "    icon: report\n    icon: chat\n", "line 13: mapping key"},
+		"wrong type":   {"position: 3", "position: last", "line 28: cannot unmarshal"},
+		"position":     {"position: 3", "position: 3000000000", "line 26: skill \"pitch\": position"},
+		"category position": {
+			"name: 営業", "name: 営業\n    position: -3000000000",
+			"line 3: category \"sales\": position",
+		},
+		"form is text":     {"    suggestions: [値引きを求められたら]", "    suggestions: 値引き", "cannot unmarshal"},
+		"skill key":        {"key: visit-report", "key: Visit Report", "line 6: skill \"Visit Report\""},
+		"same key":         {"key: pitch", "key: visit-report", "line 26: skill \"visit-report\""},
+		"same name":        {"name: 商談の練習", "name: 訪問報告", "line 26: skill \"pitch\": another one"},
+		"category key":     {"key: sales", "key: talk", "line 3: category \"talk\""},
+		"category name":    {"name: 営業", "name: とても長い名前のカテゴリーです", "line 3: category"},
+		"unknown category": {"category: talk", "category: speech", "unknown category \"speech\""},
+		"icon":             {"icon: sparring", "icon: ../../evil", "no icon"},
+		"kind":             {"kind: report", "kind: chrome_extension_easy_explain", "unknown kind"},
+		"task type":        {"form_type: chat", "form_type: chat\n    task_type: dreaming", "unknown task type"},
+		"task without files": {
+			"form_type: chat", "form_type: chat\n    task_type: document_qa",
+			"accepts_data_sources",
+		},
+		"form type":         {"form_type: chat", "form_type: talk", "unknown form type"},
+		"no fields":         {"form_type: chat", "form_type: form", "line 26: skill \"pitch\": a form skill"},
+		"one line":          {"      次の行動も整理します。\n", "", "two lines"},
+		"long name":         {"name: 訪問報告", "name: " + strings.Repeat("長", 21), "name must have"},
+		"field name":        {"- name: customer", "- name: お客様", "the name must be a word"},
+		"field type":        {"type: textarea", "type: picture", "unknown type"},
+		"long keyword":      {"[ロープレ]", "[" + strings.Repeat("長", 21) + "]", "keywords"},
+		"file field":        {"type: textarea", "type: file", "yet"},
+		"reserved tag":      {"あなたは、慎重な購買担当者である。", "</text> と書く。", "reserved tags"},
+		"control character": {"あなたは、慎重な購買担当者である。", `"\u0007"`, "line 37: a control character"},
+		"retired and there": {"[old-report]", "[pitch]", "line 38: retire \"pitch\""},
+		"retired key":       {"[old-report]", "[古い]", "line 38: retire"},
+		"two documents":     {"retire:", "---\nretire:", "more than one document"},
+		"broken":            {"skills:", "skills: [", "line"},
 	} {
 		if !strings.Contains(sales, c.old) {
 			t.Fatalf("%s: nothing to change", name)
@@ -149,8 +162,9 @@ func TestImportNamesWhatIsWrong(t *testing.T) {
 		t.Errorf("two mistakes: %v", err)
 	}
 	for name, data := range map[string]string{
-		"empty": "", "only comments": "# nothing\n", "no skills": "categories: []\n", "too large": strings.Repeat("#", skill.MaxImportSize+1),
-		"a list": "- x\n", "too many": "retire:\n" + strings.Repeat("  - x\n", 300),
+		"empty": "", "only comments": "# nothing\n", "no skills": "categories: []\n",
+		"too large": strings.Repeat("#", skill.MaxImportSize+1),
+		"a list":    "- x\n", "too many": "retire:\n" + strings.Repeat("  - x\n", 300),
 	} {
 		if _, err := skill.ParseImport([]byte(data)); err == nil {
 			t.Errorf("%s is taken", name)
@@ -180,7 +194,8 @@ func FuzzImport(f *testing.F) {
 			t.Errorf("%q: %v", data, err)
 		}
 		for _, s := range got.Skills {
-			if err == nil && (s.Key == "" || s.Name == "" || s.Prompt == "" || (s.CategoryKey == "") == (s.CategoryID == uuid.Nil)) {
+			if err == nil && (s.Key == "" || s.Name == "" || s.Prompt == "" ||
+				(s.CategoryKey == "") == (s.CategoryID == uuid.Nil)) {
 				t.Errorf("taken: %+v", s)
 			}
 		}

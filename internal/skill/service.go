@@ -69,7 +69,9 @@ func (s *Service) Get(ctx context.Context, organizationID, userID, skillID uuid.
 }
 
 // Favorites returns a page of the user's favourites, newest first, with the bounds of List.
-func (s *Service) Favorites(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Favorite, error) {
+func (s *Service) Favorites(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Favorite,
+	error,
+) {
 	if err := checkPage(offset, limit); err != nil {
 		return nil, err
 	}

@@ -152,7 +152,8 @@ func TestWithoutAModel(t *testing.T) {
 			t.Fatalf("%d skills, %v", len(skills), err)
 		}
 		for _, s := range skills {
-			if want := without && !open[s.Name]; (s.Unavailable != "") != want || strings.Contains(s.Unavailable, "OPENAI") {
+			if want := without && !open[s.Name]; (s.Unavailable != "") != want ||
+				strings.Contains(s.Unavailable, "OPENAI") {
 				t.Errorf("%s without a model (%v): %q", s.Name, without, s.Unavailable)
 			}
 			if s.AcceptsDataSources {

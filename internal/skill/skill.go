@@ -83,13 +83,15 @@ type Category struct {
 
 // FormField is one field of a form. Its JSON form is the one of the API, and the one the store keeps.
 type FormField struct {
-	Name        string    `json:"name" yaml:"name"`               // Key of the value; a to z, digits and underscore.
-	Label       string    `json:"label" yaml:"label"`             // What a person reads.
-	Type        FieldType `json:"type" yaml:"type"`               // How it is entered and checked.
-	Required    bool      `json:"required" yaml:"required"`       // Blank is refused. A required select starts on its first option.
-	Options     []string  `json:"options" yaml:"options"`         // The choices of a select, else empty.
-	Placeholder string    `json:"placeholder" yaml:"placeholder"` // An example, shown while the field is empty.
-	MaxLength   int       `json:"max_length" yaml:"max_length"`   // In characters (code points); 0 means the default of the type.
+	Name  string    `json:"name" yaml:"name"`   // Key of the value; a to z, digits and underscore.
+	Label string    `json:"label" yaml:"label"` // What a person reads.
+	Type  FieldType `json:"type" yaml:"type"`   // How it is entered and checked.
+	// Blank is refused. A required select starts on its first option.
+	Required    bool     `json:"required" yaml:"required"`
+	Options     []string `json:"options" yaml:"options"`         // The choices of a select, else empty.
+	Placeholder string   `json:"placeholder" yaml:"placeholder"` // An example, shown while the field is empty.
+	// In characters (code points); 0 means the default of the type.
+	MaxLength int `json:"max_length" yaml:"max_length"`
 }
 
 // Skill is an assistant that a person can choose.

@@ -16,16 +16,16 @@ type Store interface {
 	// position, then name, then id.
 	ListCategories(ctx context.Context, organizationID uuid.UUID) ([]Category, error)
 
-	// ListSkills returns the visible skills that are not retired, in the order of their categories, then by position, then
-	// id, with IsFavorite set for the user. offset and limit count skills; the caller has checked them.
+	// ListSkills returns the visible skills that are not retired, in the order of their categories, then by position,
+	// then id, with IsFavorite set for the user. offset and limit count skills; the caller has checked them.
 	ListSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error)
 
-	// FindSkill returns one visible skill, retired or not, with IsFavorite set for the user. If there is none, the error
-	// has the code fault.NotFound.
+	// FindSkill returns one visible skill, retired or not, with IsFavorite set for the user. If there is none, the
+	// error has the code fault.NotFound.
 	FindSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) (Skill, error)
 
-	// ListFavoriteSkills returns the user's favourites among the visible skills that are not retired, newest first, then
-	// by skill id.
+	// ListFavoriteSkills returns the user's favourites among the visible skills that are not retired, newest first,
+	// then by skill id.
 	ListFavoriteSkills(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Favorite, error)
 
 	// AddFavoriteSkill stars a visible skill for the user. Starring it again changes nothing, its time included. If the

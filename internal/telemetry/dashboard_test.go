@@ -45,7 +45,8 @@ func TestTheDashboardAndTheGuideNameTheMetricsThatThereAre(t *testing.T) {
 	text := everything(t)
 	for name, file := range map[string]string{"dashboard": string(dashboard), "guide": string(guide)} {
 		for _, metric := range regexp.MustCompile(`\b(tsumugi|process|go)_[a-z_]*[a-z]\b`).FindAllString(file, -1) {
-			if !strings.Contains(text, "\n"+metric+" ") && !strings.Contains(text, "\n"+metric+"{") && !strings.Contains(text, "# TYPE "+metric+" ") {
+			if !strings.Contains(text, "\n"+metric+" ") && !strings.Contains(text, "\n"+metric+"{") &&
+				!strings.Contains(text, "# TYPE "+metric+" ") {
 				t.Errorf("the %s names %s, which is not there", name, metric)
 			}
 		}

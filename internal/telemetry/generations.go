@@ -44,8 +44,10 @@ func (t *Telemetry) Generations() chat.Metrics {
 			Name: "tsumugi_generation_tokens_per_second", Help: "Tokens of a stored answer by the time that it took.",
 			Buckets: []float64{1, 2, 5, 10, 20, 40, 60, 80, 100, 150, 200, 400},
 		}),
-		tookOver: counter("tsumugi_generations_taken_over_total", "Answers of dead servers that this one went on with, as the next run."),
-		fenced:   counter("tsumugi_generations_fenced_total", "Answers that this server dropped because they were no longer its own."),
+		tookOver: counter("tsumugi_generations_taken_over_total",
+			"Answers of dead servers that this one went on with, as the next run."),
+		fenced: counter("tsumugi_generations_fenced_total",
+			"Answers that this server dropped because they were no longer its own."),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tsumugi_questions_refused_total", Help: "Questions that were turned away, by why.",
 		}, []string{"reason"}),
@@ -56,10 +58,14 @@ func (t *Telemetry) Generations() chat.Metrics {
 	} {
 		g.ended.WithLabelValues(outcome)
 	}
-	for _, reason := range []string{chat.RefusedStopping, chat.RefusedFull, chat.RefusedPerson, chat.RefusedOrganization, chat.RefusedMemory} {
+	for _, reason := range []string{
+		chat.RefusedStopping, chat.RefusedFull, chat.RefusedPerson,
+		chat.RefusedOrganization, chat.RefusedMemory,
+	} {
 		g.refused.WithLabelValues(reason)
 	}
-	t.registry.MustRegister(g.begun, g.ended, g.duration, g.firstToken, g.tokens, g.rate, g.tookOver, g.fenced, g.refused)
+	t.registry.MustRegister(g.begun, g.ended, g.duration, g.firstToken, g.tokens, g.rate, g.tookOver, g.fenced,
+		g.refused)
 	return g
 }
 
@@ -89,11 +95,13 @@ func (g *generations) Refused(reason string) { g.refused.WithLabelValues(reason)
 func (t *Telemetry) WatchGenerations(read func() chat.Stats) {
 	t.registry.MustRegister(newSnapshots(read, []series[chat.Stats]{
 		{
-			name: "tsumugi_generations_running", help: "Answers that are being written here.", kind: prometheus.GaugeValue,
+			name: "tsumugi_generations_running", help: "Answers that are being written here.",
+			kind:  prometheus.GaugeValue,
 			value: func(s chat.Stats) float64 { return float64(s.Running) },
 		},
 		{
-			name: "tsumugi_generations_waiting", help: "Stored questions that wait for a place.", kind: prometheus.GaugeValue,
+			name: "tsumugi_generations_waiting", help: "Stored questions that wait for a place.",
+			kind:  prometheus.GaugeValue,
 			value: func(s chat.Stats) float64 { return float64(s.Waiting) },
 		},
 	}))

@@ -19,7 +19,9 @@ func senderSeries() []series[sse.Stats] {
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
 	open := func(path string, value func(sse.Stats) float64) series[sse.Stats] {
 		return series[sse.Stats]{
-			"tsumugi_streams_open", "Streams that are being sent, by the path that they take.", gauge, []string{"path", path}, value,
+			"tsumugi_streams_open", "Streams that are being sent, by the path that they take.", gauge,
+			[]string{"path", path},
+			value,
 		}
 	}
 	ended := func(reason string, value func(sse.Ends) uint64) series[sse.Stats] {
@@ -38,12 +40,17 @@ func senderSeries() []series[sse.Stats] {
 		open("fast", func(s sse.Stats) float64 { return float64(s.OpenFast) }),
 		open("http", func(s sse.Stats) float64 { return float64(s.OpenHTTP) }),
 		total("tsumugi_streams_begun_total", "Streams that were begun.", func(s sse.Stats) uint64 { return s.Opened }),
-		total("tsumugi_stream_resumes_total", "Streams whose client had a cursor.", func(s sse.Stats) uint64 { return s.Resumes }),
-		total("tsumugi_stream_resets_total", "Streams whose client's cursor did not hold: told to begin anew.", func(s sse.Stats) uint64 { return s.Resets }),
+		total("tsumugi_stream_resumes_total", "Streams whose client had a cursor.",
+			func(s sse.Stats) uint64 { return s.Resumes }),
+		total("tsumugi_stream_resets_total", "Streams whose client's cursor did not hold: told to begin anew.",
+			func(s sse.Stats) uint64 { return s.Resets }),
 		total("tsumugi_stream_writes_total", "Writes to clients.", func(s sse.Stats) uint64 { return s.Writes }),
-		total("tsumugi_stream_bytes_total", "Bytes of events that were written to clients.", func(s sse.Stats) uint64 { return s.Bytes }),
-		total("tsumugi_stream_heartbeats_total", "Heartbeats that were written to clients.", func(s sse.Stats) uint64 { return s.Heartbeats }),
-		total("tsumugi_stream_drains_total", "Times that a client did not take at once what it was sent.", func(s sse.Stats) uint64 { return s.Drains }),
+		total("tsumugi_stream_bytes_total", "Bytes of events that were written to clients.",
+			func(s sse.Stats) uint64 { return s.Bytes }),
+		total("tsumugi_stream_heartbeats_total", "Heartbeats that were written to clients.",
+			func(s sse.Stats) uint64 { return s.Heartbeats }),
+		total("tsumugi_stream_drains_total", "Times that a client did not take at once what it was sent.",
+			func(s sse.Stats) uint64 { return s.Drains }),
 		ended("done", func(e sse.Ends) uint64 { return e.Done }),
 		ended("moved", func(e sse.Ends) uint64 { return e.Moved }),
 		ended("gone", func(e sse.Ends) uint64 { return e.Gone }),
@@ -55,21 +62,36 @@ func senderSeries() []series[sse.Stats] {
 
 func hubSeries() []series[stream.HubStats] {
 	gauge := func(name, help string, value func(stream.HubStats) int) series[stream.HubStats] {
-		return series[stream.HubStats]{name, help, prometheus.GaugeValue, nil, func(s stream.HubStats) float64 { return float64(value(s)) }}
+		return series[stream.HubStats]{
+			name, help, prometheus.GaugeValue, nil,
+			func(s stream.HubStats) float64 { return float64(value(s)) },
+		}
 	}
 	total := func(name, help string, value func(stream.HubStats) int64) series[stream.HubStats] {
-		return series[stream.HubStats]{name, help, prometheus.CounterValue, nil, func(s stream.HubStats) float64 { return float64(value(s)) }}
+		return series[stream.HubStats]{
+			name, help, prometheus.CounterValue, nil,
+			func(s stream.HubStats) float64 { return float64(value(s)) },
+		}
 	}
 	return []series[stream.HubStats]{
-		gauge("tsumugi_texts", "Answers that are being written here or followed on other servers.", func(s stream.HubStats) int { return s.Texts }),
-		gauge("tsumugi_mirrors", "Answers of other servers that are followed here.", func(s stream.HubStats) int { return s.Mirrors }),
-		gauge("tsumugi_text_bytes", "Bytes of those answers' texts.", func(s stream.HubStats) int { return s.TextBytes }),
-		gauge("tsumugi_log_bytes", "Bytes of their events in memory.", func(s stream.HubStats) int { return s.LogBytes }),
-		total("tsumugi_updates_sent_total", "Updates of texts that other servers can read.", func(s stream.HubStats) int64 { return s.EntriesSent }),
-		total("tsumugi_updates_resent_total", "Updates that were sent again after an error.", func(s stream.HubStats) int64 { return s.EntriesResent }),
-		total("tsumugi_updates_received_total", "Updates of other servers' texts.", func(s stream.HubStats) int64 { return s.EntriesReceived }),
-		total("tsumugi_mirror_holes_total", "Times that a mirror was begun again because updates were missing.", func(s stream.HubStats) int64 { return s.Holes }),
-		total("tsumugi_stale_runs_total", "Texts that were dropped because a later run had begun.", func(s stream.HubStats) int64 { return s.StaleRuns }),
+		gauge("tsumugi_texts", "Answers that are being written here or followed on other servers.",
+			func(s stream.HubStats) int { return s.Texts }),
+		gauge("tsumugi_mirrors", "Answers of other servers that are followed here.",
+			func(s stream.HubStats) int { return s.Mirrors }),
+		gauge("tsumugi_text_bytes", "Bytes of those answers' texts.",
+			func(s stream.HubStats) int { return s.TextBytes }),
+		gauge("tsumugi_log_bytes", "Bytes of their events in memory.",
+			func(s stream.HubStats) int { return s.LogBytes }),
+		total("tsumugi_updates_sent_total", "Updates of texts that other servers can read.",
+			func(s stream.HubStats) int64 { return s.EntriesSent }),
+		total("tsumugi_updates_resent_total", "Updates that were sent again after an error.",
+			func(s stream.HubStats) int64 { return s.EntriesResent }),
+		total("tsumugi_updates_received_total", "Updates of other servers' texts.",
+			func(s stream.HubStats) int64 { return s.EntriesReceived }),
+		total("tsumugi_mirror_holes_total", "Times that a mirror was begun again because updates were missing.",
+			func(s stream.HubStats) int64 { return s.Holes }),
+		total("tsumugi_stale_runs_total", "Texts that were dropped because a later run had begun.",
+			func(s stream.HubStats) int64 { return s.StaleRuns }),
 	}
 }
 
@@ -80,7 +102,8 @@ type lag struct {
 }
 
 func newLag(read func() sse.Stats) *lag {
-	return &lag{read, prometheus.NewDesc("tsumugi_stream_lag_seconds", "From publishing an event to the end of the write that carried it.", nil, nil)}
+	return &lag{read, prometheus.NewDesc("tsumugi_stream_lag_seconds",
+		"From publishing an event to the end of the write that carried it.", nil, nil)}
 }
 
 // Describe implements prometheus.Collector.

@@ -1,8 +1,9 @@
 // Package telemetry shows how the server is doing: metrics for Prometheus, and traces for an OpenTelemetry collector.
 //
-// It owns both libraries. The domains know neither: they count by themselves or tell a small interface that they declare,
-// and use OpenTelemetry's API, which does nothing unless a collector is configured. Names, labels and units of the metrics
-// stand in docs/operating.md; no metric and no span holds what people write, their names or their addresses.
+// It owns both libraries. The domains know neither: they count by themselves or tell a small interface that they
+// declare, and use OpenTelemetry's API, which does nothing unless a collector is configured. Names, labels and units of
+// the metrics stand in docs/operating.md; no metric and no span holds what people write, their names or their
+// addresses.
 package telemetry
 
 import (
@@ -33,8 +34,8 @@ type Config struct {
 	Version  string // Of the program.
 	ServerID string // Tells this server from its fellows in traces.
 
-	// OTLPEndpoint is the collector's URL for OTLP over HTTP, such as http://127.0.0.1:4318; "" for no traces. A URL without
-	// a path gets /v1/traces.
+	// OTLPEndpoint is the collector's URL for OTLP over HTTP, such as http://127.0.0.1:4318; "" for no traces. A URL
+	// without a path gets /v1/traces.
 	OTLPEndpoint string
 }
 
@@ -61,7 +62,8 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 	}, []string{"version"})
 	build.WithLabelValues(cfg.Version).Set(1)
 	t.registry.MustRegister(
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), t.requests, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), t.requests,
+		build,
 	)
 	if cfg.OTLPEndpoint == "" {
 		return t, nil
@@ -70,7 +72,8 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(exportTimeout))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint),
+		otlptracehttp.WithTimeout(exportTimeout))
 	if err != nil {
 		return nil, fmt.Errorf("the exporter of traces: %w", err)
 	}

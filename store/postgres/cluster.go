@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// createCluster makes the data directory and the database in it. It works beside the final place and renames at the end,
-// so that an interrupted first start begins anew.
+// createCluster makes the data directory and the database in it. It works beside the final place and renames at the
+// end, so that an interrupted first start begins anew.
 func (s *Server) createCluster(ctx context.Context) error {
 	part := filepath.Join(s.folder.root, "cluster.part")
 	if err := os.RemoveAll(part); err != nil {
@@ -63,7 +63,8 @@ func (s *Server) initialize(ctx context.Context, dir string) error {
 func (s *Server) writeAccess() error {
 	self, err := user.Current()
 	if err != nil {
-		return fmt.Errorf("the user with number %d has no entry in /etc/passwd, which PostgreSQL needs: %w", os.Geteuid(), err)
+		return fmt.Errorf("the user with number %d has no entry in /etc/passwd, which PostgreSQL needs: %w",
+			os.Geteuid(), err)
 	}
 	for name, text := range map[string]string{
 		"pg_hba.conf":   "local all all peer map=" + database + "\n",

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// locationFile stands in a data folder that the account cannot reach and names the folder used in its place, so that
-	// the data is found again after the checkout has moved.
+	// locationFile stands in a data folder that the account cannot reach and names the folder used in its place, so
+	// that the data is found again after the checkout has moved.
 	locationFile = "LOCATION"
-	// maxSocketDir keeps the socket's path, with the name that PostgreSQL adds, below the limit of 104 bytes (macOS; 108
-	// on Linux).
+	// maxSocketDir keeps the socket's path, with the name that PostgreSQL adds, below the limit of 104 bytes (macOS;
+	// 108 on Linux).
 	maxSocketDir = 85
 )
 
@@ -28,8 +28,8 @@ type folder struct {
 	cluster string // The PostgreSQL data directory.
 }
 
-// openFolder makes the data folder, with access for the account only. As root it moves aside to cfg.FallbackDir when the
-// account cannot reach the configured place, and says so.
+// openFolder makes the data folder, with access for the account only. As root it moves aside to cfg.FallbackDir when
+// the account cannot reach the configured place, and says so.
 func openFolder(cfg Config, acct account, log *slog.Logger) (folder, error) {
 	root := cfg.DataDir
 	if err := os.MkdirAll(root, 0o755); err != nil { //nolint:gosec // The account must get through; claim closes the last one.

@@ -176,7 +176,10 @@ func TestExplainsWhatIsWrong(t *testing.T) {
 		says    string
 	}{
 		{"no folder", func(_ *testing.T, cfg *postgres.Config) { cfg.DataDir = "" }, nil, "data folder"},
-		{"no programs", func(t *testing.T, cfg *postgres.Config) { cfg.BinDir = t.TempDir() }, postgres.ErrNoBinaries, "DATABASE_URL"},
+		{
+			"no programs", func(t *testing.T, cfg *postgres.Config) { cfg.BinDir = t.TempDir() }, postgres.ErrNoBinaries,
+			"DATABASE_URL",
+		},
 		{"other version", func(t *testing.T, cfg *postgres.Config) {
 			put(t, filepath.Join(cfg.DataDir, "cluster", "PG_VERSION"), "9\n")
 		}, postgres.ErrVersion, "PostgreSQL 9"},

@@ -38,14 +38,16 @@ func (s *Server) clearLeftovers() error {
 			return fmt.Errorf("%w: another PostgreSQL server (process %d) works on %s; stop it first",
 				ErrInUse, left[0], s.folder.cluster)
 		}
-		if step := leftoverPatience / 3; ours && len(signals) > 0 && time.Since(begin) >= time.Duration(3-len(signals))*step {
+		if step := leftoverPatience / 3; ours && len(signals) > 0 &&
+			time.Since(begin) >= time.Duration(3-len(signals))*step {
 			for _, p := range left {
 				_ = syscall.Kill(p, signals[0]) // It may be gone already.
 			}
 			signals = signals[1:]
 		}
 		if time.Since(begin) > leftoverPatience+quitPatience {
-			return fmt.Errorf("%w: the previous server (process %d) on %s does not end", ErrInUse, left[0], s.folder.cluster)
+			return fmt.Errorf("%w: the previous server (process %d) on %s does not end", ErrInUse, left[0],
+				s.folder.cluster)
 		}
 		if !s.pause(leftoverPoll) {
 			return fmt.Errorf("stopped while waiting for the previous server")
@@ -61,6 +63,6 @@ func (s *Server) clearLeftovers() error {
 
 func (s *Server) socketPath() string { return filepath.Join(s.socketDir, ".s.PGSQL."+port) }
 
-// cleanUp removes the socket's folder, which may lie outside the data folder. A server that ended cleanly has removed its
-// files; otherwise they stay, and the next start deals with them.
+// cleanUp removes the socket's folder, which may lie outside the data folder. A server that ended cleanly has removed
+// its files; otherwise they stay, and the next start deals with them.
 func (s *Server) cleanUp() { _ = os.Remove(s.socketDir) }

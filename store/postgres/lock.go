@@ -11,8 +11,8 @@ import (
 )
 
 // folderLock is held from start to stop and makes sure that a data folder has one supervisor. The kernel releases it
-// with the process, however that ends, so it is never stale. Its file names the supervisor and its server for people and
-// for the next supervisor, which may end a server only if it was ours.
+// with the process, however that ends, so it is never stale. Its file names the supervisor and its server for people
+// and for the next supervisor, which may end a server only if it was ours.
 type folderLock struct {
 	file *os.File
 	// previous is the process id of the server that the last supervisor ran, 0 if there was none.
@@ -67,7 +67,8 @@ func (l *folderLock) note(server int) error {
 
 func (l *folderLock) release() {
 	if l != nil {
-		// Said in so many words: a child that was forked a moment ago, and has not begun its program yet, has the file open, too.
+		// Said in so many words: a child that was forked a moment ago, and has not begun its program yet, has the file
+		// open, too.
 		_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 		_ = l.file.Close() // The file stays: removing it would race with the next one to lock it.
 	}

@@ -12,7 +12,7 @@ import (
 
 const maxLogLine = 8 << 10 // Longer lines are cut.
 
-// logReader passes the server's messages on to the log and remembers the last error for whoever asks why it ended.
+// logReader passes the server's messages on to the log and remembers the last error, which says why it ended.
 type logReader struct {
 	pipe *os.File
 	log  *slog.Logger
@@ -64,9 +64,10 @@ func (l *logReader) line(text string) {
 	}
 }
 
-// begin files a line that is no continuation and returns it without its severity. PostgreSQL's messages begin with one and
-// two spaces, and so does what it adds to them. Statements, what they were called from, and details, such as a row that
-// breaks a rule, hold what people have written. Those of a process that ends do not, and tell why. The caller holds mu.
+// begin files a line that is no continuation and returns it without its severity. PostgreSQL's messages begin with one
+// and two spaces, and so does what it adds to them. Statements, what they were called from, and details, such as a row
+// that breaks a rule, hold what people have written. Those of a process that ends do not, and tell why. The caller
+// holds mu.
 func (l *logReader) begin(text string) string {
 	severity, message, _ := strings.Cut(text, ":  ")
 	l.severity, l.withheld = severity, false

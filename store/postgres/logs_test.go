@@ -93,7 +93,8 @@ func TestWhatPostgresSaysInSeveralLines(t *testing.T) {
 	killer := connect(t, srv.DSN())
 	eventually(t, "the statement", func() bool {
 		var n int
-		err := killer.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'`, pid).Scan(&n)
+		err := killer.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'`,
+			pid).Scan(&n)
 		return err == nil && n == 1
 	})
 	kill(t, pid)
@@ -105,13 +106,17 @@ func TestWhatPostgresSaysInSeveralLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]entry{
-		"warned one": {level: slog.LevelWarn, severity: "WARNING"}, "warned two": {level: slog.LevelWarn, severity: "WARNING"},
-		"warned three": {level: slog.LevelWarn, severity: "WARNING"},
-		"said one":     {level: slog.LevelDebug, severity: "LOG"}, "said two": {level: slog.LevelDebug, severity: "LOG"},
+		"warned one":       {level: slog.LevelWarn, severity: "WARNING"},
+		"warned two":       {level: slog.LevelWarn, severity: "WARNING"},
+		"warned three":     {level: slog.LevelWarn, severity: "WARNING"},
+		"said one":         {level: slog.LevelDebug, severity: "LOG"},
+		"said two":         {level: slog.LevelDebug, severity: "LOG"},
 		"longxxx":          {level: slog.LevelDebug, severity: "LOG"},
 		"division by zero": {level: slog.LevelError, severity: "ERROR"},
-		"failed one":       {level: slog.LevelError, severity: "ERROR"}, "failed two": {level: slog.LevelError, severity: "ERROR"},
-		"hint one": {level: slog.LevelError, severity: "HINT"}, "hint two": {level: slog.LevelError, severity: "HINT"},
+		"failed one":       {level: slog.LevelError, severity: "ERROR"},
+		"failed two":       {level: slog.LevelError, severity: "ERROR"},
+		"hint one":         {level: slog.LevelError, severity: "HINT"},
+		"hint two":         {level: slog.LevelError, severity: "HINT"},
 	} {
 		found := log.with(text)
 		if len(found) == 0 {

@@ -77,7 +77,7 @@ func copyPackage(binDir, fallback string, acct account, log *slog.Logger) (strin
 	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
 		return "", err
 	}
-	// Whoever renames first wins; the copies are the same.
+	// The first process to rename wins; the copies are the same.
 	if err := os.Rename(temp, target); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}

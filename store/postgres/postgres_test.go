@@ -202,7 +202,8 @@ func TestRefusesASecondServerOnTheSameFolder(t *testing.T) {
 	write(t, srv.DSN(), "still there") // The refusal did the first one no harm.
 }
 
-// TestStopLetsGoOfTheFolder has somebody else hold the files of this process open, as a child does between fork and exec.
+// TestStopLetsGoOfTheFolder has somebody else hold the files of this process open, as a child does between fork and
+// exec.
 func TestStopLetsGoOfTheFolder(t *testing.T) {
 	t.Parallel()
 	cfg := config(folder(t))
@@ -212,7 +213,8 @@ func TestStopLetsGoOfTheFolder(t *testing.T) {
 		t.Log("files cannot be found here; checking the ordinary case")
 	}
 	for _, file := range files {
-		if to, err := os.Readlink("/proc/self/fd/" + file.Name()); err != nil || to != filepath.Join(srv.DataDir(), "lock") {
+		if to, err := os.Readlink("/proc/self/fd/" + file.Name()); err != nil ||
+			to != filepath.Join(srv.DataDir(), "lock") {
 			continue
 		}
 		fd, err := strconv.Atoi(file.Name())

@@ -35,7 +35,8 @@ func workingOn(cluster string, _ int) []int {
 		if cwd, err := os.Readlink(filepath.Join(dir, "cwd")); err != nil || cwd != cluster {
 			continue
 		}
-		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err != nil || !bytes.HasPrefix(comm, []byte("postgres")) {
+		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err != nil ||
+			!bytes.HasPrefix(comm, []byte("postgres")) {
 			continue // A person's shell may stand in that folder.
 		}
 		if stat, err := os.ReadFile(filepath.Join(dir, "stat")); err != nil || isZombie(stat) {

@@ -219,8 +219,8 @@ func runInput(ctx context.Context, acct account, input, path string, args ...str
 	return "", errors.New(text)
 }
 
-// environment returns what the programs see: nothing that could change how they behave, and messages in English, because
-// they are read by program.
+// environment returns what the programs see: nothing that could change how they behave, and messages in English,
+// because they are read by program.
 func environment() []string {
 	env := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "TMPDIR"} {

@@ -39,8 +39,8 @@ func New(t testing.TB) *store.DB {
 	return db
 }
 
-// DSN returns the connection string of a new database like that of [New], for tests that open it themselves, for example
-// several times. It is dropped when the test ends, connections or not.
+// DSN returns the connection string of a new database like that of [New], for tests that open it themselves, for
+// example several times. It is dropped when the test ends, connections or not.
 func DSN(t testing.TB) string {
 	t.Helper()
 	b, err := shared.get()

@@ -1,10 +1,10 @@
 // Package bridge joins the servers of one installation over NATS: it is the stream.Transport of every server but a lone
 // one.
 //
-// Texts travel in a JetStream stream that is kept in memory, with a subject for each message; a run appends to its subject
-// only while nobody else has, so that a server that was taken for dead cannot write into what its successor writes. Live
-// events travel over core NATS, which keeps nothing. Nothing here is the truth: what NATS loses is told again by the server
-// that writes it, or is found in the database.
+// Texts travel in a JetStream stream that is kept in memory, with a subject for each message; a run appends to its
+// subject only while nobody else has, so that a server that was taken for dead cannot write into what its successor
+// writes. Live events travel over core NATS, which keeps nothing. Nothing here is the truth: what NATS loses is told
+// again by the server that writes it, or is found in the database.
 //
 // The package knows of texts only that they are entries, in order. It imports NATS's client and stream.
 package bridge
@@ -83,15 +83,16 @@ type Bridge struct {
 	making  sync.Mutex     // Held while the stream is looked for or made.
 
 	mu     sync.Mutex
-	nextID int                              // Guarded by mu.
-	resync map[int]func(*nats.Subscription) // Guarded by mu. Told of a reconnection (nil), or of a subscription that lost messages.
+	nextID int // Guarded by mu.
+	// Guarded by mu. Told of a reconnection (nil), or of a subscription that lost messages.
+	resync map[int]func(*nats.Subscription)
 }
 
 var _ stream.Transport = (*Bridge)(nil)
 
-// Connect connects to NATS and makes the stream of texts where there is none. A server must be able to start while NATS is
-// away, as it can go on then: after cfg.Patience the bridge is returned as it is, and joins the others once NATS is there.
-// Credentials that NATS refuses are an error, and so is the context's end.
+// Connect connects to NATS and makes the stream of texts where there is none. A server must be able to start while NATS
+// is away, as it can go on then: after cfg.Patience the bridge is returned as it is, and joins the others once NATS is
+// there. Credentials that NATS refuses are an error, and so is the context's end.
 func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 	cfg = cfg.withDefaults()
 	b := &Bridge{
@@ -115,7 +116,8 @@ func Connect(ctx context.Context, cfg Config) (*Bridge, error) {
 			<-b.closed
 			return nil, fmt.Errorf("bridge: %w", err)
 		}
-		b.log.Error("NATS cannot be used yet; until it can, answers are watched only where they are written", "err", err)
+		b.log.Error("NATS cannot be used yet; until it can, answers are watched only where they are written", "err",
+			err)
 	}
 	b.janitor.Go(b.forget)
 	return b, nil
@@ -131,7 +133,8 @@ func (b *Bridge) options() []nats.Option {
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(200 * time.Millisecond),
 		nats.ReconnectJitter(300*time.Millisecond, 500*time.Millisecond),
-		// The client writes under a lock that everybody needs who publishes: a link that takes nothing is given up soon.
+		// The client writes under a lock that everybody needs who publishes: a link that takes nothing is given up
+		// soon.
 		nats.FlusherTimeout(writeTimeout),
 		nats.ReconnectOnFlusherError(),
 		nats.PingInterval(5 * time.Second),

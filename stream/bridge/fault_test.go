@@ -60,7 +60,8 @@ func reading(t *testing.T, hub *stream.Hub) (seen, done func() *streamtest.Clien
 func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 3)
-	writer, reader := streamtest.NewServer(t, connect(t, nodes.URLs(0))), streamtest.NewServer(t, connect(t, nodes.URLs(1)))
+	writer, reader := streamtest.NewServer(t, connect(t, nodes.URLs(0))),
+		streamtest.NewServer(t, connect(t, nodes.URLs(1)))
 	text := writer.Hub.Open(head)
 	text.AppendText("はじめ。")
 	seen, done := reading(t, reader.Hub)
@@ -77,11 +78,13 @@ func TestR30_TheLeaderDiesMidAnswer(t *testing.T) {
 	}
 }
 
-// TestR30_TheOnlyNodeIsRestarted: it comes back without the stream. Who writes tells all again, who reads begins again.
+// TestR30_TheOnlyNodeIsRestarted: it comes back without the stream. Writers publish everything again, readers begin
+// again.
 func TestR30_TheOnlyNodeIsRestarted(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)
-	writer, reader := streamtest.NewServer(t, connect(t, nodes.URL(0))), streamtest.NewServer(t, connect(t, nodes.URL(0)))
+	writer, reader := streamtest.NewServer(t, connect(t, nodes.URL(0))),
+		streamtest.NewServer(t, connect(t, nodes.URL(0)))
 	text := writer.Hub.Open(head)
 	text.AppendText("はじめ。")
 	seen, done := reading(t, reader.Hub)
@@ -108,7 +111,10 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 		var starting sync.WaitGroup
 		for i := range 5 {
 			starting.Go(func() {
-				b, err := bridge.Connect(t.Context(), bridge.Config{URL: nodes.URL(i % n), MaxBytes: int64(1+i) << 20, Patience: patience})
+				b, err := bridge.Connect(t.Context(), bridge.Config{
+					URL: nodes.URL(i % n), MaxBytes: int64(1+i) << 20,
+					Patience: patience,
+				})
 				if err != nil {
 					t.Error(err)
 					return
@@ -118,7 +124,8 @@ func TestServersStartAtTheSameTime(t *testing.T) {
 				defer w.Close()
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				for err = w.Append(ctx, []byte("x")); err != nil && !errors.Is(err, stream.ErrStale); err = w.Append(ctx, []byte("x")) {
+				for err = w.Append(ctx, []byte("x")); err != nil &&
+					!errors.Is(err, stream.ErrStale); err = w.Append(ctx, []byte("x")) {
 					if ctx.Err() != nil { // Until then it may be that this node does not know of the stream yet.
 						t.Error(err)
 						return
@@ -139,7 +146,15 @@ func TestWriterIsFenced(t *testing.T) {
 	for i, step := range []struct {
 		w    stream.LogWriter
 		want error
-	}{{first, nil}, {first, nil}, {second, nil}, {first, stream.ErrStale}, {second, nil}, {first, stream.ErrStale}, {b.Writer(id, 1), stream.ErrStale}} {
+	}{
+		{first, nil},
+		{first, nil},
+		{second, nil},
+		{first, stream.ErrStale},
+		{second, nil},
+		{first, stream.ErrStale},
+		{b.Writer(id, 1), stream.ErrStale},
+	} {
 		if err := step.w.Append(t.Context(), []byte{byte(i)}); !errors.Is(err, step.want) {
 			t.Fatalf("step %d: %v, want %v", i, err, step.want)
 		}
@@ -166,7 +181,8 @@ func entries(t *testing.T, b *bridge.Bridge, messageID string, n int) []byte {
 	return got
 }
 
-// TestWriterLearnsThatTheLogIsLost: what a run had written is purged behind its back, as it is when NATS loses its memory.
+// TestWriterLearnsThatTheLogIsLost: what a run had written is purged behind its back, as it is when NATS loses its
+// memory.
 func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 	t.Parallel()
 	b := connect(t, cluster.URL(0))
@@ -194,7 +210,10 @@ func TestWriterLearnsThatTheLogIsLost(t *testing.T) {
 // TestEndedRunIsForgotten: NATS keeps no text for longer than it is needed, and of a later run it forgets nothing.
 func TestEndedRunIsForgotten(t *testing.T) {
 	t.Parallel()
-	b, err := bridge.Connect(t.Context(), bridge.Config{URL: cluster.URL(0), Forget: time.Nanosecond, Patience: patience})
+	b, err := bridge.Connect(t.Context(), bridge.Config{
+		URL: cluster.URL(0), Forget: time.Nanosecond,
+		Patience: patience,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

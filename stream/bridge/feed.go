@@ -12,8 +12,8 @@ import (
 // feedBuffer is how many events may wait for their receiver.
 const feedBuffer = 8192
 
-// settle is how long after a reconnection it is told that events were missed: until then, nodes that have not yet heard of the
-// new subscription may still let events go by.
+// settle is how long after a reconnection it is told that events were missed: until then, nodes that have not yet heard
+// of the new subscription may still let events go by.
 const settle = 200 * time.Millisecond
 
 // token makes any string one token of a subject.

@@ -47,7 +47,8 @@ func TestServerStartsWhileNATSIsAway(t *testing.T) {
 	}
 }
 
-// TestR19_OthersAreToldOfALostConnection: events that were on their way then never arrive, and only their sender can know.
+// TestR19_OthersAreToldOfALostConnection: events that were on their way then never arrive, and only their sender can
+// know.
 func TestR19_OthersAreToldOfALostConnection(t *testing.T) {
 	t.Parallel()
 	nodes := bridgetest.NewCluster(t, 1)

@@ -20,7 +20,8 @@ func TestServersOnThreeNodes(t *testing.T) {
 	t.Parallel()
 	streamtest.Suite(t, func(t *testing.T) streamtest.World {
 		return streamtest.World{
-			Writer: linked(t, cluster.URL(0)), Successor: linked(t, cluster.URL(1)), Reader: linked(t, cluster.URL(2)), Rounds: 50,
+			Writer: linked(t, cluster.URL(0)), Successor: linked(t, cluster.URL(1)), Reader: linked(t, cluster.URL(2)),
+			Rounds: 50,
 		}
 	})
 }

@@ -20,8 +20,8 @@ const runHeader = "Tsumugi-Run"
 // conflicts is how often one Append looks again at what others have written.
 const conflicts = 4
 
-// writer appends a run's entries: each only if the last one on its subject is the one that the writer believes to be, its
-// own or that of an earlier run.
+// writer appends a run's entries: each only if the last one on its subject is the one that the writer believes to be,
+// its own or that of an earlier run.
 type writer struct {
 	b       *Bridge
 	subject string
@@ -80,8 +80,8 @@ func (w *writer) append(ctx context.Context, entry []byte) error {
 	return err
 }
 
-// look reads which entry is the last on the subject. If it is the writer's own, an acknowledgement was lost: what the entry
-// said will be said again, which changes nothing.
+// look reads which entry is the last on the subject. If it is the writer's own, an acknowledgement was lost: what the
+// entry said will be said again, which changes nothing.
 func (w *writer) look(ctx context.Context) error {
 	s, err := w.b.js.Stream(ctx, StreamName)
 	if err != nil {
@@ -191,8 +191,8 @@ var (
 	errResync = errors.New("bridge: entries may have been lost on the way")
 )
 
-// follow delivers from the first entry that is kept until one is lost on the way, or NATS says nothing any more. NATS pushes
-// them through a consumer that is this call's own, numbers them, and says when it is idle which number it is at.
+// follow delivers from the first entry that is kept until one is lost on the way, or NATS says nothing any more. NATS
+// pushes them through a consumer that is this call's own, numbers them, and says when it is idle which number it is at.
 func (b *Bridge) follow(ctx context.Context, subject string, deliver func(entry []byte, more bool)) error {
 	if !b.nc.IsConnected() {
 		return errDisconnected // Else the client would keep the request, and all those of later tries, for when it is.
@@ -245,8 +245,10 @@ func (b *Bridge) consume(ctx context.Context, subject, inbox string) error {
 	ctx, cancel := context.WithTimeout(ctx, setupCall)
 	defer cancel()
 	_, err := b.js.CreatePushConsumer(ctx, StreamName, jetstream.ConsumerConfig{
-		DeliverSubject: inbox, FilterSubject: subject, DeliverPolicy: jetstream.DeliverAllPolicy, AckPolicy: jetstream.AckNonePolicy,
-		FlowControl: true, IdleHeartbeat: b.cfg.Heartbeat, InactiveThreshold: 5 * time.Second, MemoryStorage: true, Replicas: 1,
+		DeliverSubject: inbox, FilterSubject: subject, DeliverPolicy: jetstream.DeliverAllPolicy,
+		AckPolicy:   jetstream.AckNonePolicy,
+		FlowControl: true, IdleHeartbeat: b.cfg.Heartbeat, InactiveThreshold: 5 * time.Second, MemoryStorage: true,
+		Replicas: 1,
 	})
 	return err
 }

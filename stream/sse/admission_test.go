@@ -65,7 +65,10 @@ func TestR31_DeadClientsMakeRoom(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
-		s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
+		s.Serve(w, r, sse.Delivery{
+			Watch: text.Watch(""), Admission: admission,
+			Done: func(error) { admission.Release() },
+		})
 	})
 	conn, _ := ask(t, server, "")
 	resp, err := server.Client().Get(server.URL)

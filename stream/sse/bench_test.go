@@ -30,7 +30,8 @@ func BenchmarkLend(b *testing.B) {
 	defer server.Close()
 	w, served := make(flushes), make(chan struct{})
 	go func() {
-		server.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), sse.Delivery{Watch: text.Watch(""), Done: func(error) {}})
+		server.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil),
+			sse.Delivery{Watch: text.Watch(""), Done: func(error) {}})
 		close(served)
 	}()
 	<-w // The beginning.

@@ -57,7 +57,10 @@ func TestR05_CutAtEveryByteOverTheWire(t *testing.T) {
 			length += len(piece)
 		}
 		for cut := range length {
-			for _, rule := range []streamtest.Rule{streamtest.AtBlankLine, streamtest.WithData, streamtest.AtLineChecked} {
+			for _, rule := range []streamtest.Rule{
+				streamtest.AtBlankLine, streamtest.WithData,
+				streamtest.AtLineChecked,
+			} {
 				c := streamtest.Reader{Rule: rule}
 				get(&c, "/1", int64(cut))
 				get(&c, "/2", int64(cut*7%length))

@@ -165,7 +165,8 @@ func TestClientThatTalksOnIsIgnored(t *testing.T) {
 	text.AppendText("届く")
 	text.Finish(done)
 	rest := readBody(t, body)
-	if err := <-ended; err != nil || !bytes.Contains(rest, []byte("届く")) || !bytes.HasSuffix(rest, []byte("[DONE]\n\n")) {
+	if err := <-ended; err != nil || !bytes.Contains(rest, []byte("届く")) ||
+		!bytes.HasSuffix(rest, []byte("[DONE]\n\n")) {
 		t.Errorf("%v after %q", err, rest)
 	}
 }
@@ -186,7 +187,10 @@ func TestR16_NothingIsLeftOfClosedStreams(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			s.Serve(w, r, sse.Delivery{Watch: text.Watch(""), Admission: admission, Done: func(error) { admission.Release() }})
+			s.Serve(w, r, sse.Delivery{
+				Watch: text.Watch(""), Admission: admission,
+				Done: func(error) { admission.Release() },
+			})
 		})
 		goroutines, files := runtime.NumGoroutine(), openFiles(t)
 		for range streams / together {

@@ -57,7 +57,8 @@ func TestLogIsGoneOnceAllHaveReadIt(t *testing.T) {
 		read := pieces[:len(pieces)-1] // The text holds the last one.
 		held := func(p weak.Pointer[byte]) bool { return p.Value() != nil }
 		// The last writer may still be about to clear its batch.
-		for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(read, held) && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(10 * time.Second); slices.ContainsFunc(read, held) &&
+			time.Now().Before(deadline); {
 			runtime.GC()
 		}
 		if len(read) < 2 || slices.ContainsFunc(read, held) {

@@ -65,7 +65,9 @@ func TestFastPathIsTakenWhereItCan(t *testing.T) {
 		taken       int64
 		close       bool
 	}{
-		{"on", "HTTP/1.1", true, 1, true}, {"off", "HTTP/1.1", false, 0, false}, {"HTTP/1.0", "HTTP/1.0", true, 0, true},
+		{"on", "HTTP/1.1", true, 1, true},
+		{"off", "HTTP/1.1", false, 0, false},
+		{"HTTP/1.0", "HTTP/1.0", true, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -205,7 +207,8 @@ func TestHeldStreamsAreTakenOver(t *testing.T) {
 		raw := readBody(t, resp.Body)
 		var c streamtest.Client
 		read(t, &c, raw)
-		if c.Text != sample || !c.Done || bytes.Count(raw, []byte("retry: ")) != 1 || !bytes.Contains(raw, []byte("\n\n:\n\n")) {
+		if c.Text != sample || !c.Done || bytes.Count(raw, []byte("retry: ")) != 1 ||
+			!bytes.Contains(raw, []byte("\n\n:\n\n")) {
 			t.Errorf("got %q", raw)
 		}
 		<-held

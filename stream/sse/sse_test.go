@@ -171,7 +171,9 @@ func TestR3labsClientReadsTheStream(t *testing.T) {
 			s.Serve(w, r, sse.Delivery{Watch: text.Watch(r.Header.Get("Last-Event-ID")), Done: once(t, nil)})
 		})
 		peer := r3labs.NewClient(server.URL)
-		peer.Connection.Transport = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		peer.Connection.Transport = &http.Transport{DialContext: func(ctx context.Context, network,
+			address string,
+		) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			conns <- conn
 			return conn, err

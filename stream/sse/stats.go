@@ -47,7 +47,8 @@ type Lag struct {
 func lagBounds() [lagBuckets - 1]time.Duration {
 	const us, ms = time.Microsecond, time.Millisecond
 	return [...]time.Duration{
-		50 * us, 100 * us, 250 * us, 500 * us, ms, 2500 * us, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms, time.Second,
+		50 * us, 100 * us, 250 * us, 500 * us, ms, 2500 * us, 5 * ms, 10 * ms, 25 * ms, 50 * ms, 100 * ms, 250 * ms,
+		time.Second,
 	}
 }
 

@@ -138,7 +138,8 @@ func TestR13_StreamsEndWhenTheirTimeIsUp(t *testing.T) {
 				if lived := r.end.Sub(<-began); lived != life {
 					t.Errorf("lived for %v, not %v", lived, life)
 				}
-				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) || bytes.Contains(r.raw, []byte("[DONE]")) {
+				if err := <-ended; !errors.Is(err, context.DeadlineExceeded) ||
+					bytes.Contains(r.raw, []byte("[DONE]")) {
 					t.Errorf("%v after %q", err, r.raw)
 				}
 			}

@@ -61,7 +61,8 @@ func TestR01_RetryIsSentToClientsHeldForNoTime(t *testing.T) {
 		})
 		for range 20 {
 			_, resp := ask(t, server, "")
-			if raw := readBody(t, resp.Body); !bytes.HasPrefix(raw, []byte("retry: ")) || bytes.Count(raw, []byte("retry: ")) != 1 {
+			if raw := readBody(t, resp.Body); !bytes.HasPrefix(raw, []byte("retry: ")) ||
+				bytes.Count(raw, []byte("retry: ")) != 1 {
 				t.Errorf("got %q", raw)
 			}
 		}

@@ -61,8 +61,9 @@ func (sh *shard) queue(since time.Time) {
 
 // writer is one goroutine of the writer pool. It runs while the server has subscribers.
 type writer struct {
-	call    chan struct{} // Has room for one.
-	running sync.Mutex    // Held by run, so that a subscriber never has two owners: run may begin before the last one has ended.
+	call chan struct{} // Has room for one.
+	// Held by run, so that a subscriber never has two owners: run may begin before the last one has ended.
+	running sync.Mutex
 
 	mu    sync.Mutex
 	queue []*shard // Guarded by mu.

@@ -31,7 +31,10 @@ func testTakeOver(t *testing.T, w World) {
 	second.Finish(Finished)
 	follow(ctx, t, &c, w.Successor.Hub, h.MessageID)
 	equal(t, &c, "次の走り")
-	if late := w.Successor.Hub.Open(stream.Head{MessageID: h.MessageID, Run: 1}); w.Successor.Hub.Find(h.MessageID) != second {
+	if late := w.Successor.Hub.Open(stream.Head{
+		MessageID: h.MessageID,
+		Run:       1,
+	}); w.Successor.Hub.Find(h.MessageID) != second {
 		t.Error("an earlier run took the place of a later one")
 	} else if _, over := late.Watch("9-9").Wait(); over {
 		t.Error("the start of an abandoned text is not told")

@@ -307,7 +307,10 @@ func testParts(t *testing.T, w World) {
 	}
 	step("retrieval running")
 	text.PutStep("retrieval", "success", "3件")
-	text.PutSource(stream.Source{SourceID: "s", MediaType: "application/pdf", Title: "規程.pdf", Filename: "規程.pdf", Index: 1, Page: 2})
+	text.PutSource(stream.Source{
+		SourceID: "s", MediaType: "application/pdf", Title: "規程.pdf", Filename: "規程.pdf",
+		Index: 1, Page: 2,
+	})
 	step("retrieval success")
 	text.AppendText("回答")
 	text.PutTitle("見出し", time.Time{})

@@ -25,9 +25,9 @@ const (
 	maxKept      = 1 << 20
 )
 
-// Balancer spreads requests over servers: each goes to the one of those that are ready which has the fewest. Streams and
-// WebSockets pass as they come; no client belongs to a server. A request whose server refuses the connection goes to the
-// next one; nothing is sent twice.
+// Balancer spreads requests over servers: each goes to the one of those that are ready which has the fewest. Streams
+// and WebSockets pass as they come; no client belongs to a server. A request whose server refuses the connection goes
+// to the next one; nothing is sent twice.
 type Balancer struct {
 	servers   []*backend
 	proxy     *httputil.ReverseProxy
@@ -53,7 +53,8 @@ func NewBalancer(addresses []string, log *slog.Logger) *Balancer {
 			r.SetXForwarded()
 			r.Out.Host, r.Out.URL.Scheme = r.In.Host, "http"
 		},
-		Transport: b, FlushInterval: -1, ErrorHandler: refuse, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Transport: b, FlushInterval: -1, ErrorHandler: refuse,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	var ctx context.Context
 	ctx, b.cancel = context.WithCancel(context.Background())

@@ -131,13 +131,14 @@ func TestNobodyIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, answer := post(t, balance(t, nobody), "x"); status != http.StatusServiceUnavailable || !strings.Contains(answer, "サーバーに接続できません") {
+	if status, answer := post(t, balance(t, nobody), "x"); status != http.StatusServiceUnavailable ||
+		!strings.Contains(answer, "サーバーに接続できません") {
 		t.Errorf("got %d %s", status, answer)
 	}
 }
 
-// TestServersThatAreNotReadyGetNothingNew says that a server which is about to stop is left alone, and that all are asked
-// where none is ready.
+// TestServersThatAreNotReadyGetNothingNew says that a server which is about to stop is left alone, and that all are
+// asked where none is ready.
 func TestServersThatAreNotReadyGetNothingNew(t *testing.T) {
 	t.Parallel()
 	readyA, readyB := yes(), yes()

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// Link is a stretch of network that can fail: it passes TCP connections on to an address. It is safe for concurrent use.
+// Link is a stretch of network that can fail: it passes TCP connections on to an address. It is safe for concurrent
+// use.
 type Link struct {
 	target   string
 	listener net.Listener

@@ -41,7 +41,8 @@ func startNATS(ctx context.Context, host, dir string, n int) (*natsNodes, error)
 		routes = append(routes, &url.URL{Scheme: "nats", Host: net.JoinHostPort(host, strconv.Itoa(route))})
 		nats.options = append(nats.options, &server.Options{
 			ServerName: fmt.Sprintf("nats-%d", i+1), Host: host, Port: client, NoSigs: true, NoLog: true,
-			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i+1)), JetStreamMaxMemory: natsMemory, JetStreamMaxStore: natsDisk,
+			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i+1)), JetStreamMaxMemory: natsMemory,
+			JetStreamMaxStore: natsDisk,
 			// Clients learn of no other address than those that they are given: a link that is cut stays the only way.
 			Cluster: server.ClusterOpts{Name: "tsumugi", Host: host, Port: route, NoAdvertise: true},
 		})

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// startTimeout bounds the start of a server, with the creation of a database of its own, and of the NATS nodes, with the
-// election of a leader.
+// startTimeout bounds the start of a server, with the creation of a database of its own, and of the NATS nodes, with
+// the election of a leader.
 const startTimeout = 3 * time.Minute
 
 // ProcessConfig says which server runs where.
@@ -142,8 +142,8 @@ func (p *Process) Kill() {
 // Term asks the process to stop and does not wait.
 func (p *Process) Term() { p.term.Do(func() { p.signal(syscall.SIGTERM) }) }
 
-// Stop asks the process to stop and waits for its end, which is forced when the context ends. It returns an error unless
-// the process ended well.
+// Stop asks the process to stop and waits for its end, which is forced when the context ends. It returns an error
+// unless the process ended well.
 func (p *Process) Stop(ctx context.Context) error {
 	p.Term()
 	select {

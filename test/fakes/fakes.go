@@ -1,5 +1,5 @@
-// Package fakes is how the commands begin, serve and end that stand in for somebody else's server. It imports the standard
-// library only.
+// Package fakes is how the commands begin, serve and end that stand in for somebody else's server. It imports the
+// standard library only.
 package fakes
 
 import (
@@ -38,11 +38,12 @@ func Parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// Serve listens at an address and serves until ctx ends. open is told the server's URL and returns what is served, and what
-// is written to stdout as soon as connections are taken, so that a test which listens on port 0 learns the port. patience is
-// how long a request's header may take.
+// Serve listens at an address and serves until ctx ends. open is told the server's URL and returns what is served, and
+// what is written to stdout as soon as connections are taken, so that a test which listens on port 0 learns the port.
+// patience is how long a request's header may take.
 func Serve(
-	ctx context.Context, address string, patience time.Duration, stdout io.Writer, open func(url string) (http.Handler, string, error),
+	ctx context.Context, address string, patience time.Duration, stdout io.Writer,
+	open func(url string) (http.Handler, string, error),
 ) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)

@@ -1,7 +1,7 @@
 // Package leak looks for goroutines that the tests of a package have left behind.
 //
-// It is goleak with patience: goleak waits for less than half a second, in which on a busy machine not even the connection
-// of an HTTP client that was closed has always ended. It is for tests only.
+// It is goleak with patience: goleak waits for less than half a second, in which on a busy machine not even the
+// connection of an HTTP client that was closed has always ended. It is for tests only.
 package leak
 
 import (
@@ -14,7 +14,8 @@ import (
 // patience is how long a goroutine may take to end after the last test.
 const patience = 30 * time.Second
 
-// Main runs the tests of a package, as TestMain does, and fails them if goroutines are left that the options do not name.
+// Main runs the tests of a package, as TestMain does, and fails them if goroutines are left that the options do not
+// name.
 func Main(m goleak.TestingM, options ...goleak.Option) {
 	goleak.VerifyTestMain(patient{m, options}, options...)
 }

@@ -115,14 +115,17 @@ func TestR21_DatabaseIsAwayForHalfAMinute(t *testing.T) {
 
 // refusedWhile asks through both servers until a time, ten questions at once, and returns how many were refused and how
 // long that took at most.
-func (r *rig) refusedWhile(ctx context.Context, t *testing.T, threadID string, until time.Time) (slowest time.Duration, refused int) {
+func (r *rig) refusedWhile(ctx context.Context, t *testing.T, threadID string, until time.Time) (slowest time.Duration,
+	refused int,
+) {
 	for time.Now().Before(until) {
 		var mu sync.Mutex
 		var asks sync.WaitGroup
 		for i := range 20 {
 			asks.Go(func() {
 				began := time.Now()
-				err := r.call(ctx, http.MethodPost, r.at(i%2)()+"/v1/message/async", answer{chars: 10}.in(threadID), nil)
+				err := r.call(ctx, http.MethodPost, r.at(i%2)()+"/v1/message/async", answer{chars: 10}.in(threadID),
+					nil)
 				mu.Lock()
 				defer mu.Unlock()
 				refused++
@@ -159,7 +162,8 @@ func (r *rig) threads(t *testing.T, server int) int {
 	return n
 }
 
-// fullDisk makes the database say that its disk is full whenever something is to be stored, and returns what makes room.
+// fullDisk makes the database say that its disk is full whenever something is to be stored, and returns what makes
+// room.
 func fullDisk(ctx context.Context, t *testing.T, dsn string) (room func()) {
 	t.Helper()
 	exec := func(sql string) {
@@ -219,8 +223,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
-// fullDisk fills the database's disk while answers are being written: they are kept, and stored once there is room; what
-// is new is refused, what is there can be read.
+// fullDisk fills the database's disk while answers are being written: they are kept, and stored once there is room;
+// what is new is refused, what is there can be read.
 func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func())) {
 	t.Helper()
 	before := r.askMany(t, r.at(0)(), 1, answer{chars: 20})
@@ -258,7 +262,8 @@ func (r *rig) fullDisk(ctx context.Context, t *testing.T, fill func() (room func
 		if err == nil {
 			continue
 		}
-		if refused = true; !refusedInJapanese(err, http.StatusServiceUnavailable) || !strings.Contains(err.Error(), "保存容量") {
+		if refused = true; !refusedInJapanese(err, http.StatusServiceUnavailable) ||
+			!strings.Contains(err.Error(), "保存容量") {
 			t.Errorf("a question with a full disk: %v", err)
 		}
 		t.Logf("a question: %v", err)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestR20_PausedServerIsFenced holds a server up for longer than its lease. Its answers go on elsewhere, and when it goes
-// on itself it does not know: it must not say one more character of what it was writing, nor store it.
+// TestR20_PausedServerIsFenced holds a server up for longer than its lease. Its answers go on elsewhere, and when it
+// goes on itself it does not know: it must not say one more character of what it was writing, nor store it.
 func TestR20_PausedServerIsFenced(t *testing.T) {
 	t.Parallel()
 	model := newHeldModel(t)

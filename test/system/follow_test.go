@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// follower reads one answer as docs/streaming.md says, from whatever server it is sent to, and comes back until it has the
-// end. It checks each event on the way. It belongs to one goroutine; what is exported to its hooks is read by them only.
+// follower reads one answer as docs/streaming.md says, from whatever server it is sent to, and comes back until it has
+// the end. It checks each event on the way. It belongs to one goroutine; what is exported to its hooks is read by them
+// only.
 type follower struct {
 	client *client
 	where  func() string // The server for the next connection, with http://.
@@ -95,7 +96,8 @@ func (f *follower) follow(ctx context.Context) error {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("message %s: cursor %s after %d connections: %w; last: %w", f.messageID, f.lastID, f.connections, ctx.Err(), err)
+			return fmt.Errorf("message %s: cursor %s after %d connections: %w; last: %w", f.messageID, f.lastID,
+				f.connections, ctx.Err(), err)
 		}
 	}
 	return nil

@@ -48,8 +48,8 @@ func hangPostgres(ctx context.Context, t *testing.T, dsn string) (resume func())
 	return resume
 }
 
-// TestR21_DatabaseHangsUnderTheUserPool stops the database under calls of the user pool. Each is answered 503 within the 5 s that
-// every call has, and none of them counts against the account or the address that it came from.
+// TestR21_DatabaseHangsUnderTheUserPool stops the database under calls of the user pool. Each is answered 503 within
+// the 5 s that every call has, and none of them counts against the account or the address that it came from.
 func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
@@ -69,7 +69,8 @@ func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 		{"InitiateAuth", password(demoPassword)},
 		{"InitiateAuth", password("Wrong-Password-1")},
 		{"InitiateAuth", map[string]any{
-			"ClientId": clientID, "AuthFlow": "REFRESH_TOKEN_AUTH", "AuthParameters": map[string]string{"REFRESH_TOKEN": "unknown"},
+			"ClientId": clientID, "AuthFlow": "REFRESH_TOKEN_AUTH",
+			"AuthParameters": map[string]string{"REFRESH_TOKEN": "unknown"},
 		}},
 		{"ForgotPassword", map[string]any{"ClientId": clientID, "Username": demoUser}},
 		{"ConfirmForgotPassword", map[string]any{
@@ -92,7 +93,8 @@ func TestR21_DatabaseHangsUnderTheUserPool(t *testing.T) {
 					mu.Lock()
 					slowest = max(slowest, took)
 					mu.Unlock()
-					if p, ok := errors.AsType[*problem](err); !ok || p.Status != http.StatusServiceUnavailable || p.RetryAfter == "" {
+					if p, ok := errors.AsType[*problem](err); !ok || p.Status != http.StatusServiceUnavailable ||
+						p.RetryAfter == "" {
 						t.Errorf("%s: %v after %v", call.operation, err, took)
 					}
 				})

@@ -70,7 +70,8 @@ func TestR20_KilledServerWithADatabaseOfItsOwn(t *testing.T) {
 	if took := talks.end(); took > settle {
 		t.Errorf("everything was answered %v after the last start", took)
 	} else {
-		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills, killed.Round(time.Second),
+		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills,
+			killed.Round(time.Second),
 			talks.questions, talks.resets, took.Round(time.Millisecond))
 	}
 }
@@ -93,13 +94,14 @@ func TestR20_KilledServersOfACluster(t *testing.T) {
 	if took := talks.end(); took > settle {
 		t.Errorf("everything was answered %v after the last start", took)
 	} else {
-		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills, killed.Round(time.Second),
+		t.Logf("%d kills in %v, %d questions, %d answers begun anew, all complete after %v", kills,
+			killed.Round(time.Second),
 			talks.questions, talks.resets, took.Round(time.Millisecond))
 	}
 }
 
-// TestR20_TakeoverWithinTenSeconds kills a server, with the lease that is usual, and measures until its answers are being
-// written elsewhere, and until those who watch them are told.
+// TestR20_TakeoverWithinTenSeconds kills a server, with the lease that is usual, and measures until its answers are
+// being written elsewhere, and until those who watch them are told.
 func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)
@@ -143,11 +145,12 @@ func TestR20_TakeoverWithinTenSeconds(t *testing.T) {
 	if takeover > time.Minute { // Ten seconds, where the machine does nothing else.
 		t.Errorf("all answers were taken over after %v", takeover)
 	}
-	// Who was connected elsewhere is told to come back, which takes up to three seconds more.
+	// Clients that were connected elsewhere are told to come back, which takes up to three seconds more.
 	if longest := slices.Max(took); longest > takeover+time.Minute {
 		t.Errorf("a client saw its answer go on after %v", longest)
 	}
-	t.Logf("all taken over after %v; clients saw it %v to %v after the kill", takeover.Round(time.Millisecond), slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
+	t.Logf("all taken over after %v; clients saw it %v to %v after the kill", takeover.Round(time.Millisecond),
+		slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
 }
 
 // awaitTakeover waits until every answer that is being written is in its second run.

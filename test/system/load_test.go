@@ -13,8 +13,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// TestR31_DroppedStreamsComeBack breaks two thousand streams off at once: all resume, each at its character. That it takes
-// less than ten seconds is measured where nothing else runs, by loadgen's scenario drop.
+// TestR31_DroppedStreamsComeBack breaks two thousand streams off at once: all resume, each at its character. That it
+// takes less than ten seconds is measured where nothing else runs, by loadgen's scenario drop.
 func TestR31_DroppedStreamsComeBack(t *testing.T) {
 	t.Parallel()
 	const streams = 2000
@@ -43,7 +43,7 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 			started(resp)
 			mu.Lock()
 			defer mu.Unlock()
-			// Whoever had been sent away before, by a server that is too busy, comes back as well.
+			// Clients that a busy server had sent away come back as well.
 			if !dropped.IsZero() && !returned && resp.StatusCode < 300 {
 				returned = true
 				if took = append(took, time.Since(dropped)); len(took) == streams {
@@ -82,15 +82,18 @@ func TestR31_DroppedStreamsComeBack(t *testing.T) {
 		}
 	}
 	for _, f := range fs.all {
-		if text := kept[f.messageID]; f.ended != "abort" || text == "" || digest(string(f.text)) != digest(text) || f.resets > 0 {
-			t.Errorf("message %s: %s after %d bytes and %d resets; %d are stored", f.messageID, f.ended, len(f.text), f.resets, len(text))
+		if text := kept[f.messageID]; f.ended != "abort" || text == "" || digest(string(f.text)) != digest(text) ||
+			f.resets > 0 {
+			t.Errorf("message %s: %s after %d bytes and %d resets; %d are stored", f.messageID, f.ended, len(f.text),
+				f.resets, len(text))
 		}
 	}
-	t.Logf("%d streams were back %v to %v after they were dropped", len(took), slices.Min(took).Round(time.Millisecond), slices.Max(took).Round(time.Millisecond))
+	t.Logf("%d streams were back %v to %v after they were dropped", len(took), slices.Min(took).Round(time.Millisecond),
+		slices.Max(took).Round(time.Millisecond))
 }
 
-// TestR31_AboveTheCapClientsAreSentAway opens more streams than a server takes: those beyond are told when to come back,
-// each another time, and do so.
+// TestR31_AboveTheCapClientsAreSentAway opens more streams than a server takes: those beyond are told when to come
+// back, each another time, and do so.
 func TestR31_AboveTheCapClientsAreSentAway(t *testing.T) {
 	t.Parallel()
 	const most = 50

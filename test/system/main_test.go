@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 // built is the program under test. A test binary has no other place for what its tests have in common.
 var built program
 
-// program is built when the first test asks for it, without the race detector: it is measured, too. TSUMUGI_TEST_PROGRAM
-// names one that is there.
+// program is built when the first test asks for it, without the race detector: it is measured, too.
+// TSUMUGI_TEST_PROGRAM names one that is there.
 type program struct {
 	once sync.Once
 	dir  string // Where it was built.
@@ -58,7 +58,8 @@ func (p *program) build() error {
 		return err
 	}
 	p.dir = dir
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(dir, "tsumugi"), "../../cmd/tsumugi")
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-o", filepath.Join(dir, "tsumugi"),
+		"../../cmd/tsumugi")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return errors.Join(err, errors.New(strings.TrimSpace(string(out))))

@@ -34,7 +34,8 @@ func settings(t *testing.T, more ...string) []string {
 		model.Close()
 	})
 	return append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "OPENAI_BASE_URL=" + model.URL + "/v1", "OPENAI_API_KEY=test",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "OPENAI_BASE_URL=" + model.URL + "/v1",
+		"OPENAI_API_KEY=test",
 		"TSUMUGI_DEMO_PASSWORD=" + demoPassword, "TSUMUGI_LIMITS=off",
 	}, more...)
 }
@@ -102,7 +103,8 @@ func newRigOn(t *testing.T, data string, servers int, more ...string) *rig {
 	t.Helper()
 	began := time.Now()
 	c, err := cluster.Start(t.Context(), cluster.Config{
-		Program: built.path(t), Servers: servers, Data: data, Environ: settings(t, more...), Fragile: true, Host: cluster.Loopback(t.Context()),
+		Program: built.path(t), Servers: servers, Data: data, Environ: settings(t, more...), Fragile: true,
+		Host:             cluster.Loopback(t.Context()),
 		PostgresSettings: map[string]string{"shared_buffers": "32MB", "autovacuum": "off"},
 	})
 	must(t, err)
@@ -161,7 +163,8 @@ func newSingle(t *testing.T, more ...string) *single {
 	must(t, err)
 	data := folder(t)
 	s := &single{cfg: cluster.ProcessConfig{
-		Program: built.path(t), Listen: address, Data: filepath.Join(data, "data"), Log: filepath.Join(data, "server.log"),
+		Program: built.path(t), Listen: address, Data: filepath.Join(data, "data"),
+		Log:     filepath.Join(data, "server.log"),
 		Environ: settings(t, more...),
 	}}
 	s.restart(t)
@@ -258,7 +261,8 @@ func (a answer) in(threadID string) question {
 	}
 	return question{
 		RequestID: newID(), ThreadID: threadID, want: llmtest.Markdown(a.chars, a.seed),
-		Content: fmt.Sprintf(`%s {"chars":%d,"seed":%d,"tokens_per_second":%g,"token_chars":4%s}`, llmtest.Marker, a.chars, a.seed, rate, a.more),
+		Content: fmt.Sprintf(`%s {"chars":%d,"seed":%d,"tokens_per_second":%g,"token_chars":4%s}`, llmtest.Marker,
+			a.chars, a.seed, rate, a.more),
 	}
 }
 
@@ -311,7 +315,8 @@ func (fs *followers) run(ctx context.Context, t *testing.T, f *follower, want st
 		} else if err != nil {
 			t.Error(err)
 		} else if got := string(f.text); digest(got) != digest(want) {
-			t.Errorf("message %s: %d bytes after %d connections and %d resets, want %d", f.messageID, len(got), f.connections, f.resets, len(want))
+			t.Errorf("message %s: %d bytes after %d connections and %d resets, want %d", f.messageID, len(got),
+				f.connections, f.resets, len(want))
 		}
 	})
 }
@@ -332,17 +337,20 @@ func (c *client) stored(t *testing.T, base string, all []asked) {
 			t.Error(err)
 			continue
 		}
-		if len(messages) != 2 || messages[1].ID != a.Answer.ID || messages[1].Status != "success" || digest(messages[1].Content) != digest(a.want) {
-			t.Errorf("thread %s: stored %d messages, the last %.200v, want %d bytes", a.ThreadID, len(messages), messages, len(a.want))
+		if len(messages) != 2 || messages[1].ID != a.Answer.ID || messages[1].Status != "success" ||
+			digest(messages[1].Content) != digest(a.want) {
+			t.Errorf("thread %s: stored %d messages, the last %.200v, want %d bytes", a.ThreadID, len(messages),
+				messages, len(a.want))
 		}
 	}
 }
 
-// talk asks one question after another, of various lengths, in a thread until enough is closed, follows each answer to its
-// end, and then holds
-// all that is stored against what was asked and answered. It returns how many questions it asked, and how often an answer
-// was begun anew.
-func (c *client) talk(ctx context.Context, t *testing.T, where func() string, enough <-chan struct{}, a answer) (questions, resets int) {
+// talk asks one question after another, of various lengths, in a thread until enough is closed, follows each answer to
+// its end, and then holds all that is stored against what was asked and answered. It returns how many questions it
+// asked, and how often an answer was begun anew.
+func (c *client) talk(ctx context.Context, t *testing.T, where func() string, enough <-chan struct{},
+	a answer,
+) (questions, resets int) {
 	var wants []string
 	threadID, err := c.threadPatiently(ctx, where)
 	if err != nil {
@@ -388,8 +396,10 @@ func (c *client) talked(ctx context.Context, t *testing.T, where func() string, 
 		return
 	}
 	for i, want := range wants {
-		if got := messages[2*i+1]; got.Role != "assistant" || got.Status != "success" || digest(got.Content) != digest(want) {
-			t.Errorf("thread %s, answer %d: %s with %d bytes, want %d", threadID, i+1, got.Status, len(got.Content), len(want))
+		if got := messages[2*i+1]; got.Role != "assistant" || got.Status != "success" ||
+			digest(got.Content) != digest(want) {
+			t.Errorf("thread %s, answer %d: %s with %d bytes, want %d", threadID, i+1, got.Status, len(got.Content),
+				len(want))
 		}
 	}
 }

@@ -53,8 +53,10 @@ func TestR17_StopThroughAnotherServer(t *testing.T) {
 		must(t, err)
 		kept := messages[len(messages)-1]
 		for i, f := range all {
-			if f.ended != "abort" || string(f.text) != kept.Content || kept.Content == "" || kept.FinishReason != "stopped" {
-				t.Errorf("watch %d ended with %q after %d bytes; %d are kept, %s", i, f.ended, len(f.text), len(kept.Content), kept.FinishReason)
+			if f.ended != "abort" || string(f.text) != kept.Content || kept.Content == "" ||
+				kept.FinishReason != "stopped" {
+				t.Errorf("watch %d ended with %q after %d bytes; %d are kept, %s", i, f.ended, len(f.text),
+					len(kept.Content), kept.FinishReason)
 			}
 		}
 	}
@@ -66,8 +68,8 @@ func TestR17_StopThroughAnotherServer(t *testing.T) {
 	}
 }
 
-// TestR30_ServerIsCutOffFromTheOthers breaks the link between a server and NATS, in two ways, while it writes answers that
-// are watched through all servers, and heals it: everybody gets everything, without a restart.
+// TestR30_ServerIsCutOffFromTheOthers breaks the link between a server and NATS, in two ways, while it writes answers
+// that are watched through all servers, and heals it: everybody gets everything, without a restart.
 func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
@@ -79,7 +81,8 @@ func TestR30_ServerIsCutOffFromTheOthers(t *testing.T) {
 		down time.Duration
 	}{"broken off": {r.CutNATS, 30 * time.Second}, "silent": {r.SilenceNATS, 10 * time.Second}} {
 		// Some end while the link is down, some after it is healed.
-		all := append(r.askMany(t, r.at(0)(), 10, answer{chars: 400, rate: 20, seed: 1}), r.askMany(t, r.at(0)(), 10, answer{chars: 1600, rate: 20, seed: 100})...)
+		all := append(r.askMany(t, r.at(0)(), 10, answer{chars: 400, rate: 20, seed: 1}),
+			r.askMany(t, r.at(0)(), 10, answer{chars: 1600, rate: 20, seed: 100})...)
 		var own, others followers
 		var begun sync.WaitGroup
 		for _, a := range all {

@@ -88,8 +88,8 @@ func (s *liveSocket) next(ctx context.Context, t *testing.T) (frame liveFrame) {
 	return frame
 }
 
-// TestR17_DataSourceProgressThroughAnyServer: a file that is uploaded through one server is read by any, and each step is
-// told through all, until it is deleted through another one.
+// TestR17_DataSourceProgressThroughAnyServer: a file that is uploaded through one server is read by any, and each step
+// is told through all, until it is deleted through another one.
 func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
@@ -119,7 +119,8 @@ func TestR17_DataSourceProgressThroughAnyServer(t *testing.T) {
 		for _, steps := range seen {
 			// Servers overtake each other: the revision says which is newer.
 			slices.SortFunc(steps, func(a, b dataSource) int { return a.Revision - b.Revision })
-			if len(steps) != 3 || steps[0].Status != "pending" || steps[1].Status != "running" || steps[2].Status != "success" ||
+			if len(steps) != 3 || steps[0].Status != "pending" || steps[1].Status != "running" ||
+				steps[2].Status != "success" ||
 				steps[2].PageCount != 1 || steps[2].ChunkCount == 0 {
 				t.Errorf("through server %d: %+v", i, steps)
 			}
@@ -190,7 +191,8 @@ func TestR64_SlowFilesDelayNobody(t *testing.T) {
 	if after := done(); after == files {
 		t.Fatalf("all slow files were read before, and nothing was shown: %d before the small one", before)
 	}
-	t.Logf("the small file was read after %v; of the slow ones %d were read before it, and %d meanwhile", took.Round(time.Millisecond), before, done()-before)
+	t.Logf("the small file was read after %v; of the slow ones %d were read before it, and %d meanwhile",
+		took.Round(time.Millisecond), before, done()-before)
 	if took > 5*time.Second {
 		t.Errorf("the small file took %v", took)
 	}
@@ -227,8 +229,8 @@ func TestR79_ReadingsOfAKilledServerAreTakenOver(t *testing.T) {
 	}
 }
 
-// TestR23_FullDiskOnUpload fills the disk of uploaded files: what does not fit is refused and leaves nothing, chat works, and
-// there is room again once something is deleted.
+// TestR23_FullDiskOnUpload fills the disk of uploaded files: what does not fit is refused and leaves nothing, chat
+// works, and there is room again once something is deleted.
 func TestR23_FullDiskOnUpload(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(folder(t), "files")
@@ -249,7 +251,8 @@ func TestR23_FullDiskOnUpload(t *testing.T) {
 		}
 		kept = append(kept, source.ID)
 	}
-	if p := (&problem{}); !errors.As(refused, &p) || p.Status != http.StatusInsufficientStorage || p.Code != "storage_full" || !strings.Contains(p.Detail, "保存容量") {
+	if p := (&problem{}); !errors.As(refused, &p) || p.Status != http.StatusInsufficientStorage ||
+		p.Code != "storage_full" || !strings.Contains(p.Detail, "保存容量") {
 		t.Fatalf("after %d files: %v", len(kept), refused)
 	}
 	await(t, "nothing is left of the file that was refused", patience, func() bool {

@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestR45_NobodyTellsOfAChange stops the sessions of the database that tell servers of people, and holds one server up as
-// well. Somebody is disabled meanwhile: the server that goes on refuses them within 5 s, and the other one when it does.
+// TestR45_NobodyTellsOfAChange stops the sessions of the database that tell servers of people, and holds one server up
+// as well. Somebody is disabled meanwhile: the server that goes on refuses them within 5 s, and the other one when it
+// does.
 func TestR45_NobodyTellsOfAChange(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 2)

@@ -33,8 +33,8 @@ func (d *drops) note(f *follower) {
 	}
 }
 
-// spread returns by how much the longest of the pauses is longer than the shortest: who is dropped at once comes back one
-// after the other.
+// spread returns by how much the longest of the pauses is longer than the shortest: who is dropped at once comes back
+// one after the other.
 func (d *drops) spread() time.Duration { return slices.Max(d.pauses) - slices.Min(d.pauses) }
 
 // unreadyAtOnce asks a server to stop and checks that it says so at once, and takes no more questions.
@@ -42,7 +42,8 @@ func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) 
 	t.Helper()
 	began := time.Now()
 	term()
-	await(t, "the server says that it stops", 30*time.Second, func() bool { return ready(t.Context(), base) == http.StatusServiceUnavailable })
+	await(t, "the server says that it stops", 30*time.Second,
+		func() bool { return ready(t.Context(), base) == http.StatusServiceUnavailable })
 	t.Logf("unready after %v", time.Since(began).Round(time.Millisecond))
 	var e exchange
 	err := c.call(t.Context(), http.MethodPost, base+"/v1/message/async", answer{chars: 10}.in(threadID), &e)
@@ -51,8 +52,8 @@ func unreadyAtOnce(t *testing.T, c *client, term func(), base, threadID string) 
 	}
 }
 
-// TestR18_SingleServerStopsWithFiveHundredStreams stops a server, some of whose answers do not end in time, and starts it
-// again: nothing is lost.
+// TestR18_SingleServerStopsWithFiveHundredStreams stops a server, some of whose answers do not end in time, and starts
+// it again: nothing is lost.
 func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	t.Parallel()
 	s := newSingle(t)
@@ -60,7 +61,10 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	defer cancel()
 	threadID := s.thread(t, s.url())
 	all := s.askMany(t, s.url(), 40, answer{chars: 200, rate: 20})
-	all = append(all, s.askMany(t, s.url(), 10, answer{chars: 200, seed: 100, more: `,"stall_after":0,"times":1,"key":"KEY"`})...)
+	all = append(all, s.askMany(t, s.url(), 10, answer{
+		chars: 200, seed: 100,
+		more: `,"stall_after":0,"times":1,"key":"KEY"`,
+	})...)
 	var fs followers
 	var dropped drops
 	var begun sync.WaitGroup
@@ -89,8 +93,8 @@ func TestR18_SingleServerStopsWithFiveHundredStreams(t *testing.T) {
 	}
 }
 
-// TestR18_ServerOfAClusterStopsWithFiveHundredStreams stops one of three servers that writes the answers: those who watch
-// there go on elsewhere, within seconds and not all at once.
+// TestR18_ServerOfAClusterStopsWithFiveHundredStreams stops one of three servers that writes the answers: those who
+// watch there go on elsewhere, within seconds and not all at once.
 func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 	t.Parallel()
 	model := newHeldModel(t)
@@ -134,11 +138,12 @@ func TestR18_ServerOfAClusterStopsWithFiveHundredStreams(t *testing.T) {
 	onceOnly(t, &fs)
 }
 
-// onceOnly checks that no answer was begun anew whose server had time to end it. It tells how many had to be told a text
-// from its start because the server that they came to did not get as far as they had in time.
+// onceOnly checks that no answer was begun anew whose server had time to end it. It tells how many had to be told a
+// text from its start because the server that they came to did not get as far as they had in time.
 func onceOnly(t *testing.T, fs *followers) {
 	t.Helper()
-	t.Logf("%d of %d streams were told their text from its start", fs.sum(func(f *follower) int { return f.resets }), len(fs.all))
+	t.Logf("%d of %d streams were told their text from its start", fs.sum(func(f *follower) int { return f.resets }),
+		len(fs.all))
 	again := fs.sum(func(f *follower) int {
 		if f.anew() {
 			return 1
@@ -160,8 +165,8 @@ func begunOnce(begun *sync.WaitGroup) func(*http.Response) {
 	}
 }
 
-// TestRollingRestart stops and starts each of three servers while two hundred streams are watched: nobody loses or repeats
-// anything, and no answer is begun anew.
+// TestRollingRestart stops and starts each of three servers while two hundred streams are watched: nobody loses or
+// repeats anything, and no answer is begun anew.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 3)
@@ -208,6 +213,7 @@ func TestRollingRestart(t *testing.T) {
 	pairs.Wait()
 	r.stored(t, r.anywhere(), all)
 	onceOnly(t, &fs)
-	t.Logf("three servers restarted in %v; %d answers, %d streams in %d connections", took.Round(time.Millisecond), len(all),
+	t.Logf("three servers restarted in %v; %d answers, %d streams in %d connections", took.Round(time.Millisecond),
+		len(all),
 		len(fs.all), fs.sum(func(f *follower) int { return f.connections }))
 }

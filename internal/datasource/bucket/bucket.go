@@ -31,9 +31,9 @@ const Scheme = s3blob.Scheme
 // openPatience is how long an object store may take to say that a bucket is there.
 const openPatience = 30 * time.Second
 
-// OpenURL returns a bucket of an object store that speaks S3, once it is known to be there. What the query of the URL may
-// say is told by gocloud.dev/blob/s3blob; credentials come from where AWS's own tools look for them. The caller closes the
-// bucket.
+// OpenURL returns a bucket of an object store that speaks S3, once it is known to be there. What the query of the URL
+// may say is told by gocloud.dev/blob/s3blob; credentials come from where AWS's own tools look for them. The caller
+// closes the bucket.
 func OpenURL(ctx context.Context, url string) (*Bucket, error) {
 	blobs, err := blob.OpenBucket(context.WithoutCancel(ctx), url) // Credentials are renewed in it.
 	if err != nil {
@@ -115,7 +115,8 @@ func (r *reader) Read(p []byte) (int, error) {
 
 // storageError gives a failure of the bucket its code.
 func storageError(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || gcerrors.Code(err) == gcerrors.ResourceExhausted {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		gcerrors.Code(err) == gcerrors.ResourceExhausted {
 		return fault.Wrap(err, datasource.StorageFull, "サーバーの保存容量に空きがないため、ファイルを保存できません。管理者にお知らせください。")
 	}
 	return err

@@ -19,7 +19,10 @@ import (
 
 // TestMain gives the S3 client credentials, as operators do.
 func TestMain(m *testing.M) {
-	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret", "AWS_EC2_METADATA_DISABLED": "true"} {
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test-secret",
+		"AWS_EC2_METADATA_DISABLED": "true",
+	} {
 		if os.Getenv(name) == "" {
 			_ = os.Setenv(name, value)
 		}
@@ -27,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// s3URL returns the URL of a bucket of a server that speaks S3: that of TSUMUGI_TEST_BLOB_URL, else one of this process.
+// s3URL returns the URL of a bucket of a server that speaks S3: that of TSUMUGI_TEST_BLOB_URL, else one of this
+// process.
 func s3URL(t *testing.T) string {
 	t.Helper()
 	if url := os.Getenv("TSUMUGI_TEST_BLOB_URL"); url != "" {
@@ -77,7 +81,10 @@ func TestFilesAreKeptWholeOrNotAtAll(t *testing.T) {
 				wantNone(t, b, id)
 			}
 			cut := errors.New("cut")
-			for size, half := range map[string]io.Reader{"small": strings.NewReader("半分"), "large": bytes.NewReader(large)} {
+			for size, half := range map[string]io.Reader{
+				"small": strings.NewReader("半分"),
+				"large": bytes.NewReader(large),
+			} {
 				id := uuid.New()
 				if err := b.Write(t.Context(), id, io.MultiReader(half, iotest.ErrReader(cut))); !errors.Is(err, cut) {
 					t.Errorf("%s: cut off, %v", size, err)

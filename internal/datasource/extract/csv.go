@@ -14,8 +14,8 @@ import (
 const (
 	// maxFields is how many cells a record may have. More are no table.
 	maxFields = 10_000
-	// maxCellLines is how many line breaks a cell may have. More mean that a quotation mark is not closed and the cell has
-	// swallowed the rest of the file.
+	// maxCellLines is how many line breaks a cell may have. More mean that a quotation mark is not closed and the cell
+	// has swallowed the rest of the file.
 	maxCellLines = 50
 	// maxHeading is how long the line of headings may be that is repeated over blocks of rows, in bytes.
 	maxHeading = 1200

@@ -69,7 +69,8 @@ func TestLongHeadings(t *testing.T) {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	for i, block := range blocks {
-		if head, _, _ := strings.Cut(block, "\n"); !strings.Contains(head, "とても長い見出し") || !strings.HasSuffix(head, "合計") {
+		if head, _, _ := strings.Cut(block, "\n"); !strings.Contains(head, "とても長い見出し") ||
+			!strings.HasSuffix(head, "合計") {
 			t.Fatalf("block %d begins with %q, want the headings", i, head)
 		}
 		if len(block) > 4000 {

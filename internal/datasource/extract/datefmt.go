@@ -66,8 +66,8 @@ func dateOf(serial float64, is1904, withMillis bool) (d dateParts, ok bool) {
 
 const weekdays = "日月火水木金土"
 
-// date writes a serial number as a date, a time or an elapsed time. Excel fills the cell with # where there is no such date;
-// the number is more use.
+// date writes a serial number as a date, a time or an elapsed time. Excel fills the cell with # where there is no such
+// date; the number is more use.
 func (s *formatSection) date(serial float64, is1904 bool) string {
 	half, millis := false, false
 	for _, t := range s.tokens {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// docx reads a document of WordprocessingML (ECMA-376 part 1, chapter 17). What a person sees in print is read: text that
-// is hidden or deleted, comments and the codes of fields are left out.
+// docx reads a document of WordprocessingML (ECMA-376 part 1, chapter 17). What a person sees in print is read: text
+// that is hidden or deleted, comments and the codes of fields are left out.
 type docx struct {
 	pkg     *opc
 	x       *parser
@@ -198,7 +198,8 @@ func (d *docx) element(e element) error {
 	case "w:fldSimple":
 		return d.x.each(d.element)
 	case "w:sdtPr", "w:rPr", "w:pPr", "w:tblPr", "w:tblGrid", "w:del", "w:moveFrom", "w:delText", "w:instrText",
-		"w:delInstrText", "w:rt", "w:pPrChange", "w:rubyPr", "w:fldData", "w:footnoteRef", "w:endnoteRef", "w:annotationRef":
+		"w:delInstrText", "w:rt", "w:pPrChange", "w:rubyPr", "w:fldData", "w:footnoteRef", "w:endnoteRef",
+		"w:annotationRef":
 		return d.x.skip()
 	}
 	if err := d.mark(e); err != nil {

@@ -45,9 +45,15 @@ func TestDOCX(t *testing.T) {
 	box := "<w:txbxContent>" + par("", "箱の中") + "</w:txbxContent>"
 	tests := []struct{ name, body, want string }{
 		{"paragraphs", par("", "　一"), "一"},
-		{"runs", "<w:p>" + run("本日は") + `<w:r><w:rPr><w:b/></w:rPr><w:t>晴天</w:t></w:r>` + run("なり。") + "</w:p>", "本日は晴天なり。"},
+		{
+			"runs", "<w:p>" + run("本日は") + `<w:r><w:rPr><w:b/></w:rPr><w:t>晴天</w:t></w:r>` + run("なり。") + "</w:p>",
+			"本日は晴天なり。",
+		},
 		{"spaces", "<w:p>" + run("a ") + run("b") + "<w:r><w:t>\n c</w:t><w:tab/><w:t>d</w:t><w:br/><w:t>e</w:t></w:r></w:p>", "a b  c\td\ne"},
-		{"signs", `<w:p><w:r><w:t>03</w:t><w:noBreakHyphen/><w:t>12</w:t><w:softHyphen/><w:t>34</w:t></w:r></w:p>`, "03-1234"},
+		{
+			"signs", `<w:p><w:r><w:t>03</w:t><w:noBreakHyphen/><w:t>12</w:t><w:softHyphen/><w:t>34</w:t></w:r></w:p>`,
+			"03-1234",
+		},
 		{
 			"symbols", `<w:p><w:r><w:sym w:font="Wingdings" w:char="F0FE"/><w:sym w:font="Symbol" w:char="F061"/><w:sym w:font="MS Gothic" w:char="2610"/>` +
 				"<w:t>\uF0FC可</w:t></w:r></w:p>", "☑α☐✓可",
@@ -59,35 +65,58 @@ func TestDOCX(t *testing.T) {
 				"<w:moveFrom>" + run("移動前") + "</w:moveFrom><w:moveTo>" + run("末") + "</w:moveTo></w:p>", "期限は4月末",
 		},
 		{"a deleted end of a paragraph", par("<w:rPr><w:del/></w:rPr>", "前半") + par("", "後半"), "前半後半"},
-		{"fields", "<w:p>" + run("第") + field(" PAGE ", run("3")) + field(" IF "+"</w:instrText></w:r>"+field("REF a", run("秘"))+"<w:r><w:instrText>", run("頁")) + "</w:p>", "第3頁"},
+		{"fields", "<w:p>" + run("第") + field(" PAGE ", run("3")) + field(" IF "+"</w:instrText></w:r>"+field("REF a",
+			run("秘"))+"<w:r><w:instrText>", run("頁")) + "</w:p>", "第3頁"},
 		{
 			"field over paragraphs", "<w:p>" + `<w:r><w:fldChar w:fldCharType="begin"/><w:instrText>TOC</w:instrText><w:fldChar w:fldCharType="separate"/></w:r>` + run("目次") + "</w:p>" +
 				"<w:p>" + run("一") + `<w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>` + par("", "二"), "目次\n\n一\n\n二",
 		},
 		{"simple field", `<w:p><w:fldSimple w:instr="DATE">` + run("令和6年") + "</w:fldSimple></w:p>", "令和6年"},
 		{"links and tags", `<w:p><w:hyperlink r:id="a"><w:smartTag>` + run("東京") + "</w:smartTag></w:hyperlink><w:customXml>" + run("都") + "</w:customXml></w:p>", "東京都"},
-		{"content controls", "<w:sdt><w:sdtPr><w:alias w:val=\"名\"/></w:sdtPr><w:sdtContent>" + par("", "会社") + "</w:sdtContent></w:sdt><w:p><w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>" +
+		{"content controls", "<w:sdt><w:sdtPr><w:alias w:val=\"名\"/></w:sdtPr><w:sdtContent>" + par("",
+			"会社") + "</w:sdtContent></w:sdt><w:p><w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>" +
 			run("クリックして入力") + "</w:sdtContent></w:sdt>" + run("御中") + "</w:p>", "会社\n\n御中"},
 		{"text box, once", "<w:p>" + run("本文") + "<w:r><mc:AlternateContent><mc:Choice Requires=\"wps\"><w:drawing><wps:txbx>" + box + "</wps:txbx></w:drawing></mc:Choice>" +
 			"<mc:Fallback><w:pict><v:textbox>" + box + "</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r>" + run("の続き") + "</w:p>", "本文の続き\n\n箱の中"},
-		{"fallback where the choice says nothing", "<w:p><w:r><mc:AlternateContent><mc:Choice Requires=\"x\"><w:drawing/></mc:Choice><mc:Fallback>" +
-			"<w:pict><v:textbox>" + box + "</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>", "箱の中"},
+		{
+			"fallback where the choice says nothing", "<w:p><w:r><mc:AlternateContent><mc:Choice Requires=\"x\"><w:drawing/></mc:Choice><mc:Fallback>" +
+				"<w:pict><v:textbox>" + box + "</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>",
+			"箱の中",
+		},
 		{"old text box and word art", `<w:p><w:r><w:pict><v:shape><v:textpath string="社外秘"/><v:textbox>` + box + "</v:textbox></v:shape></w:pict></w:r></w:p>", "社外秘\n\n箱の中"},
 		{"picture", `<w:p><w:r><w:drawing><wp:docPr id="1" descr="組織&#10;図"/></w:drawing><w:drawing><wp:docPr descr="人の写真 自動的に生成された説明"/></w:drawing></w:r></w:p>`, "（図：組織 図）"},
-		{"formula", "<w:p><m:oMath>" + "<m:r><m:t>E=mc</m:t></m:r><m:sSup><m:e/><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>" +
-			"<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath></w:p>", "E=mc^2a/b"},
-		{"page breaks", "<w:p>" + run("一") + `<w:r><w:br w:type="page"/><w:lastRenderedPageBreak/></w:r>` + run("二") + "</w:p>", "一\n二"},
-		{"table", tableOf(cell("", "氏名")+cell("", "部署"), cell("", "佐藤")+cell("", "営業", "一課")), "| 氏名 | 部署 |\n|---|---|\n| 佐藤 | 営業 一課 |"},
 		{
-			"merged cells", tableOf(cell("", "地方")+cell("", "県")+cell("", "数"), cell(`<w:vMerge w:val="restart"/>`, "関東")+cell("", "東京")+cell("", "1|2"),
-				cell("<w:vMerge/>", "")+cell("", "千葉")+cell("", "3"), cell(`<w:gridSpan w:val="2"/>`, "全国")+cell("", "5")),
+			"formula", "<w:p><m:oMath>" + "<m:r><m:t>E=mc</m:t></m:r><m:sSup><m:e/><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup>" +
+				"<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath></w:p>",
+			"E=mc^2a/b",
+		},
+		{"page breaks", "<w:p>" + run("一") + `<w:r><w:br w:type="page"/><w:lastRenderedPageBreak/></w:r>` + run("二") + "</w:p>", "一\n二"},
+		{
+			"table", tableOf(cell("", "氏名")+cell("", "部署"), cell("", "佐藤")+cell("", "営業", "一課")),
+			"| 氏名 | 部署 |\n|---|---|\n| 佐藤 | 営業 一課 |",
+		},
+		{
+			"merged cells", tableOf(cell("", "地方")+cell("", "県")+cell("", "数"),
+				cell(`<w:vMerge w:val="restart"/>`, "関東")+cell("", "東京")+cell("", "1|2"),
+				cell("<w:vMerge/>", "")+cell("", "千葉")+cell("", "3"),
+				cell(`<w:gridSpan w:val="2"/>`, "全国")+cell("", "5")),
 			"| 地方 | 県 | 数 |\n|---|---|---|\n| 関東 | 東京 | 1｜2 |\n| 関東 | 千葉 | 3 |\n| 全国 |  | 5 |",
 		},
-		{"a deleted row", tableOf("<w:trPr><w:del/></w:trPr>"+cell("", "旧")+cell("", "版"), cell("", "新")+cell("", "版")), "| 新 | 版 |\n|---|---|"},
+		{
+			"a deleted row", tableOf("<w:trPr><w:del/></w:trPr>"+cell("", "旧")+cell("", "版"), cell("", "新")+cell("", "版")),
+			"| 新 | 版 |\n|---|---|",
+		},
 		{"box", tableOf(cell("", "注意", "持ち出し禁止")), "注意\n\n持ち出し禁止"},
-		{"table in a table", tableOf(cell("", "左") + "<w:tc>" + tableOf(cell("", "一")+cell("", "二")) + "<w:p/></w:tc>"), "左\n\n| 一 | 二 |\n|---|---|"},
-		{"rows in content controls", "<w:tbl><w:sdt><w:sdtContent><w:tr>" + cell("", "一") + "<w:sdt><w:sdtContent>" + cell("", "二") + "</w:sdtContent></w:sdt></w:tr></w:sdtContent></w:sdt></w:tbl>", "| 一 | 二 |\n|---|---|"},
-		{"Strict", "<s:p xmlns:s=\"http://purl.oclc.org/ooxml/wordprocessingml/main\"><s:r><s:t>厳密</s:t></s:r></s:p>", "厳密"},
+		{
+			"table in a table", tableOf(cell("", "左") + "<w:tc>" + tableOf(cell("", "一")+cell("", "二")) + "<w:p/></w:tc>"),
+			"左\n\n| 一 | 二 |\n|---|---|",
+		},
+		{"rows in content controls", "<w:tbl><w:sdt><w:sdtContent><w:tr>" + cell("",
+			"一") + "<w:sdt><w:sdtContent>" + cell("", "二") + "</w:sdtContent></w:sdt></w:tr></w:sdtContent></w:sdt></w:tbl>", "| 一 | 二 |\n|---|---|"},
+		{
+			"Strict", "<s:p xmlns:s=\"http://purl.oclc.org/ooxml/wordprocessingml/main\"><s:r><s:t>厳密</s:t></s:r></s:p>",
+			"厳密",
+		},
 	}
 	for _, test := range tests {
 		if got := pageOf(t, "a.docx", document(t, test.body)); got != test.want {
@@ -136,14 +165,21 @@ const wordNumbers = "<w:numbering " + wordSpaces + `>
 
 func wholeDocument(t testing.TB, body string) []byte {
 	return document(t, body+`<w:sectPr><w:headerReference w:type="default" r:id="h1"/><w:footerReference w:type="default" r:id="f1"/><w:headerReference w:type="first" r:id="h2"/></w:sectPr>`,
-		"word/_rels/document.xml.rels", relations("s", "styles", "styles.xml", "n", "numbering", "/word/numbering.xml", "fn", "footnotes", "footnotes.xml",
-			"en", "endnotes", "endnotes.xml", "h1", "header", "header1.xml", "h2", "header", "header2.xml", "f1", "footer", "footer1.xml",
-			"c1", "chart", "charts/chart1.xml", "d1", "diagramData", "diagrams/data1.xml", "x", "comments", "comments.xml"),
+		"word/_rels/document.xml.rels", relations("s", "styles", "styles.xml", "n", "numbering", "/word/numbering.xml",
+			"fn", "footnotes", "footnotes.xml",
+			"en", "endnotes", "endnotes.xml", "h1", "header", "header1.xml", "h2", "header", "header2.xml", "f1",
+			"footer", "footer1.xml",
+			"c1", "chart", "charts/chart1.xml", "d1", "diagramData", "diagrams/data1.xml", "x", "comments",
+			"comments.xml"),
 		"word/styles.xml", wordStyles, "word/numbering.xml", wordNumbers,
-		"word/footnotes.xml", "<w:footnotes "+wordSpaces+`><w:footnote w:type="separator" w:id="-1">`+par("", "線")+`</w:footnote><w:footnote w:id="1"><w:p><w:r><w:footnoteRef/></w:r>`+run(" 脚注の文")+"</w:p></w:footnote></w:footnotes>",
-		"word/endnotes.xml", "<w:endnotes "+wordSpaces+`><w:endnote w:id="1">`+par("", "文末の注")+"</w:endnote></w:endnotes>",
-		"word/header1.xml", "<w:hdr "+wordSpaces+">"+par("", "社外秘")+"</w:hdr>", "word/header2.xml", "<w:hdr "+wordSpaces+">"+par("", "社外秘")+"</w:hdr>",
-		"word/footer1.xml", "<w:ftr "+wordSpaces+"><w:p>"+run("- ")+field("PAGE", run("1"))+run(" -")+"</w:p>"+par("", "総務部")+"</w:ftr>",
+		"word/footnotes.xml", "<w:footnotes "+wordSpaces+`><w:footnote w:type="separator" w:id="-1">`+par("",
+			"線")+`</w:footnote><w:footnote w:id="1"><w:p><w:r><w:footnoteRef/></w:r>`+run(" 脚注の文")+"</w:p></w:footnote></w:footnotes>",
+		"word/endnotes.xml", "<w:endnotes "+wordSpaces+`><w:endnote w:id="1">`+par("",
+			"文末の注")+"</w:endnote></w:endnotes>",
+		"word/header1.xml", "<w:hdr "+wordSpaces+">"+par("", "社外秘")+"</w:hdr>", "word/header2.xml",
+		"<w:hdr "+wordSpaces+">"+par("", "社外秘")+"</w:hdr>",
+		"word/footer1.xml", "<w:ftr "+wordSpaces+"><w:p>"+run("- ")+field("PAGE", run("1"))+run(" -")+"</w:p>"+par("",
+			"総務部")+"</w:ftr>",
 		"word/comments.xml", "<w:comments "+wordSpaces+">"+par("", "所見")+"</w:comments>",
 		"word/charts/chart1.xml", chartXML, "word/diagrams/data1.xml", diagramXML)
 }
@@ -161,9 +197,11 @@ const (
 func TestDOCXWithAllItsParts(t *testing.T) {
 	t.Parallel()
 	got, err := formatOf(t, "a.docm").Pages(t.Context(), wholeDocument(t, styled("t", "就業規則")+
-		par(`<w:pStyle w:val="1"/><w:numPr><w:numId w:val="3"/></w:numPr>`, "総則")+styled("jo", "目的")+styled("plain", "本文。")+styled("jo", "定義")+
+		par(`<w:pStyle w:val="1"/><w:numPr><w:numId w:val="3"/></w:numPr>`, "総則")+styled("jo", "目的")+styled("plain",
+		"本文。")+styled("jo", "定義")+
 		styled("22", "補足")+"<w:p>"+run("賃金")+`<w:r><w:footnoteReference w:id="1"/></w:r>`+run("は月給。")+`<w:r><w:endnoteReference w:id="1"/></w:r></w:p>`+
-		numbered("1", "0", "甲")+numbered("1", "1", "乙")+numbered("1", "1", "丙")+numbered("1", "0", "丁")+numbered("2", "0", "点")+numbered("4", "0", "新")+numbered("0", "0", "無")+
+		numbered("1", "0", "甲")+numbered("1", "1", "乙")+numbered("1", "1", "丙")+numbered("1", "0", "丁")+numbered("2",
+		"0", "点")+numbered("4", "0", "新")+numbered("0", "0", "無")+
 		styled("own", "図")+`<w:p><w:r><w:drawing><c:chart r:id="c1"/></w:drawing><w:drawing><dgm:relIds r:dm="d1"/></w:drawing></w:r></w:p>`))
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +255,10 @@ func TestDOCXWithAllItsParts(t *testing.T) {
 	for _, m := range got[0].Marks {
 		paths = append(paths, m.Locator)
 	}
-	if want := []string{"就業規則", "第一章 総則", "第一章 総則 > 第9条 目的", "第一章 総則 > 第10条 定義", "第一章 総則 > 補足", "図"}; !slices.Equal(paths, want) {
+	if want := []string{
+		"就業規則", "第一章 総則", "第一章 総則 > 第9条 目的", "第一章 総則 > 第10条 定義", "第一章 総則 > 補足",
+		"図",
+	}; !slices.Equal(paths, want) {
 		t.Errorf("marks %q, want %q", paths, want)
 	}
 }
@@ -227,10 +268,13 @@ func TestDOCXEncodings(t *testing.T) {
 	const xml = `<w:document ` + wordSpaces + `><w:body><w:p><w:r><w:t>日本語𠮷</w:t></w:r></w:p></w:body></w:document>`
 	wide := "\xFF\xFE" + utf16Text(`<?xml version="1.0" encoding="UTF-16"?>`+xml)
 	for name, part := range map[string]string{
-		"UTF-8": `<?xml version="1.0" encoding="utf-8" standalone="yes"?>` + xml, "mark": "\xEF\xBB\xBF" + xml, "UTF-16": wide, "UTF-16 without a mark": wide[2:],
-		"Shift_JIS": "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?>" + strings.ReplaceAll(xml, "日本語𠮷", "\x93\xfa\x96\x7b\x8c\xea&#x20BB7;"),
+		"UTF-8": `<?xml version="1.0" encoding="utf-8" standalone="yes"?>` + xml, "mark": "\xEF\xBB\xBF" + xml,
+		"UTF-16": wide, "UTF-16 without a mark": wide[2:],
+		"Shift_JIS": "<?xml version=\"1.0\" encoding=\"Shift_JIS\"?>" + strings.ReplaceAll(xml, "日本語𠮷",
+			"\x93\xfa\x96\x7b\x8c\xea&#x20BB7;"),
 	} {
-		file := archive(t, `_rels\.rels`, relations("rId1", "officeDocument", "/word/Document.xml"), "word/document.xml", part)
+		file := archive(t, `_rels\.rels`, relations("rId1", "officeDocument", "/word/Document.xml"),
+			"word/document.xml", part)
 		if got := pageOf(t, "a.docx", file); got != "日本語𠮷" {
 			t.Errorf("%s: read as %q", name, got)
 		}
@@ -240,13 +284,16 @@ func TestDOCXEncodings(t *testing.T) {
 func TestListNumbers(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
-		"decimal": "12", "decimalZero": "12", "upperRoman": "XII", "lowerLetter": "l", "aiueo": "ｼ", "iroha": "ｦ", "decimalEnclosedCircle": "⑫",
-		"japaneseCounting": "十二", "ideographDigital": "一二", "japaneseLegal": "壱拾弐", "ideographZodiac": "亥", "ideographTraditional": "12",
+		"decimal": "12", "decimalZero": "12", "upperRoman": "XII", "lowerLetter": "l", "aiueo": "ｼ", "iroha": "ｦ",
+		"decimalEnclosedCircle": "⑫",
+		"japaneseCounting":      "十二", "ideographDigital": "一二", "japaneseLegal": "壱拾弐", "ideographZodiac": "亥",
+		"ideographTraditional": "12",
 	} {
 		numbers := "<w:numbering " + wordSpaces + `><w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:start w:val="12"/><w:numFmt w:val="` + format +
 			`"/><w:lvlText w:val="(%1)"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num></w:numbering>`
 		got := pageOf(t, "a.docx", document(t, numbered("1", "0", "項"),
-			"word/_rels/document.xml.rels", relations("n", "numbering", "numbering.xml"), "word/numbering.xml", numbers))
+			"word/_rels/document.xml.rels", relations("n", "numbering", "numbering.xml"), "word/numbering.xml",
+			numbers))
 		if got != "("+want+") 項" {
 			t.Errorf("%s: %q, want %s", format, got, want)
 		}
@@ -254,8 +301,10 @@ func TestListNumbers(t *testing.T) {
 }
 
 func FuzzDOCX(f *testing.F) {
-	f.Add("word/document.xml", "<w:document "+wordSpaces+"><w:body>"+tableOf(cell("<w:vMerge/>", "一"))+"</w:body></w:document>")
-	f.Add("word/document.xml", "<w:document "+wordSpaces+"><w:body>"+numbered("3", "1", "a")+"<w:p><w:tc><w:tr>"+field("a", run("b"))+"<w:txbxContent><w:tbl>")
+	f.Add("word/document.xml", "<w:document "+wordSpaces+"><w:body>"+tableOf(cell("<w:vMerge/>",
+		"一"))+"</w:body></w:document>")
+	f.Add("word/document.xml", "<w:document "+wordSpaces+"><w:body>"+numbered("3", "1",
+		"a")+"<w:p><w:tc><w:tr>"+field("a", run("b"))+"<w:txbxContent><w:tbl>")
 	f.Add("word/numbering.xml", wordNumbers)
 	f.Add("word/styles.xml", wordStyles)
 	f.Add("word/charts/chart1.xml", chartXML)
@@ -289,7 +338,8 @@ func checkPages(t *testing.T, name string, content []byte) {
 		}
 		at := -1
 		for _, m := range page.Marks {
-			if m.Offset <= at || m.Offset > len(page.Text) || m.Locator == "" || m.Heading && !utf8.RuneStart((page.Text + " ")[m.Offset]) {
+			if m.Offset <= at || m.Offset > len(page.Text) || m.Locator == "" || m.Heading &&
+				!utf8.RuneStart((page.Text + " ")[m.Offset]) {
 				t.Fatalf("marks %+v of %q", page.Marks, page.Text)
 			}
 			at = m.Offset

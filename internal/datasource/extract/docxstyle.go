@@ -120,7 +120,7 @@ type styleSheet map[string]style
 func (all styleSheet) of(p *docxParagraph) (level int, num numRef) {
 	level, num = p.level, p.num
 	id := p.style
-	for range 20 { // Styles may be based on each other in a circle.
+	for range 20 { // Styles may be based on each other in a cycle.
 		s, ok := all[id]
 		if !ok {
 			break
@@ -158,7 +158,8 @@ type numbering struct {
 // readNumbering reads the numbered lists of a document.
 func readNumbering(pkg *opc, name string) (*numbering, error) {
 	n := &numbering{
-		lists: make(map[string]*[9]listLevel), nums: make(map[string]string), starts: make(map[string][9]int), counts: make(map[string]*[9]int),
+		lists: make(map[string]*[9]listLevel), nums: make(map[string]string), starts: make(map[string][9]int),
+		counts: make(map[string]*[9]int),
 	}
 	if name == "" || pkg.parts[partName(name)] == nil {
 		return n, nil
@@ -314,7 +315,8 @@ func formatNumber(n int, format string) string {
 		return mapDigits(decimal, []rune("０１２３４５６７８９"))
 	case "ideographDigital", "japaneseDigitalTenThousand", "koreanDigital", "taiwaneseDigital":
 		return mapDigits(decimal, []rune("〇一二三四五六七八九"))
-	case "japaneseCounting", "chineseCounting", "chineseCountingThousand", "taiwaneseCounting", "taiwaneseCountingThousand":
+	case "japaneseCounting", "chineseCounting", "chineseCountingThousand", "taiwaneseCounting",
+		"taiwaneseCountingThousand":
 		return kanjiNumber(n, []rune("〇一二三四五六七八九"), []string{"", "十", "百", "千"}, "万", false)
 	case "japaneseLegal", "chineseLegalSimplified", "ideographLegalTraditional":
 		return kanjiNumber(n, []rune("零壱弐参四伍六七八九"), []string{"", "拾", "百", "阡"}, "萬", true)

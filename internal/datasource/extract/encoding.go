@@ -30,8 +30,8 @@ const (
 // stride is how many bytes are worked through between two looks at the context.
 const stride = 1 << 20
 
-// decode returns the content as clean text, see clean. The charset is that of a byte order mark, else the declared one if
-// the content agrees, else the one that fits the content best. Content that is no text is *Unreadable.
+// decode returns the content as clean text, see clean. The charset is that of a byte order mark, else the declared one
+// if the content agrees, else the one that fits the content best. Content that is no text is *Unreadable.
 func decode(ctx context.Context, content []byte, declared string) (string, error) {
 	cs, body := fromMark(content)
 	if cs == unknown {
@@ -111,8 +111,8 @@ func agrees(cs charset, b []byte) bool {
 	return r.errors*20 <= r.chars
 }
 
-// detect returns the charset that fits the content best. It never returns unknown but for content with many NULs that is
-// no UTF-16.
+// detect returns the charset that fits the content best. It never returns unknown but for content with many NULs that
+// is no UTF-16.
 func detect(b []byte) charset {
 	asUTF8 := readUTF8(b)
 	if nuls := bytes.Count(b, []byte{0}); nuls > 0 {
@@ -328,8 +328,8 @@ func decodeUTF16(ctx context.Context, b []byte, order binary.ByteOrder) (string,
 	return out.String(), nil
 }
 
-// clean ends lines with \n and takes control characters out, but for tabs. Text of which more than a twentieth is control
-// or replacement characters is none: *Unreadable.
+// clean ends lines with \n and takes control characters out, but for tabs. Text of which more than a twentieth is
+// control or replacement characters is none: *Unreadable.
 func clean(ctx context.Context, text string) (string, error) {
 	var out strings.Builder
 	out.Grow(len(text))

@@ -46,15 +46,22 @@ func FormatOf(filename string) (f Format, ok bool) {
 	case ".pdf":
 		return Format{MediaType: "application/pdf", kind: pdfFile}, true
 	case ".docx":
-		return Format{MediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document", kind: docxFile}, true
+		return Format{
+			MediaType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+			kind:      docxFile,
+		}, true
 	case ".docm": // Macros are not looked at.
 		return Format{MediaType: "application/vnd.ms-word.document.macroEnabled.12", kind: docxFile}, true
 	case ".xlsx":
-		return Format{MediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", kind: xlsxFile}, true
+		return Format{MediaType: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", kind: xlsxFile},
+			true
 	case ".xlsm":
 		return Format{MediaType: "application/vnd.ms-excel.sheet.macroEnabled.12", kind: xlsxFile}, true
 	case ".pptx":
-		return Format{MediaType: "application/vnd.openxmlformats-officedocument.presentationml.presentation", kind: pptxFile}, true
+		return Format{
+			MediaType: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+			kind:      pptxFile,
+		}, true
 	case ".pptm":
 		return Format{MediaType: "application/vnd.ms-powerpoint.presentation.macroEnabled.12", kind: pptxFile}, true
 	}
@@ -127,7 +134,8 @@ const MaxSize = 50 << 20
 // ByPage reports whether Read reads a file of the format page by page, and not as a whole.
 func (f Format) ByPage() bool { return f.kind == pdfFile }
 
-// Tools are what readers need of the machine. The zero value has none: PDF files without fonts of their own are refused.
+// Tools are what readers need of the machine. The zero value has none: PDF files without fonts of their own are
+// refused.
 type Tools struct{ PDF pdf.Config }
 
 // Sink takes what a file says. An error ends the reading.
@@ -153,8 +161,8 @@ func (f Format) Read(ctx context.Context, tools Tools, content []byte, sink Sink
 	return nil
 }
 
-// Pages reads a whole file of at most MaxSize that is not read page by page. At least one page has text. An error that a person can do something about
-// is an *Unreadable; when ctx ends, its error is returned soon after.
+// Pages reads a whole file of at most MaxSize that is not read page by page. At least one page has text. An error that
+// a person can do something about is an *Unreadable; when ctx ends, its error is returned soon after.
 func (f Format) Pages(ctx context.Context, content []byte) ([]Page, error) {
 	switch f.kind {
 	case docxFile, xlsxFile, pptxFile:

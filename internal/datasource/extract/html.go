@@ -58,7 +58,8 @@ func htmlText(ctx context.Context, page string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", &Unreadable{TooLarge, reasonHTMLTooBig} // Nested too deeply for the parser, whatever was done against it.
+		// Nested too deeply for the parser, whatever was done against it.
+		return "", &Unreadable{TooLarge, reasonHTMLTooBig}
 	}
 	if !onlyNav(root) { // Else the page is nothing but navigation, or never closes it.
 		remove(root, "nav")

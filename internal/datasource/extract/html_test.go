@@ -54,7 +54,10 @@ func TestHTMLTables(t *testing.T) {
 		{"more rows than there are", "<table><tr><td rowspan=9>一<td>二</table>", "| 一 | 二 |\n|---|---|"},
 		{"layout", "<table><tr><td>左<td><table><tr><td>一<td>二</table></table>", "左\n\n| 一 | 二 |\n|---|---|"},
 		{"list in a cell", "<table><tr><td>左<td>中<td><ul><li>右</ul></table>", "左\n\n中\n\n- 右"},
-		{"too wide", "<table><tr>" + strings.Repeat("<td>一", 1001) + "</table>", strings.TrimSpace(strings.Repeat("一\n\n", 1001))},
+		{
+			"too wide", "<table><tr>" + strings.Repeat("<td>一", 1001) + "</table>",
+			strings.TrimSpace(strings.Repeat("一\n\n", 1001)),
+		},
 		{"no cells", "<table><caption>題</caption></table>", "題"},
 	}
 	for _, test := range tests {
@@ -64,7 +67,8 @@ func TestHTMLTables(t *testing.T) {
 	}
 }
 
-// Small pages that ask for much: each would be refused by the parser, or become far longer, if it was written as it asks to be.
+// Small pages that ask for much: each would be refused by the parser, or become far longer, if it was written as it
+// asks to be.
 func TestHTMLBombs(t *testing.T) {
 	t.Parallel()
 	address := "https://example.com/" + strings.Repeat("a", 200)
@@ -75,7 +79,8 @@ func TestHTMLBombs(t *testing.T) {
 		"quotations":      strings.Repeat("<blockquote>", 64) + strings.Repeat("底<br>", 20_000),
 		"formatting":      strings.Repeat("<b a=1><i b=2><p>", 20_000) + "底",
 		"spans":           "<table>" + strings.Repeat("<tr><td colspan=1000 rowspan=60000>底", 5000) + "</table>",
-		"a wide row":      "<table><tr>" + strings.Repeat("<td>底", 5000) + strings.Repeat("<tr><td>底", 5000) + "</table>",
+		"a wide row": "<table><tr>" + strings.Repeat("<td>底", 5000) + strings.Repeat("<tr><td>底",
+			5000) + "</table>",
 		"a repeated text": "<table>" + strings.Repeat("<tr><td colspan=9>"+strings.Repeat("底", 5000), 50) + "</table>",
 		"small tables":    strings.Repeat("<table><tr><td colspan=50>"+strings.Repeat("底", 60)+"</table>", 500),
 		"a repeated link": "<a href=" + address + ">" + strings.Repeat("<p>底", 20_000),

@@ -23,19 +23,21 @@ const (
 	maxTitle   = 300      // Bytes of the title.
 )
 
-// simpler maps the elements that matter for reading to what they are read as. All others are left out and their contents
-// kept, which leaves nothing of what makes a parser slow: formatting, forms, scripts, foreign content.
+// simpler maps the elements that matter for reading to what they are read as. All others are left out and their
+// contents kept, which leaves nothing of what makes a parser slow: formatting, forms, scripts, foreign content.
 var simpler = map[string]string{
 	"p": "p", "div": "div", "section": "div", "article": "div", "main": "div", "header": "div", "footer": "div",
 	"aside": "div", "address": "div", "figure": "div", "figcaption": "div", "details": "div", "summary": "div",
 	"form": "div", "fieldset": "div", "legend": "div", "center": "div", "hgroup": "div", "dir": "ul", "menu": "ul",
 	"h1": "h1", "h2": "h2", "h3": "h3", "h4": "h4", "h5": "h5", "h6": "h6",
 	"ul": "ul", "ol": "ol", "li": "li", "dl": "div", "dt": "div", "dd": "div",
-	"table": "table", "caption": "caption", "thead": "thead", "tbody": "tbody", "tfoot": "tfoot", "tr": "tr", "th": "th",
+	"table": "table", "caption": "caption", "thead": "thead", "tbody": "tbody", "tfoot": "tfoot", "tr": "tr",
+	"th": "th",
 	"td": "td", "blockquote": "blockquote", "pre": "pre", "nav": "nav", "br": "br", "hr": "hr", "a": "a",
 }
 
-// optional are the elements whose end a page may leave out. They do not nest by themselves, so they do not count as depth.
+// optional are the elements whose end a page may leave out. They do not nest by themselves, so they do not count as
+// depth.
 var optional = map[string]bool{
 	"p": true, "li": true, "thead": true, "tbody": true, "tfoot": true, "tr": true, "th": true, "td": true,
 }
@@ -254,7 +256,8 @@ func (s *simplifier) openLink(more bool) {
 	href := s.attribute("href", more)
 	lower := strings.ToLower(href[:min(len(href), len("https://"))])
 	if len(href) > maxAddress || s.open["pre"] > 0 ||
-		!strings.HasPrefix(lower, "https://") && !strings.HasPrefix(lower, "http://") && !strings.HasPrefix(lower, "mailto:") {
+		!strings.HasPrefix(lower, "https://") && !strings.HasPrefix(lower, "http://") &&
+			!strings.HasPrefix(lower, "mailto:") {
 		return
 	}
 	s.tags++

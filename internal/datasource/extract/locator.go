@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// headingLine looks at the line that text begins with. starts says that a section begins with it: a heading of Markdown, or
-// what heads sections in Japanese papers (第1章, 第3条, ■, ◆, 【概要】). alone says that the line is nothing but a heading.
+// headingLine looks at the line that text begins with. starts says that a section begins with it: a heading of
+// Markdown, or what heads sections in Japanese papers (第1章, 第3条, ■, ◆, 【概要】). alone says that the line is nothing but a
+// heading.
 func headingLine(text string) (starts, alone bool) {
 	level := 0
 	for level < len(text) && level <= 6 && text[level] == '#' {
@@ -55,8 +56,8 @@ func isArticle(text string) bool {
 	return false
 }
 
-// withMarks returns pages whose marks are those of the headings in their texts, unless there are marks already: a path of
-// the headings above each other, as deep as their kinds are.
+// withMarks returns pages whose marks are those of the headings in their texts, unless there are marks already: a path
+// of the headings above each other, as deep as their kinds are.
 func withMarks(pages []Page) []Page {
 	for _, page := range pages {
 		if len(page.Marks) > 0 {
@@ -72,7 +73,10 @@ func withMarks(pages []Page) []Page {
 			own := strings.TrimLeft(line, " \t\u3000")
 			if starts, alone := headingLine(own); starts {
 				path.enter(own, alone)
-				marked[i].Marks = append(marked[i].Marks, Mark{Offset: offset + len(line) - len(own), Locator: path.String(), Heading: alone})
+				marked[i].Marks = append(marked[i].Marks, Mark{
+					Offset:  offset + len(line) - len(own),
+					Locator: path.String(), Heading: alone,
+				})
 			}
 			offset += len(line)
 		}
@@ -151,8 +155,8 @@ func headingDepth(line string) int {
 	return 20
 }
 
-// locate returns the locator of a passage that begins at start: that of the last mark at or before it, else the one in force
-// before, else that of its first mark. Ranges of cells of one sheet become the range of them all.
+// locate returns the locator of a passage that begins at start: that of the last mark at or before it, else the one in
+// force before, else that of its first mark. Ranges of cells of one sheet become the range of them all.
 func locate(before string, marks []Mark, start int) string {
 	locator := before
 	for _, m := range marks {
@@ -186,8 +190,8 @@ func joinRanges(a, b string) string {
 // byLength compares columns, or numbers of rows without leading zeros.
 func byLength(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// Headings returns what a locator says about the subject of a passage: headings and the names of sheets, but no cells and no
-// numbers of slides.
+// Headings returns what a locator says about the subject of a passage: headings and the names of sheets, but no cells
+// and no numbers of slides.
 func Headings(locator string) string {
 	if cells := cellRange.FindStringSubmatch(locator); cells != nil {
 		return cells[1]

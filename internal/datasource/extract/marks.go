@@ -22,8 +22,8 @@ var articleLevels = map[string]int{"編": 7, "部": 8, "章": 9, "節": 10, "款
 var article = regexp.MustCompile(
 	`^(第[0-9０-９〇一二三四五六七八九十百千]{1,6}([編部章節款条])(?:の[0-9０-９一二三四五六七八九十]{1,3})*)(?:$|[\s　]|([（(][^（）()]{1,50}[）)]))`)
 
-// headingMarks returns marks for the headings of a text: those of Markdown, and what heads the parts of Japanese rules. The
-// locator of each is the path of headings down to it.
+// headingMarks returns marks for the headings of a text: those of Markdown, and what heads the parts of Japanese rules.
+// The locator of each is the path of headings down to it.
 func headingMarks(text string) []Mark {
 	for deepest := articleLevels["条"]; deepest > 0; deepest-- {
 		marks, bytes := marksTo(text, deepest)
@@ -34,7 +34,8 @@ func headingMarks(text string) []Mark {
 	return nil
 }
 
-// marksTo returns the marks for the headings down to a level, as far as they may be of use, and the bytes of their locators.
+// marksTo returns the marks for the headings down to a level, as far as they may be of use, and the bytes of their
+// locators.
 func marksTo(text string, deepest int) (marks []Mark, bytes int) {
 	var p headingPath
 	fence, before, offset := "", "", 0

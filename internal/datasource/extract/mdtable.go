@@ -23,8 +23,8 @@ type tableCell struct {
 	layout bool   // It holds what does not fit in one line: tables, headings, lists.
 }
 
-// markdownTable returns rows as a table of Markdown, or as paragraphs if it is there for the layout only. In a row, a merged
-// cell stands in its first column; of merged rows, each has it, so that it can be understood alone.
+// markdownTable returns rows as a table of Markdown, or as paragraphs if it is there for the layout only. In a row, a
+// merged cell stands in its first column; of merged rows, each has it, so that it can be understood alone.
 func markdownTable(rows [][]tableCell) string {
 	grid, isLayout := layOut(rows)
 	grid = withoutEmpty(grid)
@@ -77,7 +77,8 @@ func layOut(rows [][]tableCell) (grid [][]string, isLayout bool) {
 		line := make([]string, 0, len(row))
 		for _, c := range row {
 			text := c.text
-			if above := len(line); c.merged && y > 0 && above < len(grid[y-1]) && utf8.RuneCountInString(grid[y-1][above]) <= maxRepeated {
+			if above := len(line); c.merged && y > 0 && above < len(grid[y-1]) &&
+				utf8.RuneCountInString(grid[y-1][above]) <= maxRepeated {
 				text = grid[y-1][above]
 			}
 			line = append(line, text)

@@ -8,17 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// builtinFormats are the number formats that files name by their ids alone, in the Japanese locale (ECMA-376 part 1, 18.8.30).
+// builtinFormats are the number formats that files name by their ids alone, in the Japanese locale (ECMA-376 part 1,
+// 18.8.30).
 var builtinFormats = map[int]string{
-	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: `"¥"#,##0;"¥"-#,##0`, 6: `"¥"#,##0;"¥"-#,##0`, 7: `"¥"#,##0.00;"¥"-#,##0.00`,
-	8: `"¥"#,##0.00;"¥"-#,##0.00`, 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??", 14: "yyyy/m/d", 15: "d-mmm-yy",
+	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: `"¥"#,##0;"¥"-#,##0`, 6: `"¥"#,##0;"¥"-#,##0`,
+	7: `"¥"#,##0.00;"¥"-#,##0.00`,
+	8: `"¥"#,##0.00;"¥"-#,##0.00`, 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??", 14: "yyyy/m/d",
+	15: "d-mmm-yy",
 	16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 22: "yyyy/m/d h:mm",
-	27: "[$-411]ge.m.d", 28: `[$-411]ggge"年"m"月"d"日"`, 29: `[$-411]ggge"年"m"月"d"日"`, 30: "m/d/yy", 31: `yyyy"年"m"月"d"日"`,
+	27: "[$-411]ge.m.d", 28: `[$-411]ggge"年"m"月"d"日"`, 29: `[$-411]ggge"年"m"月"d"日"`, 30: "m/d/yy",
+	31: `yyyy"年"m"月"d"日"`,
 	32: `h"時"mm"分"`, 33: `h"時"mm"分"ss"秒"`, 34: `yyyy"年"m"月"`, 35: `m"月"d"日"`, 36: "[$-411]ge.m.d",
 	37: "#,##0;-#,##0", 38: "#,##0;-#,##0", 39: "#,##0.00;-#,##0.00", 40: "#,##0.00;-#,##0.00",
-	41: `#,##0;-#,##0;"-";@`, 42: `"¥"#,##0;"¥"-#,##0;"¥-";@`, 43: `#,##0.00;-#,##0.00;"-";@`, 44: `"¥"#,##0.00;"¥"-#,##0.00;"¥-";@`,
-	45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0", 49: "@", 50: "[$-411]ge.m.d", 51: `[$-411]ggge"年"m"月"d"日"`,
-	52: `yyyy"年"m"月"`, 53: `m"月"d"日"`, 54: `[$-411]ggge"年"m"月"d"日"`, 55: `yyyy"年"m"月"`, 56: `m"月"d"日"`, 57: "[$-411]ge.m.d",
+	41: `#,##0;-#,##0;"-";@`, 42: `"¥"#,##0;"¥"-#,##0;"¥-";@`, 43: `#,##0.00;-#,##0.00;"-";@`,
+	44: `"¥"#,##0.00;"¥"-#,##0.00;"¥-";@`,
+	45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0", 49: "@", 50: "[$-411]ge.m.d",
+	51: `[$-411]ggge"年"m"月"d"日"`,
+	52: `yyyy"年"m"月"`, 53: `m"月"d"日"`, 54: `[$-411]ggge"年"m"月"d"日"`, 55: `yyyy"年"m"月"`, 56: `m"月"d"日"`,
+	57: "[$-411]ge.m.d",
 	58: `[$-411]ggge"年"m"月"d"日"`,
 }
 
@@ -172,7 +179,8 @@ func (s *formatSection) datePart(code string) int {
 	return n
 }
 
-// bracket reads what stands between brackets: a condition, a currency, a language, kinds of digits, elapsed time, a color.
+// bracket reads what stands between brackets: a condition, a currency, a language, kinds of digits, elapsed time, a
+// color.
 func (s *formatSection) bracket(text string) {
 	lower := strings.ToLower(text)
 	switch {
@@ -406,8 +414,8 @@ func (s *formatSection) number(v float64) string {
 	return out.String()
 }
 
-// wholeDigits returns the digits that take the place of the placeholder with left ones from it to the point. The first takes all
-// that are too many.
+// wholeDigits returns the digits that take the place of the placeholder with left ones from it to the point. The first
+// takes all that are too many.
 func wholeDigits(whole string, left int, p formatPattern, placeholder string) string {
 	from, to := len(whole)-left, len(whole)-left+1
 	if left == p.wholes {
@@ -556,7 +564,8 @@ func (s *formatSection) fraction(v float64) string {
 	return generalNumber(whole) + " " + generalNumber(best) + "/" + strconv.Itoa(over)
 }
 
-// withDigits writes digits in the signs that the section asks for. counted says that they are a number to be read aloud.
+// withDigits writes digits in the signs that the section asks for. counted says that they are a number to be read
+// aloud.
 func (s *formatSection) withDigits(digits string, counted bool) string {
 	if s.digits == 0 {
 		return digits
@@ -582,8 +591,8 @@ func (s *formatSection) withDigits(digits string, counted bool) string {
 	}, digits)
 }
 
-// roundDecimal writes a number that is not negative with n decimals. Halves are rounded up, by the fifteen digits that a person
-// sees: 1.005 is a half, though its binary form is less.
+// roundDecimal writes a number that is not negative with n decimals. Halves are rounded up, by the fifteen digits that
+// a person sees: 1.005 is a half, though its binary form is less.
 func roundDecimal(v float64, n int) string {
 	if v >= 1e15 {
 		return strconv.FormatFloat(v, 'f', n, 64)
@@ -616,7 +625,8 @@ func roundDecimal(v float64, n int) string {
 	return string(digits[:at]) + "." + string(digits[at:])
 }
 
-// generalNumber writes a number with the digits that a person sees: fifteen at most, and an exponent only where it is needed.
+// generalNumber writes a number with the digits that a person sees: fifteen at most, and an exponent only where it is
+// needed.
 func generalNumber(f float64) string {
 	if size := math.Abs(f); size != 0 && (size >= 1e15 || size < 1e-9) {
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', 5, 64), "E")

@@ -102,7 +102,10 @@ func TestNumberFormats(t *testing.T) {
 			t.Errorf("%s of %v: %q, want %q", test.code, test.v, got, test.want)
 		}
 	}
-	for id, want := range map[int]string{5: "¥1,200", 14: "1903/4/14", 22: "1903/4/14 0:00", 27: "M36.4.14", 38: "1,200", 44: "¥1,200.00", 49: "1200"} {
+	for id, want := range map[int]string{
+		5: "¥1,200", 14: "1903/4/14", 22: "1903/4/14 0:00", 27: "M36.4.14",
+		38: "1,200", 44: "¥1,200.00", 49: "1200",
+	} {
 		if got := extract.FormatNumber(extract.BuiltinFormat(id), 1200); got != want {
 			t.Errorf("format %d: %q, want %q", id, got, want)
 		}
@@ -123,7 +126,8 @@ func FuzzNumberFormat(f *testing.F) {
 		if !utf8.ValidString(code) {
 			return
 		}
-		if got := extract.FormatNumber(code, v) + extract.FormatText(code, "底"); !utf8.ValidString(got) || len(got) > 20*len(code)+2000*(1+len(code)) {
+		if got := extract.FormatNumber(code, v) + extract.FormatText(code, "底"); !utf8.ValidString(got) ||
+			len(got) > 20*len(code)+2000*(1+len(code)) {
 			t.Errorf("%q of %v: %q", code, v, got)
 		}
 	})

@@ -35,8 +35,8 @@ const (
 	reasonEncrypted     = "パスワードで保護されているため、読み取れませんでした。パスワードを解除して保存し直し、" + again
 )
 
-// OldOffice returns what to do with a file whose name says that it is of a format of Office that is not read, "" if it does
-// not.
+// OldOffice returns what to do with a file whose name says that it is of a format of Office that is not read, "" if it
+// does not.
 func OldOffice(filename string) string {
 	switch extensionOf(filename) {
 	case ".doc", ".dot":
@@ -138,7 +138,8 @@ func notZIP(k kind, content []byte) error {
 		is = "リッチテキスト（RTF）"
 	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
 		is = "HTML"
-	case bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xFF\xD8\xFF")), bytes.HasPrefix(head, []byte("GIF8")):
+	case bytes.HasPrefix(head, []byte("\x89PNG")), bytes.HasPrefix(head, []byte("\xFF\xD8\xFF")),
+		bytes.HasPrefix(head, []byte("GIF8")):
 		is = "画像"
 	case bytes.HasPrefix(lower, []byte("<?xml")):
 		is = "XML"

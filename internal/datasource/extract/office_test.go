@@ -76,7 +76,8 @@ func TestOldOfficeSaysWhatToDo(t *testing.T) {
 		"a.doc": "Wordで開き、「名前を付けて保存」で.docx", "a.XLS": "Excelで開き、「名前を付けて保存」で.xlsx",
 		"a.pps": "PowerPointで開き、「名前を付けて保存」で.pptx", "a.xlsb": "Excelで開き",
 	} {
-		if got := extract.OldOffice(name); !strings.Contains(got, want) || !strings.HasSuffix(got, "もう一度アップロードしてください。") {
+		if got := extract.OldOffice(name); !strings.Contains(got, want) ||
+			!strings.HasSuffix(got, "もう一度アップロードしてください。") {
 			t.Errorf("%s: %q, want one with %q", name, got, want)
 		}
 	}
@@ -112,27 +113,45 @@ func TestOfficeFilesThatAreRefused(t *testing.T) {
 		at += i + 4
 	}
 	bomb := `<!DOCTYPE a [<!ENTITY b "底底底底"><!ENTITY c "&b;&b;&b;">]>`
-	sheet := archive(t, "_rels/.rels", relations("rId1", "officeDocument", "xl/workbook.xml"), "xl/workbook.xml", "<workbook/>")
+	sheet := archive(t, "_rels/.rels", relations("rId1", "officeDocument", "xl/workbook.xml"), "xl/workbook.xml",
+		"<workbook/>")
 	tests := []struct {
 		name    string
 		content []byte
 		code    extract.Code
 		want    string
 	}{
-		{"encrypted", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("EncryptedPackage")), extract.Encrypted, "パスワード"},
+		{
+			"encrypted", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("EncryptedPackage")), extract.Encrypted,
+			"パスワード",
+		},
 		{"encrypted entry", locked, extract.Encrypted, "パスワード"},
-		{"Word 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("WordDocument")), extract.Unsupported, "Wordで開き"},
-		{"Excel 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("Workbook")), extract.Unsupported, "Excelで開き"},
+		{
+			"Word 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("WordDocument")), extract.Unsupported,
+			"Wordで開き",
+		},
+		{
+			"Excel 97", []byte(ole + strings.Repeat("\x00", 600) + utf16Text("Workbook")), extract.Unsupported,
+			"Excelで開き",
+		},
 		{"cut off", whole[:len(whole)-100], extract.Corrupt, "壊れている"},
 		{"damaged", damaged, extract.Corrupt, "壊れている"},
 		{"nothing", []byte("PK\x05\x06"), extract.Corrupt, "壊れている"},
 		{"noise", []byte("\x00\x01\x02\xff\xfe"), extract.Corrupt, "壊れている"},
-		{"entities", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml", bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
+		{"entities", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml",
+			bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
 		{"entities in relationships", archive(t, "_rels/.rels", bomb+"<d>&c;</d>"), extract.Corrupt, "壊れている"},
-		{"no main part", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "word/a.xml")), extract.Corrupt, "壊れている"},
-		{"half a document", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml", "<d><p>底</p>"), extract.Corrupt, "壊れている"},
+		{
+			"no main part", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "word/a.xml")), extract.Corrupt,
+			"壊れている",
+		},
+		{"half a document", archive(t, "_rels/.rels", relations("rId1", "officeDocument", "d.xml"), "d.xml",
+			"<d><p>底</p>"), extract.Corrupt, "壊れている"},
 		{"Excel", sheet, extract.Mismatch, "中身はExcelブックです"},
-		{"OpenDocument", archive(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"), extract.Mismatch, "OpenDocument"},
+		{
+			"OpenDocument", archive(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml", "<a/>"),
+			extract.Mismatch, "OpenDocument",
+		},
 		{"ZIP", archive(t, "a.txt", "底"), extract.Mismatch, "中身はZIPファイルです"},
 		{"PDF", []byte("%PDF-1.7\n\x00"), extract.Mismatch, "中身はPDFです"},
 		{"HTML", []byte("\n<HTML><body>底"), extract.Mismatch, "中身はHTMLです"},
@@ -141,11 +160,13 @@ func TestOfficeFilesThatAreRefused(t *testing.T) {
 		{"text", []byte("議事録"), extract.Mismatch, "中身はテキストです"},
 		{"empty", nil, extract.NoText, "文字がありません"},
 		{"no text", document(t, "<w:p/>"), extract.NoText, "文字がありません"},
-		{"depth", document(t, strings.Repeat("<w:sdt><w:sdtContent>", 5000)+strings.Repeat("</w:sdtContent></w:sdt>", 5000)), extract.TooLarge, "大きすぎる"},
+		{"depth", document(t, strings.Repeat("<w:sdt><w:sdtContent>", 5000)+strings.Repeat("</w:sdtContent></w:sdt>",
+			5000)), extract.TooLarge, "大きすぎる"},
 	}
 	for _, test := range tests {
 		got := unreadable(t, "a.docx", test.content)
-		if got.Code != test.code || !strings.Contains(got.Reason, test.want) || !strings.HasSuffix(got.Reason, "アップロードしてください。") {
+		if got.Code != test.code || !strings.Contains(got.Reason, test.want) ||
+			!strings.HasSuffix(got.Reason, "アップロードしてください。") {
 			t.Errorf("%s: %+v, want %s and a reason about %q", test.name, got, test.code, test.want)
 		}
 	}
@@ -156,7 +177,11 @@ func endless(t testing.TB, part string, size int) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser,
+		error,
+	) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
 	w, err := z.Create("_rels/.rels")
 	if err == nil {
 		_, err = io.WriteString(w, relations("rId1", "officeDocument", part))
@@ -193,7 +218,8 @@ func TestOfficeBombs(t *testing.T) {
 		"100,000 entries": archive(t, entries...),
 		"endless deflate": endless(t, "word/document.xml", 200<<20),
 		"cells":           document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+strings.Repeat("<w:tc><w:p><w:r><w:t>底</w:t></w:r></w:p></w:tc>", 1001)+"</w:tr>", 500)+"</w:tbl>"),
-		"spans":           document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+wide+"</w:tr>", 400)+"</w:tbl><w:p><w:r><w:t>底</w:t></w:r></w:p>"),
+		"spans": document(t, "<w:tbl>"+strings.Repeat("<w:tr>"+wide+"</w:tr>",
+			400)+"</w:tbl><w:p><w:r><w:t>底</w:t></w:r></w:p>"),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -204,7 +230,8 @@ func TestOfficeBombs(t *testing.T) {
 		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 1500 || took > 10*time.Second {
 			t.Errorf("%s: %d MiB allocated in %v", name, n, took)
 		}
-		t.Logf("%s: %d bytes, %d MiB allocated in %v, %v", name, len(content), (after.TotalAlloc-before.TotalAlloc)>>20, took, err)
+		t.Logf("%s: %d bytes, %d MiB allocated in %v, %v", name, len(content), (after.TotalAlloc-before.TotalAlloc)>>20,
+			took, err)
 		if name != "spans" && err == nil {
 			t.Errorf("%s: read", name)
 		}

@@ -28,8 +28,8 @@ var (
 	errCipher = errors.New("encrypted entry")
 )
 
-// opc is an Office file (Open Packaging Conventions, ECMA-376 part 2). Only parts that a relationship names are opened, and
-// nothing is written anywhere, so that the names of entries cannot reach outside.
+// opc is an Office file (Open Packaging Conventions, ECMA-376 part 2). Only parts that a relationship names are opened,
+// and nothing is written anywhere, so that the names of entries cannot reach outside.
 type opc struct {
 	ctx   context.Context
 	parts map[string]*zip.File // By name in lower case, without the slash in front: names differ by more than case.

@@ -128,8 +128,8 @@ func withPage(tools Tools, content []byte, page int, use func(*pdf.Document) err
 	return nil
 }
 
-// pdfMarks marks the headings of a page: what stands out by its size, and what heads the parts of Japanese rules. path is that
-// of the page before, and goes on.
+// pdfMarks marks the headings of a page: what stands out by its size, and what heads the parts of Japanese rules. path
+// is that of the page before, and goes on.
 func pdfMarks(page *pdf.Page, path *headingPath) (marks []Mark) {
 	if before := path.String(); before != "" {
 		marks = append(marks, Mark{Locator: before})

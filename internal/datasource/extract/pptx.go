@@ -79,7 +79,10 @@ func (p *pptx) page(number int, name string) (Page, error) {
 		where += " > " + plainTitle(s.title)
 		s.blocks = append([]string{"# " + s.title}, s.blocks...)
 	}
-	page := Page{Number: number, Text: strings.Join(s.blocks, "\n\n"), Marks: []Mark{{Locator: where, Heading: s.title != ""}}}
+	page := Page{
+		Number: number, Text: strings.Join(s.blocks, "\n\n"),
+		Marks: []Mark{{Locator: where, Heading: s.title != ""}},
+	}
 	notes := ofKind(s.rels, "notesSlide")
 	if notes == "" || p.pkg.parts[partName(notes)] == nil {
 		return page, nil
@@ -187,7 +190,8 @@ func (s *slide) add(text string) {
 	}
 }
 
-// body reads the text of a shape. What numbers or dates the slides is left out, and what stands at the foot of all is told once.
+// body reads the text of a shape. What numbers or dates the slides is left out, and what stands at the foot of all is
+// told once.
 func (s *slide) body(own shape) error {
 	lines, err := s.paragraphs(own.placeholder == "obj" || own.placeholder == "body")
 	if err != nil || len(lines) == 0 || own.hidden {
@@ -216,8 +220,8 @@ func (s *slide) body(own shape) error {
 	return nil
 }
 
-// paragraphs reads the paragraphs below the element that was entered last, each as a line. In a list, paragraphs are items
-// unless they say otherwise; elsewhere they are if they say so.
+// paragraphs reads the paragraphs below the element that was entered last, each as a line. In a list, paragraphs are
+// items unless they say otherwise; elsewhere they are if they say so.
 func (s *slide) paragraphs(list bool) ([]string, error) {
 	var lines []string
 	s.counts = [9]int{}

@@ -28,11 +28,11 @@ const (
 	maxHeadingLine = 60
 )
 
-// Split cuts pages into passages of at most 400 characters: before headings, else between paragraphs, else into even parts
-// between sentences, lines or words, else anywhere but inside of what is seen as one character. A heading stays with what
-// follows. Every character that is no white space comes in exactly one passage, in order; passages begin and end without
-// white space and share the memory of the pages. Pages without any marks get those of the headings that Split finds. The time
-// is linear.
+// Split cuts pages into passages of at most 400 characters: before headings, else between paragraphs, else into even
+// parts between sentences, lines or words, else anywhere but inside of what is seen as one character. A heading stays
+// with what follows. Every character that is no white space comes in exactly one passage, in order; passages begin and
+// end without white space and share the memory of the pages. Pages without any marks get those of the headings that
+// Split finds. The time is linear.
 func Split(pages []Page) []Passage {
 	pages = withMarks(pages)
 	var passages []Passage
@@ -94,8 +94,8 @@ const (
 // cut is where text may be cut: bytes and characters from its start.
 type cut struct{ offset, runes int }
 
-// passageEnd returns where the next passage of a text ends that begins with a non-space. heading tells of rising offsets
-// whether a heading begins there.
+// passageEnd returns where the next passage of a text ends that begins with a non-space. heading tells of rising
+// offsets whether a heading begins there.
 func passageEnd(text string, heading func(offset int) bool) int {
 	var places [gaps][]cut // Of each gap within the longest passage.
 	s := newScanner(text, heading)
@@ -241,8 +241,8 @@ func isCloser(r rune) bool {
 	return false
 }
 
-// endsSentence reports whether the sentence that end may end is over before r. Points stand in numbers, question marks in
-// addresses, and quotations in sentences.
+// endsSentence reports whether the sentence that end may end is over before r. Points stand in numbers, question marks
+// in addresses, and quotations in sentences.
 func endsSentence(end, r rune, spaces bool) bool {
 	switch end {
 	case 0:

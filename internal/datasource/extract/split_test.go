@@ -36,7 +36,10 @@ func TestSplit(t *testing.T) {
 			"before headings", "# 一\n\n" + sentences(100) + "\n\n# 二\n\n" + sentences(100) + "\n# 三\n" + sentences(300),
 			[]string{"# 一\n\n" + sentences(100), "# 二\n\n" + sentences(100), "# 三\n" + sentences(300)},
 		},
-		{"a scrap goes with its neighbour", "# 一\n\n二\n\n# 三\n\n" + sentences(100), []string{"# 一\n\n二\n\n# 三\n\n" + sentences(100)}},
+		{
+			"a scrap goes with its neighbour", "# 一\n\n二\n\n# 三\n\n" + sentences(100),
+			[]string{"# 一\n\n二\n\n# 三\n\n" + sentences(100)},
+		},
 		{
 			"a heading goes with what follows", sentences(380) + "\n\n第2章　総則\n\n" + sentences(300),
 			[]string{sentences(380), "第2章　総則\n\n" + sentences(300)},
@@ -77,7 +80,10 @@ func TestSplit(t *testing.T) {
 		},
 		{
 			"lines of a list", strings.Repeat("- "+unbroken(97)+"\n", 6),
-			[]string{strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 3)), strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 3))},
+			[]string{
+				strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 3)),
+				strings.TrimSpace(strings.Repeat("- "+unbroken(97)+"\n", 3)),
+			},
 		},
 		{
 			"words", strings.Repeat("abcd ", 100),
@@ -87,7 +93,8 @@ func TestSplit(t *testing.T) {
 	}
 	for _, test := range tests {
 		if got := textsOf(test.text); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %d passages %q\nwant %d %q", test.name, len(got), shortened(got), len(test.want), shortened(test.want))
+			t.Errorf("%s: %d passages %q\nwant %d %q", test.name, len(got), shortened(got), len(test.want),
+				shortened(test.want))
 		}
 	}
 }
@@ -151,7 +158,10 @@ func FuzzSplit(f *testing.F) {
 		text := strings.Repeat(a, min(int(times), 1+100_000/(len(a)+1))) + b
 		pages := []extract.Page{{Number: 1, Text: text}, {Number: 2, Text: b + a}}
 		if at := int(mark); at > 0 && at < len(text) {
-			pages[0].Marks = []extract.Mark{{Locator: "Sheet1!B1:C1"}, {Offset: at, Locator: "Sheet1!B2:C2", Heading: at%2 == 0}}
+			pages[0].Marks = []extract.Mark{
+				{Locator: "Sheet1!B1:C1"},
+				{Offset: at, Locator: "Sheet1!B2:C2", Heading: at%2 == 0},
+			}
 		}
 		got := make([]strings.Builder, len(pages)+1)
 		end := 0
@@ -174,7 +184,8 @@ func FuzzSplit(f *testing.F) {
 		}
 		for _, page := range pages {
 			if got[page.Number].String() != squeezed(page.Text) {
-				t.Fatalf("the passages of page %d are %q, want %q", page.Number, got[page.Number].String(), squeezed(page.Text))
+				t.Fatalf("the passages of page %d are %q, want %q", page.Number, got[page.Number].String(),
+					squeezed(page.Text))
 			}
 		}
 	})
@@ -193,7 +204,8 @@ func TestLocators(t *testing.T) {
 		"a law":    {[]extract.Page{{Number: 1, Text: law}}, []string{"第1章 総則", "第1章 総則 > 第2条", "第2章 休暇"}},
 		"headings go on over pages": {
 			[]extract.Page{
-				{Number: 1, Text: "一", Marks: []extract.Mark{{Locator: "第1章", Heading: true}}}, {Number: 2, Text: "二"},
+				{Number: 1, Text: "一", Marks: []extract.Mark{{Locator: "第1章", Heading: true}}},
+				{Number: 2, Text: "二"},
 				{Number: 3, Text: "三", Marks: []extract.Mark{{Locator: "第2章"}}},
 			}, []string{"第1章", "第1章", "第2章"},
 		},
@@ -203,7 +215,10 @@ func TestLocators(t *testing.T) {
 			}}}, []string{"売上!A9:AA13"},
 		},
 		"two sheets": {
-			[]extract.Page{{Number: 1, Text: "a\nb", Marks: []extract.Mark{{Locator: "一!A1"}, {Offset: 2, Locator: "二!A1"}}}}, []string{"一!A1"},
+			[]extract.Page{{Number: 1, Text: "a\nb", Marks: []extract.Mark{
+				{Locator: "一!A1"},
+				{Offset: 2, Locator: "二!A1"},
+			}}}, []string{"一!A1"},
 		},
 	} {
 		var got []string

@@ -48,7 +48,8 @@ func workbook(t testing.TB, properties string, sheets [][3]string, parts ...stri
 		all = append(all, fmt.Sprintf("xl/worksheets/sheet%d.xml", i+1), s[2])
 	}
 	return archive(t, append(append(all, parts...),
-		"_rels/.rels", relations("a", "officeDocument", "xl/workbook.xml"), "xl/_rels/workbook.xml.rels", relations(rels...),
+		"_rels/.rels", relations("a", "officeDocument", "xl/workbook.xml"), "xl/_rels/workbook.xml.rels",
+		relations(rels...),
 		"xl/workbook.xml", "<workbook "+sheetSpaces+">"+properties+"<sheets>"+list+"</sheets></workbook>",
 		"xl/styles.xml", xlsxStyles, "xl/sharedStrings.xml", xlsxStrings)...)
 }
@@ -102,7 +103,8 @@ func TestXLSXTables(t *testing.T) {
 			"品名 / 額\n\n品名: 板 / 額: 5\n\n氏名 / 年齢\n\n氏名: 佐藤 / 年齢: 30",
 		},
 		{
-			"an empty row in a table", cells(1, "品名", "額", "色") + cells(2, "板", "=5", "白") + cells(4, "釘", "=6", "黒"), "",
+			"an empty row in a table", cells(1, "品名", "額", "色") + cells(2, "板", "=5", "白") + cells(4, "釘", "=6", "黒"),
+			"",
 			"品名 / 額 / 色\n\n品名: 板 / 額: 5 / 色: 白\n\n品名: 釘 / 額: 6 / 色: 黒",
 		},
 		{
@@ -115,10 +117,12 @@ func TestXLSXTables(t *testing.T) {
 			"地方 / 県 / 数\n\n地方: 関東 / 県: 東京 / 数: 1\n\n地方: 関東 / 県: 千葉 / 数: 2",
 		},
 		{
-			"headings in two rows", cells(1, "品名", "上期", "", "下期") + cells(2, "", "東京", "大阪", "東京") + cells(3, "板", "=1", "=2", "=3"), "A1:A2 B1:C1",
+			"headings in two rows", cells(1, "品名", "上期", "", "下期") + cells(2, "", "東京", "大阪", "東京") + cells(3, "板",
+				"=1", "=2", "=3"), "A1:A2 B1:C1",
 			"品名 / 上期 東京 / 上期 大阪 / 下期 東京\n\n品名: 板 / 上期 東京: 1 / 上期 大阪: 2 / 下期 東京: 3",
 		},
-		{"hidden rows", cells(1, "品名", "数", "色") + strings.Replace(cells(2, "板", "=1", "白"), "<row", `<row hidden="1"`, 1), "", "品名 / 数 / 色\n\n品名: 板 / 数: 1 / 色: 白"},
+		{"hidden rows", cells(1, "品名", "数", "色") + strings.Replace(cells(2, "板", "=1", "白"), "<row", `<row hidden="1"`,
+			1), "", "品名 / 数 / 色\n\n品名: 板 / 数: 1 / 色: 白"},
 	}
 	for _, test := range tests {
 		rest := "<mergeCells>"
@@ -135,7 +139,8 @@ func TestXLSXTables(t *testing.T) {
 func wholeWorkbook(t testing.TB) []byte {
 	const anchor = `<xdr:wsDr xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing" ` + wordSpaces + `><xdr:twoCellAnchor>`
 	return workbook(t, "", [][3]string{
-		{"売上 2024", "", sheetXML(cells(2, "", "品名", "額")+cells(3, "", "板", "=5")+cells(4, "", "", "=9"), `<mergeCells><mergeCell ref="B3:B4"/></mergeCells><drawing r:id="d"/>`)},
+		{"売上 2024", "", sheetXML(cells(2, "", "品名", "額")+cells(3, "", "板", "=5")+cells(4, "", "", "=9"),
+			`<mergeCells><mergeCell ref="B3:B4"/></mergeCells><drawing r:id="d"/>`)},
 		{"作業用", `state="hidden"`, sheetXML(cells(1, "秘"), "")},
 		{"設定", `state="veryHidden"`, sheetXML(cells(1, "秘"), "")},
 		{"空", "", sheetXML("", "")},
@@ -144,7 +149,8 @@ func wholeWorkbook(t testing.TB) []byte {
 		"xl/worksheets/_rels/sheet5.xml.rels", relations("d", "drawing", "../drawings/drawing2.xml"),
 		"xl/drawings/drawing1.xml", anchor+`<xdr:sp><xdr:nvSpPr><xdr:cNvPr id="2" name="a"/></xdr:nvSpPr><xdr:txBody>`+line(">", "注意書き")+"</xdr:txBody></xdr:sp></xdr:twoCellAnchor></xdr:wsDr>",
 		"xl/drawings/drawing2.xml", anchor+`<xdr:graphicFrame><a:graphic><a:graphicData><c:chart r:id="c"/></a:graphicData></a:graphic></xdr:graphicFrame></xdr:twoCellAnchor></xdr:wsDr>`,
-		"xl/drawings/_rels/drawing2.xml.rels", relations("c", "chart", "../charts/chart1.xml"), "xl/charts/chart1.xml", chartXML)
+		"xl/drawings/_rels/drawing2.xml.rels", relations("c", "chart", "../charts/chart1.xml"), "xl/charts/chart1.xml",
+		chartXML)
 }
 
 func TestXLSXSheetsAndPlaces(t *testing.T) {
@@ -171,7 +177,8 @@ func TestXLSXSheetsAndPlaces(t *testing.T) {
 		t.Errorf("read as %q, want %q", texts, want)
 	}
 	if want := []string{
-		"売上 2024: # 売上 2024", "'売上 2024'!B2:C2: 品名 / 額", "'売上 2024'!B3:C3: 品名: 板 / 額: 5", "'売上 2024'!B4:C4: 品名: 板 / 額: 9", "売上 2024: 注意書き",
+		"売上 2024: # 売上 2024", "'売上 2024'!B2:C2: 品名 / 額", "'売上 2024'!B3:C3: 品名: 板 / 額: 5",
+		"'売上 2024'!B4:C4: 品名: 板 / 額: 9", "売上 2024: 注意書き",
 		"図: # 図", "図: 売上",
 	}; !slices.Equal(places, want) {
 		t.Errorf("marks %q, want %q", places, want)
@@ -188,8 +195,9 @@ func TestXLSXBombs(t *testing.T) {
 	}
 	long := strings.Repeat("長い見出し", 12)
 	for name, sheet := range map[string]string{
-		"merged":        sheetXML(regions.String(), "<mergeCells>"+merged.String()+"</mergeCells>"),
-		"far cells":     sheetXML(strings.Repeat(`<row><c r="A1"><v>1</v></c><c r="XFD1"><v>2</v></c></row>`, 20_000), ""),
+		"merged": sheetXML(regions.String(), "<mergeCells>"+merged.String()+"</mergeCells>"),
+		"far cells": sheetXML(strings.Repeat(`<row><c r="A1"><v>1</v></c><c r="XFD1"><v>2</v></c></row>`, 20_000),
+			""),
 		"long headings": sheetXML(cells(1, long, long+"一", long+"二")+strings.Repeat(`<row><c><v>1</v></c><c><v>2</v></c><c><v>3</v></c></row>`, 30_000), ""),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +215,8 @@ func TestXLSXPlacesOfManyRows(t *testing.T) {
 	for i := range 50_000 {
 		rows.WriteString(cells(i+1, "=1"))
 	}
-	pages, err := formatOf(t, "a.xlsx").Pages(t.Context(), workbook(t, "", [][3]string{{"表", "", sheetXML(rows.String(), "")}}))
+	pages, err := formatOf(t, "a.xlsx").Pages(t.Context(), workbook(t, "",
+		[][3]string{{"表", "", sheetXML(rows.String(), "")}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +227,8 @@ func TestXLSXPlacesOfManyRows(t *testing.T) {
 }
 
 func FuzzXLSX(f *testing.F) {
-	f.Add("xl/worksheets/sheet1.xml", sheetXML(cells(1, "一", "=2@3")+cells(1, "二"), `<mergeCells><mergeCell ref="A1:C9"/></mergeCells>`))
+	f.Add("xl/worksheets/sheet1.xml", sheetXML(cells(1, "一", "=2@3")+cells(1, "二"),
+		`<mergeCells><mergeCell ref="A1:C9"/></mergeCells>`))
 	f.Add("xl/worksheets/sheet1.xml", "<worksheet><row r='9'><c r='C1' t='s'><v>1</v></c><c r='A1' t='d' s='1'><v>2024-04-01</v></c></row><row r='2'>")
 	f.Add("xl/styles.xml", xlsxStyles)
 	f.Add("xl/sharedStrings.xml", xlsxStrings)

@@ -17,8 +17,8 @@ const (
 	sampleRows    = 50
 )
 
-// fill gives each row the value of the merged cell that reaches into it, so that it can be understood alone: in the first
-// column of the area only, and no long text.
+// fill gives each row the value of the merged cell that reaches into it, so that it can be understood alone: in the
+// first column of the area only, and no long text.
 func fill(rows []xlsxRow, merged []area) []xlsxRow {
 	at := make(map[int]int, len(rows))
 	for i, row := range rows {
@@ -36,7 +36,8 @@ func fill(rows []xlsxRow, merged []area) []xlsxRow {
 		}
 		for i := first + 1; i < len(rows) && rows[i].number <= a.bottom+1 && filled < maxFilled; i++ {
 			filled++
-			where, taken := slices.BinarySearchFunc(rows[i].cells, a.left, func(c xlsxCell, column int) int { return c.column - column })
+			where, taken := slices.BinarySearchFunc(rows[i].cells, a.left,
+				func(c xlsxCell, column int) int { return c.column - column })
 			if !taken {
 				rows[i].cells = slices.Insert(rows[i].cells, where, value)
 			}
@@ -47,7 +48,11 @@ func fill(rows []xlsxRow, merged []area) []xlsxRow {
 
 // cellAt returns the cell of a row in a column, one without text if it is empty.
 func cellAt(row xlsxRow, column int) xlsxCell {
-	if i, ok := slices.BinarySearchFunc(row.cells, column, func(c xlsxCell, column int) int { return c.column - column }); ok {
+	if i, ok := slices.BinarySearchFunc(row.cells, column, func(c xlsxCell,
+		column int,
+	) int {
+		return c.column - column
+	}); ok {
 		return row.cells[i]
 	}
 	return xlsxCell{column: column}
@@ -59,8 +64,8 @@ type place struct {
 	area
 }
 
-// sheetWriter writes the rows of a sheet, region by region: what empty rows part. A region that looks like a table is written
-// with the heading before each value; of others, which are forms and notes, the cells stand as they are.
+// sheetWriter writes the rows of a sheet, region by region: what empty rows part. A region that looks like a table is
+// written with the heading before each value; of others, which are forms and notes, the cells stand as they are.
 type sheetWriter struct {
 	name   string
 	rows   []xlsxRow
@@ -237,8 +242,8 @@ func (w *sheetWriter) begin(header, body []xlsxRow) {
 	w.mark(start, area{header[0].number - 1, w.left, header[len(header)-1].number - 1, right})
 }
 
-// headingAt returns the heading of a column in a row of headings; in rows above the last, that of a merged cell counts for all its
-// columns.
+// headingAt returns the heading of a column in a row of headings; in rows above the last, that of a merged cell counts
+// for all its columns.
 func (w *sheetWriter) headingAt(row xlsxRow, column int, spans bool) string {
 	if c := cellAt(row, column); c.text != "" || !spans {
 		return c.text

@@ -223,7 +223,8 @@ func (x *parser) text() (string, error) {
 	}
 }
 
-// all calls read for each element below the one that was entered last, but for what properties were before a tracked change.
+// all calls read for each element below the one that was entered last, but for what properties were before a tracked
+// change.
 func (x *parser) all(read func(element)) error {
 	var visit func(element) error
 	visit = func(e element) error {
@@ -236,8 +237,8 @@ func (x *parser) all(read func(element)) error {
 	return x.each(visit)
 }
 
-// alternate reads the first choice of mc:AlternateContent, or where it makes nothing, the fallback: both are the same to a
-// person. made returns how much has been made so far.
+// alternate reads the first choice of mc:AlternateContent, or where it makes nothing, the fallback: both are the same
+// to a person. made returns how much has been made so far.
 func (x *parser) alternate(made func() int, read func(element) error) error {
 	before, chosen := made(), false
 	return x.each(func(e element) error {

@@ -21,22 +21,24 @@ type Passage struct {
 
 // Packed is the index of a document as it is kept. A query reads the head and those parts that its tokens are in.
 //
-// The head is the version, the logarithm of the number of parts, the number of passages and the length of each. A part is a
-// row of entries: a token with the number of its bytes, the number of passages that have it, the number of bytes that follow,
-// and for each passage the distance to the one before, doubled, plus one if its count follows because it is not one. Numbers
-// are uvarints.
+// The head is the version, the logarithm of the number of parts, the number of passages and the length of each. A part
+// is a row of entries: a token with the number of its bytes, the number of passages that have it, the number of bytes
+// that follow, and for each passage the distance to the one before, doubled, plus one if its count follows because it
+// is not one. Numbers are uvarints.
 type Packed struct {
 	Head  []byte
 	Parts [][]byte
 }
 
 const (
-	// partBytes is how large a part is on average: a row of the database that is read in one piece, unless a token fills more.
+	// partBytes is how large a part is on average: a row of the database that is read in one piece, unless a token
+	// fills more.
 	partBytes = 4 << 10
 	maxParts  = 16 // As a logarithm.
 )
 
-// contextWeight is how often the tokens of title and headings count in each of their passages, as if they stood in its text.
+// contextWeight is how often the tokens of title and headings count in each of their passages, as if they stood in its
+// text.
 const contextWeight = 1
 
 // Build packs the index of a document: its title and its passages in order.

@@ -106,7 +106,8 @@ func naive(documents []document, query string, k int) []index.Hit {
 		}
 	}
 	slices.SortFunc(hits, func(a, b index.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Document, b.Document), cmp.Compare(a.Passage, b.Passage))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Document, b.Document),
+			cmp.Compare(a.Passage, b.Passage))
 	})
 	return hits[:min(k, len(hits))]
 }
@@ -114,7 +115,8 @@ func naive(documents []document, query string, k int) []index.Hit {
 // sameHits reports whether both found the same, with scores that differ by rounding only.
 func sameHits(a, b []index.Hit) bool {
 	return slices.EqualFunc(a, b, func(x, y index.Hit) bool {
-		return x.Document == y.Document && x.Passage == y.Passage && math.Abs(x.Score-y.Score) <= 1e-12*math.Abs(y.Score)
+		return x.Document == y.Document && x.Passage == y.Passage &&
+			math.Abs(x.Score-y.Score) <= 1e-12*math.Abs(y.Score)
 	})
 }
 
@@ -142,7 +144,8 @@ func TestScoresAreThoseOfNaiveBM25(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		documents, query := random(seed)
-		if got, want := search(t, collection(t, documents), query, 10), naive(documents, query, 10); !sameHits(got, want) {
+		if got, want := search(t, collection(t, documents), query, 10),
+			naive(documents, query, 10); !sameHits(got, want) {
 			t.Fatalf("seed %d, %q: %+v, want %+v", seed, query, got, want)
 		}
 	}
@@ -154,12 +157,14 @@ func FuzzScores(f *testing.F) {
 	f.Fuzz(func(t *testing.T, title, headings, a, b, query string, k uint8) {
 		documents := []document{
 			{title, []index.Passage{{Text: a, Headings: headings}, {Text: b}, {Text: a + b, Headings: headings}}},
-			{b, nil}, {headings, []index.Passage{{Text: query}, {Text: b + query + a}}},
+			{b, nil},
+			{headings, []index.Passage{{Text: query}, {Text: b + query + a}}},
 		}
 		if len(slices.Collect(ngram.Fold(query).Tokens())) > 200 {
 			return // More than a query takes.
 		}
-		if got, want := search(t, collection(t, documents), query, int(k)), naive(documents, query, int(k)); !sameHits(got, want) {
+		if got, want := search(t, collection(t, documents), query, int(k)),
+			naive(documents, query, int(k)); !sameHits(got, want) {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	})
@@ -182,7 +187,8 @@ func TestPartsAreSmall(t *testing.T) {
 	t.Parallel()
 	d := document{title: "台帳"}
 	for i := range 3000 {
-		d.passages = append(d.passages, index.Passage{Text: fmt.Sprintf("番号%d、管理番号%X、%c%c%c。", i, i*7919, '一'+i, '一'+i*2, '一'+i*3)})
+		d.passages = append(d.passages, index.Passage{Text: fmt.Sprintf("番号%d、管理番号%X、%c%c%c。", i, i*7919, '一'+i,
+			'一'+i*2, '一'+i*3)})
 	}
 	packed := index.Build(d.title, d.passages)
 	opened, err := index.Open(packed.Head)

@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// Parameters of BM25, by the usual names: how soon more of a token adds no more, and how much the length of a passage counts.
-// They are those that Anserini uses for passages; docs/documents.md has what others give.
+// Parameters of BM25, by the usual names: how soon more of a token adds no more, and how much the length of a passage
+// counts. They are those that Anserini uses for passages; docs/documents.md has what others give.
 const (
 	k1 = 0.9
 	b  = 0.4

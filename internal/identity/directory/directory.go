@@ -1,5 +1,5 @@
-// Package directory is how the server manages people at the identity provider: with the AWS SDK, at Amazon Cognito or at
-// the embedded user pool, which speaks the same protocol.
+// Package directory is how the server manages people at the identity provider: with the AWS SDK, at Amazon Cognito or
+// at the embedded user pool, which speaks the same protocol.
 //
 // It owns no data. It imports fault and the AWS SDK.
 package directory
@@ -32,19 +32,20 @@ type Credentials struct {
 
 // Config is what New takes.
 type Config struct {
-	UserPoolID  string            // ap-northeast-1_AbCdEf123.
-	Region      string            // Default: what the pool's id begins with.
-	Endpoint    string            // URL of the pool. Default: AWS's.
-	Transport   http.RoundTripper // Default: over the network. InProcess gives one that stays in the process.
-	Credentials Credentials       // Default: what the AWS SDK finds, in the environment, its files or from the machine's role.
+	UserPoolID string            // ap-northeast-1_AbCdEf123.
+	Region     string            // Default: what the pool's id begins with.
+	Endpoint   string            // URL of the pool. Default: AWS's.
+	Transport  http.RoundTripper // Default: over the network. InProcess gives one that stays in the process.
+	// Default: what the AWS SDK finds, in the environment, its files or from the machine's role.
+	Credentials Credentials
 }
 
-// Directory manages people at the identity provider. It is safe for concurrent use. Subjects are what the provider calls
-// people: the claim sub.
+// Directory manages people at the identity provider. It is safe for concurrent use. Subjects are what the provider
+// calls people: the claim sub.
 //
 // Errors have these codes: fault.Conflict where the address is taken, or the person's state does not allow it;
-// fault.NotFound for nobody; fault.Invalid for an address or name that the provider does not take; fault.Unavailable, with
-// a time after which to try again, where the provider cannot be reached, limits calls, or cannot deliver mail;
+// fault.NotFound for nobody; fault.Invalid for an address or name that the provider does not take; fault.Unavailable,
+// with a time after which to try again, where the provider cannot be reached, limits calls, or cannot deliver mail;
 // fault.Canceled where the caller gave up. Others are for the log: missing permissions, a pool that does not exist.
 type Directory struct {
 	client *cognito.Client
@@ -62,21 +63,23 @@ func New(cfg Config) (*Directory, error) {
 	}
 	settings := aws.Config{Region: cfg.Region}
 	if cfg.Credentials != (Credentials{}) {
-		settings.Credentials = credentials.NewStaticCredentialsProvider(cfg.Credentials.AccessKeyID, cfg.Credentials.SecretAccessKey, "")
+		settings.Credentials = credentials.NewStaticCredentialsProvider(cfg.Credentials.AccessKeyID,
+			cfg.Credentials.SecretAccessKey, "")
 	} else {
 		var err error
 		if settings, err = config.LoadDefaultConfig(context.Background(), config.WithRegion(cfg.Region)); err != nil {
 			return nil, fmt.Errorf("directory: the AWS configuration: %w", err)
 		}
 	}
-	return &Directory{poolID: aws.String(cfg.UserPoolID), client: cognito.NewFromConfig(settings, func(o *cognito.Options) {
-		if cfg.Endpoint != "" {
-			o.BaseEndpoint = aws.String(cfg.Endpoint)
-		}
-		if cfg.Transport != nil {
-			o.HTTPClient = &http.Client{Transport: cfg.Transport}
-		}
-	})}, nil
+	return &Directory{poolID: aws.String(cfg.UserPoolID), client: cognito.NewFromConfig(settings,
+		func(o *cognito.Options) {
+			if cfg.Endpoint != "" {
+				o.BaseEndpoint = aws.String(cfg.Endpoint)
+			}
+			if cfg.Transport != nil {
+				o.HTTPClient = &http.Client{Transport: cfg.Transport}
+			}
+		})}, nil
 }
 
 // Invite adds a person, whom the provider sends a temporary password, and returns the subject. Somebody who was invited
@@ -154,11 +157,17 @@ func (d *Directory) Rename(ctx context.Context, subject, name string) error {
 // Disable keeps a person from signing in and ends their sessions.
 func (d *Directory) Disable(ctx context.Context, subject string) error {
 	return d.do(ctx, func(ctx context.Context) error {
-		_, err := d.client.AdminDisableUser(ctx, &cognito.AdminDisableUserInput{UserPoolId: d.poolID, Username: &subject})
+		_, err := d.client.AdminDisableUser(ctx, &cognito.AdminDisableUserInput{
+			UserPoolId: d.poolID,
+			Username:   &subject,
+		})
 		if err != nil {
 			return err
 		}
-		_, err = d.client.AdminUserGlobalSignOut(ctx, &cognito.AdminUserGlobalSignOutInput{UserPoolId: d.poolID, Username: &subject})
+		_, err = d.client.AdminUserGlobalSignOut(ctx, &cognito.AdminUserGlobalSignOutInput{
+			UserPoolId: d.poolID,
+			Username:   &subject,
+		})
 		return err
 	})
 }

@@ -109,7 +109,8 @@ func TestR46_TheServerManagesPeopleOfItsOwnPool(t *testing.T) {
 	subject, err := f.Invite(ctx, email, "山田 花子")
 	must(t, err)
 	user := f.user(t, email)
-	if user.Sub.String() != subject || user.Name != "山田 花子" || !user.EmailVerified || user.Status != pool.StatusForceChangePassword {
+	if user.Sub.String() != subject || user.Name != "山田 花子" || !user.EmailVerified ||
+		user.Status != pool.StatusForceChangePassword {
 		t.Errorf("invited %+v", user)
 	}
 	first, _ := f.mail.take()
@@ -162,7 +163,8 @@ func TestR45_DisablingEndsSessions(t *testing.T) {
 	sub := uuid.MustParse(subject)
 	now := time.Now()
 	grant := pool.Grant{
-		ID: uuid.New(), TokenHash: make([]byte, 32), Sub: sub, ClientID: clientID, EventID: uuid.New(), AuthTime: now, ExpiresAt: now.Add(time.Hour),
+		ID: uuid.New(), TokenHash: make([]byte, 32), Sub: sub, ClientID: clientID, EventID: uuid.New(), AuthTime: now,
+		ExpiresAt: now.Add(time.Hour),
 	}
 	_, err = f.db.CreateGrant(ctx, grant, 1, pool.Event{})
 	must(t, err)
@@ -189,8 +191,11 @@ func TestWhatThePoolRefuses(t *testing.T) {
 	}
 	// Another server's key, or another pool, is for the log.
 	for name, cfg := range map[string]directory.Config{
-		"key":  {UserPoolID: poolID, Credentials: directory.Credentials(pool.NewCredentials())},
-		"pool": {UserPoolID: "ap-northeast-1_Other", Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}},
+		"key": {UserPoolID: poolID, Credentials: directory.Credentials(pool.NewCredentials())},
+		"pool": {UserPoolID: "ap-northeast-1_Other", Credentials: directory.Credentials{
+			AccessKeyID:     "a",
+			SecretAccessKey: "b",
+		}},
 	} {
 		cfg.Transport = directory.InProcess(f.pool.Handler())
 		d, err := directory.New(cfg)
@@ -242,7 +247,10 @@ func TestErrorsOfAWS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d, err := directory.New(directory.Config{
-				UserPoolID: poolID, Transport: c.transport, Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"},
+				UserPoolID: poolID, Transport: c.transport, Credentials: directory.Credentials{
+					AccessKeyID:     "a",
+					SecretAccessKey: "b",
+				},
 			})
 			must(t, err)
 			err = d.Resend(t.Context(), email)
@@ -266,11 +274,15 @@ func (b byCall) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestInvitationOfSomebodyWhoCannotBeLookedUp(t *testing.T) {
 	t.Parallel()
 	for kind, code := range map[string]fault.Code{
-		"LimitExceededException": fault.Unavailable, "AccessDeniedException": fault.Internal, "UserNotFoundException": fault.NotFound,
+		"LimitExceededException": fault.Unavailable, "AccessDeniedException": fault.Internal,
+		"UserNotFoundException": fault.NotFound,
 	} {
 		d, err := directory.New(directory.Config{
 			UserPoolID: poolID, Credentials: directory.Credentials{AccessKeyID: "a", SecretAccessKey: "b"},
-			Transport: byCall{"AdminCreateUser": refusing(400, "UsernameExistsException"), "AdminGetUser": refusing(400, kind)},
+			Transport: byCall{
+				"AdminCreateUser": refusing(400, "UsernameExistsException"),
+				"AdminGetUser":    refusing(400, kind),
+			},
 		})
 		must(t, err)
 		_, err = d.Invite(t.Context(), email, "花子")
@@ -285,7 +297,10 @@ func TestR45_DisablingSignsOutAsWell(t *testing.T) {
 	done := func(operation string) answering {
 		return func() (*http.Response, error) {
 			called = append(called, operation)
-			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
+			return &http.Response{
+				StatusCode: http.StatusOK, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader("{}")),
+			}, nil
 		}
 	}
 	d, err := directory.New(directory.Config{
@@ -315,7 +330,9 @@ func TestConfigIsChecked(t *testing.T) {
 // The transport gives a handler what a server would, and a client what a network would.
 func TestInProcess(t *testing.T) {
 	t.Parallel()
-	client := &http.Client{Transport: directory.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := &http.Client{Transport: directory.InProcess(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request,
+	) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Host != "pool.internal" || r.URL.Path != "/a" {
 			t.Errorf("%s %s %v", r.Host, r.URL, err)
@@ -330,7 +347,8 @@ func TestInProcess(t *testing.T) {
 		_, _ = w.Write(body)
 	}))}
 	for _, sent := range []string{"", "text"} {
-		req := httptest.NewRequest(http.MethodPost, "http://pool.internal/a", strings.NewReader(sent)).WithContext(t.Context())
+		req := httptest.NewRequest(http.MethodPost, "http://pool.internal/a",
+			strings.NewReader(sent)).WithContext(t.Context())
 		req.RequestURI = ""
 		res, err := client.Do(req)
 		must(t, err)
@@ -338,7 +356,8 @@ func TestInProcess(t *testing.T) {
 		must(t, err)
 		must(t, res.Body.Close())
 		want := map[string]int{"": 200, "text": 418}[sent]
-		if string(got) != sent || res.StatusCode != want || res.Header.Get("X-B") != "" || res.ContentLength != int64(len(sent)) {
+		if string(got) != sent || res.StatusCode != want || res.Header.Get("X-B") != "" ||
+			res.ContentLength != int64(len(sent)) {
 			t.Errorf("%d %q %v", res.StatusCode, got, res.Header)
 		}
 	}

@@ -58,7 +58,8 @@ func unavailable(err error, detail string) error {
 
 // isDown reports whether it is the provider, or the way to it, that is the trouble.
 func isDown(err error) bool {
-	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok && answer.HTTPStatusCode() >= http.StatusInternalServerError {
+	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok &&
+		answer.HTTPStatusCode() >= http.StatusInternalServerError {
 		return true
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {

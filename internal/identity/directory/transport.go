@@ -26,7 +26,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := &answer{header: http.Header{}}
 	t.handler.ServeHTTP(w, served)
 	if err := req.Context().Err(); err != nil {
-		return nil, err // As over a network: whoever has gone does not hear the answer.
+		return nil, err // As over a network: a caller that has gone receives no answer.
 	}
 	w.WriteHeader(http.StatusOK)
 	return &http.Response{

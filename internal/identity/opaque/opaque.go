@@ -1,4 +1,5 @@
-// Package opaque makes the opaque tokens that clients are given: sessions, one-time codes, states. Only their hashes are kept.
+// Package opaque makes the opaque tokens that clients are given: sessions, one-time codes, states. Only their hashes
+// are kept.
 package opaque
 
 import (

@@ -39,7 +39,7 @@ func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
 }
 
 // revokeToken is the operation RevokeToken: it ends the session of one refresh token, with the access tokens that came
-// from it. One that is unknown, or has ended, is as good as revoked (RFC 7009, section 2.2).
+// from it. One that is unknown, or has ended, counts as revoked (RFC 7009, section 2.2).
 func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	token := in.text("Token", tokenRule())
 	clientID := in.text("ClientId", clientIDRule())
@@ -63,8 +63,8 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.event(ctx, ActionSignOut, held.User.Sub))
 }
 
-// changePassword is the operation ChangePassword: who holds an access token and knows the password sets another one. The
-// other sessions end, and this one goes on.
+// changePassword is the operation ChangePassword: who holds an access token and knows the password sets another one.
+// The other sessions end, and this one goes on.
 func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	token := in.text("AccessToken", tokenRule())
 	previous := in.text("PreviousPassword", rule{required: true, secret: true})
@@ -97,7 +97,8 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed}, held.Grant.ID,
+	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed},
+		held.Grant.ID,
 		p.event(ctx, ActionPasswordChanged, user.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
 		return nil, incorrectPassword()

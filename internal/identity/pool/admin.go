@@ -46,8 +46,8 @@ func describe(user User) userAnswer {
 	}}
 }
 
-// adminName reads what all administrative calls have, the pool and a user's name, and checks the input. Other members are
-// read before.
+// adminName reads what all administrative calls have, the pool and a user's name, and checks the input. Other members
+// are read before.
 func (p *Pool) adminName(in *input) (string, error) {
 	poolID := in.text("UserPoolId", rule{required: true, min: 1, max: maxPoolID})
 	name := in.text("Username", usernameRule())
@@ -109,7 +109,8 @@ func (p *Pool) adminGetUser(ctx context.Context, in *input) (any, error) {
 }
 
 // onUser returns an operation that does something to the user whom it names, and has nothing to say.
-func (p *Pool) onUser(do func(ctx context.Context, sub uuid.UUID) error, answer any) func(context.Context, *input) (any, error) {
+func (p *Pool) onUser(do func(ctx context.Context, sub uuid.UUID) error, answer any) func(context.Context, *input) (any,
+	error) {
 	return func(ctx context.Context, in *input) (any, error) {
 		name, err := p.adminName(in)
 		if err != nil {
@@ -208,7 +209,10 @@ func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 	if temporary == "" {
 		temporary = GeneratePassword()
 	} else if lacks := checkPolicy(temporary); lacks != "" {
-		return nil, &refusal{kind: "InvalidPasswordException", message: "Password did not conform with policy: " + lacks}
+		return nil, &refusal{
+			kind:    "InvalidPasswordException",
+			message: "Password did not conform with policy: " + lacks,
+		}
 	}
 	if action != actionSuppress && p.cfg.Mailer == nil { // Before anything is done.
 		p.cfg.Logger.WarnContext(ctx, "pool: an invitation was not delivered: there is no mail")
@@ -259,7 +263,10 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 		return User{}, nil, notInvited()
 	}
 	if err == nil && !again {
-		err = p.store.UpdatePoolUser(ctx, existing.Sub, UserChange{Name: change.Name, EmailVerified: change.EmailVerified}, now)
+		err = p.store.UpdatePoolUser(ctx, existing.Sub, UserChange{
+			Name:          change.Name,
+			EmailVerified: change.EmailVerified,
+		}, now)
 	}
 	if err == nil {
 		user, err = p.store.PoolUserBySub(ctx, existing.Sub)
@@ -268,7 +275,9 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 }
 
 // addInvited adds a user whose password is temporary. One without a name is called by their address.
-func (p *Pool) addInvited(ctx context.Context, email string, change UserChange, password Password, now time.Time) (User, error) {
+func (p *Pool) addInvited(ctx context.Context, email string, change UserChange, password Password, now time.Time) (User,
+	error,
+) {
 	user := User{
 		Sub: uuid.New(), Email: email, Name: email, Enabled: true, Version: 1, Status: password.Status,
 		PasswordHash: password.Hash, TemporaryUntil: password.TemporaryUntil, CreatedAt: now, UpdatedAt: now,

@@ -38,7 +38,10 @@ func described(list []types.AttributeType) map[string]string {
 
 func (f *fixture) adminGet(t *testing.T, name string) *cognito.AdminGetUserOutput {
 	t.Helper()
-	out, err := f.admin.AdminGetUser(t.Context(), &cognito.AdminGetUserInput{UserPoolId: aws.String(poolID), Username: aws.String(name)})
+	out, err := f.admin.AdminGetUser(t.Context(), &cognito.AdminGetUserInput{
+		UserPoolId: aws.String(poolID),
+		Username:   aws.String(name),
+	})
 	must(t, err)
 	return out
 }
@@ -51,23 +54,30 @@ func TestR34_AnInvitationFromItsMailToTheFirstSignIn(t *testing.T) {
 	must(t, err)
 	u := out.User
 	known := described(u.Attributes)
-	if !u.Enabled || u.UserStatus != types.UserStatusTypeForceChangePassword || *u.Username != known["sub"] || known["email"] != newcomer ||
-		known["email_verified"] != "true" || known["name"] != "新人" || !u.UserCreateDate.Equal(f.clock.Now()) || !u.UserLastModifiedDate.Equal(f.clock.Now()) {
+	if !u.Enabled || u.UserStatus != types.UserStatusTypeForceChangePassword || *u.Username != known["sub"] ||
+		known["email"] != newcomer ||
+		known["email_verified"] != "true" || known["name"] != "新人" || !u.UserCreateDate.Equal(f.clock.Now()) ||
+		!u.UserLastModifiedDate.Equal(f.clock.Now()) {
 		t.Errorf("made %+v %v", u, known)
 	}
 	sent := arrived(t, f.mail.invitations)
-	if sent.Email != newcomer || sent.Name != "新人" || sent.ValidFor != 7*24*time.Hour || pool.CheckPolicy(sent.TemporaryPassword) != "" {
+	if sent.Email != newcomer || sent.Name != "新人" || sent.ValidFor != 7*24*time.Hour ||
+		pool.CheckPolicy(sent.TemporaryPassword) != "" {
 		t.Errorf("sent %+v", sent)
 	}
 	_, err = f.admin.AdminCreateUser(ctx, invitation("Shinjin@EXAMPLE.com", "別人"))
 	wantRefusal(t, err, "UsernameExistsException", "User account already exists")
 
 	f.clock.Advance(24 * time.Hour)
-	resend := &cognito.AdminCreateUserInput{UserPoolId: aws.String(poolID), Username: aws.String(newcomer), MessageAction: types.MessageActionTypeResend}
+	resend := &cognito.AdminCreateUserInput{
+		UserPoolId: aws.String(poolID), Username: aws.String(newcomer),
+		MessageAction: types.MessageActionTypeResend,
+	}
 	again, err := f.admin.AdminCreateUser(ctx, resend)
 	must(t, err)
 	resent := arrived(t, f.mail.invitations)
-	if *again.User.Username != *u.Username || resent.TemporaryPassword == sent.TemporaryPassword || resent.Name != "新人" {
+	if *again.User.Username != *u.Username || resent.TemporaryPassword == sent.TemporaryPassword ||
+		resent.Name != "新人" {
 		t.Errorf("again %+v", again.User)
 	}
 	_, err = f.signIn(ctx, newcomer, sent.TemporaryPassword)
@@ -90,13 +100,15 @@ func TestAdminCreateUserInItsWays(t *testing.T) {
 	f := newFixture(t)
 	ctx := t.Context()
 	in := &cognito.AdminCreateUserInput{
-		UserPoolId: aws.String(poolID), Username: aws.String("Shizuka@example.com"), MessageAction: types.MessageActionTypeSuppress,
+		UserPoolId: aws.String(poolID), Username: aws.String("Shizuka@example.com"),
+		MessageAction:     types.MessageActionTypeSuppress,
 		TemporaryPassword: aws.String(temporary),
 	}
 	out, err := f.admin.AdminCreateUser(ctx, in)
 	must(t, err)
 	known := described(out.User.Attributes)
-	if known["email"] != "shizuka@example.com" || known["email_verified"] != "false" || known["name"] != "shizuka@example.com" {
+	if known["email"] != "shizuka@example.com" || known["email_verified"] != "false" ||
+		known["name"] != "shizuka@example.com" {
 		t.Errorf("made %v", known)
 	}
 	f.challenge(t, "shizuka@example.com", temporary)
@@ -124,7 +136,10 @@ func TestAdminCreateUserInItsWays(t *testing.T) {
 	f.mail.setFailure(errors.New("no such mailbox"))
 	_, err = f.admin.AdminCreateUser(ctx, invitation("typo@example.com", "誤り"))
 	wantRefusal(t, err, "CodeDeliveryFailureException", "Unable to deliver message to user.")
-	_, err = f.admin.AdminGetUser(ctx, &cognito.AdminGetUserInput{UserPoolId: aws.String(poolID), Username: aws.String("typo@example.com")})
+	_, err = f.admin.AdminGetUser(ctx, &cognito.AdminGetUserInput{
+		UserPoolId: aws.String(poolID),
+		Username:   aws.String("typo@example.com"),
+	})
 	wantRefusal(t, err, "UserNotFoundException", "User does not exist.")
 	server := serve(t, newPool(t, config(f.clock), f.db))
 	_, err = newAdmin(server, f.clock, credentials).AdminCreateUser(ctx, invitation("typo@example.com", "誤り"))
@@ -139,18 +154,45 @@ func TestAdminCreateUserRefusals(t *testing.T) {
 		change        func(*cognito.AdminCreateUserInput)
 		kind, message string
 	}{
-		"other pool":  {func(in *cognito.AdminCreateUserInput) { in.UserPoolId = aws.String("ap-northeast-1_Other") }, "ResourceNotFoundException", "User pool ap-northeast-1_Other does not exist."},
-		"no address":  {func(in *cognito.AdminCreateUserInput) { in.Username = aws.String("taro") }, "InvalidParameterException", "Username should be an email."},
-		"look-alike":  {func(in *cognito.AdminCreateUserInput) { in.Username = aws.String("h\u0430nako@example.com") }, "InvalidParameterException", "Username should be an email."},
-		"two":         {func(in *cognito.AdminCreateUserInput) { in.UserAttributes[0].Value = aws.String("x@example.com") }, "InvalidParameterException", "User email should be empty or same as username, since username attribute is email"},
-		"unknown":     {func(in *cognito.AdminCreateUserInput) { in.UserAttributes[2].Name = aws.String("custom:role") }, "InvalidParameterException", schema + "custom:role: Attribute does not exist in the schema."},
-		"not boolean": {func(in *cognito.AdminCreateUserInput) { in.UserAttributes[1].Value = aws.String("1") }, "InvalidParameterException", schema + "email_verified: Value must be true or false"},
+		"other pool": {
+			func(in *cognito.AdminCreateUserInput) { in.UserPoolId = aws.String("ap-northeast-1_Other") },
+			"ResourceNotFoundException", "User pool ap-northeast-1_Other does not exist.",
+		},
+		"no address": {
+			func(in *cognito.AdminCreateUserInput) { in.Username = aws.String("taro") },
+			"InvalidParameterException", "Username should be an email.",
+		},
+		"look-alike": {
+			func(in *cognito.AdminCreateUserInput) { in.Username = aws.String("h\u0430nako@example.com") },
+			"InvalidParameterException", "Username should be an email.",
+		},
+		"two": {
+			func(in *cognito.AdminCreateUserInput) { in.UserAttributes[0].Value = aws.String("x@example.com") },
+			"InvalidParameterException", "User email should be empty or same as username, since username attribute is email",
+		},
+		"unknown": {
+			func(in *cognito.AdminCreateUserInput) { in.UserAttributes[2].Name = aws.String("custom:role") },
+			"InvalidParameterException", schema + "custom:role: Attribute does not exist in the schema.",
+		},
+		"not boolean": {
+			func(in *cognito.AdminCreateUserInput) { in.UserAttributes[1].Value = aws.String("1") },
+			"InvalidParameterException", schema + "email_verified: Value must be true or false",
+		},
 		"long name": {func(in *cognito.AdminCreateUserInput) {
 			in.UserAttributes[2].Value = aws.String(strings.Repeat("あ", 101))
 		}, "InvalidParameterException", schema + "name: String must be no longer than 100 characters"},
-		"a sub":        {func(in *cognito.AdminCreateUserInput) { in.UserAttributes[2].Name = aws.String("sub") }, "InvalidParameterException", "Cannot modify the non-mutable attribute sub"},
-		"weak":         {func(in *cognito.AdminCreateUserInput) { in.TemporaryPassword = aws.String("password") }, "InvalidPasswordException", "Password did not conform with policy: Password must have uppercase characters"},
-		"other action": {func(in *cognito.AdminCreateUserInput) { in.MessageAction = "SHOUT" }, "InvalidParameterException", "1 validation error detected: Value 'SHOUT' at 'messageAction' failed to satisfy constraint: Member must satisfy enum value set: [RESEND, SUPPRESS]"},
+		"a sub": {
+			func(in *cognito.AdminCreateUserInput) { in.UserAttributes[2].Name = aws.String("sub") },
+			"InvalidParameterException", "Cannot modify the non-mutable attribute sub",
+		},
+		"weak": {
+			func(in *cognito.AdminCreateUserInput) { in.TemporaryPassword = aws.String("password") },
+			"InvalidPasswordException", "Password did not conform with policy: Password must have uppercase characters",
+		},
+		"other action": {
+			func(in *cognito.AdminCreateUserInput) { in.MessageAction = "SHOUT" },
+			"InvalidParameterException", "1 validation error detected: Value 'SHOUT' at 'messageAction' failed to satisfy constraint: Member must satisfy enum value set: [RESEND, SUPPRESS]",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := invitation(newcomer, "新人")
@@ -207,7 +249,10 @@ func TestR45_AdministrationEndsSessions(t *testing.T) {
 			return err
 		},
 		"AdminUserGlobalSignOut": func() error {
-			_, err := f.admin.AdminUserGlobalSignOut(ctx, &cognito.AdminUserGlobalSignOutInput{UserPoolId: id, Username: name})
+			_, err := f.admin.AdminUserGlobalSignOut(ctx, &cognito.AdminUserGlobalSignOutInput{
+				UserPoolId: id,
+				Username:   name,
+			})
 			return err
 		},
 		"AdminUpdateUserAttributes": func() error { return f.update(t, name, "name", "x") },
@@ -245,7 +290,8 @@ func TestAdminUpdateUserAttributes(t *testing.T) {
 		t.Errorf("id token %v", id)
 	}
 
-	wantRefusal(t, f.update(t, name, "email", newcomer), "AliasExistsException", "An account with the given email already exists.")
+	wantRefusal(t, f.update(t, name, "email", newcomer), "AliasExistsException",
+		"An account with the given email already exists.")
 	wantRefusal(t, f.update(t, name, "email", "x"), "InvalidParameterException", "Invalid email address format.")
 	must(t, f.update(t, name, "email", "Taro@Example.com"))
 	got = described(f.adminGet(t, f.sub.String()).UserAttributes)

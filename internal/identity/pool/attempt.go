@@ -18,7 +18,7 @@ type Attempt int
 const (
 	NoAttempt Attempt = iota
 	Guess             // It tries a password, or a code.
-	SendsMail         // It has mail sent to whoever it names.
+	SendsMail         // It has mail sent to the account that it names.
 )
 
 var operationForm = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
@@ -32,9 +32,9 @@ func OperationOf(r *http.Request) string {
 	return operation
 }
 
-// AttemptOf returns what a call may be used for, and a key of the account that it names. It reads the body of such a call
-// and replaces it, so that a turn that the call is given is not spent on waiting for its body. A refresh is no attempt:
-// refresh tokens cannot be guessed, and a whole office may show ones that were revoked.
+// AttemptOf returns what a call may be used for, and a key of the account that it names. It reads the body of such a
+// call and replaces it, so that a turn that the call is given is not spent on waiting for its body. A refresh is no
+// attempt: refresh tokens cannot be guessed, and a whole office may show ones that were revoked.
 func AttemptOf(r *http.Request) (kind Attempt, account string) {
 	operation := OperationOf(r)
 	kind = Guess
@@ -85,14 +85,15 @@ func (f *failing) Read(p []byte) (int, error) {
 	return f.rest.Read(p)
 }
 
-// Examined reports whether the pool has examined the call that it answered with this status and header: it did not if it
-// was too busy or had no database.
+// Examined reports whether the pool has examined the call that it answered with this status and header: it did not if
+// it was too busy or had no database.
 func Examined(status int, header http.Header) bool {
 	return status < http.StatusInternalServerError && header.Get("X-Amzn-Errortype") != tooManyRequests().kind+":"
 }
 
-// WriteBusy refuses a call in the pool's protocol before it reaches the pool: with TooManyRequestsException and 429 if the
-// caller was limited, else with ServiceUnavailableException and 503. retryAfter is the value of the header Retry-After.
+// WriteBusy refuses a call in the pool's protocol before it reaches the pool: with TooManyRequestsException and 429 if
+// the caller was limited, else with ServiceUnavailableException and 503. retryAfter is the value of the header
+// Retry-After.
 func WriteBusy(w http.ResponseWriter, limited bool, retryAfter string) {
 	refused, status := unavailable(), http.StatusServiceUnavailable
 	if limited {

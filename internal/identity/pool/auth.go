@@ -177,7 +177,8 @@ func (p *Pool) refreshFlow(ctx context.Context, params map[string]string) (any, 
 	return signedIn(result), nil
 }
 
-// getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: what REFRESH_TOKEN_AUTH is, in a call of its own.
+// getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: what REFRESH_TOKEN_AUTH is, in a call of its
+// own.
 func (p *Pool) getTokensFromRefreshToken(ctx context.Context, in *input) (any, error) {
 	token := in.text("RefreshToken", tokenRule())
 	clientID := in.text("ClientId", clientIDRule())
@@ -200,7 +201,8 @@ func (p *Pool) getTokensFromRefreshToken(ctx context.Context, in *input) (any, e
 // respondToAuthChallenge is the operation RespondToAuthChallenge, for NEW_PASSWORD_REQUIRED.
 func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, error) {
 	name := in.text("ChallengeName", rule{required: true, values: []string{
-		"ADMIN_NO_SRP_AUTH", "CUSTOM_CHALLENGE", "DEVICE_PASSWORD_VERIFIER", "DEVICE_SRP_AUTH", "EMAIL_OTP", "MFA_SETUP",
+		"ADMIN_NO_SRP_AUTH", "CUSTOM_CHALLENGE", "DEVICE_PASSWORD_VERIFIER", "DEVICE_SRP_AUTH", "EMAIL_OTP",
+		"MFA_SETUP",
 		challengeNewPassword, "PASSWORD", "PASSWORD_SRP", "PASSWORD_VERIFIER", "SELECT_CHALLENGE", "SELECT_MFA_TYPE",
 		"SMS_MFA", "SMS_OTP", "SOFTWARE_TOKEN_MFA", "WEB_AUTHN",
 	}})
@@ -225,8 +227,8 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 
 func invalidSession() *refusal { return notAuthorized("Invalid session for the user.") }
 
-// setNewPassword replaces a temporary password and signs in. A password that the policy refuses does not use the session
-// up: the user tries another one.
+// setNewPassword replaces a temporary password and signs in. A password that the policy refuses does not use the
+// session up: the user tries another one.
 func (p *Pool) setNewPassword(ctx context.Context, session string, params map[string]string) (any, error) {
 	if params[paramUsername] == "" {
 		return nil, missingParameter(paramUsername)
@@ -269,8 +271,8 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	return signedIn(result), nil
 }
 
-// checkChallenge returns whose session it is, and refuses one that is not of this client and user, or was used, or has run
-// out.
+// checkChallenge returns whose session it is, and refuses one that is not of this client and user, or was used, or has
+// run out.
 func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string, now time.Time) (*User, error) {
 	challenge, err := p.store.ChallengeByHash(ctx, hash)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -284,7 +286,8 @@ func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string,
 		return nil, err
 	}
 	switch {
-	case user == nil || user.Sub != challenge.Sub || challenge.ClientID != p.cfg.ClientID || challenge.Name != challengeNewPassword:
+	case user == nil || user.Sub != challenge.Sub || challenge.ClientID != p.cfg.ClientID ||
+		challenge.Name != challengeNewPassword:
 		return nil, invalidSession()
 	case challenge.UsedAt != nil:
 		return nil, notAuthorized("Invalid session for the user, session can only be used once.")
@@ -298,7 +301,7 @@ func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string,
 	return user, nil
 }
 
-// newName returns the name that a user gives themself with the new password, or "". No other attribute is theirs to set.
+// newName returns the name that a user sets with the new password, or "". Users may set no other attribute.
 func newName(params map[string]string) (string, error) {
 	name := ""
 	for param, value := range params {

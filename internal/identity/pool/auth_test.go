@@ -46,7 +46,10 @@ func TestR34_RoundTripWithTheGoSDK(t *testing.T) {
 	}
 
 	second := f.mustSignIn(t)
-	_, err = f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{ClientId: aws.String(clientID), Token: first.RefreshToken})
+	_, err = f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+		ClientId: aws.String(clientID),
+		Token:    first.RefreshToken,
+	})
 	must(t, err)
 	_, err = f.refresh(ctx, *first.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
@@ -272,8 +275,8 @@ func TestManySignInsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// Nobody learns from an answer, or from the time that it takes, whether an address is known: for each name a password is
-// checked, or waits for its turn to be checked.
+// Nobody learns from an answer, or from the time that it takes, whether an address is known: for each name a password
+// is checked, or waits for its turn to be checked.
 func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -291,7 +294,8 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	must(t, f.db.SetPoolPassword(t.Context(), none, pool.Password{Status: pool.StatusConfirmed}, c.Now()))
 
 	names := []string{
-		email, "nobody@example.com", uuid.NewString(), "no address", "off@example.com", newcomer, "none@example.com", none.String(),
+		email, "nobody@example.com", uuid.NewString(), "no address", "off@example.com", newcomer, "none@example.com",
+		none.String(),
 	}
 	for _, name := range names {
 		_, err := f.signIn(t.Context(), name, "wrong")
@@ -311,11 +315,13 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	wantNotAuthorized(t, err, exceeded)
 	release = pool.Occupy(f.Pool)
 	defer release()
-	_, err = f.signIn(t.Context(), email, password) // While it is locked, no password is looked at, nor waits for its turn.
+	// While it is locked, no password is looked at, nor waits for its turn.
+	_, err = f.signIn(t.Context(), email, password)
 	wantNotAuthorized(t, err, exceeded)
 }
 
-// However much is typed around a name, attempts on one that is somebody's and on those that are nobody's are counted alike.
+// However much is typed around a name, attempts on one that is somebody's and on those that are nobody's are counted
+// alike.
 func TestR39_LongNamesAnswerAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -358,7 +364,8 @@ func TestStatesOfAnAccountAreToldWithTheRightPasswordOnly(t *testing.T) {
 
 	hash, err := pool.NewHasher(pool.HashConfig{MemoryKiB: 64, Passes: 1}).Hash(ctx, password)
 	must(t, err)
-	must(t, f.db.SetPoolPassword(ctx, f.sub, pool.Password{Hash: hash, Status: pool.StatusResetRequired}, f.clock.Now()))
+	must(t, f.db.SetPoolPassword(ctx, f.sub, pool.Password{Hash: hash, Status: pool.StatusResetRequired},
+		f.clock.Now()))
 	_, err = f.signIn(ctx, email, password)
 	wantRefusal(t, err, "PasswordResetRequiredException", "Password reset required for the user")
 	must(t, f.db.SetPoolPassword(ctx, f.sub, pool.Password{Hash: hash, Status: pool.StatusUnconfirmed}, f.clock.Now()))
@@ -375,9 +382,15 @@ func TestR45_DisablingAndNewPasswordsEndSessions(t *testing.T) {
 		"disable and enable": func(f *fixture, ctx context.Context) error {
 			return errors.Join(f.DisableUser(ctx, f.sub), f.EnableUser(ctx, f.sub))
 		},
-		"new password": func(f *fixture, ctx context.Context) error { return f.SetPassword(ctx, f.sub, "Another-1-word", true) },
-		"temporary":    func(f *fixture, ctx context.Context) error { return f.SetPassword(ctx, f.sub, temporary, false) },
-		"sign out":     func(f *fixture, ctx context.Context) error { return f.SignOutUser(ctx, f.sub) },
+		"new password": func(f *fixture, ctx context.Context) error {
+			return f.SetPassword(ctx, f.sub, "Another-1-word",
+				true)
+		},
+		"temporary": func(f *fixture, ctx context.Context) error {
+			return f.SetPassword(ctx, f.sub, temporary,
+				false)
+		},
+		"sign out": func(f *fixture, ctx context.Context) error { return f.SignOutUser(ctx, f.sub) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,7 +45,8 @@ func TestR43_NewPasswordRequired(t *testing.T) {
 	}
 	user, err := f.UserByEmail(ctx, newcomer)
 	must(t, err)
-	if out.ChallengeParameters["USER_ID_FOR_SRP"] != user.Sub.String() || out.ChallengeParameters["requiredAttributes"] != "[]" {
+	if out.ChallengeParameters["USER_ID_FOR_SRP"] != user.Sub.String() ||
+		out.ChallengeParameters["requiredAttributes"] != "[]" {
 		t.Errorf("parameters: %v", out.ChallengeParameters)
 	}
 	var known map[string]string
@@ -175,7 +176,8 @@ func TestTemporaryPasswordRunsOutForExternalUsersToo(t *testing.T) {
 		tokens, err := f.SignInExternal(ctx, sub, nil)
 		must(t, err)
 		_, err = f.sdk.ChangePassword(ctx, &cognito.ChangePasswordInput{
-			AccessToken: &tokens.AccessToken, PreviousPassword: aws.String(temporary), ProposedPassword: aws.String(fresh),
+			AccessToken: &tokens.AccessToken, PreviousPassword: aws.String(temporary),
+			ProposedPassword: aws.String(fresh),
 		})
 		return err
 	}
@@ -193,18 +195,72 @@ func TestChallengeRefusals(t *testing.T) {
 		params        map[string]string
 		kind, message string
 	}{
-		"no user":        {map[string]string{"NEW_PASSWORD": chosen}, "InvalidParameterException", "Missing required parameter USERNAME"},
-		"no password":    {map[string]string{"USERNAME": newcomer}, "InvalidParameterException", "Missing required parameter NEW_PASSWORD"},
-		"short":          {answers(newcomer, "Aa1-567"), "InvalidPasswordException", "Password does not conform to policy: Password not long enough"},
-		"no upper case":  {answers(newcomer, "aaaa-1234"), "InvalidPasswordException", "Password does not conform to policy: Password must have uppercase characters"},
-		"no lower case":  {answers(newcomer, "AAAA-1234"), "InvalidPasswordException", "Password does not conform to policy: Password must have lowercase characters"},
-		"no digit":       {answers(newcomer, "AAAA-aaaa"), "InvalidPasswordException", "Password does not conform to policy: Password must have numeric characters"},
-		"no symbol":      {answers(newcomer, "AAAAaaaa1"), "InvalidPasswordException", "Password does not conform to policy: Password must have symbol characters"},
-		"another email":  {map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "userAttributes.email": "x@example.com"}, "NotAuthorizedException", "Cannot modify an already provided email"},
-		"verifies":       {map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "userAttributes.email_verified": "true"}, "NotAuthorizedException", "A client attempted to write unauthorized attribute"},
-		"a group":        {map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "userAttributes.cognito:groups": "admin"}, "NotAuthorizedException", "A client attempted to write unauthorized attribute"},
-		"name with NUL":  {map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "userAttributes.name": "a\x00b"}, "InvalidParameterException", "Attributes did not conform to the schema: name: String must be no longer than 100 characters"},
-		"secret of none": {map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "SECRET_HASH": "x"}, "NotAuthorizedException", "Client " + clientID + " is not configured for secret but secret hash was received"},
+		"no user": {
+			map[string]string{"NEW_PASSWORD": chosen},
+			"InvalidParameterException",
+			"Missing required parameter USERNAME",
+		},
+		"no password": {
+			map[string]string{"USERNAME": newcomer},
+			"InvalidParameterException",
+			"Missing required parameter NEW_PASSWORD",
+		},
+		"short": {
+			answers(newcomer, "Aa1-567"), "InvalidPasswordException",
+			"Password does not conform to policy: Password not long enough",
+		},
+		"no upper case": {
+			answers(newcomer, "aaaa-1234"), "InvalidPasswordException",
+			"Password does not conform to policy: Password must have uppercase characters",
+		},
+		"no lower case": {
+			answers(newcomer, "AAAA-1234"), "InvalidPasswordException",
+			"Password does not conform to policy: Password must have lowercase characters",
+		},
+		"no digit": {
+			answers(newcomer, "AAAA-aaaa"), "InvalidPasswordException",
+			"Password does not conform to policy: Password must have numeric characters",
+		},
+		"no symbol": {
+			answers(newcomer, "AAAAaaaa1"), "InvalidPasswordException",
+			"Password does not conform to policy: Password must have symbol characters",
+		},
+		"another email": {
+			map[string]string{
+				"USERNAME": newcomer, "NEW_PASSWORD": chosen,
+				"userAttributes.email": "x@example.com",
+			},
+			"NotAuthorizedException",
+			"Cannot modify an already provided email",
+		},
+		"verifies": {
+			map[string]string{
+				"USERNAME": newcomer, "NEW_PASSWORD": chosen,
+				"userAttributes.email_verified": "true",
+			},
+			"NotAuthorizedException",
+			"A client attempted to write unauthorized attribute",
+		},
+		"a group": {
+			map[string]string{
+				"USERNAME": newcomer, "NEW_PASSWORD": chosen,
+				"userAttributes.cognito:groups": "admin",
+			},
+			"NotAuthorizedException",
+			"A client attempted to write unauthorized attribute",
+		},
+		"name with NUL": {
+			map[string]string{
+				"USERNAME": newcomer, "NEW_PASSWORD": chosen,
+				"userAttributes.name": "a\x00b",
+			},
+			"InvalidParameterException",
+			"Attributes did not conform to the schema: name: String must be no longer than 100 characters",
+		},
+		"secret of none": {
+			map[string]string{"USERNAME": newcomer, "NEW_PASSWORD": chosen, "SECRET_HASH": "x"},
+			"NotAuthorizedException", "Client " + clientID + " is not configured for secret but secret hash was received",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := f.answer(t.Context(), session, c.params)

@@ -23,8 +23,8 @@ var commonPasswords = sync.OnceValues(func() ([]string, error) {
 	return strings.Split(string(text), "\n"), err
 })
 
-// isCommon reports whether a password is one of the commonest, upper and lower case aside. The symbol that the policy asks for
-// at its beginning or end makes it no other one: Password1! is as common as password1.
+// isCommon reports whether a password is one of the commonest, upper and lower case aside. The symbol that the policy
+// asks for at its beginning or end makes it no other one: Password1! is as common as password1.
 func isCommon(password string) (bool, error) {
 	list, err := commonPasswords()
 	if err != nil {

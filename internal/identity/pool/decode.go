@@ -20,8 +20,8 @@ const (
 )
 
 // input is a request's JSON object. Members that an operation does not know are ignored, as AWS does, and those that it
-// knows are looked up by their exact names. What is wrong with them is gathered until check is called: AWS reports all of
-// it at once.
+// knows are looked up by their exact names. What is wrong with them is gathered until check is called: AWS reports all
+// of it at once.
 type input struct {
 	members    map[string]json.RawMessage
 	malformed  *refusal
@@ -63,7 +63,8 @@ func (in *input) text(name string, r rule) string {
 	shown := "'" + value + "'"
 	length := utf8.RuneCountInString(value)
 	if r.values != nil && !slices.Contains(r.values, value) {
-		in.violate(name, shown, r, fmt.Sprintf("Member must satisfy enum value set: [%s]", strings.Join(r.values, ", ")))
+		in.violate(name, shown, r, fmt.Sprintf("Member must satisfy enum value set: [%s]",
+			strings.Join(r.values, ", ")))
 	}
 	if length < r.min {
 		in.violate(name, shown, r, fmt.Sprintf("Member must have length greater than or equal to %d", r.min))
@@ -164,7 +165,8 @@ func (in *input) violate(name, shown string, r rule, constraint string) {
 		value = "Value at"
 	}
 	name = strings.ToLower(name[:1]) + name[1:]
-	in.violations = append(in.violations, fmt.Sprintf("%s '%s' failed to satisfy constraint: %s", value, name, constraint))
+	in.violations = append(in.violations, fmt.Sprintf("%s '%s' failed to satisfy constraint: %s", value, name,
+		constraint))
 }
 
 // check returns what is wrong with the members that were read, or nil.

@@ -40,8 +40,8 @@ const (
 	bySSO      = "sso"
 )
 
-// Event is what the audit log is told. Nothing secret stands in it, nor what was typed as a name: that may be a password.
-// Without an Action there is nothing to tell.
+// Event is what the audit log is told. Nothing secret stands in it, nor what was typed as a name: that may be a
+// password. Without an Action there is nothing to tell.
 type Event struct {
 	Action Action
 	Sub    uuid.UUID // Whose account it is. uuid.Nil: nobody's.
@@ -56,7 +56,7 @@ func (p *Pool) event(ctx context.Context, action Action, sub uuid.UUID) Event {
 	return Event{Action: action, Sub: sub, Proved: action.proved(), At: p.now(), Origin: OriginOf(ctx)}
 }
 
-// refused tells the audit log of what was refused to whoever tried it with a user's name, or nobody's. That it cannot be told
+// refused tells the audit log of a refused attempt with the name of a user, or of nobody. That it cannot be told
 // is logged only: the answer is the same, and so is the time that it takes.
 func (p *Pool) refused(ctx context.Context, action Action, user *User, reason string) {
 	event := p.event(ctx, action, uuid.Nil)
@@ -65,6 +65,7 @@ func (p *Pool) refused(ctx context.Context, action Action, user *User, reason st
 		event.Sub = user.Sub
 	}
 	if err := p.store.RecordPoolEvent(ctx, event); err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: the audit log was not told", "action", action, "sub", event.Sub, "error", err)
+		p.cfg.Logger.WarnContext(ctx, "pool: the audit log was not told", "action", action, "sub", event.Sub, "error",
+			err)
 	}
 }

@@ -43,7 +43,10 @@ func (f *fixture) at(address, device string) *fixture {
 // member makes the fixture's user a member of an organization, whose id it returns.
 func (f *fixture) member(t *testing.T) uuid.UUID {
 	t.Helper()
-	o := org.Organization{ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito", MailDomains: []string{"example.com"}}
+	o := org.Organization{
+		ID: uuid.Must(uuid.NewV7()), Name: "紡績", AuthType: "cognito",
+		MailDomains: []string{"example.com"},
+	}
 	must(t, f.db.CreateOrganization(t.Context(), o))
 	must(t, f.db.CreateUser(t.Context(), identity.NewUser{
 		ID: uuid.Must(uuid.NewV7()), OrganizationID: o.ID, Subject: f.sub.String(), Email: email, Name: "山田 花子",
@@ -55,7 +58,10 @@ func (f *fixture) member(t *testing.T) uuid.UUID {
 // told returns the audit log's entries of an organization, or of none, oldest first.
 func (f *fixture) told(t *testing.T, organization *uuid.UUID) []string {
 	t.Helper()
-	events, _, err := f.db.ListEvents(t.Context(), org.AuditQuery{OrganizationID: organization, Kind: org.SignIns, Limit: 100})
+	events, _, err := f.db.ListEvents(t.Context(), org.AuditQuery{
+		OrganizationID: organization, Kind: org.SignIns,
+		Limit: 100,
+	})
 	must(t, err)
 	var told []string
 	for _, e := range slices.Backward(events) {
@@ -66,8 +72,10 @@ func (f *fixture) told(t *testing.T, organization *uuid.UUID) []string {
 		for _, d := range e.Details {
 			details = append(details, d.After)
 		}
-		told = append(told, strings.TrimSpace(fmt.Sprintf("%s %s %s x%d %s", e.Action, e.By.Kind, e.By.Address, e.Times, strings.Join(details, " "))))
-		if e.TargetLabel != email && organization != nil || e.By.RequestID != "r1" || e.By.Kind == org.ByMember != (e.By.Email == email) {
+		told = append(told, strings.TrimSpace(fmt.Sprintf("%s %s %s x%d %s", e.Action, e.By.Kind, e.By.Address, e.Times,
+			strings.Join(details, " "))))
+		if e.TargetLabel != email && organization != nil || e.By.RequestID != "r1" ||
+			e.By.Kind == org.ByMember != (e.By.Email == email) {
 			t.Errorf("entry %+v", e)
 		}
 	}
@@ -114,9 +122,15 @@ func TestTheAuditLogTellsOfSignIns(t *testing.T) {
 	tick()
 	must(t, here.changePassword(ctx, out.AuthenticationResult.AccessToken, fresh, password))
 	tick()
-	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{ClientId: aws.String(clientID), Token: out.AuthenticationResult.RefreshToken})
+	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+		ClientId: aws.String(clientID),
+		Token:    out.AuthenticationResult.RefreshToken,
+	})
 	must(t, err)
-	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{ClientId: aws.String(clientID), Token: out.AuthenticationResult.RefreshToken})
+	_, err = here.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+		ClientId: aws.String(clientID),
+		Token:    out.AuthenticationResult.RefreshToken,
+	})
 	must(t, err) // It has ended: once is told.
 	tick()
 	last := here.mustSignIn(t)
@@ -140,8 +154,8 @@ func TestTheAuditLogTellsOfSignIns(t *testing.T) {
 	wantTold(t, f.told(t, nil))
 }
 
-// TestNobodysNamesDoNotFillTheAuditLog: what is tried with names that are nobody's is one entry an hour for an address, and
-// no organization's. What was typed stands nowhere.
+// TestNobodysNamesDoNotFillTheAuditLog: what is tried with names that are nobody's is one entry an hour for an address,
+// and no organization's. What was typed stands nowhere.
 func TestNobodysNamesDoNotFillTheAuditLog(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -173,8 +187,8 @@ func TestNobodysNamesDoNotFillTheAuditLog(t *testing.T) {
 	}
 }
 
-// TestR39_WrongPasswordsCountByAddress: nobody is kept out by what is tried elsewhere, and all addresses together have a limit
-// that does not hold on devices that are known.
+// TestR39_WrongPasswordsCountByAddress: nobody is kept out by what is tried elsewhere, and all addresses together have
+// a limit that does not hold on devices that are known.
 func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -229,7 +243,8 @@ func TestNewDevicesAndPasswordsAreToldByMail(t *testing.T) {
 	phone := f.at("192.0.2.3", "phone")
 	tokens := phone.mustSignIn(t)
 	got := arrived(t, f.mail.devices)
-	if got.Email != email || got.Name != "山田 花子" || got.Address != "192.0.2.3" || !got.At.Equal(f.clock.Now().Truncate(time.Microsecond)) {
+	if got.Email != email || got.Name != "山田 花子" || got.Address != "192.0.2.3" ||
+		!got.At.Equal(f.clock.Now().Truncate(time.Microsecond)) {
 		t.Errorf("notice %+v", got)
 	}
 	phone.mustSignIn(t)

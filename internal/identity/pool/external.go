@@ -22,16 +22,17 @@ type Tokens struct {
 
 func (r authenticationResult) tokens() Tokens {
 	return Tokens{
-		IDToken: r.IdToken, AccessToken: r.AccessToken, RefreshToken: r.RefreshToken, ExpiresIn: int(r.ExpiresIn), TokenType: r.TokenType,
+		IDToken: r.IdToken, AccessToken: r.AccessToken, RefreshToken: r.RefreshToken, ExpiresIn: int(r.ExpiresIn),
+		TokenType: r.TokenType,
 	}
 }
 
 var errNoFederation = errors.New("pool: there is no client for other identity providers' users")
 
-// CreateExternalUser adds a person for whom another identity provider vouches: one without a password. sub is uuid.Nil for
-// a new one, or what an identity provider elsewhere calls the person already. Repeating it changes nothing and returns the
-// sub: of the user with that sub, or else of the external user with that address. An address that a user with a password
-// has, or another sub, is refused with the code fault.Conflict, bad input with fault.Invalid.
+// CreateExternalUser adds a person for whom another identity provider vouches: one without a password. sub is uuid.Nil
+// for a new one, or what an identity provider elsewhere calls the person already. Repeating it changes nothing and
+// returns the sub: of the user with that sub, or else of the external user with that address. An address that a user
+// with a password has, or another sub, is refused with the code fault.Conflict, bad input with fault.Invalid.
 func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, name string) (uuid.UUID, error) {
 	email, name = NormalizeEmail(email), strings.TrimSpace(name)
 	if err := checkPerson(email, name); err != nil {
@@ -39,7 +40,8 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 	}
 	now := p.now()
 	user := User{
-		Sub: sub, Email: email, EmailVerified: true, Name: name, Status: StatusExternalProvider, Enabled: true, Version: 1,
+		Sub: sub, Email: email, EmailVerified: true, Name: name, Status: StatusExternalProvider, Enabled: true,
+		Version:   1,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	if sub == uuid.Nil {
@@ -58,8 +60,8 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 	return uuid.Nil, err
 }
 
-// SignInExternal begins a session for a user whom another identity provider has just proved, with a password of their own
-// or not. It ends at a time, refreshed or not, if the provider names one. A user who does not exist has the code
+// SignInExternal begins a session for a user whom another identity provider has just proved, with a password of their
+// own or not. It ends at a time, refreshed or not, if the provider names one. A user who does not exist has the code
 // fault.NotFound, one who is disabled fault.Forbidden; a session that would be over has the code fault.Unauthenticated.
 func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Time) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" {
@@ -79,8 +81,8 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Ti
 	return result.tokens(), external(err)
 }
 
-// RefreshExternal issues new tokens in exchange for the refresh token of a session that SignInExternal began. clientID is
-// what the caller says the session belongs to. Whatever does not hold has the code fault.Unauthenticated.
+// RefreshExternal issues new tokens in exchange for the refresh token of a session that SignInExternal began. clientID
+// is what the caller says the session belongs to. Whatever does not hold has the code fault.Unauthenticated.
 func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken string) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" || clientID != p.cfg.FederatedClientID || len(refreshToken) > maxToken {
 		return Tokens{}, external(notAuthorized("Invalid Refresh Token."))
@@ -89,8 +91,8 @@ func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken strin
 	return result.tokens(), external(err)
 }
 
-// RevokeSession ends the session that tokens name by the claim origin_jti, whichever way it began. One that has ended, or
-// is not the pool's, is left alone.
+// RevokeSession ends the session that tokens name by the claim origin_jti, whichever way it began. One that has ended,
+// or is not the pool's, is left alone.
 func (p *Pool) RevokeSession(ctx context.Context, session uuid.UUID) error {
 	return p.store.RevokeGrant(ctx, session, p.event(ctx, ActionSignOut, uuid.Nil))
 }

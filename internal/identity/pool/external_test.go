@@ -39,7 +39,8 @@ func TestExternalUsers(t *testing.T) {
 	}
 	user, err := f.UserByEmail(ctx, outsider)
 	must(t, err)
-	if user.Sub != sub || user.Name != "外部 花子" || user.Status != pool.StatusExternalProvider || !user.Enabled || !user.EmailVerified || user.PasswordHash != "" {
+	if user.Sub != sub || user.Name != "外部 花子" || user.Status != pool.StatusExternalProvider || !user.Enabled ||
+		!user.EmailVerified || user.PasswordHash != "" {
 		t.Errorf("user %+v", user)
 	}
 	// One whom an identity provider elsewhere knows already keeps that name.
@@ -87,8 +88,10 @@ func TestExternalSessions(t *testing.T) {
 	}
 	_, id := claims(t, &tokens.IDToken)
 	_, access := claims(t, &tokens.AccessToken)
-	if id["aud"] != ssoID || id["iss"] != issuer || id["token_use"] != "id" || id["sub"] != sub.String() || id["email"] != outsider ||
-		id["email_verified"] != true || id["name"] != "外部 花子" || id["cognito:username"] != sub.String() || id["origin_jti"] == "" {
+	if id["aud"] != ssoID || id["iss"] != issuer || id["token_use"] != "id" || id["sub"] != sub.String() ||
+		id["email"] != outsider ||
+		id["email_verified"] != true || id["name"] != "外部 花子" || id["cognito:username"] != sub.String() ||
+		id["origin_jti"] == "" {
 		t.Errorf("id token %v", id)
 	}
 	if access["client_id"] != ssoID || access["aud"] != nil || access["origin_jti"] != id["origin_jti"] {
@@ -109,7 +112,8 @@ func TestExternalSessions(t *testing.T) {
 	renewed, err := f.RefreshExternal(ctx, ssoID, tokens.RefreshToken)
 	must(t, err)
 	_, next := claims(t, &renewed.IDToken)
-	if renewed.RefreshToken != "" || next["auth_time"] != id["auth_time"] || next["origin_jti"] != id["origin_jti"] || next["jti"] == id["jti"] {
+	if renewed.RefreshToken != "" || next["auth_time"] != id["auth_time"] || next["origin_jti"] != id["origin_jti"] ||
+		next["jti"] == id["jti"] {
 		t.Errorf("renewed %+v, %v", renewed, next)
 	}
 	session := uuid.MustParse(id["origin_jti"].(string))
@@ -128,14 +132,16 @@ func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	external, err := f.SignInExternal(ctx, f.sub, nil) // A user with a password, whose organization has its own provider.
+	// A user with a password, whose organization has its own provider.
+	external, err := f.SignInExternal(ctx, f.sub, nil)
 	must(t, err)
 	own := f.mustSignIn(t)
 
 	for _, flow := range []string{"REFRESH_TOKEN_AUTH", "REFRESH_TOKEN", "USER_PASSWORD_AUTH"} {
 		r := f.post(t, "InitiateAuth", `{"AuthFlow":"`+flow+`","ClientId":"`+ssoID+`","AuthParameters":{"REFRESH_TOKEN":"`+external.RefreshToken+
 			`","USERNAME":"`+email+`","PASSWORD":"`+password+`"}}`)
-		if r.status != 400 || r.fields["__type"] != "InvalidParameterException" || r.fields["message"] != flow+" is not enabled for the client." {
+		if r.status != 400 || r.fields["__type"] != "InvalidParameterException" ||
+			r.fields["message"] != flow+" is not enabled for the client." {
 			t.Errorf("%s: %d %s", flow, r.status, r.body)
 		}
 	}
@@ -156,7 +162,10 @@ func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
 	}
 	// A token is revoked in the name of its client only.
 	revoke := func(client, token string) {
-		_, err := f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{ClientId: aws.String(client), Token: aws.String(token)})
+		_, err := f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+			ClientId: aws.String(client),
+			Token:    aws.String(token),
+		})
 		must(t, err)
 	}
 	revoke(clientID, external.RefreshToken)

@@ -266,7 +266,9 @@ func (f *fixture) challenge(t *testing.T, name, password string) *string {
 	return out.Session
 }
 
-func (f *fixture) answer(ctx context.Context, session *string, params map[string]string) (*cognito.RespondToAuthChallengeOutput, error) {
+func (f *fixture) answer(ctx context.Context, session *string,
+	params map[string]string,
+) (*cognito.RespondToAuthChallengeOutput, error) {
 	return f.sdk.RespondToAuthChallenge(ctx, &cognito.RespondToAuthChallengeInput{
 		ChallengeName: types.ChallengeNameTypeNewPasswordRequired, ClientId: aws.String(clientID), Session: session,
 		ChallengeResponses: params,

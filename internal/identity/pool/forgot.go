@@ -31,8 +31,8 @@ type deliveryAnswer struct {
 	}
 }
 
-// delivery returns the answer for a name, an address or not: its first letters. A name that is nobody's looks like one of
-// somebody.
+// delivery returns the answer for a name, an address or not: its first letters. A name that is nobody's looks like one
+// of somebody.
 func delivery(name string) (answer deliveryAnswer) {
 	local, domain, found := strings.Cut(NormalizeEmail(name), "@")
 	if !found || local == "" || domain == "" {
@@ -62,7 +62,7 @@ func codeMismatch() *refusal {
 	return &refusal{kind: "CodeMismatchException", message: "Invalid verification code provided, please try again."}
 }
 
-// forgotPassword is the operation ForgotPassword: it sends a code to whoever the name belongs to. For a name that is
+// forgotPassword is the operation ForgotPassword: it sends a code to the user with that name. For a name that is
 // nobody's, or of somebody who cannot have a new password, it does the same, but for the message.
 func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
@@ -93,7 +93,8 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	p.outbox.send(func(ctx context.Context) {
 		message := ResetCode{Email: user.Email, Name: user.Name, Code: code, ValidFor: p.cfg.CodeLifetime}
 		if err := p.cfg.Mailer.SendResetCode(ctx, message); err != nil {
-			p.cfg.Logger.WarnContext(ctx, "pool: a code for a new password was not delivered", "sub", user.Sub, "error", err)
+			p.cfg.Logger.WarnContext(ctx, "pool: a code for a new password was not delivered", "sub", user.Sub, "error",
+				err)
 		}
 	})
 	return delivery(user.Email), nil
@@ -152,8 +153,8 @@ func (a Attempts) coded(now time.Time) (Attempts, error) {
 	return a, nil
 }
 
-// confirmForgotPassword is the operation ConfirmForgotPassword: whoever has the code sets the password. It signs out
-// everywhere, and lifts a lock-out.
+// confirmForgotPassword is the operation ConfirmForgotPassword: the code proves the right to set the password. It signs
+// out everywhere, and lifts a lock-out.
 func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())
@@ -193,7 +194,8 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err != nil {
 		return nil, err
 	}
-	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed}, p.event(ctx, ActionPasswordReset, *kept.Sub))
+	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed},
+		p.event(ctx, ActionPasswordReset, *kept.Sub))
 	if fault.CodeOf(err) == fault.Conflict { // Used, replaced, or overtaken by a change of the account.
 		return nil, expiredCode()
 	}
@@ -204,15 +206,16 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	keys := attemptsKeys(ctx, user, normalizeName(name))
 	lift := func(a []Attempts) []Attempts { return make([]Attempts, len(a)) }
 	if err := p.store.UpdatePoolAttempts(ctx, keys, p.now(), lift); err != nil {
-		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err) // The code has been used.
+		// The code has been used.
+		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err)
 	}
 	p.notify(ctx, *user, Mailer.SendPasswordChanged)
 	return empty{}, nil
 }
 
-// tryCode returns the code that is kept under a key if it is the given one. Codes that arrive together are checked together,
-// but count one after the other before anything is said of them: trying many at once tells no more than trying one by one,
-// and a try that could not be checked does not count.
+// tryCode returns the code that is kept under a key if it is the given one. Codes that arrive together are checked
+// together, but count one after the other before anything is said of them: trying many at once tells no more than
+// trying one by one, and a try that could not be checked does not count.
 func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, error) {
 	kept, err := p.store.PoolCode(ctx, key, p.now())
 	if err == nil && kept.Tries >= triesPerCode {
@@ -220,7 +223,8 @@ func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, erro
 	}
 	var right bool
 	if err == nil {
-		right, _, err = p.hasher.verify(ctx, kept.Hash, code) // Normalized: a Japanese keyboard types full-width digits.
+		// Normalized: a Japanese keyboard types full-width digits.
+		right, _, err = p.hasher.verify(ctx, kept.Hash, code)
 	}
 	if err == nil {
 		kept, err = p.store.TryPoolCode(ctx, kept, p.now())

@@ -28,12 +28,16 @@ const (
 )
 
 func (f *fixture) forgot(ctx context.Context, name string) (*cognito.ForgotPasswordOutput, error) {
-	return f.sdk.ForgotPassword(ctx, &cognito.ForgotPasswordInput{ClientId: aws.String(clientID), Username: aws.String(name)})
+	return f.sdk.ForgotPassword(ctx, &cognito.ForgotPasswordInput{
+		ClientId: aws.String(clientID),
+		Username: aws.String(name),
+	})
 }
 
 func (f *fixture) confirm(ctx context.Context, name, code, password string) error {
 	_, err := f.sdk.ConfirmForgotPassword(ctx, &cognito.ConfirmForgotPasswordInput{
-		ClientId: aws.String(clientID), Username: aws.String(name), ConfirmationCode: aws.String(code), Password: aws.String(password),
+		ClientId: aws.String(clientID), Username: aws.String(name), ConfirmationCode: aws.String(code),
+		Password: aws.String(password),
 	})
 	return err
 }
@@ -64,11 +68,13 @@ func TestR42_ResetCode(t *testing.T) {
 	out, err := f.forgot(ctx, "Hanako@Example.com")
 	must(t, err)
 	details := out.CodeDeliveryDetails
-	if details == nil || *details.Destination != "h***@e***" || details.DeliveryMedium != types.DeliveryMediumTypeEmail || *details.AttributeName != "email" {
+	if details == nil || *details.Destination != "h***@e***" ||
+		details.DeliveryMedium != types.DeliveryMediumTypeEmail || *details.AttributeName != "email" {
 		t.Errorf("details: %+v", details)
 	}
 	sent := arrived(t, f.mail.codes)
-	if sent.Email != email || sent.Name != "山田 花子" || sent.ValidFor != time.Hour || !regexp.MustCompile(`^\d{6}$`).MatchString(sent.Code) {
+	if sent.Email != email || sent.Name != "山田 花子" || sent.ValidFor != time.Hour ||
+		!regexp.MustCompile(`^\d{6}$`).MatchString(sent.Code) {
 		t.Errorf("sent: %+v", sent)
 	}
 	f.mustSignIn(t) // The old password holds until the new one is set.
@@ -148,7 +154,8 @@ func TestR42_TriesAreLimited(t *testing.T) {
 				try = code
 			}
 			err := f.confirm(context.WithoutCancel(ctx), email, try, password)
-			if api, ok := errors.AsType[smithy.APIError](err); err == nil || ok && api.ErrorCode() == "CodeMismatchException" {
+			if api, ok := errors.AsType[smithy.APIError](err); err == nil || ok &&
+				api.ErrorCode() == "CodeMismatchException" {
 				looked.Add(1)
 			}
 			if err == nil {
@@ -199,14 +206,17 @@ func TestR42_CodeIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Neither what is said nor when tells whose an address is: the whole way is walked with one that is nobody's, one that is
-// somebody's, and those of people who cannot have another password.
+// Neither what is said nor when tells whose an address is: the whole way is walked with one that is nobody's, one that
+// is somebody's, and those of people who cannot have another password.
 func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
 	f.create(t, pool.NewUser{Email: "invited@example.com", Name: "招待", TemporaryPassword: temporary})
-	must(t, f.DisableUser(ctx, f.create(t, pool.NewUser{Email: "disabled@example.com", Name: "無効", PermanentPassword: password})))
+	must(t, f.DisableUser(ctx, f.create(t, pool.NewUser{
+		Email: "disabled@example.com", Name: "無効",
+		PermanentPassword: password,
+	})))
 	_, err := f.CreateExternalUser(ctx, [16]byte{}, "external@example.com", "外部")
 	must(t, err)
 	f.create(t, pool.NewUser{Email: "unverified@example.com", Name: "未確認", PermanentPassword: password})
@@ -237,7 +247,8 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 		t.Errorf("asked: %s", want[1])
 	}
 	for _, name := range []string{
-		"nobody@example.com", "invited@example.com", "disabled@example.com", "external@example.com", "unverified@example.com",
+		"nobody@example.com", "invited@example.com", "disabled@example.com", "external@example.com",
+		"unverified@example.com",
 	} {
 		got := walk(name)
 		for i := range want {
@@ -359,7 +370,7 @@ func (s *forgetful) UpdatePoolAttempts(
 	return s.Store.UpdatePoolAttempts(ctx, keys, at, update)
 }
 
-// Whoever was told that it failed would use the code again, in vain.
+// A client that was told that it failed would use the code again, in vain.
 func TestR42_APasswordThatWasReplacedIsNoFailure(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -384,9 +395,13 @@ func TestForgotPasswordRefusals(t *testing.T) {
 			"ForgotPassword", `{}`, invalid, "2 validation errors detected: Value null at 'clientId' failed to satisfy constraint: " +
 				"Member must not be null; Value null at 'username' failed to satisfy constraint: Member must not be null",
 		},
-		"other client": {"ForgotPassword", `{"ClientId":"other","Username":"a"}`, "ResourceNotFoundException", "User pool client other does not exist."},
+		"other client": {
+			"ForgotPassword", `{"ClientId":"other","Username":"a"}`, "ResourceNotFoundException",
+			"User pool client other does not exist.",
+		},
 		"the client of others": {
-			"ForgotPassword", `{"ClientId":"` + ssoID + `","Username":"a"}`, "ResourceNotFoundException", "User pool client " + ssoID + " does not exist.",
+			"ForgotPassword", `{"ClientId":"` + ssoID + `","Username":"a"}`, "ResourceNotFoundException",
+			"User pool client " + ssoID + " does not exist.",
 		},
 		"secret": {
 			"ForgotPassword", `{` + client + `,"Username":"a","SecretHash":"x"}`, "NotAuthorizedException",
@@ -394,7 +409,8 @@ func TestForgotPasswordRefusals(t *testing.T) {
 		},
 		"long name": {
 			"ForgotPassword", `{` + client + `,"Username":"` + strings.Repeat("あ", 129) + `"}`, invalid,
-			"1 validation error detected: Value '" + strings.Repeat("あ", 129) + "' at 'username' failed to satisfy constraint: " +
+			"1 validation error detected: Value '" + strings.Repeat("あ",
+				129) + "' at 'username' failed to satisfy constraint: " +
 				"Member must have length less than or equal to 128",
 		},
 		"no code": {
@@ -410,7 +426,8 @@ func TestForgotPasswordRefusals(t *testing.T) {
 			"InvalidPasswordException", "Password does not conform to policy: Password must have uppercase characters",
 		},
 		"signing up": {
-			"SignUp", `{` + client + `,"Username":"a@example.com","Password":"` + fresh + `"}`, "NotAuthorizedException",
+			"SignUp", `{` + client + `,"Username":"a@example.com","Password":"` + fresh + `"}`,
+			"NotAuthorizedException",
 			"SignUp is not permitted for this user pool",
 		},
 	} {

@@ -24,15 +24,16 @@ const (
 	maxHeader    = 512 // Of a header of ours: proxies refuse answers whose headers do not fit into their buffers.
 )
 
-// Clients that are told to come back are told different times between these, in seconds, so that they don't come all at once.
+// Clients that are told to come back are told different times between these, in seconds, so that they don't come all at
+// once.
 const (
 	retryMin = 2
 	retryMax = 10
 )
 
-// Handler returns the pool's HTTP side, to be mounted anywhere: a POST is a call of the user pool protocol, and a GET of
-// a path that ends with /<pool id>/.well-known/jwks.json answers the public keys, one that ends with openid-configuration
-// there where they are.
+// Handler returns the pool's HTTP side, to be mounted anywhere: a POST is a call of the user pool protocol, and a GET
+// of a path that ends with /<pool id>/.well-known/jwks.json answers the public keys, one that ends with
+// openid-configuration there where they are.
 //
 // It allows no other origins, and bodies of up to 64 KiB. Limits by address are for the one who mounts it.
 func (p *Pool) Handler() http.Handler { return http.HandlerFunc(p.serve) }
@@ -62,15 +63,22 @@ func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, isTarget := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	op, known := p.operations[name]
 	// The media type keeps foreign pages out: a browser does not send it, nor the target, without asking first.
-	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType || !isTarget || !known {
+	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType || !isTarget ||
+		!known {
 		return nil, unknownOperation(http.StatusBadRequest)
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, &refusal{kind: "UnsupportedMediaTypeException", status: http.StatusUnsupportedMediaType, message: "Compressed bodies are not supported."}
+		return nil, &refusal{
+			kind: "UnsupportedMediaTypeException", status: http.StatusUnsupportedMediaType,
+			message: "Compressed bodies are not supported.",
+		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, &refusal{kind: "RequestEntityTooLargeException", status: http.StatusRequestEntityTooLarge, message: "The request body is larger than 64 KiB."}
+		return nil, &refusal{
+			kind: "RequestEntityTooLargeException", status: http.StatusRequestEntityTooLarge,
+			message: "The request body is larger than 64 KiB.",
+		}
 	}
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Canceled, "the request's body ended early")
@@ -117,7 +125,8 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 	}
 	body, err := json.Marshal(answer)
 	if err != nil { // Cannot be: answers are structs of texts and numbers.
-		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer has no JSON form", "error", err, "amzn_request_id", requestID)
+		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer has no JSON form", "error", err, "amzn_request_id",
+			requestID)
 		status, body = http.StatusInternalServerError, []byte(`{"__type":"InternalErrorException","message":"Internal error"}`)
 	}
 	w.WriteHeader(status)
@@ -156,8 +165,8 @@ func (p *Pool) keySet(ctx context.Context) any {
 	return set
 }
 
-// configuration returns what says how the pool's tokens are checked (OpenID Connect Discovery 1.0, section 3). It names no
-// endpoints: people sign in by the user pool's own protocol, and by no flow of OAuth.
+// configuration returns what says how the pool's tokens are checked (OpenID Connect Discovery 1.0, section 3). It names
+// no endpoints: people sign in by the user pool's own protocol, and by no flow of OAuth.
 func (p *Pool) configuration() any {
 	return struct {
 		Issuer            string   `json:"issuer"`
@@ -173,7 +182,10 @@ func (p *Pool) configuration() any {
 		[]string{},
 		[]string{"public"},
 		[]string{"RS256"},
-		[]string{"sub", "iss", "aud", "exp", "iat", "auth_time", "email", "email_verified", "name", "cognito:groups", "cognito:username"},
+		[]string{
+			"sub", "iss", "aud", "exp", "iat", "auth_time", "email", "email_verified", "name", "cognito:groups",
+			"cognito:username",
+		},
 	}
 }
 

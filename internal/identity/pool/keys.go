@@ -18,7 +18,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// How keys change hands: a new one is in every server's JWKS at once, and in the caches of whoever reads those well
+// How keys change hands: a new one is in every server's JWKS at once, and in the caches of its readers well
 // before the first token is signed with it.
 const (
 	keyBits      = 2048
@@ -167,7 +167,10 @@ func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 	if err != nil {
 		return KeyChange{}, err
 	}
-	change := KeyChange{ID: next.ID, ActiveFrom: next.ActiveFrom, OldUntil: next.ActiveFrom.Add(p.cfg.TokenLifetime + keyGrace)}
+	change := KeyChange{
+		ID: next.ID, ActiveFrom: next.ActiveFrom,
+		OldUntil: next.ActiveFrom.Add(p.cfg.TokenLifetime + keyGrace),
+	}
 	return change, p.store.RotatePoolKey(ctx, next, change.OldUntil)
 }
 

@@ -123,7 +123,9 @@ func (l limited) ChallengeByHash(ctx context.Context, hash []byte) (Challenge, e
 	return ask(ctx, func(ctx context.Context) (Challenge, error) { return l.store.ChallengeByHash(ctx, hash) })
 }
 
-func (l limited) CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User, error) {
+func (l limited) CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User,
+	error,
+) {
 	return ask(ctx, func(ctx context.Context) (User, error) {
 		return l.store.CompleteChallenge(ctx, hash, password, name, event)
 	})

@@ -50,13 +50,15 @@ func TestStalledDatabaseIsReportedInTime(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPool(t, config(newClock()), &stalled{})
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/pool/", strings.NewReader(`{"ClientId":"`+clientID+`",`+parameters+`}`))
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/pool/",
+				strings.NewReader(`{"ClientId":"`+clientID+`",`+parameters+`}`))
 			r.Header.Set("Content-Type", "application/x-amz-json-1.1")
 			r.Header.Set("X-Amz-Target", "AWSCognitoIdentityProviderService.InitiateAuth")
 			w := httptest.NewRecorder()
 			began := time.Now()
 			p.Handler().ServeHTTP(w, r)
-			if took := time.Since(began); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "ServiceUnavailableException") ||
+			if took := time.Since(began); w.Code != http.StatusServiceUnavailable ||
+				!strings.Contains(w.Body.String(), "ServiceUnavailableException") ||
 				w.Header().Get("Retry-After") == "" || took > 5*time.Second {
 				t.Errorf("%s: %d after %v: %s", name, w.Code, took, w.Body)
 			}

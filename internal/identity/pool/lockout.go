@@ -12,13 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// The lock-out is Cognito's: the fifth wrong password in a row locks for a second, each further one for twice as long, up
-// to about a quarter of an hour. A quarter of an hour without an attempt forgets the count. See
+// The lock-out is Cognito's: the fifth wrong password in a row locks for a second, each further one for twice as long,
+// up to about a quarter of an hour. A quarter of an hour without an attempt forgets the count. See
 // https://docs.aws.amazon.com/cognito/latest/developerguide/authentication.html#authentication-flow-lockout-behavior
 //
-// It counts by account and address together: whoever tries passwords keeps neither the account's owner out elsewhere, nor
-// others at the same address. All addresses together have a higher limit, which many of them cannot get round; it does not
-// hold on devices that the owner has signed in on, or else it would be a way to keep them out.
+// It counts by account and address together: guessing passwords keeps neither the account's owner out elsewhere, nor
+// others at the same address. All addresses together have a higher limit, which many of them cannot get round; it does
+// not hold on devices that the owner has signed in on, or else it would be a way to keep them out.
 const (
 	freeFailures    = 5  // For an account, from one address.
 	accountFailures = 50 // For an account, from all addresses.
@@ -84,12 +84,12 @@ func (p *Pool) authenticate(ctx context.Context, name, password string) (User, e
 	return *user, nil
 }
 
-// checkPassword refuses a password that is not the user's, and any while the account is locked. user is nil for a name that
-// is nobody's. A wrong one is told to the audit log as the given action.
+// checkPassword refuses a password that is not the user's, and any while the account is locked. user is nil for a name
+// that is nobody's. A wrong one is told to the audit log as the given action.
 //
 // Passwords that arrive together are checked together, but their outcomes count one after the other: one that comes in
-// while the account is locked, or turned out right only after others had locked it, is refused unread. So trying many at
-// once tells no more than trying one by one.
+// while the account is locked, or turned out right only after others had locked it, is refused unread. So trying many
+// at once tells no more than trying one by one.
 func (p *Pool) checkPassword(ctx context.Context, user *User, name, password string, wrong Action) error {
 	keys := attemptsKeys(ctx, user, normalizeName(name))
 	known, err := p.knowsDevice(ctx, user)
@@ -128,7 +128,8 @@ func (p *Pool) checkPassword(ctx context.Context, user *User, name, password str
 	return incorrectPassword()
 }
 
-// rehash replaces an old hash by one of the normalized password. That it could not is logged only: the old one is as good.
+// rehash replaces an old hash by one of the normalized password. That it could not is logged only: the old one is as
+// good.
 func (p *Pool) rehash(ctx context.Context, user *User, password string) {
 	encoded, err := p.hasher.hash(ctx, password)
 	if err == nil {
@@ -157,8 +158,8 @@ func locked(attempts []Attempts, known bool, now time.Time) bool {
 	return attempts[0].locked(now) || attempts[1].locked(now) && !known
 }
 
-// count records the outcome of an attempt, or refuses it if the account has been locked meanwhile. It reports whether the
-// account is locked from now on.
+// count records the outcome of an attempt, or refuses it if the account has been locked meanwhile. It reports whether
+// the account is locked from now on.
 func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (bool, error) {
 	if right {
 		// Nearly always nothing is counted, and nothing has to be written.
@@ -190,7 +191,8 @@ func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (boo
 	}
 	lockedNow := locked(after, known, now)
 	if lockedNow {
-		p.cfg.Logger.InfoContext(ctx, "pool: an account is locked after wrong passwords", "account", hex.EncodeToString(keys[1][:8]),
+		p.cfg.Logger.InfoContext(ctx, "pool: an account is locked after wrong passwords", "account",
+			hex.EncodeToString(keys[1][:8]),
 			"failures", after[0].Failures, "of_all_addresses", after[1].Failures, "until", after[0].LockedUntil)
 	}
 	return lockedNow, nil

@@ -81,10 +81,12 @@ func (o *outbox) send(message func(ctx context.Context)) {
 	}()
 }
 
-// notify has a notice sent, after what it tells of is done. One that finds no place, or is not delivered, is logged only.
+// notify has a notice sent, after what it tells of is done. One that finds no place, or is not delivered, is logged
+// only.
 func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.Context, Notice) error) {
 	if p.cfg.Mailer == nil || !p.outbox.enter() {
-		p.cfg.Logger.WarnContext(ctx, "pool: a notice was not delivered: there is no mail, or too much of it", "sub", user.Sub)
+		p.cfg.Logger.WarnContext(ctx, "pool: a notice was not delivered: there is no mail, or too much of it", "sub",
+			user.Sub)
 		return
 	}
 	origin := OriginOf(ctx)
@@ -99,8 +101,8 @@ func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.
 	})
 }
 
-// stop takes all places, so that no message is under way any more and none begins. When ctx ends, those that are left are
-// given up.
+// stop takes all places, so that no message is under way any more and none begins. When ctx ends, those that are left
+// are given up.
 func (o *outbox) stop(ctx context.Context) {
 	defer o.cancel()
 	for range cap(o.places) {
@@ -113,8 +115,8 @@ func (o *outbox) stop(ctx context.Context) {
 	}
 }
 
-// Stop waits for the messages that are under way, and gives them up when ctx ends. From then on ForgotPassword is refused.
-// It may be called twice.
+// Stop waits for the messages that are under way, and gives them up when ctx ends. From then on ForgotPassword is
+// refused. It may be called twice.
 func (p *Pool) Stop(ctx context.Context) { p.outbox.once.Do(func() { p.outbox.stop(ctx) }) }
 
 // invite sends an invitation and reports whether it is on its way.

@@ -26,7 +26,8 @@ func TestNewPasswords(t *testing.T) {
 	user := pool.User{Email: "hanako.yamada@example.com", Name: "山田 Hanako ジョン"}
 	for password, want := range map[string]string{
 		"Sakura-2026-haru": "", "Ｓａｋｕｒａ-２０２６-haru": "", // Full-width letters are letters.
-		"Password1!": tooCommon, "!!Qwerty123": tooCommon, "P@ssw0rd": tooCommon, "ABCD1234abcd!": "", "Ｐassword１！": tooCommon,
+		"Password1!": tooCommon, "!!Qwerty123": tooCommon, "P@ssw0rd": tooCommon, "ABCD1234abcd!": "",
+		"Ｐassword１！":                     tooCommon,
 		"Hanako.Yamada-1":                tooPersonal,
 		"x-HANAKO.yamada@example.com-1X": tooPersonal, "Hanako-2026": tooPersonal, "ＨＡＮＡＫＯ-2026a": tooPersonal,
 		"山田hanako-A1":  tooPersonal,
@@ -42,7 +43,8 @@ func TestNewPasswords(t *testing.T) {
 			t.Errorf("%s: %q, want %q", password, got, want)
 		}
 	}
-	if short, err := pool.CheckNewPassword("Tsumugi-Demo-1", pool.User{Email: "taro@example.com", Name: "demo"}); short == "" || err != nil {
+	if short, err := pool.CheckNewPassword("Tsumugi-Demo-1",
+		pool.User{Email: "taro@example.com", Name: "demo"}); short == "" || err != nil {
 		t.Errorf("a name of four letters: %q, %v", short, err)
 	}
 	if list, err := pool.CommonPasswords(); err != nil || len(list) != 56_110 {
@@ -65,7 +67,10 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 	}
 	out, err := f.answer(ctx, session, answers(newcomer, password)) // The session was not used up.
 	must(t, err)
-	for bad, why := range map[string]string{"Password1!": tooCommon, "Shinjin-2026": tooPersonal, password: notNew, "Ｓakura-2026-haru": notNew} {
+	for bad, why := range map[string]string{
+		"Password1!": tooCommon, "Shinjin-2026": tooPersonal, password: notNew,
+		"Ｓakura-2026-haru": notNew,
+	} {
 		err := f.changePassword(ctx, out.AuthenticationResult.AccessToken, password, bad)
 		wantRefusal(t, err, "InvalidPasswordException", why)
 	}
@@ -75,7 +80,8 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 		wantRefusal(t, f.confirm(ctx, newcomer, code, "Shinjin-2026"), "InvalidPasswordException", tooPersonal)
 	}
 	// What tells of the account is told with the right code only.
-	wantRefusal(t, f.confirm(ctx, newcomer, other(code, 1), password), "CodeMismatchException", "Invalid verification code provided, please try again.")
+	wantRefusal(t, f.confirm(ctx, newcomer, other(code, 1), password), "CodeMismatchException",
+		"Invalid verification code provided, please try again.")
 	wantRefusal(t, f.confirm(ctx, newcomer, code, password), "InvalidPasswordException", notNew)
 	must(t, f.confirm(ctx, newcomer, code, fresh))
 	for _, bad := range []string{"Password1!", "Shinjin-2026"} {
@@ -87,7 +93,8 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 	}
 }
 
-// TestOldHashesAreReplaced has a hash of a password as it was typed, in full-width letters, from before all were normalized.
+// TestOldHashesAreReplaced has a hash of a password as it was typed, in full-width letters, from before all were
+// normalized.
 func TestOldHashesAreReplaced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -131,7 +138,8 @@ func TestGetTokensFromRefreshToken(t *testing.T) {
 	}
 	_, before := claims(t, first.IdToken)
 	_, after := claims(t, got.IdToken)
-	if before["origin_jti"] != after["origin_jti"] || before["auth_time"] != after["auth_time"] || before["jti"] == after["jti"] {
+	if before["origin_jti"] != after["origin_jti"] || before["auth_time"] != after["auth_time"] ||
+		before["jti"] == after["jti"] {
 		t.Errorf("claims %v after %v", after, before)
 	}
 	if _, err := f.getUser(ctx, *got.AccessToken); err != nil {
@@ -143,16 +151,21 @@ func TestGetTokensFromRefreshToken(t *testing.T) {
 	wantRefusal(t, err, "ResourceNotFoundException", "User pool client other does not exist.")
 	_, err = get(ssoID, *first.RefreshToken)
 	wantRefusal(t, err, "ResourceNotFoundException", "User pool client "+ssoID+" does not exist.")
-	_, err = f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{ClientId: aws.String(clientID), Token: first.RefreshToken})
+	_, err = f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
+		ClientId: aws.String(clientID),
+		Token:    first.RefreshToken,
+	})
 	must(t, err)
 	_, err = get(clientID, *first.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
-	if r := f.post(t, "GetTokensFromRefreshToken", `{"ClientId":"`+clientID+`"}`); r.status != 400 || r.fields["__type"] != "InvalidParameterException" {
+	if r := f.post(t, "GetTokensFromRefreshToken", `{"ClientId":"`+clientID+`"}`); r.status != 400 ||
+		r.fields["__type"] != "InvalidParameterException" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
 }
 
-// TestOpenIDConfiguration reads what OpenID Connect calls a provider's configuration, as libraries that check tokens do.
+// TestOpenIDConfiguration reads what OpenID Connect calls a provider's configuration, as libraries that check tokens
+// do.
 func TestOpenIDConfiguration(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -163,8 +176,10 @@ func TestOpenIDConfiguration(t *testing.T) {
 		r := do(t, f.server, req)
 		switch method {
 		case http.MethodGet:
-			if r.status != 200 || r.fields["issuer"] != issuer || r.fields["jwks_uri"] != issuer+"/.well-known/jwks.json" ||
-				fmt.Sprint(r.fields["id_token_signing_alg_values_supported"]) != "[RS256]" || r.header.Get("Content-Type") != "application/json" ||
+			if r.status != 200 || r.fields["issuer"] != issuer ||
+				r.fields["jwks_uri"] != issuer+"/.well-known/jwks.json" ||
+				fmt.Sprint(r.fields["id_token_signing_alg_values_supported"]) != "[RS256]" ||
+				r.header.Get("Content-Type") != "application/json" ||
 				!strings.HasPrefix(r.header.Get("Cache-Control"), "public, max-age=") {
 				t.Errorf("%d %v %s", r.status, r.header, r.body)
 			}

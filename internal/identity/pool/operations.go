@@ -28,7 +28,7 @@ func (p *Pool) table() map[string]operation {
 		"RespondToAuthChallenge":    {run: p.respondToAuthChallenge},
 		"RevokeToken":               {run: p.revokeToken},
 
-		// Nobody adds themself. These answer as a pool does that only its administrator adds people to.
+		// Users cannot sign up. These answer as a pool to which only its administrator adds users.
 		"ConfirmSignUp":          {run: p.confirmSignUp},
 		"ResendConfirmationCode": {run: p.resendConfirmationCode},
 		"SignUp":                 {run: p.signUp},
@@ -70,7 +70,8 @@ func (p *Pool) confirmSignUp(_ context.Context, in *input) (any, error) {
 	return nil, expiredCode()
 }
 
-// resendConfirmationCode is the operation ResendConfirmationCode. Nobody waits for such a code; Cognito says so of no name.
+// resendConfirmationCode is the operation ResendConfirmationCode. Nobody waits for such a code; Cognito says so of no
+// name.
 func (p *Pool) resendConfirmationCode(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())

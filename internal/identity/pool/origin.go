@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// Origin is where a call comes from. Who serves the pool puts it into the call's context.
+// Origin is where a call comes from. The handler that serves the pool puts it into the call's context.
 type Origin struct {
 	Address   netip.Addr // Zero where it is unknown.
 	RequestID string
@@ -37,7 +37,8 @@ func NewDevice() string {
 	return device
 }
 
-// Network returns what counts as one address: an address of IPv4, or the /64 that a provider gives one customer of IPv6.
+// Network returns what counts as one address: an address of IPv4, or the /64 that a provider gives one customer of
+// IPv6.
 func (o Origin) Network() string {
 	if !o.Address.IsValid() || o.Address.Is4() {
 		return o.Address.String()
@@ -46,8 +47,8 @@ func (o Origin) Network() string {
 	return network.String()
 }
 
-// DeviceKey returns what a device is kept under, nil for none. A browser is known by its secret alone; a program that keeps
-// none, by what it calls itself and its address.
+// DeviceKey returns what a device is kept under, nil for none. A browser is known by its secret alone; a program that
+// keeps none, by what it calls itself and its address.
 func (o Origin) DeviceKey() []byte {
 	text := "device " + o.Device
 	switch {

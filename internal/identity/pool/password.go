@@ -13,7 +13,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Sizes of what a password hash is made of, in bytes, as RFC 9106 recommends, and the most that a stored hash may ask for.
+// Sizes of what a password hash is made of, in bytes, as RFC 9106 recommends, and the most that a stored hash may ask
+// for.
 const (
 	saltSize      = 16
 	tagSize       = 32
@@ -50,7 +51,8 @@ func (c HashConfig) withDefaults() HashConfig {
 }
 
 func (c HashConfig) validate() error {
-	if c.MemoryKiB < 8 || c.MemoryKiB > maxHashMemory || c.Passes > maxHashPasses || c.Concurrent < 1 || c.Waiting < 0 || c.Patience < 0 {
+	if c.MemoryKiB < 8 || c.MemoryKiB > maxHashMemory || c.Passes > maxHashPasses || c.Concurrent < 1 ||
+		c.Waiting < 0 || c.Patience < 0 {
 		return errors.New("pool: the settings of the password hash are out of bounds")
 	}
 	return nil
@@ -64,15 +66,22 @@ var errBusy = errors.New("pool: too many passwords at once")
 type hasher struct {
 	cfg   HashConfig
 	slots chan struct{} // Holds a token for each password that is being worked on.
-	queue chan struct{} // Holds a token for each that waits: in a flood, the bodies of their requests fill the memory too.
-	decoy phc           // What the password of nobody is checked against, so that it takes as long as anybody's.
+	// Holds a token for each that waits: in a flood, the bodies of their requests fill the memory too.
+	queue chan struct{}
+	decoy phc // What the password of nobody is checked against, so that it takes as long as anybody's.
 }
 
 func newHasher(cfg HashConfig) *hasher {
-	decoy := phc{memory: cfg.MemoryKiB, passes: cfg.Passes, lanes: 1, salt: make([]byte, saltSize), tag: make([]byte, tagSize)}
+	decoy := phc{
+		memory: cfg.MemoryKiB, passes: cfg.Passes, lanes: 1, salt: make([]byte, saltSize),
+		tag: make([]byte, tagSize),
+	}
 	rand.Read(decoy.salt) // Never fails: crypto/rand ends the program instead.
 	rand.Read(decoy.tag)
-	return &hasher{cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), queue: make(chan struct{}, cfg.Waiting), decoy: decoy}
+	return &hasher{
+		cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), queue: make(chan struct{}, cfg.Waiting),
+		decoy: decoy,
+	}
 }
 
 // hash returns the hash of a password in its normalized form, with a new salt, in the PHC string format.

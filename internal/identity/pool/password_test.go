@@ -73,7 +73,10 @@ func TestHashes(t *testing.T) {
 	}
 	// A hash keeps its own costs, whatever new ones get.
 	costly := pool.NewHasher(pool.HashConfig{MemoryKiB: 128, Passes: 1})
-	for candidate, want := range map[string]bool{password: true, password + " ": false, "": false, strings.ToLower(password): false} {
+	for candidate, want := range map[string]bool{
+		password: true, password + " ": false, "": false,
+		strings.ToLower(password): false,
+	} {
 		got, err := costly.Verify(ctx, first, candidate)
 		must(t, err)
 		if got != want {
@@ -178,7 +181,8 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// A flood does not pile up: whoever cannot wait any more is told so at once, and those who wait keep their places.
+// A flood does not pile up: calls for which there is no room are refused at once, and those that wait keep their
+// places.
 func TestFewPasswordsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,21 +217,33 @@ func TestCreateUserRefusesBadInput(t *testing.T) {
 		code   fault.Code
 		field  string
 	}{
-		"taken":                  {func(u *pool.NewUser) { u.Email = "HANAKO@example.com" }, fault.Conflict, ""},
-		"taken in wide letters":  {func(u *pool.NewUser) { u.Email = "ｈａｎａｋｏ＠example.com" }, fault.Conflict, ""},
-		"no address":             {func(u *pool.NewUser) { u.Email = "" }, fault.Invalid, "email"},
-		"no domain":              {func(u *pool.NewUser) { u.Email = "a@" }, fault.Invalid, "email"},
-		"two at signs":           {func(u *pool.NewUser) { u.Email = "a@b@example.com" }, fault.Invalid, "email"},
-		"space":                  {func(u *pool.NewUser) { u.Email = "a b@example.com" }, fault.Invalid, "email"},
-		"header":                 {func(u *pool.NewUser) { u.Email = "a@example.com\r\nBcc: b@example.com" }, fault.Invalid, "email"},
-		"look-alike":             {func(u *pool.NewUser) { u.Email = "һanako@example.com" }, fault.Invalid, "email"},
-		"too long":               {func(u *pool.NewUser) { u.Email = strings.Repeat("a", 243) + "@example.com" }, fault.Invalid, "email"},
-		"no name":                {func(u *pool.NewUser) { u.Name = " " }, fault.Invalid, "name"},
-		"long name":              {func(u *pool.NewUser) { u.Name = strings.Repeat("長", 101) }, fault.Invalid, "name"},
-		"control in name":        {func(u *pool.NewUser) { u.Name = "a\x00" }, fault.Invalid, "name"},
-		"no password":            {func(u *pool.NewUser) { u.PermanentPassword = "" }, fault.Invalid, "password"},
-		"two passwords":          {func(u *pool.NewUser) { u.TemporaryPassword = temporary }, fault.Invalid, "password"},
-		"weak password":          {func(u *pool.NewUser) { u.PermanentPassword = "password" }, fault.Invalid, "password"},
+		"taken":                 {func(u *pool.NewUser) { u.Email = "HANAKO@example.com" }, fault.Conflict, ""},
+		"taken in wide letters": {func(u *pool.NewUser) { u.Email = "ｈａｎａｋｏ＠example.com" }, fault.Conflict, ""},
+		"no address":            {func(u *pool.NewUser) { u.Email = "" }, fault.Invalid, "email"},
+		"no domain":             {func(u *pool.NewUser) { u.Email = "a@" }, fault.Invalid, "email"},
+		"two at signs":          {func(u *pool.NewUser) { u.Email = "a@b@example.com" }, fault.Invalid, "email"},
+		"space":                 {func(u *pool.NewUser) { u.Email = "a b@example.com" }, fault.Invalid, "email"},
+		"header": {
+			func(u *pool.NewUser) { u.Email = "a@example.com\r\nBcc: b@example.com" },
+			fault.Invalid, "email",
+		},
+		"look-alike": {func(u *pool.NewUser) { u.Email = "һanako@example.com" }, fault.Invalid, "email"},
+		"too long": {
+			func(u *pool.NewUser) { u.Email = strings.Repeat("a", 243) + "@example.com" },
+			fault.Invalid, "email",
+		},
+		"no name":         {func(u *pool.NewUser) { u.Name = " " }, fault.Invalid, "name"},
+		"long name":       {func(u *pool.NewUser) { u.Name = strings.Repeat("長", 101) }, fault.Invalid, "name"},
+		"control in name": {func(u *pool.NewUser) { u.Name = "a\x00" }, fault.Invalid, "name"},
+		"no password":     {func(u *pool.NewUser) { u.PermanentPassword = "" }, fault.Invalid, "password"},
+		"two passwords": {
+			func(u *pool.NewUser) { u.TemporaryPassword = temporary }, fault.Invalid,
+			"password",
+		},
+		"weak password": {
+			func(u *pool.NewUser) { u.PermanentPassword = "password" }, fault.Invalid,
+			"password",
+		},
 		"a group without a name": {func(u *pool.NewUser) { u.Groups = []string{""} }, fault.Invalid, "groups"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,11 +22,12 @@ type Config struct {
 	Issuer string // The claim iss, a URL that ends with /PoolID. The JWKS is at Issuer + /.well-known/jwks.json.
 
 	// The app clients, letters and digits. Sessions of the one are never the other's.
-	ClientID          string // That of passwords, which the browser names. Empty: nobody signs in with one.
-	FederatedClientID string // That of the users of other identity providers, for this process alone. Empty: there are none.
+	ClientID string // That of passwords, which the browser names. Empty: nobody signs in with one.
+	// That of the users of other identity providers, for this process alone. Empty: there are none.
+	FederatedClientID string
 
 	Admin  Credentials      // Whose signature administrative calls need. Zero: nobody may make any.
-	Mailer Mailer           // Nil: nothing is sent, and whoever needs it is told so.
+	Mailer Mailer           // Nil: nothing is sent, and operations that need it say so.
 	Clock  func() time.Time // Default time.Now.
 	Logger *slog.Logger     // Default: nothing is logged.
 	Hash   HashConfig
@@ -65,7 +66,8 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate() error {
 	region, id, ok := strings.Cut(c.PoolID, "_")
-	if !ok || region == "" || id == "" || strings.ContainsFunc(region, not(isRegion)) || strings.ContainsFunc(id, not(isAlphanumeric)) {
+	if !ok || region == "" || id == "" || strings.ContainsFunc(region, not(isRegion)) ||
+		strings.ContainsFunc(id, not(isAlphanumeric)) {
 		return errors.New("pool: the pool id is not of the form ap-northeast-1_AbCdEf123")
 	}
 	if c.ClientID == c.FederatedClientID {

@@ -43,8 +43,8 @@ type signature struct {
 	mac                                     []byte
 }
 
-// authorize refuses a request that is not signed, for this pool and just now, with the credentials of the administrator.
-// The refusals are those of AWS, in the order in which it looks.
+// authorize refuses a request that is not signed, for this pool and just now, with the credentials of the
+// administrator. The refusals are those of AWS, in the order in which it looks.
 func (p *Pool) authorize(r *http.Request, body []byte) error {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || !strings.HasPrefix(values[0], sigAlgorithm) {
@@ -63,7 +63,10 @@ func (p *Pool) authorize(r *http.Request, body []byte) error {
 	}
 	known := subtle.ConstantTimeCompare([]byte(sig.keyID), []byte(p.cfg.Admin.AccessKeyID)) == 1
 	if !known || p.cfg.Admin.SecretAccessKey == "" {
-		return &refusal{kind: "UnrecognizedClientException", message: "The security token included in the request is invalid."}
+		return &refusal{
+			kind:    "UnrecognizedClientException",
+			message: "The security token included in the request is invalid.",
+		}
 	}
 	if err := checkSigned(sig.headers, r.Header); err != nil {
 		return err
@@ -112,8 +115,9 @@ func parseSignature(header string) (signature, error) {
 		return signature{}, incompleteSignature("Authorization header has a parameter that is not of its form.")
 	}
 	return signature{
-		keyID: credential[0], day: credential[1], region: credential[2], service: credential[3], terminator: credential[4],
-		headers: headers, mac: mac,
+		keyID: credential[0], day: credential[1], region: credential[2], service: credential[3],
+		terminator: credential[4],
+		headers:    headers, mac: mac,
 	}, nil
 }
 
@@ -223,5 +227,6 @@ func (s signature) compute(secret, at, request string) []byte {
 		key = mac(key, part)
 	}
 	sum := sha256.Sum256([]byte(request))
-	return mac(key, strings.Join([]string{sigAlgorithm, at, strings.Join(scope, "/"), hex.EncodeToString(sum[:])}, "\n"))
+	return mac(key, strings.Join([]string{sigAlgorithm, at, strings.Join(scope, "/"), hex.EncodeToString(sum[:])},
+		"\n"))
 }

@@ -23,7 +23,8 @@ const mismatch = "The request signature we calculated does not match the signatu
 
 // adminCalls are all operations that nobody but the server may call.
 var adminCalls = []string{
-	"AdminCreateUser", "AdminDeleteUser", "AdminDisableUser", "AdminEnableUser", "AdminGetUser", "AdminUpdateUserAttributes",
+	"AdminCreateUser", "AdminDeleteUser", "AdminDisableUser", "AdminEnableUser", "AdminGetUser",
+	"AdminUpdateUserAttributes",
 	"AdminUserGlobalSignOut",
 }
 
@@ -34,10 +35,12 @@ func TestR46_AdministrationNeedsTheServersCredentials(t *testing.T) {
 	access := *f.mustSignIn(t).AccessToken
 	for _, operation := range adminCalls {
 		for name, header := range map[string][]string{
-			"nothing": {}, "a user's token": {"Authorization", "Bearer " + access}, "a user's token, bare": {"Authorization", access},
+			"nothing": {}, "a user's token": {"Authorization", "Bearer " + access},
+			"a user's token, bare": {"Authorization", access},
 		} {
 			r := f.post(t, operation, body, header...)
-			if r.status != 400 || r.fields["__type"] != "MissingAuthenticationTokenException" || r.fields["message"] != "Missing Authentication Token" {
+			if r.status != 400 || r.fields["__type"] != "MissingAuthenticationTokenException" ||
+				r.fields["message"] != "Missing Authentication Token" {
 				t.Errorf("%s with %s: %d %s", operation, name, r.status, r.body)
 			}
 		}
@@ -47,8 +50,14 @@ func TestR46_AdministrationNeedsTheServersCredentials(t *testing.T) {
 		key           pool.Credentials
 		kind, message string
 	}{
-		"another key":    {pool.NewCredentials(), "UnrecognizedClientException", "The security token included in the request is invalid."},
-		"another secret": {pool.Credentials{AccessKeyID: credentials.AccessKeyID, SecretAccessKey: "a guess"}, "InvalidSignatureException", mismatch},
+		"another key": {
+			pool.NewCredentials(), "UnrecognizedClientException",
+			"The security token included in the request is invalid.",
+		},
+		"another secret": {
+			pool.Credentials{AccessKeyID: credentials.AccessKeyID, SecretAccessKey: "a guess"},
+			"InvalidSignatureException", mismatch,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := newAdmin(f.server, f.clock, c.key).AdminGetUser(t.Context(), get)
@@ -63,7 +72,8 @@ func TestR46_AdministrationNeedsTheServersCredentials(t *testing.T) {
 	wantRefusal(t, err, "UnrecognizedClientException", "The security token included in the request is invalid.")
 	empty := f.signed()
 	empty.key, empty.url = pool.Credentials{}, server.URL+"/pool/"
-	if r := do(t, server, empty.request(t, nil)); r.status != 400 || r.fields["__type"] != "UnrecognizedClientException" {
+	if r := do(t, server, empty.request(t, nil)); r.status != 400 ||
+		r.fields["__type"] != "UnrecognizedClientException" {
 		t.Errorf("with empty ones: %d %s", r.status, r.body)
 	}
 	if user, err := f.UserByEmail(t.Context(), email); err != nil || !user.Enabled {
@@ -90,7 +100,10 @@ func (s signed) request(t testing.TB, spoil func(*http.Request)) *http.Request {
 		req.Header[name] = values
 	}
 	sum := sha256.Sum256(s.body)
-	must(t, v4.NewSigner().SignHTTP(t.Context(), aws.Credentials{AccessKeyID: s.key.AccessKeyID, SecretAccessKey: s.key.SecretAccessKey},
+	must(t, v4.NewSigner().SignHTTP(t.Context(), aws.Credentials{
+		AccessKeyID:     s.key.AccessKeyID,
+		SecretAccessKey: s.key.SecretAccessKey,
+	},
 		req, hex.EncodeToString(sum[:]), s.service, s.region, s.at))
 	if spoil != nil {
 		spoil(req)
@@ -100,7 +113,8 @@ func (s signed) request(t testing.TB, spoil func(*http.Request)) *http.Request {
 
 func (f *fixture) signed() signed {
 	return signed{
-		key: credentials, method: http.MethodPost, url: f.server.URL + "/pool/", region: "ap-northeast-1", service: "cognito-idp", at: f.clock.Now(),
+		key: credentials, method: http.MethodPost, url: f.server.URL + "/pool/", region: "ap-northeast-1",
+		service: "cognito-idp", at: f.clock.Now(),
 		body: []byte(`{"UserPoolId":"` + poolID + `","Username":"` + email + `"}`),
 		header: http.Header{
 			"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"AWSCognitoIdentityProviderService.AdminGetUser"},
@@ -131,21 +145,33 @@ func TestR46_SignaturesThatDoNotHold(t *testing.T) {
 		"good":         {nil, nil, "", ""},
 		"good, spaces": {func(s *signed) { s.header.Set("X-Amz-Meta", "  a   b ") }, nil, "", ""},
 		"good, a path": {func(s *signed) { s.url += "%7Eapi/%E3%81%82 b" }, nil, "", ""},
-		"another body": {nil, func(r *http.Request) { replaceBody(r, `{"UserPoolId":"`+poolID+`","Username":"x"}`) }, invalid, mismatch},
+		"another body": {
+			nil, func(r *http.Request) { replaceBody(r, `{"UserPoolId":"`+poolID+`","Username":"x"}`) },
+			invalid, mismatch,
+		},
 		"another call": {nil, func(r *http.Request) {
 			r.Header.Set("X-Amz-Target", strings.Replace(r.Header.Get("X-Amz-Target"), "Get", "Delete", 1))
 		}, invalid, mismatch},
 		"another path": {nil, func(r *http.Request) { r.URL.Path = "/pool/x" }, invalid, mismatch},
 		"a query":      {nil, func(r *http.Request) { r.URL.RawQuery = "a=b" }, invalid, mismatch},
 		"another host": {nil, func(r *http.Request) { r.Host = "evil.example" }, invalid, mismatch},
-		"another type": {nil, func(r *http.Request) { r.Header.Set("Content-Type", "application/x-amz-json-1.1; charset=utf-8") }, invalid, mismatch},
+		"another type": {nil, func(r *http.Request) {
+			r.Header.Set("Content-Type",
+				"application/x-amz-json-1.1; charset=utf-8")
+		}, invalid, mismatch},
 		"another time": {nil, func(r *http.Request) {
 			r.Header.Set("X-Amz-Date", f.clock.Now().Add(time.Minute).Format("20060102T150405Z"))
 		}, invalid, mismatch},
-		"another MAC":   {nil, authorization("Signature=", "Signature=00"), incomplete, "not of its form"},
-		"no hex":        {nil, authorization("Signature=", "Signature=zz"), incomplete, "not of its form"},
-		"another key":   {nil, authorization(credentials.AccessKeyID, "TSMGOTHER"), "UnrecognizedClientException", "security token"},
-		"added header":  {nil, func(r *http.Request) { r.Header.Set("X-Amz-Security-Token", "x") }, invalid, "'x-amz-security-token' must be a 'SignedHeader'"},
+		"another MAC": {nil, authorization("Signature=", "Signature=00"), incomplete, "not of its form"},
+		"no hex":      {nil, authorization("Signature=", "Signature=zz"), incomplete, "not of its form"},
+		"another key": {
+			nil, authorization(credentials.AccessKeyID, "TSMGOTHER"), "UnrecognizedClientException",
+			"security token",
+		},
+		"added header": {
+			nil, func(r *http.Request) { r.Header.Set("X-Amz-Security-Token", "x") }, invalid,
+			"'x-amz-security-token' must be a 'SignedHeader'",
+		},
 		"unsigned host": {nil, authorization("host;", ""), invalid, "'host' must be a 'SignedHeader'"},
 		"unsigned type": {nil, authorization("content-type;", ""), invalid, "'content-type' must be a 'SignedHeader'"},
 		"unsigned call": {nil, authorization(";x-amz-target", ""), invalid, "'x-amz-target' must be a 'SignedHeader'"},
@@ -154,18 +180,33 @@ func TestR46_SignaturesThatDoNotHold(t *testing.T) {
 		"service":       {func(s *signed) { s.service = "s3" }, nil, invalid, "correct service: 'cognito-idp'"},
 		"terminator":    {nil, authorization("aws4_request", "aws5_request"), invalid, "valid terminator"},
 		"another day":   {nil, authorization(day, "20200101"), invalid, "does not match YYYYMMDD"},
-		"old":           {func(s *signed) { s.at = s.at.Add(-5*time.Minute - time.Second) }, nil, invalid, "Signature expired: "},
-		"old enough":    {func(s *signed) { s.at = s.at.Add(-5*time.Minute + time.Second) }, nil, "", ""},
-		"future":        {func(s *signed) { s.at = s.at.Add(5*time.Minute + 2*time.Second) }, nil, invalid, "Signature not yet current: "},
-		"near future":   {func(s *signed) { s.at = s.at.Add(5*time.Minute - time.Second) }, nil, "", ""},
-		"no date":       {nil, func(r *http.Request) { r.Header.Del("X-Amz-Date") }, incomplete, "X-Amz-Date"},
-		"odd date":      {nil, func(r *http.Request) { r.Header.Set("X-Amz-Date", day+"Tgarbage") }, invalid, ""},
-		"twice":         {nil, func(r *http.Request) { r.Header.Add("Authorization", r.Header.Get("Authorization")) }, incomplete, "one 'Authorization'"},
+		"old": {
+			func(s *signed) { s.at = s.at.Add(-5*time.Minute - time.Second) }, nil, invalid,
+			"Signature expired: ",
+		},
+		"old enough": {func(s *signed) { s.at = s.at.Add(-5*time.Minute + time.Second) }, nil, "", ""},
+		"future": {
+			func(s *signed) { s.at = s.at.Add(5*time.Minute + 2*time.Second) }, nil, invalid,
+			"Signature not yet current: ",
+		},
+		"near future": {func(s *signed) { s.at = s.at.Add(5*time.Minute - time.Second) }, nil, "", ""},
+		"no date":     {nil, func(r *http.Request) { r.Header.Del("X-Amz-Date") }, incomplete, "X-Amz-Date"},
+		"odd date":    {nil, func(r *http.Request) { r.Header.Set("X-Amz-Date", day+"Tgarbage") }, invalid, ""},
+		"twice": {
+			nil, func(r *http.Request) { r.Header.Add("Authorization", r.Header.Get("Authorization")) },
+			incomplete, "one 'Authorization'",
+		},
 		"no credential": {nil, authorization("Credential=", "Credentials="), incomplete, "'Credential'"},
 		"two MACs":      {nil, authorization("Signature=", "Signature=, Signature="), incomplete, "twice"},
 		"short scope":   {nil, authorization("/aws4_request", ""), incomplete, "5 slash-delimited"},
-		"only a scheme": {nil, func(r *http.Request) { r.Header.Set("Authorization", "AWS4-HMAC-SHA256") }, incomplete, "'Credential'"},
-		"another one":   {nil, authorization("AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256"), "MissingAuthenticationTokenException", "Missing"},
+		"only a scheme": {
+			nil, func(r *http.Request) { r.Header.Set("Authorization", "AWS4-HMAC-SHA256") }, incomplete,
+			"'Credential'",
+		},
+		"another one": {
+			nil, authorization("AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256"),
+			"MissingAuthenticationTokenException", "Missing",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			call := f.signed()
@@ -234,7 +275,8 @@ func FuzzAuthorization(f *testing.F) {
 		r.Header.Set("X-Amz-Extra", extra)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
-		if w.Code != http.StatusBadRequest && w.Code != http.StatusMethodNotAllowed || strings.Contains(w.Body.String(), "UserNotFoundException") {
+		if w.Code != http.StatusBadRequest && w.Code != http.StatusMethodNotAllowed ||
+			strings.Contains(w.Body.String(), "UserNotFoundException") {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 	})
@@ -243,7 +285,8 @@ func FuzzAuthorization(f *testing.F) {
 func TestNewCredentialsAreNeverTheSame(t *testing.T) {
 	t.Parallel()
 	a, b := pool.NewCredentials(), pool.NewCredentials()
-	if a.AccessKeyID == b.AccessKeyID || a.SecretAccessKey == b.SecretAccessKey || len(a.AccessKeyID) != 20 || len(a.SecretAccessKey) < 40 {
+	if a.AccessKeyID == b.AccessKeyID || a.SecretAccessKey == b.SecretAccessKey || len(a.AccessKeyID) != 20 ||
+		len(a.SecretAccessKey) < 40 {
 		t.Errorf("%+v %+v", a, b)
 	}
 }

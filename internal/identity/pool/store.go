@@ -16,7 +16,8 @@ const (
 	StatusConfirmed           Status = "CONFIRMED"             // Signs in with a password of their own.
 	StatusForceChangePassword Status = "FORCE_CHANGE_PASSWORD" // Has a temporary password, good for choosing one.
 	StatusResetRequired       Status = "RESET_REQUIRED"        // An administrator asked for a new password.
-	StatusExternalProvider    Status = "EXTERNAL_PROVIDER"     // Signs in by another identity provider, and has no password.
+	// Signs in by another identity provider, and has no password.
+	StatusExternalProvider Status = "EXTERNAL_PROVIDER"
 )
 
 // User is a person in the pool.
@@ -105,8 +106,8 @@ type Key struct {
 	RetireAt   *time.Time // When the last token that it signed has run out. Nil for the key in use.
 }
 
-// Store is what the pool needs of a database. Times come from the pool's clock. Errors are faults. Events are told to the
-// audit log in the transaction of what they tell of.
+// Store is what the pool needs of a database. Times come from the pool's clock. Errors are faults. Events are told to
+// the audit log in the transaction of what they tell of.
 type Store interface {
 	// PoolKeys returns all signing keys.
 	PoolKeys(ctx context.Context) ([]Key, error)
@@ -131,31 +132,32 @@ type Store interface {
 	// there is no such user, the error has the code fault.NotFound.
 	SetPoolPassword(ctx context.Context, sub uuid.UUID, password Password, at time.Time) error
 
-	// ChangePoolPassword is SetPoolPassword for a user who has proved themself in the session of one grant, which goes on.
-	// If the user is no longer enabled or no longer the given version, the error has the code fault.Conflict.
+	// ChangePoolPassword is SetPoolPassword for a user who has been authenticated in the session of one grant, which
+	// goes on. If the user is no longer enabled or no longer the given version, the error has the code fault.Conflict.
 	ChangePoolPassword(
 		ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, event Event,
 	) error
 
-	// RehashPoolPassword replaces a user's hash by another one of the same password. One that has changed since is left alone.
+	// RehashPoolPassword replaces a user's hash by another one of the same password. One that has changed since is left
+	// alone.
 	RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error
 
-	// SetPoolUserEnabled lets a user sign in, or not; disabling ends challenges and grants. If there is no such user, the
-	// error has the code fault.NotFound.
+	// SetPoolUserEnabled lets a user sign in, or not; disabling ends challenges and grants. If there is no such user,
+	// the error has the code fault.NotFound.
 	SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error
 
 	// DeletePoolUser removes a user with everything that they hold. If there is no such user, the error has the code
 	// fault.NotFound.
 	DeletePoolUser(ctx context.Context, sub uuid.UUID) error
 
-	// UpdatePoolUser changes what a user is called and where they are reached. Another address ends challenges, and codes
-	// that were sent to the old one. If it is taken, the error has the code fault.Conflict; if there is no such user,
-	// fault.NotFound.
+	// UpdatePoolUser changes what a user is called and where they are reached. Another address ends challenges, and
+	// codes that were sent to the old one. If it is taken, the error has the code fault.Conflict; if there is no such
+	// user, fault.NotFound.
 	UpdatePoolUser(ctx context.Context, sub uuid.UUID, change UserChange, at time.Time) error
 
 	// SavePoolCode keeps a code in place of the one that had the same key, and counts it under another key as
-	// UpdatePoolAttempts does. An error of count is returned and changes nothing. If the code's user does not exist, the error
-	// has the code fault.NotFound.
+	// UpdatePoolAttempts does. An error of count is returned and changes nothing. If the code's user does not exist,
+	// the error has the code fault.NotFound.
 	SavePoolCode(
 		ctx context.Context, code Code, countKey []byte, at time.Time, count func(Attempts) (Attempts, error),
 	) error
@@ -164,20 +166,21 @@ type Store interface {
 	// fault.NotFound.
 	PoolCode(ctx context.Context, key []byte, at time.Time) (Code, error)
 
-	// TryPoolCode counts one more look at a code and returns it. If it was replaced or has run out, the error has the code
-	// fault.NotFound.
+	// TryPoolCode counts one more look at a code and returns it. If it was replaced or has run out, the error has the
+	// code fault.NotFound.
 	TryPoolCode(ctx context.Context, code Code, at time.Time) (Code, error)
 
 	// UsePoolCode uses a code up and sets its user's password, which ends all their sessions; their address counts as
-	// verified. If the code was used, replaced or has run out, or its user's proof has changed since it was made, the error
-	// has the code fault.Conflict and nothing happened.
+	// verified. If the code was used, replaced or has run out, or its user's proof has changed since it was made, the
+	// error has the code fault.Conflict and nothing happened.
 	UsePoolCode(ctx context.Context, code Code, password Password, event Event) error
 
 	// PoolAttempts returns the attempts that are counted under each of some keys.
 	PoolAttempts(ctx context.Context, keys ...[]byte) ([]Attempts, error)
 
-	// UpdatePoolAttempts replaces the attempts that are counted under some keys by what update makes of them, one caller after
-	// the other. update may be called several times. To prevent deadlock, a key that several callers share comes last.
+	// UpdatePoolAttempts replaces the attempts that are counted under some keys by what update makes of them, one
+	// caller after the other. update may be called several times. To prevent deadlock, a key that several callers share
+	// comes last.
 	UpdatePoolAttempts(ctx context.Context, keys [][]byte, at time.Time, update func([]Attempts) []Attempts) error
 
 	// KnowsDevice reports whether a user has signed in on a device.
@@ -186,21 +189,21 @@ type Store interface {
 	// RecordPoolEvent tells the audit log.
 	RecordPoolEvent(ctx context.Context, event Event) error
 
-	// CreateChallenge keeps a challenge. If the user is no longer enabled, or no longer the version that the challenge is
-	// for, the error has the code fault.Conflict.
+	// CreateChallenge keeps a challenge. If the user is no longer enabled, or no longer the version that the challenge
+	// is for, the error has the code fault.Conflict.
 	CreateChallenge(ctx context.Context, challenge Challenge, at time.Time) error
 
 	// ChallengeByHash returns a challenge, used or run out though it may be, or an error with the code fault.NotFound.
 	ChallengeByHash(ctx context.Context, hash []byte) (Challenge, error)
 
-	// CompleteChallenge uses a challenge up and sets the password, and the name unless it is empty, of its user, whom it
-	// returns. If the challenge does not exist, or was used, or its user's proof has changed since, the error has the code
-	// fault.Conflict and nothing happened.
+	// CompleteChallenge uses a challenge up and sets the password, and the name unless it is empty, of its user, whom
+	// it returns. If the challenge does not exist, or was used, or its user's proof has changed since, the error has
+	// the code fault.Conflict and nothing happened.
 	CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User, error)
 
-	// CreateGrant keeps a grant, and the device that it began on. It reports whether the user has signed in on others before,
-	// and not on this one. If the user is no longer enabled or no longer the given version, the error has the code
-	// fault.Conflict: what proved them does not hold any more.
+	// CreateGrant keeps a grant, and the device that it began on. It reports whether the user has signed in on others
+	// before, and not on this one. If the user is no longer enabled or no longer the given version, the error has the
+	// code fault.Conflict: what proved them does not hold any more.
 	CreateGrant(ctx context.Context, grant Grant, version int64, event Event) (newDevice bool, err error)
 
 	// GrantByToken returns the grant with that hash of a refresh token, or an error with the code fault.NotFound.
@@ -209,8 +212,8 @@ type Store interface {
 	// GrantByID returns a grant, or an error with the code fault.NotFound.
 	GrantByID(ctx context.Context, id uuid.UUID) (GrantUser, error)
 
-	// RevokeGrant ends one grant. One that has ended, or does not exist, is left alone, and not told of. The event's user is
-	// the grant's.
+	// RevokeGrant ends one grant. One that has ended, or does not exist, is left alone, and not told of. The event's
+	// user is the grant's.
 	RevokeGrant(ctx context.Context, id uuid.UUID, event Event) error
 
 	// RevokeGrants ends all grants of a user.

@@ -28,8 +28,8 @@ type authenticationResult struct {
 	TokenType    string
 }
 
-// signIn begins a grant of a client for a user who has just proved themself, and issues its tokens. It ends at a time, if one
-// is given, or after the lifetime of refresh tokens.
+// signIn begins a grant of a client for a user who has just been authenticated, and issues its tokens. It ends at a
+// time, if one is given, or after the lifetime of refresh tokens.
 func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *time.Time) (authenticationResult, error) {
 	now := p.now()
 	refresh, hash := opaque.New()

@@ -28,7 +28,8 @@ import (
 // jwks fetches the public keys.
 func (f *fixture) jwks(t *testing.T) reply {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody)
 	must(t, err)
 	return do(t, f.server, req)
 }
@@ -53,7 +54,10 @@ func TestR36_Claims(t *testing.T) {
 	set, err := keyfunc.NewJWKSetJSON(json.RawMessage(f.jwks(t).body))
 	must(t, err)
 
-	common := []string{"auth_time", "cognito:groups", "event_id", "exp", "iat", "iss", "jti", "origin_jti", "sub", "token_use"}
+	common := []string{
+		"auth_time", "cognito:groups", "event_id", "exp", "iat", "iss", "jti", "origin_jti", "sub",
+		"token_use",
+	}
 	for use, c := range map[string]struct {
 		token *string
 		names []string
@@ -62,12 +66,18 @@ func TestR36_Claims(t *testing.T) {
 		"id": {
 			out.AuthenticationResult.IdToken,
 			[]string{"aud", "cognito:username", "email", "email_verified", "name"},
-			map[string]string{"aud": clientID, "cognito:username": sub.String(), "email": "kumi@example.com", "name": "久美"},
+			map[string]string{
+				"aud": clientID, "cognito:username": sub.String(), "email": "kumi@example.com",
+				"name": "久美",
+			},
 		},
 		"access": {
 			out.AuthenticationResult.AccessToken,
 			[]string{"client_id", "scope", "username"},
-			map[string]string{"client_id": clientID, "username": sub.String(), "scope": "aws.cognito.signin.user.admin"},
+			map[string]string{
+				"client_id": clientID, "username": sub.String(),
+				"scope": "aws.cognito.signin.user.admin",
+			},
 		},
 	} {
 		header, got := claims(t, c.token)
@@ -99,7 +109,8 @@ func TestR36_Claims(t *testing.T) {
 		}
 		// A stranger verifies it with nothing but the JWKS; the pool itself in process.
 		for name, key := range map[string]jwt.Keyfunc{"JWKS": set.Keyfunc, "in process": f.Keyfunc(t.Context())} {
-			_, err := jwt.Parse(*c.token, key, jwt.WithValidMethods([]string{"RS256"}), jwt.WithIssuer(issuer), jwt.WithTimeFunc(f.clock.Now))
+			_, err := jwt.Parse(*c.token, key, jwt.WithValidMethods([]string{"RS256"}), jwt.WithIssuer(issuer),
+				jwt.WithTimeFunc(f.clock.Now))
 			if err != nil {
 				t.Errorf("%s, %s: %v", use, name, err)
 			}
@@ -115,7 +126,8 @@ func TestJWKSIsPublicAndHasNothingPrivate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := f.jwks(t)
-	if r.status != 200 || r.header.Get("Content-Type") != "application/json" || r.header.Get("Cache-Control") != "public, max-age=300" {
+	if r.status != 200 || r.header.Get("Content-Type") != "application/json" ||
+		r.header.Get("Cache-Control") != "public, max-age=300" {
 		t.Errorf("got %d %v", r.status, r.header)
 	}
 	keys := r.fields["keys"].([]any)
@@ -146,7 +158,8 @@ func TestJWKSIsPublicAndHasNothingPrivate(t *testing.T) {
 	if r := post(t, f.server, "InitiateAuth", "{}"); r.status != 400 {
 		t.Errorf("got %d", r.status)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+		f.server.URL+"/pool/"+poolID+"/.well-known/jwks.json", http.NoBody)
 	must(t, err)
 	if r := do(t, f.server, req); r.status != 405 || r.header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST: %d %v", r.status, r.header)
@@ -174,7 +187,10 @@ func TestR47_ForgedTokens(t *testing.T) {
 	own, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
 	e := base64.RawURLEncoding.EncodeToString(big.NewInt(int64(own.E)).Bytes())
-	embedded := map[string]any{"kty": "RSA", "n": base64.RawURLEncoding.EncodeToString(own.N.Bytes()), "e": e, "alg": "RS256", "kid": kid}
+	embedded := map[string]any{
+		"kty": "RSA", "n": base64.RawURLEncoding.EncodeToString(own.N.Bytes()), "e": e,
+		"alg": "RS256", "kid": kid,
+	}
 	public, err := f.Keyfunc(t.Context())(&jwt.Token{Header: header})
 	must(t, err)
 	der, err := x509.MarshalPKIXPublicKey(public)
@@ -184,21 +200,24 @@ func TestR47_ForgedTokens(t *testing.T) {
 	stripped := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + kid.(string) + `"}`))
 
 	forged := map[string]string{
-		"none":             sign(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, map[string]any{"kid": kid}, payload),
-		"none, signature":  stripped + "." + parts[1] + "." + parts[2],
-		"HS256, PEM":       sign(t, jwt.SigningMethodHS256, publicPEM, map[string]any{"kid": kid}, payload),
-		"HS256, DER":       sign(t, jwt.SigningMethodHS256, der, map[string]any{"kid": kid}, payload),
-		"RS512":            sign(t, jwt.SigningMethodRS512, own, map[string]any{"kid": kid}, payload),
-		"PS256":            sign(t, jwt.SigningMethodPS256, own, map[string]any{"kid": kid}, payload),
-		"another's key":    sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": kid}, payload),
-		"no kid":           sign(t, jwt.SigningMethodRS256, own, nil, payload),
-		"unknown kid":      sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "other"}, payload),
-		"path in kid":      sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "../../dev/null"}, payload),
-		"SQL in kid":       sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "x' union select 'y"}, payload),
-		"number as kid":    sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": 7}, payload),
-		"jwk":              sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": kid, "jwk": embedded}, payload),
-		"jku":              sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "other", "jku": "https://evil.example/jwks.json"}, payload),
-		"x5u":              sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "other", "x5u": "https://evil.example/x"}, payload),
+		"none": sign(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, map[string]any{"kid": kid},
+			payload),
+		"none, signature": stripped + "." + parts[1] + "." + parts[2],
+		"HS256, PEM":      sign(t, jwt.SigningMethodHS256, publicPEM, map[string]any{"kid": kid}, payload),
+		"HS256, DER":      sign(t, jwt.SigningMethodHS256, der, map[string]any{"kid": kid}, payload),
+		"RS512":           sign(t, jwt.SigningMethodRS512, own, map[string]any{"kid": kid}, payload),
+		"PS256":           sign(t, jwt.SigningMethodPS256, own, map[string]any{"kid": kid}, payload),
+		"another's key":   sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": kid}, payload),
+		"no kid":          sign(t, jwt.SigningMethodRS256, own, nil, payload),
+		"unknown kid":     sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "other"}, payload),
+		"path in kid":     sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "../../dev/null"}, payload),
+		"SQL in kid":      sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": "x' union select 'y"}, payload),
+		"number as kid":   sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": 7}, payload),
+		"jwk":             sign(t, jwt.SigningMethodRS256, own, map[string]any{"kid": kid, "jwk": embedded}, payload),
+		"jku": sign(t, jwt.SigningMethodRS256, own,
+			map[string]any{"kid": "other", "jku": "https://evil.example/jwks.json"}, payload),
+		"x5u": sign(t, jwt.SigningMethodRS256, own,
+			map[string]any{"kid": "other", "x5u": "https://evil.example/x"}, payload),
 		"empty signature":  parts[0] + "." + parts[1] + ".",
 		"other payload":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"token_use":"access"}`)) + "." + parts[2],
 		"bit of signature": *result.AccessToken + "A",
@@ -310,7 +329,8 @@ func TestKeysRotate(t *testing.T) {
 	// Another process rotates; this server sees it within a minute.
 	change, err := newPool(t, config(f.clock), f.db).RotateKey(ctx)
 	must(t, err)
-	if !change.ActiveFrom.Equal(f.clock.Now().Truncate(time.Microsecond).Add(10*time.Minute)) || !change.OldUntil.Equal(change.ActiveFrom.Add(65*time.Minute)) {
+	if !change.ActiveFrom.Equal(f.clock.Now().Truncate(time.Microsecond).Add(10*time.Minute)) ||
+		!change.OldUntil.Equal(change.ActiveFrom.Add(65*time.Minute)) {
 		t.Errorf("announced: %+v", change)
 	}
 	if len(f.keyIDs(t)) != 1 {

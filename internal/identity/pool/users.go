@@ -32,8 +32,8 @@ type NewUser struct {
 	Groups            []string
 }
 
-// NormalizeEmail returns the one form in which an address is kept and looked up: without spaces around it, in lower case,
-// and with full-width letters, as a Japanese keyboard types them, made plain (NFKC).
+// NormalizeEmail returns the one form in which an address is kept and looked up: without spaces around it, in lower
+// case, and with full-width letters, as a Japanese keyboard types them, made plain (NFKC).
 func NormalizeEmail(email string) string {
 	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(email)))
 }
@@ -76,7 +76,8 @@ func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) 
 	}
 	now := p.now()
 	whose := User{Email: email, Name: name}
-	password, err := p.newPassword(ctx, whose, user.TemporaryPassword+user.PermanentPassword, user.PermanentPassword != "", now)
+	password, err := p.newPassword(ctx, whose, user.TemporaryPassword+user.PermanentPassword,
+		user.PermanentPassword != "", now)
 	if err != nil {
 		return uuid.Nil, err
 	}
@@ -125,7 +126,8 @@ func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, 
 	return p.store.SetPoolPassword(ctx, sub, set, now)
 }
 
-// checkNew refuses a new password of a user that the rules do not allow. One who has a password must choose another one.
+// checkNew refuses a new password of a user that the rules do not allow. One who has a password must choose another
+// one.
 func (p *Pool) checkNew(ctx context.Context, password string, user User) error {
 	lacks, err := checkNewPassword(password, user)
 	if err == nil && lacks == "" && user.PasswordHash != "" {
@@ -140,8 +142,11 @@ func (p *Pool) checkNew(ctx context.Context, password string, user User) error {
 	return err
 }
 
-// newPassword checks a password that an operator sets and hashes it. A temporary one may be anything that the policy allows.
-func (p *Pool) newPassword(ctx context.Context, user User, password string, permanent bool, now time.Time) (Password, error) {
+// newPassword checks a password that an operator sets and hashes it. A temporary one may be anything that the policy
+// allows.
+func (p *Pool) newPassword(ctx context.Context, user User, password string, permanent bool, now time.Time) (Password,
+	error,
+) {
 	lacks := checkPolicy(normalizePassword(password))
 	if permanent {
 		var err error
@@ -190,5 +195,5 @@ func (p *Pool) DeleteUser(ctx context.Context, sub uuid.UUID) error {
 
 // SignOutUser ends all sessions of a user. One who has none, or does not exist, is left alone.
 func (p *Pool) SignOutUser(ctx context.Context, sub uuid.UUID) error {
-	return p.store.RevokeGrants(ctx, sub, Event{At: p.now()}) // Whoever administers tells of it.
+	return p.store.RevokeGrants(ctx, sub, Event{At: p.now()}) // The caller writes the audit log.
 }

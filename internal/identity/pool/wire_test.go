@@ -26,7 +26,8 @@ func TestR35_LongMessageStaysOutOfTheHeader(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := f.post(t, "InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"`+strings.Repeat("a", 60_000)+`"}`)
-	if r.status != 400 || r.fields["__type"] != "InvalidParameterException" || len(r.header.Get("X-Amzn-Errormessage")) > 512 {
+	if r.status != 400 || r.fields["__type"] != "InvalidParameterException" ||
+		len(r.header.Get("X-Amzn-Errormessage")) > 512 {
 		t.Errorf("got %d, header of %d bytes", r.status, len(r.header.Get("X-Amzn-Errormessage")))
 	}
 }
@@ -98,11 +99,13 @@ func TestAnswersAreShapedAsCognitos(t *testing.T) {
 		t.Errorf("GetUser: %d %s", r.status, r.body)
 	}
 	for range 2 { // A token may be revoked twice.
-		if r = f.post(t, "RevokeToken", `{"ClientId":"`+clientID+`","Token":"`+refresh+`"}`); r.status != 200 || r.body != `{}` {
+		if r = f.post(t, "RevokeToken", `{"ClientId":"`+clientID+`","Token":"`+refresh+`"}`); r.status != 200 ||
+			r.body != `{}` {
 			t.Errorf("RevokeToken: %d %s", r.status, r.body)
 		}
 	}
-	if r = f.post(t, "RevokeToken", `{"ClientId":"`+clientID+`","Token":"never-was"}`); r.status != 200 || r.body != `{}` {
+	if r = f.post(t, "RevokeToken", `{"ClientId":"`+clientID+`","Token":"never-was"}`); r.status != 200 ||
+		r.body != `{}` {
 		t.Errorf("RevokeToken of an unknown token: %d %s", r.status, r.body)
 	}
 }
@@ -143,45 +146,95 @@ func TestR35_Refusals(t *testing.T) {
 				`Value '' at 'clientId' failed to satisfy constraint: Member must satisfy regular expression pattern: [\w+]+`,
 		},
 		"other client": {
-			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"other"}`, "ResourceNotFoundException", "User pool client other does not exist.",
+			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH","ClientId":"other"}`, "ResourceNotFoundException",
+			"User pool client other does not exist.",
 		},
-		"SRP":         {"InitiateAuth", `{"AuthFlow":"USER_SRP_AUTH",` + client + `}`, invalid, "USER_SRP_AUTH is not enabled for the client."},
-		"admin flow":  {"InitiateAuth", `{"AuthFlow":"ADMIN_NO_SRP_AUTH",` + client + `}`, invalid, "Initiate Auth method not supported."},
-		"no params":   {"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH",` + client + `}`, invalid, "Missing required parameter USERNAME"},
+		"SRP": {
+			"InitiateAuth", `{"AuthFlow":"USER_SRP_AUTH",` + client + `}`, invalid,
+			"USER_SRP_AUTH is not enabled for the client.",
+		},
+		"admin flow": {
+			"InitiateAuth", `{"AuthFlow":"ADMIN_NO_SRP_AUTH",` + client + `}`, invalid,
+			"Initiate Auth method not supported.",
+		},
+		"no params": {
+			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH",` + client + `}`, invalid,
+			"Missing required parameter USERNAME",
+		},
 		"no user":     {"InitiateAuth", signInBody("", password), invalid, "Missing required parameter USERNAME"},
 		"no password": {"InitiateAuth", signInBody(email, ""), invalid, "Missing required parameter PASSWORD"},
 		"no token":    {"InitiateAuth", `{"AuthFlow":"REFRESH_TOKEN_AUTH",` + client + `,"AuthParameters":{"REFRESH_TOKEN":null}}`, invalid, "Missing required parameter REFRESH_TOKEN"},
-		"number":      {"InitiateAuth", `{"AuthFlow":7,` + client + `}`, malformed, "NUMBER_VALUE can not be converted to a String"},
-		"boolean":     {"InitiateAuth", `{"AuthFlow":true,` + client + `}`, malformed, "TRUE_VALUE can not be converted to a String"},
-		"object":      {"InitiateAuth", `{"AuthFlow":{},` + client + `}`, malformed, "Start of structure or map found where not expected."},
-		"list":        {"InitiateAuth", `{"AuthFlow":[],` + client + `}`, malformed, "Start of list found where not expected."},
-		"map is text": {"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH",` + client + `,"AuthParameters":"x"}`, malformed, "Unexpected field type"},
+		"number": {
+			"InitiateAuth", `{"AuthFlow":7,` + client + `}`, malformed,
+			"NUMBER_VALUE can not be converted to a String",
+		},
+		"boolean": {
+			"InitiateAuth", `{"AuthFlow":true,` + client + `}`, malformed,
+			"TRUE_VALUE can not be converted to a String",
+		},
+		"object": {
+			"InitiateAuth", `{"AuthFlow":{},` + client + `}`, malformed,
+			"Start of structure or map found where not expected.",
+		},
+		"list": {
+			"InitiateAuth", `{"AuthFlow":[],` + client + `}`, malformed,
+			"Start of list found where not expected.",
+		},
+		"map is text": {
+			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH",` + client + `,"AuthParameters":"x"}`,
+			malformed, "Unexpected field type",
+		},
 		"param number": {
 			"InitiateAuth", `{"AuthFlow":"USER_PASSWORD_AUTH",` + client + `,"AuthParameters":{"USERNAME":"a","PASSWORD":1}}`, malformed,
 			"NUMBER_VALUE can not be converted to a String",
 		},
-		"no body":          {"InitiateAuth", ``, malformed, "The request body is not a JSON object."},
-		"text":             {"InitiateAuth", `"x"`, malformed, "The request body is not a JSON object."},
-		"null":             {"InitiateAuth", `null`, malformed, "The request body is not a JSON object."},
-		"half":             {"InitiateAuth", `{"AuthFlow":`, malformed, "The request body is not a JSON object."},
-		"two":              {"InitiateAuth", `{}{}`, malformed, "The request body is not a JSON object."},
-		"not UTF-8":        {"InitiateAuth", "{\"a\":\"\xff\"}", malformed, "The request body is not a JSON object."},
-		"deep":             {"InitiateAuth", `{"a":` + strings.Repeat("[", 30000) + strings.Repeat("]", 30000) + `}`, malformed, "The request body is not a JSON object."},
-		"no access token":  {"GetUser", `{}`, invalid, "1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must not be null"},
-		"odd access token": {"GetUser", `{"AccessToken":"a b"}`, invalid, "1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must satisfy regular expression pattern: [A-Za-z0-9-_=.]+"},
-		"access garbage":   {"GetUser", `{"AccessToken":"a.b.c"}`, "NotAuthorizedException", "Invalid Access Token"},
-		"sign-out garbage": {"GlobalSignOut", `{"AccessToken":"abc"}`, "NotAuthorizedException", "Invalid Access Token"},
-		"huge token":       {"GetUser", `{"AccessToken":"` + strings.Repeat("a", 60000) + `"}`, "NotAuthorizedException", "Invalid Access Token"},
-		"revoke access":    {"RevokeToken", `{` + client + `,"Token":"` + *result.AccessToken + `"}`, "UnsupportedTokenTypeException", "Unsupported token type."},
-		"revoke, client":   {"RevokeToken", `{"ClientId":"other","Token":"x"}`, "UnauthorizedException", "Invalid client."},
-		"revoke, secret":   {"RevokeToken", `{` + client + `,"Token":"x","ClientSecret":"s"}`, "UnauthorizedException", "Invalid client."},
-		"revoke nothing":   {"RevokeToken", `{` + client + `}`, invalid, "1 validation error detected: Value at 'token' failed to satisfy constraint: Member must not be null"},
+		"no body":   {"InitiateAuth", ``, malformed, "The request body is not a JSON object."},
+		"text":      {"InitiateAuth", `"x"`, malformed, "The request body is not a JSON object."},
+		"null":      {"InitiateAuth", `null`, malformed, "The request body is not a JSON object."},
+		"half":      {"InitiateAuth", `{"AuthFlow":`, malformed, "The request body is not a JSON object."},
+		"two":       {"InitiateAuth", `{}{}`, malformed, "The request body is not a JSON object."},
+		"not UTF-8": {"InitiateAuth", "{\"a\":\"\xff\"}", malformed, "The request body is not a JSON object."},
+		"deep": {
+			"InitiateAuth", `{"a":` + strings.Repeat("[", 30000) + strings.Repeat("]", 30000) + `}`,
+			malformed, "The request body is not a JSON object.",
+		},
+		"no access token": {"GetUser", `{}`, invalid, "1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must not be null"},
+		"odd access token": {
+			"GetUser", `{"AccessToken":"a b"}`, invalid,
+			"1 validation error detected: Value at 'accessToken' failed to satisfy constraint: Member must satisfy regular expression pattern: [A-Za-z0-9-_=.]+",
+		},
+		"access garbage": {"GetUser", `{"AccessToken":"a.b.c"}`, "NotAuthorizedException", "Invalid Access Token"},
+		"sign-out garbage": {
+			"GlobalSignOut", `{"AccessToken":"abc"}`, "NotAuthorizedException",
+			"Invalid Access Token",
+		},
+		"huge token": {
+			"GetUser", `{"AccessToken":"` + strings.Repeat("a", 60000) + `"}`,
+			"NotAuthorizedException", "Invalid Access Token",
+		},
+		"revoke access": {
+			"RevokeToken", `{` + client + `,"Token":"` + *result.AccessToken + `"}`,
+			"UnsupportedTokenTypeException", "Unsupported token type.",
+		},
+		"revoke, client": {
+			"RevokeToken", `{"ClientId":"other","Token":"x"}`, "UnauthorizedException",
+			"Invalid client.",
+		},
+		"revoke, secret": {
+			"RevokeToken", `{` + client + `,"Token":"x","ClientSecret":"s"}`, "UnauthorizedException",
+			"Invalid client.",
+		},
+		"revoke nothing": {
+			"RevokeToken", `{` + client + `}`, invalid,
+			"1 validation error detected: Value at 'token' failed to satisfy constraint: Member must not be null",
+		},
 		"no session": {
 			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client + `,"ChallengeResponses":{"USERNAME":"a","NEW_PASSWORD":"b"}}`,
 			invalid, "Missing required parameter Session",
 		},
 		"short session": {
-			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client + `,"Session":"abc"}`, invalid,
+			"RespondToAuthChallenge", `{"ChallengeName":"NEW_PASSWORD_REQUIRED",` + client + `,"Session":"abc"}`,
+			invalid,
 			"1 validation error detected: Value at 'session' failed to satisfy constraint: Member must have length greater than or equal to 20",
 		},
 		"long session": {
@@ -189,13 +242,15 @@ func TestR35_Refusals(t *testing.T) {
 			"1 validation error detected: Value at 'session' failed to satisfy constraint: Member must have length less than or equal to 2048",
 		},
 		"another challenge": {
-			"RespondToAuthChallenge", `{"ChallengeName":"SMS_MFA",` + client + `,"Session":"` + strings.Repeat("x", 43) + `"}`,
+			"RespondToAuthChallenge", `{"ChallengeName":"SMS_MFA",` + client + `,"Session":"` + strings.Repeat("x",
+				43) + `"}`,
 			"NotAuthorizedException", badSession,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := f.post(t, c.operation, c.body)
-			if r.status != 400 || r.fields["__type"] != c.kind || r.fields["message"] != c.message || len(r.fields) != 2 {
+			if r.status != 400 || r.fields["__type"] != c.kind || r.fields["message"] != c.message ||
+				len(r.fields) != 2 {
 				t.Errorf("got %d %s\nwant %s: %s", r.status, r.body, c.kind, c.message)
 			}
 			if r.header.Get("x-amzn-ErrorType") != c.kind+":" || r.header.Get("x-amzn-ErrorMessage") != c.message ||
@@ -209,8 +264,9 @@ func TestR35_Refusals(t *testing.T) {
 func TestUnknownMembersAreIgnored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	body := strings.Replace(signInBody(email, password), "{", `{"NoSuchMember":[1,{"a":null}],"AnalyticsMetadata":{"AnalyticsEndpointId":"x"},`+
-		`"UserContextData":{"EncodedData":"x"},"ClientMetadata":{"a":"b"},`, 1)
+	body := strings.Replace(signInBody(email, password), "{",
+		`{"NoSuchMember":[1,{"a":null}],"AnalyticsMetadata":{"AnalyticsEndpointId":"x"},`+
+			`"UserContextData":{"EncodedData":"x"},"ClientMetadata":{"a":"b"},`, 1)
 	if r := f.post(t, "InitiateAuth", body); r.status != 200 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
@@ -230,10 +286,12 @@ func TestR63_BodiesAreBounded(t *testing.T) {
 	if r := f.post(t, "InitiateAuth", fill(64<<10)); r.status != 200 {
 		t.Errorf("64 KiB: %d %s", r.status, r.body)
 	}
-	if r := f.post(t, "InitiateAuth", fill(64<<10+1)); r.status != 413 || r.fields["__type"] != "RequestEntityTooLargeException" {
+	if r := f.post(t, "InitiateAuth", fill(64<<10+1)); r.status != 413 ||
+		r.fields["__type"] != "RequestEntityTooLargeException" {
 		t.Errorf("more: %d %s", r.status, r.body)
 	}
-	if r := f.post(t, "InitiateAuth", body, "Content-Encoding", "gzip"); r.status != 415 || r.fields["__type"] != "UnsupportedMediaTypeException" {
+	if r := f.post(t, "InitiateAuth", body, "Content-Encoding", "gzip"); r.status != 415 ||
+		r.fields["__type"] != "UnsupportedMediaTypeException" {
 		t.Errorf("gzip: %d %s", r.status, r.body)
 	}
 }
@@ -273,10 +331,12 @@ func TestR35_FaultsShowNothing(t *testing.T) {
 			r := post(t, server, "InitiateAuth", signInBody(email, password))
 			server.Close() // The log is complete.
 			if r.status != c.status || r.body != `{"__type":"`+c.kind+`","message":"`+c.text+`"}` ||
-				r.header.Get("x-amzn-ErrorType") != c.kind+":" || (r.header.Get("Retry-After") != "") != (c.status == 503) {
+				r.header.Get("x-amzn-ErrorType") != c.kind+":" ||
+				(r.header.Get("Retry-After") != "") != (c.status == 503) {
 				t.Errorf("got %d %s", r.status, r.body)
 			}
-			if !strings.Contains(log.String(), "secret@db") || !strings.Contains(log.String(), r.header.Get("x-amzn-RequestId")) {
+			if !strings.Contains(log.String(), "secret@db") ||
+				!strings.Contains(log.String(), r.header.Get("x-amzn-RequestId")) {
 				t.Errorf("log: %s", log.String())
 			}
 			if strings.Contains(log.String(), password) {
@@ -345,7 +405,8 @@ func FuzzCall(f *testing.F) {
 // FuzzR58_Addresses: each address that a user can have has one form, and every mail server reads it as that one.
 func FuzzR58_Addresses(f *testing.F) {
 	for _, seed := range []string{
-		email, " ＨＡＮＡＫＯ＠example.com\u3000", "\u212aen@example.com", "\u0130@example.com", "a@b@c", "a\u00a8@b", "a@b.", "a..b@c", "\ufdfa@x", "a@\u2024b", "\xff@x",
+		email, " ＨＡＮＡＫＯ＠example.com\u3000", "\u212aen@example.com", "\u0130@example.com", "a@b@c", "a\u00a8@b", "a@b.",
+		"a..b@c", "\ufdfa@x", "a@\u2024b", "\xff@x",
 		"a\u00ad@b", "\u2100@x", "a@b\r\nc", "a@[::1]",
 	} {
 		f.Add(seed)
@@ -358,13 +419,16 @@ func FuzzR58_Addresses(f *testing.F) {
 		if pool.NormalizeEmail(address) != address || pool.NormalizeEmail(strings.ToUpper(address)) != address {
 			t.Errorf("%q has several forms", address)
 		}
-		if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) || strings.Count(address, "@") != 1 || len(address) > 254 {
+		if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) ||
+			strings.Count(address, "@") != 1 || len(address) > 254 {
 			t.Errorf("%q is an address", address)
 		}
 	})
 }
 
-func (nobody) SavePoolCode(context.Context, pool.Code, []byte, time.Time, func(pool.Attempts) (pool.Attempts, error)) error {
+func (nobody) SavePoolCode(context.Context, pool.Code, []byte, time.Time,
+	func(pool.Attempts) (pool.Attempts, error),
+) error {
 	return nil
 }
 
@@ -396,7 +460,9 @@ func (s *firstKey) PoolAttempts(_ context.Context, keys ...[]byte) ([]pool.Attem
 	return make([]pool.Attempts, len(keys)), nil
 }
 
-func (s *firstKey) UpdatePoolAttempts(_ context.Context, keys [][]byte, _ time.Time, update func([]pool.Attempts) []pool.Attempts) error {
+func (s *firstKey) UpdatePoolAttempts(_ context.Context, keys [][]byte, _ time.Time,
+	update func([]pool.Attempts) []pool.Attempts,
+) error {
 	update(make([]pool.Attempts, len(keys)))
 	return nil
 }

@@ -24,8 +24,8 @@ type person struct {
 	name  string
 }
 
-// person returns who an assertion names, or a rejection: the address must be plain, and of a domain that the organization
-// has chosen and that operators still give it.
+// person returns who an assertion names, or a rejection: the address must be plain, and of a domain that the
+// organization has chosen and that operators still give it.
 func (a assertion) person(settings Settings) (person, error) {
 	emails := []string{a.nameID}
 	if settings.EmailAttribute != "" {
@@ -86,7 +86,7 @@ func tidyName(name string) string {
 // errNeedsAccount says that the person is new, and that the user pool must know them first.
 var errNeedsAccount = errors.New("saml: the person is new")
 
-// decide returns what becomes of an assertion that holds, by the rules of docs/adr/0014. subject is the new account of a
+// decide returns how a valid assertion is answered, by the rules of docs/adr/0014. subject is the new account of a
 // person who is nobody yet, uuid.Nil before there is one.
 func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candidates) (Decision, error) {
 	if found.Linked != nil {
@@ -102,7 +102,8 @@ func decide(organizationID uuid.UUID, who person, subject uuid.UUID, found Candi
 	if member.OrganizationID != organizationID {
 		return Decision{}, errNotLinked()
 	}
-	unused := member.AuthType == identity.AuthFederated && !member.SignedIn // Nothing is behind it that could be taken over.
+	// Nothing is behind it that could be taken over.
+	unused := member.AuthType == identity.AuthFederated && !member.SignedIn
 	if member.Email != who.email && !unused {
 		return Decision{}, errNotLinked()
 	}
@@ -132,8 +133,9 @@ func provision(organizationID uuid.UUID, who person, subject uuid.UUID, seatFree
 		return Decision{}, errNeedsAccount
 	}
 	user := &identity.NewUser{
-		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: subject.String(), Email: strings.ToLower(who.email),
-		Name: who.name, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
+		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: subject.String(),
+		Email: strings.ToLower(who.email),
+		Name:  who.name, Role: identity.RoleGeneralUser, AuthType: identity.AuthFederated,
 	}
 	return Decision{Member: user.ID, Link: true, Provision: user}, nil
 }

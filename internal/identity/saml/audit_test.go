@@ -9,8 +9,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 )
 
-// TestAnotherCertificateIsToldByItsFingerprint has one certificate take another one's place: whoever reads the audit log can
-// tell which.
+// TestAnotherCertificateIsToldByItsFingerprint has one certificate take another one's place: a reader of the audit log
+// can tell which.
 func TestAnotherCertificateIsToldByItsFingerprint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -51,7 +51,10 @@ func (s *Service) View(ctx context.Context, actor identity.Actor) (View, error) 
 
 func (s *Service) view(settings Settings) (View, error) {
 	entityID := s.entityID(settings.OrganizationID)
-	view := View{Settings: settings, SPEntityID: entityID, SPMetadataURL: entityID, SPACSURL: s.acsURL(settings.OrganizationID)}
+	view := View{
+		Settings: settings, SPEntityID: entityID, SPMetadataURL: entityID,
+		SPACSURL: s.acsURL(settings.OrganizationID),
+	}
 	certificates, err := parseCertificates(settings.Certificates)
 	if err != nil {
 		return View{}, err
@@ -62,8 +65,9 @@ func (s *Service) view(settings Settings) (View, error) {
 	return view, nil
 }
 
-// Change sets the settings of the actor's organization, who must be a super-admin, and returns them. What is wrong with a
-// field has the code fault.Invalid; a change that would stop single sign-on while it is on has the code fault.Conflict.
+// Change sets the settings of the actor's organization, who must be a super-admin, and returns them. What is wrong with
+// a field has the code fault.Invalid; a change that would stop single sign-on while it is on has the code
+// fault.Conflict.
 func (s *Service) Change(ctx context.Context, actor identity.Actor, change Change) (View, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return View{}, err
@@ -172,7 +176,10 @@ func (c Change) apply(settings *Settings) error {
 		c.EntityID, c.SSOURL, c.Certificates = &metadata.entityID, &metadata.ssoURL, metadata.certificates
 		if err := c.applyProvider(settings); err != nil {
 			detail := "メタデータの内容を使用できません。" + fault.DetailOf(err)
-			return &fault.Error{Code: fault.Invalid, Detail: detail, Fields: []fault.FieldError{{Field: "idp_metadata_xml", Message: detail}}}
+			return &fault.Error{
+				Code: fault.Invalid, Detail: detail,
+				Fields: []fault.FieldError{{Field: "idp_metadata_xml", Message: detail}},
+			}
 		}
 	} else if err := c.applyProvider(settings); err != nil {
 		return err
@@ -181,7 +188,10 @@ func (c Change) apply(settings *Settings) error {
 		field string
 		given *string
 		set   *string
-	}{{"email_attribute", c.EmailAttribute, &settings.EmailAttribute}, {"name_attribute", c.NameAttribute, &settings.NameAttribute}} {
+	}{
+		{"email_attribute", c.EmailAttribute, &settings.EmailAttribute},
+		{"name_attribute", c.NameAttribute, &settings.NameAttribute},
+	} {
 		if attribute.given == nil {
 			continue
 		}
@@ -208,7 +218,8 @@ func (c Change) applyProvider(settings *Settings) error {
 	if c.Certificates != nil {
 		certificates, err := readCertificates(c.Certificates)
 		if err != nil {
-			return fault.InvalidField("idp_certificates", "証明書を読み取れませんでした。RSA 2048ビット以上のX.509証明書を%d件以内で指定してください。", maxCertificates)
+			return fault.InvalidField("idp_certificates", "証明書を読み取れませんでした。RSA 2048ビット以上のX.509証明書を%d件以内で指定してください。",
+				maxCertificates)
 		}
 		settings.Certificates = certificates
 	}

@@ -65,28 +65,33 @@ func TestSettingsAreKeptAndTold(t *testing.T) {
 	view, err := f.saml.View(t.Context(), f.admin)
 	must(t, err)
 	sp := publicURL + "/v1/saml/" + f.org.String()
-	if view.SPEntityID != sp+"/metadata" || view.SPMetadataURL != sp+"/metadata" || view.SPACSURL != sp+"/acs" || !view.Enabled ||
+	if view.SPEntityID != sp+"/metadata" || view.SPMetadataURL != sp+"/metadata" || view.SPACSURL != sp+"/acs" ||
+		!view.Enabled ||
 		view.EntityID != f.idp.EntityID() || view.SSOURL != f.idp.SSOURL() || view.UpdatedAt == nil ||
 		!slices.Equal(view.EmailDomains, []string{"corp.example", "sub.corp.example"}) {
 		t.Errorf("got %+v", view)
 	}
-	if c := view.IDPCertificates; len(c) != 1 || c[0].Subject != "CN=samltest" || len(c[0].Fingerprint) != 95 || !c[0].NotAfter.After(time.Now()) {
+	if c := view.IDPCertificates; len(c) != 1 || c[0].Subject != "CN=samltest" || len(c[0].Fingerprint) != 95 ||
+		!c[0].NotAfter.After(time.Now()) {
 		t.Errorf("got %+v", c)
 	}
 	_, other, err := samltest.NewKey()
 	must(t, err)
 	view, err = f.saml.Change(t.Context(), f.admin, saml.Change{
 		Certificates: []string{
-			string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: other.Raw})), base64.StdEncoding.EncodeToString(f.idp.Certificate.Raw),
+			string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: other.Raw})),
+			base64.StdEncoding.EncodeToString(f.idp.Certificate.Raw),
 			" " + base64.StdEncoding.EncodeToString(other.Raw) + "\n",
 		},
 		EmailDomains: []string{" Corp.Example ", "corp.example"},
 	})
 	must(t, err)
-	if len(view.IDPCertificates) != 2 || !slices.Equal(view.EmailDomains, []string{"corp.example"}) || view.EmailAttribute != samltest.EmailAttribute {
+	if len(view.IDPCertificates) != 2 || !slices.Equal(view.EmailDomains, []string{"corp.example"}) ||
+		view.EmailAttribute != samltest.EmailAttribute {
 		t.Errorf("got %+v", view)
 	}
-	if again, err := f.saml.View(t.Context(), f.admin); err != nil || len(again.Certificates) != 2 || !slices.Equal(again.EmailDomains, view.EmailDomains) {
+	if again, err := f.saml.View(t.Context(), f.admin); err != nil || len(again.Certificates) != 2 ||
+		!slices.Equal(again.EmailDomains, view.EmailDomains) {
 		t.Errorf("got %+v, %v", again, err)
 	}
 	told := value[[]string](f, `SELECT array_agg(action ORDER BY at, id) FROM audit_events`)
@@ -117,7 +122,10 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		change saml.Change
 		field  string
 	}{
-		"metadata and a field":   {saml.Change{MetadataXML: new("<x/>"), SSOURL: new("https://idp.example")}, "idp_metadata_xml"},
+		"metadata and a field": {
+			saml.Change{MetadataXML: new("<x/>"), SSOURL: new("https://idp.example")},
+			"idp_metadata_xml",
+		},
 		"no metadata":            {saml.Change{MetadataXML: new("<x/>")}, "idp_metadata_xml"},
 		"entity id with a space": {saml.Change{EntityID: new("a b")}, "idp_entity_id"},
 		"long entity id":         {saml.Change{EntityID: new(strings.Repeat("a", 1025))}, "idp_entity_id"},
@@ -125,15 +133,25 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		"script":                 {saml.Change{SSOURL: new("javascript:alert(1)")}, "idp_sso_url"},
 		"garbage certificate":    {saml.Change{Certificates: []string{"AAAA"}}, "idp_certificates"},
 		"a key":                  {saml.Change{Certificates: []string{"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"}}, "idp_certificates"},
-		"weak key":               {saml.Change{Certificates: []string{certificate(t, &weak.PublicKey, weak)}}, "idp_certificates"},
-		"a curve":                {saml.Change{Certificates: []string{certificate(t, &curve.PublicKey, curve)}}, "idp_certificates"},
-		"none":                   {saml.Change{Certificates: []string{}}, "idp_certificates"},
-		"attribute with a line":  {saml.Change{EmailAttribute: new("a\nb")}, "email_attribute"},
-		"long attribute":         {saml.Change{NameAttribute: new(strings.Repeat("あ", 257))}, "name_attribute"},
-		"another's domain":       {saml.Change{EmailDomains: []string{"corp.example", "gmail.com"}}, "email_domains[1]"},
+		"weak key": {
+			saml.Change{Certificates: []string{certificate(t, &weak.PublicKey, weak)}},
+			"idp_certificates",
+		},
+		"a curve": {
+			saml.Change{Certificates: []string{certificate(t, &curve.PublicKey, curve)}},
+			"idp_certificates",
+		},
+		"none":                  {saml.Change{Certificates: []string{}}, "idp_certificates"},
+		"attribute with a line": {saml.Change{EmailAttribute: new("a\nb")}, "email_attribute"},
+		"long attribute":        {saml.Change{NameAttribute: new(strings.Repeat("あ", 257))}, "name_attribute"},
+		"another's domain": {
+			saml.Change{EmailDomains: []string{"corp.example", "gmail.com"}},
+			"email_domains[1]",
+		},
 	} {
 		_, err := f.saml.Change(t.Context(), f.admin, c.change)
-		if fields := fault.FieldsOf(err); fault.CodeOf(err) != fault.Invalid || len(fields) != 1 || fields[0].Field != c.field {
+		if fields := fault.FieldsOf(err); fault.CodeOf(err) != fault.Invalid || len(fields) != 1 ||
+			fields[0].Field != c.field {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -170,7 +188,10 @@ func TestSwitchingOnNeedsEverything(t *testing.T) {
 	refused("no domain")
 	_, expired, err := samltest.NewKeyValid(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour))
 	must(t, err)
-	_, err = f.saml.Change(t.Context(), admin, saml.Change{EmailDomains: []string{"new.example"}, Certificates: []string{base64.StdEncoding.EncodeToString(expired.Raw)}})
+	_, err = f.saml.Change(t.Context(), admin, saml.Change{
+		EmailDomains: []string{"new.example"},
+		Certificates: []string{base64.StdEncoding.EncodeToString(expired.Raw)},
+	})
 	must(t, err) // It is not on yet.
 	refused("an expired certificate")
 	f.configure(admin)
@@ -216,7 +237,11 @@ func TestSettingsChangedAtOnceAreAllKept(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var all sync.WaitGroup
-	for _, change := range []saml.Change{{EmailAttribute: new("mail")}, {NameAttribute: new("cn")}, {SSOURL: new("https://idp.example/other")}} {
+	for _, change := range []saml.Change{
+		{EmailAttribute: new("mail")},
+		{NameAttribute: new("cn")},
+		{SSOURL: new("https://idp.example/other")},
+	} {
 		all.Go(func() {
 			if _, err := f.saml.Change(t.Context(), f.admin, change); err != nil {
 				t.Error(err)
@@ -224,7 +249,8 @@ func TestSettingsChangedAtOnceAreAllKept(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if s := f.settings(); s.EmailAttribute != "mail" || s.NameAttribute != "cn" || s.SSOURL != "https://idp.example/other" {
+	if s := f.settings(); s.EmailAttribute != "mail" || s.NameAttribute != "cn" ||
+		s.SSOURL != "https://idp.example/other" {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -253,7 +279,8 @@ func TestTrialsSignNobodyIn(t *testing.T) {
 		return test
 	}
 	test := try(func(*forged) {})
-	if test.Status != saml.TestSuccess || test.Error != "" || test.NameID != "n1" || test.Email != "new@corp.example" || test.Name != "名前" ||
+	if test.Status != saml.TestSuccess || test.Error != "" || test.NameID != "n1" || test.Email != "new@corp.example" ||
+		test.Name != "名前" ||
 		len(test.Attributes) != 2 || test.Attributes[1].Values[0] != "名前" {
 		t.Errorf("got %+v", test)
 	}
@@ -263,7 +290,8 @@ func TestTrialsSignNobodyIn(t *testing.T) {
 	}
 	// Somebody who could not sign in sees what came, to set the attributes right.
 	test = try(func(r *forged) { r.assertion.AttributeStatements[0].Attributes[0].Name = "mail" })
-	if test.Status != saml.TestFailed || !strings.Contains(test.Error, "メールアドレス") || test.NameID != "n1" || len(test.Attributes) != 2 {
+	if test.Status != saml.TestFailed || !strings.Contains(test.Error, "メールアドレス") || test.NameID != "n1" ||
+		len(test.Attributes) != 2 {
 		t.Errorf("another attribute: %+v", test)
 	}
 	test = try(func(r *forged) { r.response.Status.StatusCode.Value = crewjam.StatusRequestDenied })
@@ -273,7 +301,8 @@ func TestTrialsSignNobodyIn(t *testing.T) {
 	if n := value[int](f, `SELECT (SELECT count(*) FROM saml_codes) + (SELECT count(*) FROM federated_identities)`); n != 0 {
 		t.Errorf("somebody was signed in")
 	}
-	stranger := actor(f.member(f.organization("other.example"), "x@other.example", identity.RoleOrganizationSuperAdmin, identity.AuthCognito))
+	stranger := actor(f.member(f.organization("other.example"), "x@other.example", identity.RoleOrganizationSuperAdmin,
+		identity.AuthCognito))
 	if _, err := f.saml.Test(t.Context(), stranger, test.ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("another organization's: %v", err)
 	}
@@ -287,10 +316,13 @@ func TestR56_NextIsAPathOfTheApp(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", "home", "//evil.example", `/\evil.example`, `\/evil.example`, `\\evil.example`, "https://evil.example", "///evil.example",
-		"/\t/evil.example", "\t//evil.example", "/\n/evil.example", "/a\r\nSet-Cookie: x=y", "/a\x00b", "/a b", "javascript:alert(1)",
+		"", "home", "//evil.example", `/\evil.example`, `\/evil.example`, `\\evil.example`, "https://evil.example",
+		"///evil.example",
+		"/\t/evil.example", "\t//evil.example", "/\n/evil.example", "/a\r\nSet-Cookie: x=y", "/a\x00b", "/a b",
+		"javascript:alert(1)",
 		"/%5Cevil.example", "/%2F/evil.example", "/%09/evil.example", "//user@evil.example", "/%zz", "/\xff\xfe",
-		"/a//b", "/home/..//evil.example", "/.//evil.example", "/%2e%2e//evil.example", "/a/../b", "/" + strings.Repeat("a", 2048),
+		"/a//b", "/home/..//evil.example", "/.//evil.example", "/%2e%2e//evil.example", "/a/../b",
+		"/" + strings.Repeat("a", 2048),
 	} {
 		if got := saml.LocalPath(bad); got != "" {
 			t.Errorf("%q: %q", bad, got)
@@ -305,10 +337,12 @@ func FuzzR56_Next(f *testing.F) {
 	app := &url.URL{Scheme: "https", Host: "tsumugi.example", Path: "/oauth2/callback"}
 	f.Fuzz(func(t *testing.T, next string) {
 		got := saml.LocalPath(next)
-		if there, err := app.Parse(got); err != nil || there.Host != app.Host || there.Scheme != app.Scheme || strings.HasPrefix(there.Path, "//") {
+		if there, err := app.Parse(got); err != nil || there.Host != app.Host || there.Scheme != app.Scheme ||
+			strings.HasPrefix(there.Path, "//") {
 			t.Errorf("%q leads to %v, %v", next, there, err)
 		}
-		if got != "" && (got != next || got[0] != '/' || len(got) > 1 && (got[1] == '/' || got[1] == '\\') || strings.ContainsAny(got, "\r\n\t\\")) {
+		if got != "" && (got != next || got[0] != '/' || len(got) > 1 && (got[1] == '/' || got[1] == '\\') ||
+			strings.ContainsAny(got, "\r\n\t\\")) {
 			t.Errorf("%q: %q", next, got)
 		}
 	})
@@ -317,11 +351,15 @@ func FuzzR56_Next(f *testing.F) {
 func TestR70_AddressesOfIdentityProviders(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{
-		"https://idp.example/sso": true, "https://idp.example/sso?idpid=1": true, "http://127.0.0.1:8081/sso": true, "http://localhost/sso": true,
-		"http://[::1]:80/": true, "http://idp.example/sso": false, "http://169.254.169.254/": false, "ftp://idp.example": false,
-		"//idp.example": false, "/sso": false, "https://": false, "https:///sso": false, "https:idp.example": false, "data:text/html,x": false,
+		"https://idp.example/sso": true, "https://idp.example/sso?idpid=1": true, "http://127.0.0.1:8081/sso": true,
+		"http://localhost/sso": true,
+		"http://[::1]:80/":     true, "http://idp.example/sso": false, "http://169.254.169.254/": false,
+		"ftp://idp.example": false,
+		"//idp.example":     false, "/sso": false, "https://": false, "https:///sso": false, "https:idp.example": false,
+		"data:text/html,x":               false,
 		"https://user:pass@idp.example/": false, "https://idp.example/#x": false, "https://idp.example/\r\nX: y": false,
-		"https://idp.example\\@evil.example": false, "http://localhost.evil.example/": false, "http://0x7f000001/": false, "": false,
+		"https://idp.example\\@evil.example": false, "http://localhost.evil.example/": false,
+		"http://0x7f000001/": false, "": false,
 	} {
 		if saml.ValidSSOURL(address) != good {
 			t.Errorf("%q: %t", address, !good)
@@ -348,13 +386,16 @@ func TestMetadataOfIdentityProviders(t *testing.T) {
 		"in a list": several(sp + open + idp + shut),
 	} {
 		entityID, ssoURL, certificates, err := saml.ReadMetadata(text)
-		if err != nil || entityID != "https://idp.example/" || ssoURL != "https://idp.example/redirect?a=b&c=d" || !slices.Equal(certificates, []string{"A", "B"}) {
+		if err != nil || entityID != "https://idp.example/" || ssoURL != "https://idp.example/redirect?a=b&c=d" ||
+			!slices.Equal(certificates, []string{"A", "B"}) {
 			t.Errorf("%s: %s, %s, %v, %v", name, entityID, ssoURL, certificates, err)
 		}
 	}
 	for name, text := range map[string]string{
-		"a service provider's": sp, "two providers": several(open + idp + shut + open + idp + shut), "two roles": open + idp + idp + shut,
-		"no address": open + `<IDPSSODescriptor/>` + shut, "DOCTYPE": `<!DOCTYPE x>` + open + idp + shut, "HTML": `<html><body></body></html>`,
+		"a service provider's": sp, "two providers": several(open + idp + shut + open + idp + shut),
+		"two roles":  open + idp + idp + shut,
+		"no address": open + `<IDPSSODescriptor/>` + shut, "DOCTYPE": `<!DOCTYPE x>` + open + idp + shut,
+		"HTML":      `<html><body></body></html>`,
 		"too large": open + idp + strings.Repeat(" ", 256<<10) + shut, "empty": "", "cut off": open + idp,
 	} {
 		if _, _, _, err := saml.ReadMetadata(text); err == nil {

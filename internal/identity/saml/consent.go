@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// HeldLink returns what a member is asked to agree to: to be linked to whom the identity provider has named. A link that is
-// unknown, used, too old or another browser's has the code CodeState.
+// HeldLink returns what a member is asked to agree to: to be linked to whom the identity provider has named. A link
+// that is unknown, used, too old or another browser's has the code CodeState.
 func (s *Service) HeldLink(ctx context.Context, organizationID uuid.UUID, link, browser string) (Held, error) {
 	held, err := s.store.HeldAssertion(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {

@@ -94,17 +94,27 @@ func TestR58_HeldLinksDoNotOutliveWhatTheyRestOn(t *testing.T) {
 		change func(f *fixture)
 		code   fault.Code
 	}{
-		"ten minutes":            {func(f *fixture) { f.clock.pass(10 * time.Minute) }, saml.CodeState},
-		"single sign-on is off":  {func(f *fixture) { f.exec(`UPDATE organizations SET auth_type = 'cognito'`) }, saml.CodeState},
-		"another provider":       {func(f *fixture) { f.exec(`UPDATE saml_configs SET entity_id = 'https://other.example'`) }, saml.CodeState},
-		"the member is inactive": {func(f *fixture) { f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`, f.admin.ID) }, saml.CodeInactive},
+		"ten minutes": {func(f *fixture) { f.clock.pass(10 * time.Minute) }, saml.CodeState},
+		"single sign-on is off": {
+			func(f *fixture) { f.exec(`UPDATE organizations SET auth_type = 'cognito'`) },
+			saml.CodeState,
+		},
+		"another provider": {
+			func(f *fixture) { f.exec(`UPDATE saml_configs SET entity_id = 'https://other.example'`) },
+			saml.CodeState,
+		},
+		"the member is inactive": {func(f *fixture) {
+			f.exec(`UPDATE users SET state = 'inactive' WHERE id = $1`,
+				f.admin.ID)
+		}, saml.CodeInactive},
 		"the address is another member's": {func(f *fixture) {
 			f.exec(`UPDATE users SET email = 'former@corp.example' WHERE id = $1`, f.admin.ID)
 			f.exec(`UPDATE users SET email = 'admin@corp.example' WHERE id = $1`, f.alice.ID)
 		}, saml.CodeNotLinked},
 		"linked in another tab": {func(f *fixture) {
 			link, b := f.hold("n2", f.admin.Email)
-			_, err := f.saml.Link(f.t.Context(), f.byPassword(f.admin, f.clock.now()), f.org, link, b.Browser, saml.Origin{})
+			_, err := f.saml.Link(f.t.Context(), f.byPassword(f.admin, f.clock.now()), f.org, link, b.Browser,
+				saml.Origin{})
 			must(f.t, err)
 		}, saml.CodeLinked},
 	} {
@@ -114,7 +124,8 @@ func TestR58_HeldLinksDoNotOutliveWhatTheyRestOn(t *testing.T) {
 			link, b := f.hold("n1", f.admin.Email)
 			c.change(f)
 			who := f.byPassword(f.admin, f.clock.now())
-			if _, err := f.saml.Link(t.Context(), who, f.org, link, b.Browser, saml.Origin{}); fault.CodeOf(err) != c.code {
+			if _, err := f.saml.Link(t.Context(), who, f.org, link, b.Browser,
+				saml.Origin{}); fault.CodeOf(err) != c.code {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -13,7 +13,9 @@ func ParseResponse(raw []byte) error {
 }
 
 // Verify returns the NameID and the attributes of a response that holds.
-func (s *Service) Verify(settings Settings, requestID string, raw []byte) (nameID string, attributes []Attribute, err error) {
+func (s *Service) Verify(settings Settings, requestID string, raw []byte) (nameID string, attributes []Attribute,
+	err error,
+) {
 	a, err := s.verify(settings, requestID, raw)
 	return a.nameID, a.attributes, err
 }

@@ -73,7 +73,8 @@ func newFixture(t *testing.T) *fixture {
 	must(t, err)
 	t.Cleanup(f.db.Close)
 	users, err := pool.New(t.Context(), pool.Config{
-		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID, Issuer: publicURL + "/pool/ap-northeast-1_Test",
+		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
+		Issuer: publicURL + "/pool/ap-northeast-1_Test",
 	}, f.db)
 	must(t, err)
 	f.saml = saml.New(saml.Config{PublicURL: publicURL, ClientID: clientID, Clock: f.clock.now}, f.db, users)
@@ -94,7 +95,8 @@ func (f *fixture) configure(admin identity.Actor) saml.View {
 	metadata, err := f.idp.Metadata()
 	must(f.t, err)
 	view, err := f.saml.Change(f.t.Context(), admin, saml.Change{
-		MetadataXML: new(string(metadata)), EmailAttribute: new(samltest.EmailAttribute), NameAttribute: new(samltest.NameAttribute),
+		MetadataXML: new(string(metadata)), EmailAttribute: new(samltest.EmailAttribute),
+		NameAttribute: new(samltest.NameAttribute),
 	})
 	must(f.t, err)
 	return view
@@ -107,10 +109,13 @@ func (f *fixture) organization(domains ...string) uuid.UUID {
 	return o.ID
 }
 
-func (f *fixture) member(organizationID uuid.UUID, email string, role identity.Role, authType identity.AuthType) identity.NewUser {
+func (f *fixture) member(organizationID uuid.UUID, email string, role identity.Role,
+	authType identity.AuthType,
+) identity.NewUser {
 	f.t.Helper()
 	u := identity.NewUser{
-		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: uuid.NewString(), Email: email, Name: "試験", Role: role, AuthType: authType,
+		ID: uuid.Must(uuid.NewV7()), OrganizationID: organizationID, Subject: uuid.NewString(), Email: email,
+		Name: "試験", Role: role, AuthType: authType,
 	}
 	must(f.t, f.db.CreateUser(f.t.Context(), u))
 	return u
@@ -174,8 +179,9 @@ func readStart(t *testing.T, start saml.Start) begun {
 // post brings a response to the service, as the browser that began.
 func (f *fixture) post(b begun, response []byte) (saml.Outcome, error) {
 	return f.saml.Consume(f.t.Context(), saml.Posted{
-		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState, Response: base64.StdEncoding.EncodeToString(response),
-		Origin: saml.Origin{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "r1"},
+		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
+		Response: base64.StdEncoding.EncodeToString(response),
+		Origin:   saml.Origin{Address: netip.MustParseAddr("192.0.2.7"), RequestID: "r1"},
 	})
 }
 
@@ -213,7 +219,8 @@ func (f *fixture) forge(requestID, nameID, email, name string) *forged {
 	}
 	return &forged{
 		response: &crewjam.Response{
-			ID: "_r" + uuid.NewString(), InResponseTo: requestID, Version: "2.0", IssueInstant: now, Destination: acs, Issuer: &issuer,
+			ID: "_r" + uuid.NewString(), InResponseTo: requestID, Version: "2.0", IssueInstant: now, Destination: acs,
+			Issuer: &issuer,
 			Status: crewjam.Status{StatusCode: crewjam.StatusCode{Value: crewjam.StatusSuccess}},
 		},
 		assertion: &crewjam.Assertion{
@@ -235,7 +242,8 @@ func (f *fixture) forge(requestID, nameID, email, name string) *forged {
 				AuthnContextClassRef: &crewjam.AuthnContextClassRef{Value: "urn:oasis:names:tc:SAML:2.0:ac:classes:Password"},
 			}}},
 			AttributeStatements: []crewjam.AttributeStatement{{Attributes: []crewjam.Attribute{
-				{Name: samltest.EmailAttribute, Values: text(email)}, {Name: samltest.NameAttribute, Values: text(name)},
+				{Name: samltest.EmailAttribute, Values: text(email)},
+				{Name: samltest.NameAttribute, Values: text(name)},
 			}}},
 		},
 		signAssertion: true, key: f.idp.Key, certificate: f.idp.Certificate, method: dsig.RSASHA256SignatureMethod,

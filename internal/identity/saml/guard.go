@@ -20,8 +20,9 @@ const (
 	maxMetadata   = 256 << 10 // Bytes.
 	maxDepth      = 64
 	maxElements   = 4096
-	maxAttributes = 32  // Of an element, namespaces included.
-	maxEquals     = 256 // Equals signs between one element's beginning and the next: attributes, and text such as names of LDAP.
+	maxAttributes = 32 // Of an element, namespaces included.
+	// Equals signs between one element's beginning and the next: attributes, and text such as names of LDAP.
+	maxEquals = 256
 )
 
 const (
@@ -34,11 +35,11 @@ const (
 	algC14N      = "http://www.w3.org/2001/10/xml-exc-c14n#"
 )
 
-// parseResponse reads a response that has the one shape that the web browser SSO profile gives it: a Response with at most
-// one signature of its own, and in it one Assertion with at most one signature of its own. Whatever signature wrapping
-// needs is refused: other places for assertions and signatures, ids that are there twice, references to anything but the
-// signature's parent, further transforms. So is what parsers read differently: comments, processing instructions, CDATA,
-// DOCTYPE and entities.
+// parseResponse reads a response that has the one shape that the web browser SSO profile gives it: a Response with at
+// most one signature of its own, and in it one Assertion with at most one signature of its own. Whatever signature
+// wrapping needs is refused: other places for assertions and signatures, ids that are there twice, references to
+// anything but the signature's parent, further transforms. So is what parsers read differently: comments, processing
+// instructions, CDATA, DOCTYPE and entities.
 //
 // See Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security 2012).
 func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
@@ -144,7 +145,7 @@ func checkShape(response *etree.Element) (*etree.Element, error) {
 	ids := make(map[string]bool)
 	var walk func(el *etree.Element) error
 	walk = func(el *etree.Element) error {
-		// By local name: whoever looks for these by local name alone must not find others.
+		// By local name: code that looks for these by local name alone must not find others.
 		switch parent := el.Parent(); el.Tag {
 		case "Response":
 			if el != response {
@@ -187,7 +188,8 @@ func checkShape(response *etree.Element) (*etree.Element, error) {
 
 var errEncrypted = errors.New("it is encrypted")
 
-// checkSignature holds a signature to the form that SAML gives it (core, section 5.4): it is about its parent, all of it.
+// checkSignature holds a signature to the form that SAML gives it (core, section 5.4): it is about its parent, all of
+// it.
 func checkSignature(signature *etree.Element) error {
 	parent := signature.Parent()
 	if !is(signature, nsSignature, "Signature") || len(children(parent, nsSignature, "Signature")) != 1 {
@@ -239,10 +241,12 @@ func checkTransforms(reference *etree.Element) error {
 		return err
 	}
 	list := transforms.ChildElements()
-	if len(list) == 0 || len(list) > 2 || !is(list[0], nsSignature, "Transform") || list[0].SelectAttrValue("Algorithm", "") != algEnveloped {
+	if len(list) == 0 || len(list) > 2 || !is(list[0], nsSignature, "Transform") ||
+		list[0].SelectAttrValue("Algorithm", "") != algEnveloped {
 		return errors.New("a Signature has other transforms")
 	}
-	if len(list) == 2 && (!is(list[1], nsSignature, "Transform") || list[1].SelectAttrValue("Algorithm", "") != algC14N) {
+	if len(list) == 2 && (!is(list[1], nsSignature, "Transform") ||
+		list[1].SelectAttrValue("Algorithm", "") != algC14N) {
 		return errors.New("a Signature has other transforms")
 	}
 	return nil

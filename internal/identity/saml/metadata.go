@@ -95,13 +95,15 @@ func readMetadata(text string) (idpMetadata, error) {
 }
 
 func validEntityID(id string) bool {
-	return id != "" && len(id) <= maxEntityID && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+	return id != "" && len(id) <= maxEntityID && !strings.ContainsFunc(id,
+		func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
 // validSSOURL reports whether browsers may be sent to an address: over TLS, or to the same machine for try-outs.
 func validSSOURL(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || len(address) > maxURL || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" {
+	if err != nil || len(address) > maxURL || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
+		u.Opaque != "" {
 		return false
 	}
 	if strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }) {
@@ -144,8 +146,8 @@ type (
 	}
 )
 
-// Metadata returns the service provider's metadata for an organization, to be given to its identity provider. Without such
-// an organization the error has the code fault.NotFound.
+// Metadata returns the service provider's metadata for an organization, to be given to its identity provider. Without
+// such an organization the error has the code fault.NotFound.
 func (s *Service) Metadata(ctx context.Context, organizationID uuid.UUID) ([]byte, error) {
 	if _, err := s.store.SAMLSettings(ctx, organizationID); err != nil {
 		return nil, err
@@ -156,8 +158,14 @@ func (s *Service) Metadata(ctx context.Context, organizationID uuid.UUID) ([]byt
 	}
 	m := spMetadata{EntityID: s.entityID(organizationID), Role: spDescriptor{
 		Protocol: nsProtocol, SignsRequests: true, WantsSigned: true, Key: spKey{Use: "signing"},
-		NameIDFormats: []string{string(saml.PersistentNameIDFormat), string(saml.EmailAddressNameIDFormat), string(saml.UnspecifiedNameIDFormat)},
-		Consumer:      spConsumer{Binding: saml.HTTPPostBinding, Location: s.acsURL(organizationID), Index: 0, Default: true},
+		NameIDFormats: []string{
+			string(saml.PersistentNameIDFormat), string(saml.EmailAddressNameIDFormat),
+			string(saml.UnspecifiedNameIDFormat),
+		},
+		Consumer: spConsumer{
+			Binding: saml.HTTPPostBinding, Location: s.acsURL(organizationID), Index: 0,
+			Default: true,
+		},
 	}}
 	m.Role.Key.Info.Certificate = base64.StdEncoding.EncodeToString(key.certificate)
 	body, err := xml.MarshalIndent(m, "", "  ")

@@ -31,8 +31,9 @@ type Start struct {
 }
 
 // Begin begins a sign-in for the members of an organization. browser is what the browser's cookie holds from an earlier
-// sign-in, or "": several at once, in several tabs, share it. next is the path of the app to go to afterwards. Where the
-// organization does not use single sign-on, has not set it up or does not exist, the error has the code CodeDisabled.
+// sign-in, or "": several at once, in several tabs, share it. next is the path of the app to go to afterwards. Where
+// the organization does not use single sign-on, has not set it up or does not exist, the error has the code
+// CodeDisabled.
 func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (Start, error) {
 	settings, err := s.store.SAMLSettings(ctx, organizationID)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !settings.Enabled {
@@ -41,7 +42,8 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	if err != nil {
 		return Start{}, err
 	}
-	if err := incomplete(settings, s.now()); err != nil { // Operators can have switched it on, and certificates run out.
+	// Operators can have switched it on, and certificates run out.
+	if err := incomplete(settings, s.now()); err != nil {
 		return Start{}, fault.Wrap(err, CodeDisabled, "シングルサインオンの設定が完了していないため、ログインできません。管理者にお問い合わせください。")
 	}
 	state := State{OrganizationID: organizationID, Next: LocalPath(next)}
@@ -52,8 +54,8 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	return start, s.store.CreateSAMLState(ctx, state, s.now())
 }
 
-// BeginTest begins a trial of the settings of the actor's organization, who must be a super-admin, whether they are in use
-// or not. While they are incomplete, the error has the code fault.Conflict.
+// BeginTest begins a trial of the settings of the actor's organization, who must be a super-admin, whether they are in
+// use or not. While they are incomplete, the error has the code fault.Conflict.
 func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser string) (uuid.UUID, Start, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return uuid.Nil, Start{}, err
@@ -103,8 +105,9 @@ func wellFormedSecret(secret string) bool {
 	return err == nil && len(decoded) == 32
 }
 
-// requestURL returns the identity provider's address with a signed AuthnRequest (bindings, section 3.4.4.1). The signature
-// is over these parameters alone, whatever others the address has, such as Google's: crewjam would sign those as well.
+// requestURL returns the identity provider's address with a signed AuthnRequest (bindings, section 3.4.4.1). The
+// signature is over these parameters alone, whatever others the address has, such as Google's: crewjam would sign those
+// as well.
 func (s *Service) requestURL(key *signingKey, settings Settings, requestID, relayState string) (string, error) {
 	allowCreate, unspecified := true, string(saml.UnspecifiedNameIDFormat)
 	request := saml.AuthnRequest{

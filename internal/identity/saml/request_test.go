@@ -30,7 +30,8 @@ func TestRequestsAreSignedAndSayWhoAsks(t *testing.T) {
 		t.Fatalf("got %s", b.URL)
 	}
 	signed, signature, _ := strings.Cut(query, "&Signature=")
-	if !strings.HasPrefix(signed, "SAMLRequest=") || !strings.HasSuffix(signed, "&SigAlg=http%3A%2F%2Fwww.w3.org%2F2001%2F04%2Fxmldsig-more%23rsa-sha256") {
+	if !strings.HasPrefix(signed, "SAMLRequest=") || !strings.HasSuffix(signed,
+		"&SigAlg=http%3A%2F%2Fwww.w3.org%2F2001%2F04%2Fxmldsig-more%23rsa-sha256") {
 		t.Errorf("signed: %s", signed)
 	}
 	var metadata crewjam.EntityDescriptor
@@ -42,7 +43,8 @@ func TestRequestsAreSignedAndSayWhoAsks(t *testing.T) {
 	must(t, err)
 	certificate, err := x509.ParseCertificate(der)
 	must(t, err)
-	raw, err := base64.StdEncoding.DecodeString(strings.NewReplacer("%2B", "+", "%2F", "/", "%3D", "=").Replace(signature))
+	raw, err := base64.StdEncoding.DecodeString(strings.NewReplacer("%2B", "+", "%2F", "/", "%3D",
+		"=").Replace(signature))
 	must(t, err)
 	sum := sha256.Sum256([]byte(signed))
 	if err := rsa.VerifyPKCS1v15(certificate.PublicKey.(*rsa.PublicKey), crypto.SHA256, sum[:], raw); err != nil {
@@ -50,8 +52,10 @@ func TestRequestsAreSignedAndSayWhoAsks(t *testing.T) {
 	}
 	entityID := publicURL + "/v1/saml/" + f.org.String() + "/metadata"
 	r := b.request
-	if r.Issuer.Value != entityID || metadata.EntityID != entityID || r.Destination != "https://idp.example/sso?idpid=C01" ||
-		r.AssertionConsumerServiceURL != role.AssertionConsumerServices[0].Location || r.ProtocolBinding != crewjam.HTTPPostBinding {
+	if r.Issuer.Value != entityID || metadata.EntityID != entityID ||
+		r.Destination != "https://idp.example/sso?idpid=C01" ||
+		r.AssertionConsumerServiceURL != role.AssertionConsumerServices[0].Location ||
+		r.ProtocolBinding != crewjam.HTTPPostBinding {
 		t.Errorf("request %+v, metadata %+v", r, role)
 	}
 	if !*role.AuthnRequestsSigned || !*role.WantAssertionsSigned || len(role.KeyDescriptors) != 1 {

@@ -1,9 +1,9 @@
-// Package saml is single sign-on: an organization's members sign in at its own identity provider, by SAML 2.0 (web browser
-// SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
+// Package saml is single sign-on: an organization's members sign in at its own identity provider, by SAML 2.0 (web
+// browser SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
 //
-// It owns what an organization sets for it, the sign-ins that are under way, and the rules by which an assertion becomes a
-// member. Who an assertion names is read from what was signed and from nothing else; its shape is
-// held narrow before. The sessions themselves are the user pool's. It imports fault, identity and identity/pool.
+// It owns what an organization sets for it, the sign-ins that are under way, and the rules by which an assertion
+// becomes a member. Who an assertion names is read from what was signed and from nothing else; its shape is held narrow
+// before. The sessions themselves are the user pool's. It imports fault, identity and identity/pool.
 package saml
 
 import (
@@ -92,7 +92,7 @@ type Candidates struct {
 	LinkedToAnother bool // ByEmail signs in by another NameID of the same identity provider.
 }
 
-// Decision is what becomes of an assertion: an existing member signs in, or a new one.
+// Decision is the answer to an assertion: an existing member signs in, or a new one.
 type Decision struct {
 	Member    uuid.UUID         // Who signs in.
 	Link      bool              // Under this NameID for the first time.
@@ -185,8 +185,8 @@ type Attribute struct {
 	Values []string `json:"values"`
 }
 
-// Store is what the Service needs of a database. Times come from the service's clock. Errors are faults. What changes the
-// settings is written to the audit log in the same transaction, on behalf of the actor.
+// Store is what the Service needs of a database. Times come from the service's clock. Errors are faults. What changes
+// the settings is written to the audit log in the same transaction, on behalf of the actor.
 type Store interface {
 	// SAMLKey returns the installation's key, or an error with the code fault.NotFound.
 	SAMLKey(ctx context.Context) (Key, error)
@@ -194,38 +194,39 @@ type Store interface {
 	// AddFirstSAMLKey adds the key if there is none yet, however many servers try at once.
 	AddFirstSAMLKey(ctx context.Context, key Key) error
 
-	// SAMLSettings returns an organization's settings, empty before they are set. Without such an organization the error has
-	// the code fault.NotFound.
+	// SAMLSettings returns an organization's settings, empty before they are set. Without such an organization the
+	// error has the code fault.NotFound.
 	SAMLSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
-	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by what change makes of them, one
-	// caller after the other. passwordAdmins is how many active super-admins could sign in with a password: not who was only
-	// invited to. An error of change is returned as it is and changes nothing. Where the actor is no active super-admin any
-	// more the error has the code fault.Forbidden.
+	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by what change makes of them,
+	// one caller after the other. passwordAdmins is how many active super-admins could sign in with a password: not who
+	// was only invited to. An error of change is returned as it is and changes nothing. Where the actor is no active
+	// super-admin any more the error has the code fault.Forbidden.
 	ChangeSAMLSettings(
-		ctx context.Context, actor identity.Actor, action Action, change func(settings *Settings, passwordAdmins int) error,
+		ctx context.Context, actor identity.Actor, action Action,
+		change func(settings *Settings, passwordAdmins int) error,
 	) error
 
 	// CreateSAMLState keeps a sign-in that begins.
 	CreateSAMLState(ctx context.Context, state State, at time.Time) error
 
-	// TakeSAMLState returns the sign-in of that state, browser and organization, and uses it up. If there is none, or it was
-	// used or has run out, the error has the code fault.NotFound.
+	// TakeSAMLState returns the sign-in of that state, browser and organization, and uses it up. If there is none, or
+	// it was used or has run out, the error has the code fault.NotFound.
 	TakeSAMLState(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (State, error)
 
 	// UseAssertion notes that an assertion was used. One that was used before has the code fault.Conflict.
 	UseAssertion(ctx context.Context, use Use, at time.Time) error
 
-	// AcceptAssertion does what decide makes of the candidates, one caller of an organization after the other, and keeps the
-	// code. Where consent is needed and was not given, it holds the assertion, under the code's hash. An error of decide is
-	// returned as it is and changes nothing. If the address was given to somebody meanwhile, the error has the code
-	// fault.Conflict; if the held assertion is not there any more, fault.NotFound.
+	// AcceptAssertion does what decide makes of the candidates, one caller of an organization after the other, and
+	// keeps the code. Where consent is needed and was not given, it holds the assertion, under the code's hash. An
+	// error of decide is returned as it is and changes nothing. If the address was given to somebody meanwhile, the
+	// error has the code fault.Conflict; if the held assertion is not there any more, fault.NotFound.
 	AcceptAssertion(
 		ctx context.Context, acceptance Acceptance, at time.Time, decide func(Candidates) (Decision, error),
 	) error
 
-	// HeldAssertion returns an assertion that waits for consent. If there is none for the browser and the organization, or it
-	// was used or has run out, the error has the code fault.NotFound.
+	// HeldAssertion returns an assertion that waits for consent. If there is none for the browser and the organization,
+	// or it was used or has run out, the error has the code fault.NotFound.
 	HeldAssertion(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Held, error)
 
 	// TakeSAMLCode returns whom a code was given to, and uses it up. If there is no such code for the browser and the
@@ -258,8 +259,8 @@ const (
 
 // Sessions are the user pool, as the one who gives tokens to people who sign in elsewhere.
 type Sessions interface {
-	// CreateExternalUser adds somebody without a password, who has the given subject or, for uuid.Nil, a new one. Somebody
-	// who is there with that subject stays as they are.
+	// CreateExternalUser adds somebody without a password, who has the given subject or, for uuid.Nil, a new one.
+	// Somebody who is there with that subject stays as they are.
 	CreateExternalUser(ctx context.Context, subject uuid.UUID, email, name string) (uuid.UUID, error)
 
 	// SignInExternal begins a session, which ends at a time unless that is nil.

@@ -17,8 +17,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 )
 
-// TestShapesOfWellKnownProviders has responses written as Microsoft Entra ID, Okta and Google Workspace write them: with
-// default namespaces or prefixes of their own, an inclusive prefix list, and signatures in different places.
+// TestShapesOfWellKnownProviders has responses written as Microsoft Entra ID, Okta and Google Workspace write them:
+// with default namespaces or prefixes of their own, an inclusive prefix list, and signatures in different places.
 func TestShapesOfWellKnownProviders(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -27,8 +27,10 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 	entityID := publicURL + "/v1/saml/" + f.org.String() + "/metadata"
 	now := time.Now().UTC()
 	fill := strings.NewReplacer(
-		"$ACS", acs, "$SP", entityID, "$IDP", f.idp.EntityID(), "$REQUEST", requestID, "$NOW", now.Format("2006-01-02T15:04:05.000Z"),
-		"$BEFORE", now.Add(-5*time.Minute).Format(time.RFC3339), "$AFTER", now.Add(time.Hour).Format("2006-01-02T15:04:05.000Z"),
+		"$ACS", acs, "$SP", entityID, "$IDP", f.idp.EntityID(), "$REQUEST", requestID, "$NOW",
+		now.Format("2006-01-02T15:04:05.000Z"),
+		"$BEFORE", now.Add(-5*time.Minute).Format(time.RFC3339), "$AFTER",
+		now.Add(time.Hour).Format("2006-01-02T15:04:05.000Z"),
 		"$MAIL", samltest.EmailAttribute,
 	)
 	const entra = `<samlp:Response ID="_r1" Version="2.0" IssueInstant="$NOW" Destination="$ACS" InResponseTo="$REQUEST" xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"><Issuer xmlns="urn:oasis:names:tc:SAML:2.0:assertion">$IDP</Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status><Assertion ID="_a1" IssueInstant="$NOW" Version="2.0" xmlns="urn:oasis:names:tc:SAML:2.0:assertion"><Issuer>$IDP</Issuer><Subject><NameID Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent">n1</NameID><SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><SubjectConfirmationData InResponseTo="$REQUEST" NotOnOrAfter="$AFTER" Recipient="$ACS"/></SubjectConfirmation></Subject><Conditions NotBefore="$BEFORE" NotOnOrAfter="$AFTER"><AudienceRestriction><Audience>$SP</Audience></AudienceRestriction></Conditions><AttributeStatement><Attribute Name="http://schemas.microsoft.com/identity/claims/tenantid"><AttributeValue>t</AttributeValue></Attribute><Attribute Name="$MAIL"><AttributeValue>alice@corp.example</AttributeValue></Attribute></AttributeStatement><AuthnStatement AuthnInstant="$BEFORE" SessionIndex="_a1"><AuthnContext><AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</AuthnContextClassRef></AuthnContext></AuthnStatement></Assertion></samlp:Response>`
@@ -47,7 +49,8 @@ func TestShapesOfWellKnownProviders(t *testing.T) {
 		doc := etree.NewDocument()
 		must(t, doc.ReadFromString(fill.Replace(c.text)))
 		sign := func(el *etree.Element) {
-			el.InsertChildAt(el.FindElement("./Issuer").Index()+1, signature(t, f.idp.Key, el, c.prefix, c.inclusive)) // As the schema has it.
+			// As the schema has it.
+			el.InsertChildAt(el.FindElement("./Issuer").Index()+1, signature(t, f.idp.Key, el, c.prefix, c.inclusive))
 		}
 		if c.inside {
 			sign(doc.Root().FindElement("./Assertion"))

@@ -17,25 +17,27 @@ import (
 	"github.com/russellhaering/goxmldsig/etreeutils"
 )
 
-// signatureMethods are those that still hold: nothing with SHA-1. ECDSA is not among them: crypto/x509 reads its signatures in
-// another form than XML signatures have.
+// signatureMethods are those that still hold: nothing with SHA-1. ECDSA is not among them: crypto/x509 reads its
+// signatures in another form than XML signatures have.
 func signatureMethods() map[string]x509.SignatureAlgorithm {
 	const more = "http://www.w3.org/2001/04/xmldsig-more#"
 	return map[string]x509.SignatureAlgorithm{
-		more + "rsa-sha256": x509.SHA256WithRSA, more + "rsa-sha384": x509.SHA384WithRSA, more + "rsa-sha512": x509.SHA512WithRSA,
+		more + "rsa-sha256": x509.SHA256WithRSA, more + "rsa-sha384": x509.SHA384WithRSA,
+		more + "rsa-sha512": x509.SHA512WithRSA,
 	}
 }
 
 func digestMethods() map[string]crypto.Hash {
 	return map[string]crypto.Hash{
-		"http://www.w3.org/2001/04/xmlenc#sha256": crypto.SHA256, "http://www.w3.org/2001/04/xmldsig-more#sha384": crypto.SHA384,
-		"http://www.w3.org/2001/04/xmlenc#sha512": crypto.SHA512,
+		"http://www.w3.org/2001/04/xmlenc#sha256":       crypto.SHA256,
+		"http://www.w3.org/2001/04/xmldsig-more#sha384": crypto.SHA384,
+		"http://www.w3.org/2001/04/xmlenc#sha512":       crypto.SHA512,
 	}
 }
 
-// checkSignatures checks the signatures of a response and its assertion, which have the shape that parseResponse tells of, with
-// the certificates of the settings and never one that a signature brings along. One of the two must be signed; where both
-// are, both must hold. It returns the assertion as it was signed.
+// checkSignatures checks the signatures of a response and its assertion, which have the shape that parseResponse tells
+// of, with the certificates of the settings and never one that a signature brings along. One of the two must be signed;
+// where both are, both must hold. It returns the assertion as it was signed.
 func (e *expectation) checkSignatures(response, asserted *etree.Element) (*etree.Element, error) {
 	all, err := parseCertificates(e.settings.Certificates)
 	if err != nil {
@@ -73,8 +75,9 @@ func holds(c *x509.Certificate, now time.Time) bool {
 	return !now.Before(c.NotBefore) && !now.After(c.NotAfter)
 }
 
-// verifySignature returns an element as one of the certificates has signed it, read again from what the digest is of, or nil. The
-// element's signature has the form that checkSignature tells of (XML Signature Syntax and Processing, section 3.2).
+// verifySignature returns an element as one of the certificates has signed it, read again from what the digest is of,
+// or nil. The element's signature has the form that checkSignature tells of (XML Signature Syntax and Processing,
+// section 3.2).
 func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree.Element {
 	signature, err := only(el, nsSignature, "Signature")
 	if err != nil {
@@ -109,7 +112,8 @@ func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree
 	return checkDigest(el, signature, document.Root())
 }
 
-// checkDigest returns an element without its signature, read again from what the digest of a signed reference is of, or nil.
+// checkDigest returns an element without its signature, read again from what the digest of a signed reference is of, or
+// nil.
 func checkDigest(el, signature, info *etree.Element) *etree.Element {
 	reference, err := only(info, nsSignature, "Reference")
 	if err != nil || checkTransforms(reference) != nil {
@@ -140,8 +144,8 @@ func checkDigest(el, signature, info *etree.Element) *etree.Element {
 	return document.Root()
 }
 
-// referenced returns an element without its signature as a reference's transforms make it. Without one that canonicalizes it
-// is Canonical XML 1.0 (section 4.4.3.2).
+// referenced returns an element without its signature as a reference's transforms make it. Without one that
+// canonicalizes it is Canonical XML 1.0 (section 4.4.3.2).
 func referenced(el, signature, reference *etree.Element) ([]byte, error) {
 	if transforms := reference.SelectElement("Transforms").ChildElements(); len(transforms) == 2 {
 		return canonicalize(el, signature, prefixList(transforms[1])), nil
@@ -185,8 +189,8 @@ func prefixList(method *etree.Element) []string {
 	return prefixes
 }
 
-// canonicalize returns an element in the form of Exclusive XML Canonicalization 1.0 without comments, and without one of its
-// children. See https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
+// canonicalize returns an element in the form of Exclusive XML Canonicalization 1.0 without comments, and without one
+// of its children. See https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
 func canonicalize(el, without *etree.Element, inclusive []string) []byte {
 	var b bytes.Buffer
 	c := canonicalizer{out: &b, without: without, inclusive: inclusive}
@@ -241,14 +245,16 @@ func (c *canonicalizer) write(el *etree.Element, declared map[string]string) {
 				c.write(child, here)
 			}
 		case *etree.CharData:
-			c.out.WriteString(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#xD;").Replace(child.Data))
+			c.out.WriteString(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r",
+				"&#xD;").Replace(child.Data))
 		}
 	}
 	c.out.WriteString("</" + el.FullTag() + ">")
 }
 
 func (c *canonicalizer) attribute(name, value string) {
-	escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;").Replace(value)
+	escaped := strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r",
+		"&#xD;").Replace(value)
 	c.out.WriteString(" " + name + `="` + escaped + `"`)
 }
 

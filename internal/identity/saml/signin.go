@@ -16,8 +16,9 @@ import (
 
 // Why a sign-in fails. They reach the app as the parameter error of its page /oauth2/callback.
 const (
-	CodeDisabled  fault.Code = "sso_disabled"         // The organization does not use single sign-on.
-	CodeState     fault.Code = "sso_state_invalid"    // Begun elsewhere, too long ago, or by the identity provider itself.
+	CodeDisabled fault.Code = "sso_disabled" // The organization does not use single sign-on.
+	// Begun elsewhere, too long ago, or by the identity provider itself.
+	CodeState     fault.Code = "sso_state_invalid"
 	CodeResponse  fault.Code = "sso_response_invalid" // It does not hold.
 	CodeDenied    fault.Code = "sso_denied"           // The identity provider has signed nobody in.
 	CodeAddress   fault.Code = "sso_address_invalid"  // No address, or none that the organization may use.
@@ -41,16 +42,16 @@ type Posted struct {
 	Origin         Origin
 }
 
-// Outcome is where the browser goes from here: to exchange a code, to ask a member for their consent, or to see what came
-// of a trial. One of the three is set.
+// Outcome is where the browser goes from here: to exchange a code, to ask a member for their consent, or to see what
+// came of a trial. One of the three is set.
 type Outcome struct {
 	Code string
 	Link string // Stands for the held assertion.
 	Test uuid.UUID
 }
 
-// Consume takes a response of the identity provider. It must answer a sign-in that began in this browser, and each counts
-// once. The error has one of the codes above, or is internal.
+// Consume takes a response of the identity provider. It must answer a sign-in that began in this browser, and each
+// counts once. The error has one of the codes above, or is internal.
 func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	state, err := s.store.TakeSAMLState(
 		ctx, posted.OrganizationID, opaque.Hash(posted.RelayState), opaque.Hash(posted.Browser), s.now())
@@ -82,9 +83,11 @@ func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	return s.admit(ctx, settings, state, a, who, posted)
 }
 
-// accept returns who a response proves, and notes that it was used. The assertion is returned even where it names nobody
-// who may sign in.
-func (s *Service) accept(ctx context.Context, settings Settings, state State, posted Posted) (assertion, person, error) {
+// accept returns who a response proves, and notes that it was used. The assertion is returned even where it names
+// nobody who may sign in.
+func (s *Service) accept(ctx context.Context, settings Settings, state State, posted Posted) (assertion, person,
+	error,
+) {
 	if base64.StdEncoding.DecodedLen(len(posted.Response)) > maxResponse+2 {
 		return assertion{}, person{}, reject("the response is too large", adviceForm)
 	}
@@ -98,7 +101,8 @@ func (s *Service) accept(ctx context.Context, settings Settings, state State, po
 	}
 	now := s.now()
 	err = s.store.UseAssertion(ctx, Use{
-		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, AssertionID: a.id, ExpiresAt: a.notOnOrAfter.Add(maxSkew),
+		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, AssertionID: a.id,
+		ExpiresAt: a.notOnOrAfter.Add(maxSkew),
 	}, now)
 	if fault.CodeOf(err) == fault.Conflict {
 		return assertion{}, person{}, reject("the assertion was used before", "この応答はすでに使用されています。")
@@ -133,15 +137,16 @@ func shown(err error) error {
 	return err
 }
 
-// refused logs why a response was not accepted, and tells the audit log. Nothing of a response stands there that was not
-// signed.
+// refused logs why a response was not accepted, and tells the audit log. Nothing of a response stands there that was
+// not signed.
 func (s *Service) refused(ctx context.Context, posted Posted, email string, code fault.Code, reason string) {
 	s.cfg.Logger.InfoContext(ctx, "single sign-on refused", "organization_id", posted.OrganizationID, "reason", reason)
 	err := s.store.RecordRefusal(ctx, Refusal{
 		OrganizationID: posted.OrganizationID, Email: email, Code: code, At: s.now(), Origin: posted.Origin,
 	})
 	if err != nil {
-		s.cfg.Logger.WarnContext(ctx, "the audit log was not told of a refusal", "organization_id", posted.OrganizationID, "error", err)
+		s.cfg.Logger.WarnContext(ctx, "the audit log was not told of a refusal", "organization_id",
+			posted.OrganizationID, "error", err)
 	}
 }
 
@@ -152,7 +157,8 @@ func (s *Service) admit(
 	now := s.now()
 	code, hash := opaque.New()
 	acceptance := Acceptance{
-		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, NameID: a.key(who.email), Email: who.email,
+		OrganizationID: settings.OrganizationID, EntityID: settings.EntityID, NameID: a.key(who.email),
+		Email:  who.email,
 		Origin: posted.Origin, HeldUntil: now.Add(StateLifetime),
 		Code: Code{
 			Hash: hash, BrowserHash: state.BrowserHash, OrganizationID: settings.OrganizationID, Next: state.Next,
@@ -169,14 +175,16 @@ func (s *Service) admit(
 	err := accept()
 	if errors.Is(err, errNeedsAccount) {
 		subject, err = s.sessions.CreateExternalUser(ctx, uuid.Nil, who.email, who.name)
-		if fault.CodeOf(err) == fault.Conflict { // The user pool knows the address, with a password, as no organization's.
+		// The user pool knows the address, with a password, as no organization's.
+		if fault.CodeOf(err) == fault.Conflict {
 			err = errNotLinked()
 		}
 		if err == nil {
 			err = accept()
 		}
 	}
-	if fault.CodeOf(err) == fault.Conflict { // Somebody with the address was added at the same moment: it is looked up again.
+	// Somebody with the address was added at the same moment: it is looked up again.
+	if fault.CodeOf(err) == fault.Conflict {
 		err = accept()
 	}
 	switch {
@@ -199,8 +207,8 @@ type Session struct {
 	Next     string // Path of the app to go to, or "".
 }
 
-// Exchange returns the tokens for a code. One that is unknown, used, more than a minute old or another browser's has the
-// code CodeState. For a member whose account is still being made the error has the code fault.Unavailable.
+// Exchange returns the tokens for a code. One that is unknown, used, more than a minute old or another browser's has
+// the code CodeState. For a member whose account is still being made the error has the code fault.Unavailable.
 func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, browser string) (Session, error) {
 	grantee, err := s.store.TakeSAMLCode(ctx, organizationID, opaque.Hash(code), opaque.Hash(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
@@ -233,7 +241,10 @@ func (s *Service) Refresh(ctx context.Context, clientID, refreshToken string) (p
 func (s *Service) finishTest(
 	ctx context.Context, organizationID, id uuid.UUID, a assertion, who person, err error,
 ) (Outcome, error) {
-	test := Test{ID: id, Status: TestSuccess, NameID: a.nameID, Email: who.email, Name: who.name, Attributes: a.attributes}
+	test := Test{
+		ID: id, Status: TestSuccess, NameID: a.nameID, Email: who.email, Name: who.name,
+		Attributes: a.attributes,
+	}
 	if err != nil {
 		why, ok := errors.AsType[*rejection](err)
 		if !ok {
@@ -244,8 +255,8 @@ func (s *Service) finishTest(
 	return Outcome{Test: id}, s.store.FinishSAMLTest(ctx, organizationID, test)
 }
 
-// Test returns a trial of the actor's organization, who must be a super-admin. Without such a trial the error has the code
-// fault.NotFound.
+// Test returns a trial of the actor's organization, who must be a super-admin. Without such a trial the error has the
+// code fault.NotFound.
 func (s *Service) Test(ctx context.Context, actor identity.Actor, id uuid.UUID) (Test, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return Test{}, err

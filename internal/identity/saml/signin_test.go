@@ -29,7 +29,8 @@ func TestSignInAddsTheMember(t *testing.T) {
 		t.Fatalf("got %+v, %v", session, err)
 	}
 	const where = ` FROM users WHERE email = 'dora@corp.example' AND organization_id = $1`
-	if got := value[string](f, `SELECT name || '/' || role || '/' || auth_type || '/' || state`+where, f.org); got != "堂本 ドラ/general-user/federated_idp/active" {
+	if got := value[string](f, `SELECT name || '/' || role || '/' || auth_type || '/' || state`+where,
+		f.org); got != "堂本 ドラ/general-user/federated_idp/active" {
 		t.Errorf("got %s", got)
 	}
 	if got := value[string](f, `SELECT action || '/' || actor_email || '/' || host(address) || '/' || request_id FROM audit_events WHERE action LIKE 'member.%'`); got != "member.provision/dora@corp.example/192.0.2.7/r1" {
@@ -39,7 +40,11 @@ func TestSignInAddsTheMember(t *testing.T) {
 	if err != nil || refreshed.IDToken == "" || refreshed.RefreshToken != "" {
 		t.Errorf("refreshed: %+v, %v", refreshed, err)
 	}
-	for _, c := range [][2]string{{"web", session.RefreshToken}, {clientID, "x" + session.RefreshToken}, {clientID, ""}} {
+	for _, c := range [][2]string{
+		{"web", session.RefreshToken},
+		{clientID, "x" + session.RefreshToken},
+		{clientID, ""},
+	} {
 		if _, err := f.saml.Refresh(t.Context(), c[0], c[1]); fault.CodeOf(err) != fault.Unauthenticated {
 			t.Errorf("refreshed for %s: %v", c[0], err)
 		}
@@ -63,17 +68,24 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 	respond := func(b begun) []byte { return f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t) }
 	post := func(organizationID uuid.UUID, browser, relayState string, response []byte) (saml.Outcome, error) {
 		return f.saml.Consume(t.Context(), saml.Posted{
-			OrganizationID: organizationID, Browser: browser, RelayState: relayState, Response: base64.StdEncoding.EncodeToString(response),
+			OrganizationID: organizationID, Browser: browser, RelayState: relayState,
+			Response: base64.StdEncoding.EncodeToString(response),
 		})
 	}
 	b, other := f.begin("/home/thread"), f.begin("")
 	elsewhere := f.organization("elsewhere.example")
 	for name, refused := range map[string]func() (saml.Outcome, error){
-		"another browser":      func() (saml.Outcome, error) { return post(f.org, other.Browser, b.relayState, respond(b)) },
-		"no cookie":            func() (saml.Outcome, error) { return post(f.org, "", b.relayState, respond(b)) },
-		"no state":             func() (saml.Outcome, error) { return post(f.org, b.Browser, "", respond(b)) },
-		"begun by the other":   func() (saml.Outcome, error) { return post(f.org, b.Browser, "/home", respond(b)) },
-		"another organization": func() (saml.Outcome, error) { return post(elsewhere, b.Browser, b.relayState, respond(b)) },
+		"another browser": func() (saml.Outcome, error) {
+			return post(f.org, other.Browser, b.relayState,
+				respond(b))
+		},
+		"no cookie":          func() (saml.Outcome, error) { return post(f.org, "", b.relayState, respond(b)) },
+		"no state":           func() (saml.Outcome, error) { return post(f.org, b.Browser, "", respond(b)) },
+		"begun by the other": func() (saml.Outcome, error) { return post(f.org, b.Browser, "/home", respond(b)) },
+		"another organization": func() (saml.Outcome, error) {
+			return post(elsewhere, b.Browser, b.relayState,
+				respond(b))
+		},
 	} {
 		if _, err := refused(); fault.CodeOf(err) != saml.CodeState {
 			t.Errorf("%s: %v", name, err)
@@ -93,9 +105,11 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 		code, browser  string
 	}{
 		"another browser": {f.org, outcome.Code, other.Browser}, "no cookie": {f.org, outcome.Code, ""},
-		"another organization": {elsewhere, outcome.Code, b.Browser}, "another code": {f.org, "x" + outcome.Code, b.Browser},
+		"another organization": {elsewhere, outcome.Code, b.Browser},
+		"another code":         {f.org, "x" + outcome.Code, b.Browser},
 	} {
-		if _, err := f.saml.Exchange(t.Context(), c.organizationID, c.code, c.browser); fault.CodeOf(err) != saml.CodeState {
+		if _, err := f.saml.Exchange(t.Context(), c.organizationID, c.code,
+			c.browser); fault.CodeOf(err) != saml.CodeState {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -167,7 +181,8 @@ func TestAnyServerGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	users, err := pool.New(t.Context(), pool.Config{
-		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID, Issuer: publicURL + "/pool/ap-northeast-1_Test",
+		PoolID: "ap-northeast-1_Test", ClientID: "web", FederatedClientID: clientID,
+		Issuer: publicURL + "/pool/ap-northeast-1_Test",
 	}, f.db)
 	must(t, err)
 	other := saml.New(saml.Config{PublicURL: publicURL, ClientID: clientID}, f.db, users)
@@ -194,7 +209,8 @@ func TestReplayedAssertionIsRefused(t *testing.T) {
 	// As if somebody who can write to the database brought the state back: the assertion itself is known.
 	again := f.begin("")
 	f.exec(`UPDATE saml_states SET request_id = $1`, b.request.ID)
-	if _, err := f.post(again, response); fault.CodeOf(err) != saml.CodeResponse || !strings.Contains(err.Error(), "used before") {
+	if _, err := f.post(again, response); fault.CodeOf(err) != saml.CodeResponse ||
+		!strings.Contains(err.Error(), "used before") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -203,7 +219,8 @@ func TestR58_WhoAnAddressIs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	other := f.organization("other.example")
-	f.exec(`UPDATE organizations SET mail_domains = '{corp.example,sub.corp.example,shared.example}' WHERE id = $1`, f.org)
+	f.exec(`UPDATE organizations SET mail_domains = '{corp.example,sub.corp.example,shared.example}' WHERE id = $1`,
+		f.org)
 	f.exec(`UPDATE saml_configs SET email_domains = '{corp.example,shared.example,dropped.example}' WHERE organization_id = $1`, f.org)
 	f.member(f.org, "password@corp.example", identity.RoleGeneralUser, identity.AuthCognito)
 	f.member(f.org, "invited@corp.example", identity.RoleGeneralUser, identity.AuthFederated)
@@ -272,7 +289,8 @@ func TestR58_WhoAnAddressIs(t *testing.T) {
 	}
 }
 
-// TestR58_InvitationIsUsedOnce: whoever has signed in by an invitation keeps it, whether their app was ever opened or not.
+// TestR58_InvitationIsUsedOnce: a member who has signed in by an invitation keeps the link, whether the app was ever
+// opened or not.
 func TestR58_InvitationIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -292,9 +310,10 @@ func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
 	b := f.begin("")
 	r := f.forge(b.request.ID, "n1", "new@corp.example", "名前")
 	for _, name := range []string{"role", "Role", "groups", "https://tsumugi.example/role", "organization_id"} {
-		r.assertion.AttributeStatements[0].Attributes = append(r.assertion.AttributeStatements[0].Attributes, crewjam.Attribute{
-			Name: name, Values: []crewjam.AttributeValue{{Type: "xs:string", Value: "organization-super-admin"}},
-		})
+		r.assertion.AttributeStatements[0].Attributes = append(r.assertion.AttributeStatements[0].Attributes,
+			crewjam.Attribute{
+				Name: name, Values: []crewjam.AttributeValue{{Type: "xs:string", Value: "organization-super-admin"}},
+			})
 	}
 	_, err := f.post(b, r.bytes(t))
 	must(t, err)
@@ -303,7 +322,8 @@ func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
 	}
 }
 
-// TestR58_AddressAsNameID has no attributes: the NameID is the address, and, where it is transient, what a person is known by.
+// TestR58_AddressAsNameID has no attributes: the NameID is the address, and, where it is transient, what a person is
+// known by.
 func TestR58_AddressAsNameID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -345,7 +365,8 @@ func TestR58_NamesThatAreNobodyElses(t *testing.T) {
 			t.Errorf("%q: %v", nameID, err)
 		}
 	}
-	if _, err := f.signIn("email:transient@corp.example", "eve@corp.example", "別人"); fault.CodeOf(err) != saml.CodeResponse {
+	if _, err := f.signIn("email:transient@corp.example", "eve@corp.example",
+		"別人"); fault.CodeOf(err) != saml.CodeResponse {
 		t.Errorf("the key of somebody whose NameID is transient: %v", err)
 	}
 	if n := value[int](f, `SELECT count(DISTINCT user_id) FROM federated_identities`); n != 5 {
@@ -353,7 +374,7 @@ func TestR58_NamesThatAreNobodyElses(t *testing.T) {
 	}
 }
 
-// TestR58_AnAccountAfterItsMember: whoever gets the account that a removed member has left gets none of their sessions, nor
+// TestR58_AnAccountAfterItsMember: a member who gets the account of a removed one gets none of its sessions, nor
 // they the new one's.
 func TestR58_AnAccountAfterItsMember(t *testing.T) {
 	t.Parallel()
@@ -400,7 +421,8 @@ func TestR58_SeatsLimitWhoIsAdded(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := value[int](f, `SELECT count(*) FROM users WHERE organization_id = $1`, f.org); added.good != 2 || added.odd != nil || n != 4 {
+	if n := value[int](f, `SELECT count(*) FROM users WHERE organization_id = $1`, f.org); added.good != 2 ||
+		added.odd != nil || n != 4 {
 		t.Errorf("%d members, %d added, %v", n, added.good, added.odd)
 	}
 	if _, err := f.signIn("alice", "alice@corp.example", "アリス"); err != nil {
@@ -426,7 +448,8 @@ func TestR58_OnePersonTwice(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := value[int](f, `SELECT count(*) FROM pool_users WHERE email = 'twin@corp.example'`); signedIn.good != 4 || n != 1 {
+	if n := value[int](f, `SELECT count(*) FROM pool_users WHERE email = 'twin@corp.example'`); signedIn.good != 4 ||
+		n != 1 {
 		t.Errorf("%d signed in, %v, %d accounts", signedIn.good, signedIn.odd, n)
 	}
 }
@@ -437,7 +460,8 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	b := f.begin("")
 	_, err := f.saml.TurnOff(t.Context(), f.admin)
 	must(t, err)
-	if _, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)); fault.CodeOf(err) != saml.CodeDisabled {
+	if _, err := f.post(b, f.forge(b.request.ID, "n1", "alice@corp.example",
+		"アリス").bytes(t)); fault.CodeOf(err) != saml.CodeDisabled {
 		t.Errorf("switched off meanwhile: %v", err)
 	}
 	_, err = f.saml.TurnOn(t.Context(), f.admin)
@@ -477,7 +501,10 @@ func TestR45_InactiveOnTheWay(t *testing.T) {
 func TestR61_SettingsAreASuperAdmins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, change := range []string{`role = 'organization-admin'`, `role = 'organization-super-admin', state = 'inactive'`} {
+	for _, change := range []string{
+		`role = 'organization-admin'`,
+		`role = 'organization-super-admin', state = 'inactive'`,
+	} {
 		f.exec(`UPDATE users SET `+change+` WHERE id = $1`, f.admin.ID)
 		if _, err := f.saml.TurnOff(t.Context(), f.admin); fault.CodeOf(err) != fault.Forbidden {
 			t.Errorf("%s: %v", change, err)
@@ -528,17 +555,22 @@ func TestRefusalsAreLoggedWithoutWhatWasSaid(t *testing.T) {
 			t.Errorf("the cause is %v", why)
 		}
 	}
-	if lines := logged.String(); strings.Count(lines, "single sign-on refused") != 5 || strings.Contains(lines, "secret") || strings.Contains(lines, "<") {
+	if lines := logged.String(); strings.Count(lines, "single sign-on refused") != 5 ||
+		strings.Contains(lines, "secret") || strings.Contains(lines, "<") {
 		t.Errorf("logged:\n%s", lines)
 	}
 }
 
-// FuzzR51_SignedResponses replaces a part of a good response by something else. It is made anew for each: it does not hold for long.
+// FuzzR51_SignedResponses replaces a part of a good response by something else. It is made anew for each: it does not
+// hold for long.
 func FuzzR51_SignedResponses(f *testing.F) {
 	idp, err := samltest.New(samltest.Config{URL: "https://idp.example"})
 	must(f, err)
 	x := &fixture{idp: idp, org: uuid.New()}
-	settings := saml.Settings{OrganizationID: x.org, EntityID: idp.EntityID(), Certificates: [][]byte{idp.Certificate.Raw}}
+	settings := saml.Settings{
+		OrganizationID: x.org, EntityID: idp.EntityID(),
+		Certificates: [][]byte{idp.Certificate.Raw},
+	}
 	service := saml.New(saml.Config{PublicURL: publicURL}, nil, nil)
 	f.Add(uint16(0), uint16(0), []byte(nil), false)
 	f.Add(uint16(300), uint16(10), []byte("<x/>"), true)
@@ -551,7 +583,8 @@ func FuzzR51_SignedResponses(f *testing.F) {
 		end := min(begin+int(length), len(good))
 		spoilt := slices.Concat(good[:begin], insert, good[end:])
 		nameID, attributes, err := service.Verify(settings, requestID, spoilt)
-		if err == nil && (nameID != "signed" || len(attributes) != 2 || attributes[0].Values[0] != "alice@corp.example") {
+		if err == nil && (nameID != "signed" || len(attributes) != 2 ||
+			attributes[0].Values[0] != "alice@corp.example") {
 			t.Errorf("%q, %v were accepted", nameID, attributes)
 		}
 	})

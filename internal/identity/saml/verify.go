@@ -8,8 +8,8 @@ import (
 	"github.com/beevik/etree"
 )
 
-// maxSkew is how far the clocks of the identity provider and this server may be apart, in either direction. By them a response
-// must be used within maxAge of being made.
+// maxSkew is how far the clocks of the identity provider and this server may be apart, in either direction. By them a
+// response must be used within maxAge of being made.
 const (
 	maxSkew = 3 * time.Minute
 	maxAge  = 90 * time.Second
@@ -134,7 +134,8 @@ func (e *expectation) checkResponse(response *etree.Element) error {
 	if err := e.checkIssueInstant(response); err != nil {
 		return err
 	}
-	if issuers := children(response, nsAssertion, "Issuer"); len(issuers) > 1 || len(issuers) == 1 && text(issuers[0]) != e.settings.EntityID {
+	if issuers := children(response, nsAssertion, "Issuer"); len(issuers) > 1 || len(issuers) == 1 &&
+		text(issuers[0]) != e.settings.EntityID {
 		return errIssuer
 	}
 	return nil
@@ -156,7 +157,8 @@ func (e *expectation) checkIssueInstant(el *etree.Element) error {
 
 var errTime = reject("it does not hold at this time", "応答の有効期間外です。IDプロバイダーとサーバーの時刻を確認してください。")
 
-// checkAssertion checks whom an assertion is for, and when. It is what the profile asks for (profiles, section 4.1.4.3).
+// checkAssertion checks whom an assertion is for, and when. It is what the profile asks for (profiles, section
+// 4.1.4.3).
 func (e *expectation) checkAssertion(a *etree.Element) error {
 	id := a.SelectAttrValue("ID", "")
 	if id == "" || len(id) > maxAssertionID || a.SelectAttrValue("Version", "") != "2.0" {
@@ -200,7 +202,8 @@ func (e *expectation) checkSubject(a *etree.Element) error {
 		return reject("there is no NameID", "NameIDがありません。IDプロバイダーでNameIDを設定してください。")
 	}
 	if strings.HasPrefix(text(nameID), byAddress) && nameID.SelectAttrValue("Format", "") != transient {
-		return reject("a NameID like a transient one's address", "「"+byAddress+"」で始まるNameIDは使用できません。IDプロバイダーのNameIDの設定を変更してください。")
+		return reject("a NameID like a transient one's address",
+			"「"+byAddress+"」で始まるNameIDは使用できません。IDプロバイダーのNameIDの設定を変更してください。")
 	}
 	confirmations := children(subject, nsAssertion, "SubjectConfirmation")
 	if len(confirmations) == 0 {
@@ -226,7 +229,8 @@ func (e *expectation) checkConfirmation(confirmation *etree.Element) error {
 		return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
 	}
 	// The profile forbids NotBefore here; a time that has come is no harm.
-	if begin, ok := instant(data, "NotBefore"); data.SelectAttr("NotBefore") != nil && (!ok || begin.After(e.now.Add(maxSkew))) {
+	if begin, ok := instant(data, "NotBefore"); data.SelectAttr("NotBefore") != nil &&
+		(!ok || begin.After(e.now.Add(maxSkew))) {
 		return errTime
 	}
 	if end, ok := instant(data, "NotOnOrAfter"); !ok || !e.now.Before(end.Add(maxSkew)) {
@@ -240,7 +244,8 @@ func (e *expectation) checkConditions(a *etree.Element) error {
 	if err != nil {
 		return reject("there are no conditions", adviceForm)
 	}
-	if begin, ok := instant(conditions, "NotBefore"); conditions.SelectAttr("NotBefore") != nil && (!ok || begin.After(e.now.Add(maxSkew))) {
+	if begin, ok := instant(conditions, "NotBefore"); conditions.SelectAttr("NotBefore") != nil &&
+		(!ok || begin.After(e.now.Add(maxSkew))) {
 		return errTime
 	}
 	if end, ok := instant(conditions, "NotOnOrAfter"); !ok || !e.now.Before(end.Add(maxSkew)) {
@@ -313,8 +318,8 @@ func (a assertion) values(name string) (values []string) {
 // byAddress begins what people are known by whose NameID is transient. No other NameID begins with it.
 const byAddress = "email:"
 
-// key returns what a person is known by in later assertions. A transient NameID is another one each time: then it is the
-// address, for which the identity provider vouches.
+// key returns what a person is known by in later assertions. A transient NameID is another one each time: then it is
+// the address, for which the identity provider vouches.
 func (a assertion) key(email string) string {
 	if a.nameIDFormat == transient {
 		return byAddress + email
@@ -330,7 +335,8 @@ func text(el *etree.Element) string {
 			b.WriteString(data.Data)
 		}
 	}
-	return strings.Trim(b.String(), " \t\r\n") // XML's own white space: another sign is part of a name, however it looks.
+	// XML's own white space: another sign is part of a name, however it looks.
+	return strings.Trim(b.String(), " \t\r\n")
 }
 
 func instant(el *etree.Element, attribute string) (time.Time, bool) {

@@ -116,14 +116,16 @@ func TestR52_ResponsesThatDoNotHold(t *testing.T) {
 		"no statement":   func(r *forged) { r.assertion.AuthnStatements = nil },
 		"wrong audience": func(r *forged) { r.assertion.Conditions.AudienceRestrictions[0].Audience.Value += "x" },
 		"two restrictions, one not ours": func(r *forged) {
-			r.assertion.Conditions.AudienceRestrictions = append(r.assertion.Conditions.AudienceRestrictions, crewjam.AudienceRestriction{Audience: crewjam.Audience{Value: "https://other.example"}})
+			r.assertion.Conditions.AudienceRestrictions = append(r.assertion.Conditions.AudienceRestrictions,
+				crewjam.AudienceRestriction{Audience: crewjam.Audience{Value: "https://other.example"}})
 		},
 		"no audience":       func(r *forged) { r.assertion.Conditions.AudienceRestrictions = nil },
 		"wrong recipient":   func(r *forged) { confirmation(r).Recipient = "https://other.example/acs" },
 		"no recipient":      func(r *forged) { confirmation(r).Recipient = "" },
 		"wrong destination": func(r *forged) { r.response.Destination = "https://other.example/acs" },
 		"another organization's": func(r *forged) {
-			confirmation(r).Recipient = strings.Replace(confirmation(r).Recipient, f.org.String(), f.alice.ID.String(), 1)
+			confirmation(r).Recipient = strings.Replace(confirmation(r).Recipient, f.org.String(), f.alice.ID.String(),
+				1)
 		},
 		"wrong InResponseTo":        func(r *forged) { r.response.InResponseTo = "_other" },
 		"wrong InResponseTo inside": func(r *forged) { confirmation(r).InResponseTo = "_other" },
@@ -144,12 +146,14 @@ func TestR52_ResponsesThatDoNotHold(t *testing.T) {
 	}
 	denied := f.forge(requestID, "n1", "", "").response
 	denied.Status.StatusCode.Value = crewjam.StatusResponder
-	if _, _, err := f.saml.Verify(settings, requestID, written(t, denied.Element())); err == nil || !strings.Contains(err.Error(), "signed nobody in") {
+	if _, _, err := f.saml.Verify(settings, requestID, written(t, denied.Element())); err == nil ||
+		!strings.Contains(err.Error(), "signed nobody in") {
 		t.Errorf("a refusal of the provider: %v", err)
 	}
 	good := f.forge(requestID, "n1", "alice@corp.example", "アリス").bytes(t)
 	for _, part := range []string{"alice@corp.example", ">n1<", "アリス"} { // Changed after signing.
-		if _, _, err := f.saml.Verify(settings, requestID, bytes.Replace(good, []byte(part), []byte(part[:1]+"x"+part[1:]), 1)); err == nil {
+		if _, _, err := f.saml.Verify(settings, requestID, bytes.Replace(good, []byte(part),
+			[]byte(part[:1]+"x"+part[1:]), 1)); err == nil {
 			t.Errorf("%s was changed unseen", part)
 		}
 	}
@@ -158,7 +162,8 @@ func TestR52_ResponsesThatDoNotHold(t *testing.T) {
 	settings.Certificates = [][]byte{expired.Raw}
 	r := f.forge(requestID, "n1", "alice@corp.example", "アリス")
 	r.key, r.certificate = key, expired
-	if _, _, err := f.saml.Verify(settings, requestID, r.bytes(t)); err == nil || !strings.Contains(err.Error(), "certificate is not valid") {
+	if _, _, err := f.saml.Verify(settings, requestID, r.bytes(t)); err == nil ||
+		!strings.Contains(err.Error(), "certificate is not valid") {
 		t.Errorf("an expired certificate: %v", err)
 	}
 }
@@ -184,8 +189,8 @@ func unsigned(el *etree.Element) *etree.Element {
 	return c
 }
 
-// wrappings are the signature wrapping attacks XSW1–8 of the SAML Raider, with variants that need another shape. Each moves what
-// was signed to where it is verified but not read.
+// wrappings are the signature wrapping attacks XSW1–8 of the SAML Raider, with variants that need another shape. Each
+// moves what was signed to where it is verified but not read.
 func wrappings() map[string]func(response *etree.Element) *etree.Element {
 	parts := func(response *etree.Element) (assertion, signature *etree.Element) {
 		assertion = response.FindElement("./Assertion")

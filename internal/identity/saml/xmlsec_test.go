@@ -14,15 +14,16 @@ import (
 )
 
 // TestResponsesThatXmlsec1Signed reads what another implementation has signed, with lists of namespaces that exclusive
-// canonicalization treats inclusively: declared further out, on the way, nowhere, and the default one. testdata/xmlsec1/make.sh
-// has made them.
+// canonicalization treats inclusively: declared further out, on the way, nowhere, and the default one.
+// testdata/xmlsec1/make.sh has made them.
 func TestResponsesThatXmlsec1Signed(t *testing.T) {
 	t.Parallel()
 	certificate, err := os.ReadFile("testdata/xmlsec1/certificate.pem")
 	must(t, err)
 	block, _ := pem.Decode(certificate)
 	settings := saml.Settings{
-		OrganizationID: uuid.MustParse("00000000-0000-7000-8000-000000000001"), EntityID: "https://idp.example", Certificates: [][]byte{block.Bytes},
+		OrganizationID: uuid.MustParse("00000000-0000-7000-8000-000000000001"), EntityID: "https://idp.example",
+		Certificates: [][]byte{block.Bytes},
 	}
 	at := func() time.Time { return time.Date(2027, 4, 1, 9, 1, 0, 0, time.UTC) }
 
@@ -39,7 +40,8 @@ func TestResponsesThatXmlsec1Signed(t *testing.T) {
 		if err != nil || nameID != "n1" || len(attributes) != 1 || attributes[0].Values[0] != "アリス & ボブ <x>" {
 			t.Errorf("%s: %q, %q, %v", file, nameID, attributes, err)
 		}
-		for _, part := range []string{">n1<", "nameid-format:persistent", "xs:string", "urn:late", "a &quot;b"} { // Changed after signing.
+		// Changed after signing.
+		for _, part := range []string{">n1<", "nameid-format:persistent", "xs:string", "urn:late", "a &quot;b"} {
 			if !bytes.Contains(raw, []byte(part)) {
 				t.Errorf("%s has no %s", file, part)
 			}

@@ -11,8 +11,8 @@ const (
 	chunkTail = "\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
 )
 
-// AppendTextChunk appends the event that carries a piece of text, in OpenAI's form. The text may hold parts of characters;
-// they are written as they are.
+// AppendTextChunk appends the event that carries a piece of text, in OpenAI's form. The text may hold parts of
+// characters; they are written as they are.
 func AppendTextChunk(dst, text []byte) []byte { return appendChunk(dst, "content", text) }
 
 // AppendReasoningChunk appends the event that carries a piece of reasoning, in the form of DeepSeek and vLLM.

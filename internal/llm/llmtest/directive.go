@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Marker introduces a directive in a question. The JSON object after it says how the Handler answers; what stands before
-// and after is ignored, so that a skill may wrap the question in a prompt of its own.
+// Marker introduces a directive in a question. The JSON object after it says how the Handler answers; what stands
+// before and after is ignored, so that a skill may wrap the question in a prompt of its own.
 const Marker = "@script"
 
 // The ways in which an answer fails after FailAfter characters.
@@ -55,18 +55,21 @@ type Directive struct {
 	// Numbered is how many tokens the answer has if it is a NumberedText, for load generators: one token a chunk.
 	Numbered int `json:"numbered"`
 
-	TokensPerSecond float64 `json:"tokens_per_second"` // 0 is the Handler's pace, a negative number as fast as possible.
-	TokenChars      int     `json:"token_chars"`       // Characters in a chunk; 2 if 0.
-	FirstTokenMS    int     `json:"first_token_ms"`    // Wait before the first token.
+	// 0 is the Handler's pace, a negative number as fast as possible.
+	TokensPerSecond float64 `json:"tokens_per_second"`
+	TokenChars      int     `json:"token_chars"`    // Characters in a chunk; 2 if 0.
+	FirstTokenMS    int     `json:"first_token_ms"` // Wait before the first token.
 
 	Fail       string `json:"fail"`        // One of the Fail constants.
 	FailAfter  int    `json:"fail_after"`  // Where it fails; 0 fails before the first token.
 	StallAfter *int   `json:"stall_after"` // After so many characters nothing more comes until the client leaves.
 
-	Status     int    `json:"status"`      // Answer with this status instead.
-	RetryAfter int    `json:"retry_after"` // Seconds, with Status.
-	Times      int    `json:"times"`       // Status, Fail and StallAfter hold for the first so many requests of Key; 0 is all.
-	Key        string `json:"key"`         // Tells the questions that Times counts apart; the directive itself if empty.
+	Status     int `json:"status"`      // Answer with this status instead.
+	RetryAfter int `json:"retry_after"` // Seconds, with Status.
+	// Status, Fail and StallAfter hold for the first so many requests of Key; 0 is all.
+	Times int `json:"times"`
+	// Tells the questions that Times counts apart; the directive itself if empty.
+	Key string `json:"key"`
 
 	Finish  string `json:"finish"`   // Finish reason; "stop" if empty.
 	NoUsage bool   `json:"no_usage"` // Report no usage even if asked.
@@ -78,8 +81,8 @@ const (
 	maxChars     = 4 << 20
 )
 
-// parseDirective finds the directive in the last user message of a conversation: an older one held for its own question.
-// Without one it returns the default answer.
+// parseDirective finds the directive in the last user message of a conversation: an older one held for its own
+// question. Without one it returns the default answer.
 func parseDirective(messages []llm.Message) (Directive, error) {
 	d := Directive{}
 	for _, m := range slices.Backward(messages) {

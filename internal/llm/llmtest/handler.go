@@ -13,18 +13,20 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Handler is an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models) that does what the Directive in the
-// question says. Requests for a title are answered at once. It keeps no state but the counts for Directive.Times.
+// Handler is an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models) that does what the Directive in
+// the question says. Requests for a title are answered at once. It keeps no state but the counts for Directive.Times.
 type Handler struct {
 	pace time.Duration
 	mux  *http.ServeMux
-	bufs sync.Pool // Of *[]byte. What is written at once is up to 64 KB: made anew for each answer it would cost a third of all.
+	// Of *[]byte. What is written at once is up to 64 KB: made anew for each answer it would cost a third of all.
+	bufs sync.Pool
 
 	mu    sync.Mutex     // Guards times.
 	times map[string]int // Requests so far, by Directive.Key.
 }
 
-// NewHandler returns a Handler that sends a token each pace unless a directive says otherwise; 0 is as fast as possible.
+// NewHandler returns a Handler that sends a token each pace unless a directive says otherwise; 0 is as fast as
+// possible.
 func NewHandler(pace time.Duration) *Handler {
 	h := &Handler{pace: pace, mux: http.NewServeMux(), times: make(map[string]int)}
 	h.bufs.New = func() any { return new([]byte) }
@@ -169,8 +171,8 @@ func (s *sending) reasoning() bool {
 	return s.text(time.Now())
 }
 
-// text sends the text token by token on a schedule from start on that doesn't drift: what is due is sent in one write. It
-// returns false when the client has gone.
+// text sends the text token by token on a schedule from start on that doesn't drift: what is due is sent in one write.
+// It returns false when the client has gone.
 func (s *sending) text(start time.Time) bool {
 	tokens := 0
 	for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) {

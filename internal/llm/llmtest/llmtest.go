@@ -89,8 +89,8 @@ type Live struct {
 // NewLive returns a Live.
 func NewLive() *Live { return &Live{calls: make(chan *Call)} }
 
-// Call is one request to a Live. Its methods belong to the test's goroutine, and return once the model's caller has been
-// served.
+// Call is one request to a Live. Its methods belong to the test's goroutine, and return once the model's caller has
+// been served.
 type Call struct {
 	Context context.Context //nolint:containedctx // The test looks at how the caller ends it.
 	Request llm.Request
@@ -161,7 +161,8 @@ func (l *Live) Next(t testing.TB) *Call {
 	}
 }
 
-// Emit gives a piece of the answer, and returns when the model's caller has taken it. It says false if the caller has gone.
+// Emit gives a piece of the answer, and returns when the model's caller has taken it. It says false if the caller has
+// gone.
 func (c *Call) Emit(text string) bool { return c.give(piece{text: text}) }
 
 // Reason gives a piece of what the model thinks before it answers, as Emit does.

@@ -26,7 +26,8 @@ func ask(t *testing.T, model llm.Model, content string) (string, llm.Result, err
 func askAll(t *testing.T, model llm.Model, messages ...llm.Message) (string, llm.Result, error) {
 	t.Helper()
 	var text strings.Builder
-	result, err := model.Stream(t.Context(), llm.Request{Messages: messages}, func(piece string) { text.WriteString(piece) })
+	result, err := model.Stream(t.Context(), llm.Request{Messages: messages},
+		func(piece string) { text.WriteString(piece) })
 	return text.String(), result, err
 }
 
@@ -55,7 +56,10 @@ func TestMarkdown(t *testing.T) {
 		}
 	}
 	text := llmtest.Markdown(6000, 0)
-	for _, want := range []string{"## 1. ", "**「", "\n- **", "\n1. ", "| :--- |", "```go\n", "$$\n", "\n> ", "](https://"} {
+	for _, want := range []string{
+		"## 1. ", "**「", "\n- **", "\n1. ", "| :--- |", "```go\n", "$$\n", "\n> ",
+		"](https://",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the Markdown", want)
 		}

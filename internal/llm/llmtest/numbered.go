@@ -6,8 +6,8 @@ import (
 )
 
 // A numbered token is two Chinese characters, as long as what models send for Japanese. Together they spell the token's
-// number, so that a client can tell from the text alone which tokens it lacks and which came twice, however the text was
-// cut into events.
+// number, so that a client can tell from the text alone which tokens it lacks and which came twice, however the text
+// was cut into events.
 const (
 	TokenBytes = 6       // Bytes of a numbered token.
 	digits     = 1 << 14 // All digits are ideographs of three bytes.
@@ -34,8 +34,8 @@ func ReadToken(text []byte) int {
 	return int(high)*digits + int(low)
 }
 
-// NumberedText returns a text of so many tokens, at least ClockTokens. The first ones tell when its first token was due, to
-// a microsecond; the others spell their number, counted from the first.
+// NumberedText returns a text of so many tokens, at least ClockTokens. The first ones tell when its first token was
+// due, to a microsecond; the others spell their number, counted from the first.
 func NumberedText(tokens int, due time.Time) []byte {
 	const clock = digits * digits
 	text := make([]byte, 0, max(tokens, ClockTokens)*TokenBytes)

@@ -150,7 +150,8 @@ func receive(r *http.Request, body []byte, gone <-chan struct{}) *Received {
 	var wire wireRequest
 	_ = json.Unmarshal(body, &wire) // A test that sends nonsense sees it in Body.
 	received := &Received{
-		Path: r.URL.RequestURI(), RemoteAddr: r.RemoteAddr, Header: r.Header, Body: body, Model: wire.Model, Messages: wire.messages(),
+		Path: r.URL.RequestURI(), RemoteAddr: r.RemoteAddr, Header: r.Header, Body: body, Model: wire.Model,
+		Messages:  wire.messages(),
 		MaxTokens: max(wire.MaxTokens, wire.MaxCompletionTokens), Temperature: wire.Temperature,
 		Stream: wire.Stream, IncludeUsage: wire.StreamOptions != nil && wire.StreamOptions.IncludeUsage, Gone: gone,
 	}
@@ -182,8 +183,8 @@ func (w *wireRequest) messages() []llm.Message {
 	return messages
 }
 
-// Step is one thing that a Provider does in answer to a request. The first that sends something opens the event stream with
-// status 200, unless it is Status.
+// Step is one thing that a Provider does in answer to a request. The first that sends something opens the event stream
+// with status 200, unless it is Status.
 type Step func(e *exchange)
 
 // exchange is one request being answered. It belongs to the handler's goroutine.
@@ -280,7 +281,10 @@ func Answer(pieces ...string) []Step {
 
 // Error sends an error object inside the stream.
 func Error(message, kind, code string) Step {
-	object, _ := json.Marshal(map[string]any{"error": map[string]string{"message": message, "type": kind, "code": code}})
+	object, _ := json.Marshal(map[string]any{"error": map[string]string{
+		"message": message, "type": kind,
+		"code": code,
+	}})
 	return Data(string(object))
 }
 

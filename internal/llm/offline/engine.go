@@ -95,8 +95,8 @@ func documentTask(ctx context.Context, p prompt) string {
 	return answerFrom(p.question, p.sources)
 }
 
-// splitPasted parts a message that brings its document along into the question, which is its first or its last line, and
-// the document. A message that is only a question is about the document of an earlier one.
+// splitPasted parts a message that brings its document along into the question, which is its first or its last line,
+// and the document. A message that is only a question is about the document of an earlier one.
 func splitPasted(p prompt) (question, text string) {
 	for i, message := range append([]string{p.question}, p.earlier...) {
 		if utf8.RuneCountInString(message) < minPasted {
@@ -170,7 +170,8 @@ func material(p prompt) string {
 	return p.question
 }
 
-// findMaterial returns the text to work on: that of the form, what is pasted below the request, or what was sent before.
+// findMaterial returns the text to work on: that of the form, what is pasted below the request, or what was sent
+// before.
 func findMaterial(p prompt, least int) string {
 	if p.text != "" {
 		return p.text
@@ -244,7 +245,8 @@ func isSummaryRequest(text string) bool {
 	}
 	trimmed := strings.TrimRight(lower, "。．.！!？?:： 」）)")
 	for _, ending := range []string{
-		"ください", "下さい", "要約", "まとめて", "要約して", "して", "お願いします", "お願いいたします", "ほしい", "ほしいです", "欲しいです", "たい", "たいです", "せよ", "ますか", "ませんか",
+		"ください", "下さい", "要約", "まとめて", "要約して", "して", "お願いします", "お願いいたします", "ほしい", "ほしいです", "欲しいです", "たい", "たいです", "せよ",
+		"ますか", "ませんか",
 		"please", "要点は", "要点を", "要約を", "まとめ", "サマリー",
 	} {
 		if strings.HasSuffix(trimmed, ending) {

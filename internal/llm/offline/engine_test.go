@@ -19,7 +19,10 @@ import (
 
 func newClient(t testing.TB, cfg offline.Config) *llm.Client {
 	t.Helper()
-	client, err := llm.NewClient(llm.Config{BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(cfg)})
+	client, err := llm.NewClient(llm.Config{
+		BaseURL: offline.BaseURL, Model: offline.ModelName,
+		Transport: offline.NewTransport(cfg),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +49,8 @@ func TestThroughTheClient(t *testing.T) {
 	if want := offline.Answer(t.Context(), messages...); text.String() != want || pieces < 50 {
 		t.Errorf("%d pieces: %s", pieces, text.String())
 	}
-	if result.Model != offline.ModelName || result.FinishReason != llm.FinishStop || result.Usage.InputTokens < 500 || result.Usage.OutputTokens < 100 {
+	if result.Model != offline.ModelName || result.FinishReason != llm.FinishStop || result.Usage.InputTokens < 500 ||
+		result.Usage.OutputTokens < 100 {
 		t.Errorf("%+v", result)
 	}
 }
@@ -102,14 +106,21 @@ func TestProtocol(t *testing.T) {
 		want               string
 	}{
 		{"GET", "/v1/models", "", 200, `"id":"tsumugi-offline"`},
-		{"POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"やあ"}]}`, 200, `"object":"chat.completion"`},
-		{"POST", "/v1/chat/completions", `{"stream":true,"messages":[{"role":"user","content":"やあ"}]}`, 200, "data: [DONE]\n\n"},
+		{
+			"POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"やあ"}]}`, 200,
+			`"object":"chat.completion"`,
+		},
+		{
+			"POST", "/v1/chat/completions", `{"stream":true,"messages":[{"role":"user","content":"やあ"}]}`, 200,
+			"data: [DONE]\n\n",
+		},
 		{"POST", "/v1/chat/completions", `{"messages":[]}`, 400, `"type":"invalid_request_error"`},
 		{"POST", "/v1/chat/completions", `{`, 400, `"type":"invalid_request_error"`},
 		{"POST", "/v1/embeddings", `{}`, 404, ""},
 		{"GET", "/v1/chat/completions", ``, 405, ""},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path, strings.NewReader(test.body))
+		req, err := http.NewRequestWithContext(t.Context(), test.method, server.URL+test.path,
+			strings.NewReader(test.body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +144,8 @@ func TestPieces(t *testing.T) {
 		t.Errorf("%q", pieces)
 	}
 	for _, piece := range pieces {
-		if first, _ := utf8.DecodeRuneInString(piece); first == '\u200d' || first == '\u3099' || strings.HasSuffix(piece, "\u200d") {
+		if first, _ := utf8.DecodeRuneInString(piece); first == '\u200d' || first == '\u3099' ||
+			strings.HasSuffix(piece, "\u200d") {
 			t.Errorf("%q is cut inside a character", piece)
 		}
 	}
@@ -224,7 +236,8 @@ func TestProofreadLeavesAlone(t *testing.T) {
 		"早くお元気になられますように。", "お客様になられた方", "出来れば今日中に", "これを見れば分かる。", "食べれば分かる。", "荷物を入れる。", "列が崩れる。", "見慣れない人",
 		"これでできる。", "友人とともに行く。", "鶏もも肉", "もののけの話", "母ははやく来た。", "ますます発展する。", "胃がん検診", "人を愛することができる。",
 		"役割を明らかにすることができる。", "10名程度が参加した。", "各部署に連絡する。", "タバコはすいません。", "お客様各位", "１２３だけの文", "サーバを再起動する。",
-		"サーバールームとサーバー", "いまだに終わらない。", "棟梁のとうりょう", "動かさせていただきます。", "成長……。", "えっ。。。", "https://example.com/a..b", "`をを`と書く",
+		"サーバールームとサーバー", "いまだに終わらない。", "棟梁のとうりょう", "動かさせていただきます。", "成長……。", "えっ。。。", "https://example.com/a..b",
+		"`をを`と書く",
 		"最初に確認する。", "一番良い。", "予定を立てる。", "ご招待された方", "体制の確立が高く評価された。", "それ以外と多くの人",
 	} {
 		if got, _ := offline.Proofread(text); got != text {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// keywords returns the compound nouns that a text comes back to: runs of kanji, katakana and Latin letters, the longer and
-// the more frequent the better, none of them a part of another that occurs as often.
+// keywords returns the compound nouns that a text comes back to: runs of kanji, katakana and Latin letters, the longer
+// and the more frequent the better, none of them a part of another that occurs as often.
 func keywords(sentences []sentence, limit int) []string {
 	counts := make(map[string]int)
 	seen := make(map[string]int) // Order of first occurrence.
@@ -73,7 +73,8 @@ func compounds(text string) []string {
 			continue
 		}
 		end := i + 1
-		for end < len(runes) && (inCompound(runes[end]) || joinsLatin(runes, end) || runes[end] == '・' && between(runes, end, isKatakana)) {
+		for end < len(runes) && (inCompound(runes[end]) || joinsLatin(runes, end) || runes[end] == '・' &&
+			between(runes, end, isKatakana)) {
 			end++
 		}
 		if word := trimCompound(string(runes[i:end])); word != "" {
@@ -98,7 +99,8 @@ func isKatakana(r rune) bool { return scriptOf(r) == scriptKatakana }
 // trimCompound takes numbers and fillers off a compound and returns "" if nothing of weight is left.
 func trimCompound(word string) string {
 	for _, prefix := range []string{"当該", "各", "同", "本", "全", "約", "計"} {
-		if rest, ok := strings.CutPrefix(word, prefix); ok && utf8.RuneCountInString(rest) >= 2 && prefix != "本" && prefix != "全" {
+		if rest, ok := strings.CutPrefix(word, prefix); ok && utf8.RuneCountInString(rest) >= 2 && prefix != "本" &&
+			prefix != "全" {
 			word = rest
 			break
 		}

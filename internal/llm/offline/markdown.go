@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// escape writes text from outside so that Markdown shows it as it is: no emphasis, links, HTML or formulas arise from it,
-// and no heading or list from its beginning.
+// escape writes text from outside so that Markdown shows it as it is: no emphasis, links, HTML or formulas arise from
+// it, and no heading or list from its beginning.
 func escape(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + 8)

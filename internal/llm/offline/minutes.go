@@ -14,8 +14,8 @@ type minutes struct {
 	next      []string
 }
 
-// extractMinutes sorts sentences by the words that minutes use. A sentence goes to the first section that fits; what fits
-// none is left out.
+// extractMinutes sorts sentences by the words that minutes use. A sentence goes to the first section that fits; what
+// fits none is left out.
 func extractMinutes(text string) minutes {
 	var m minutes
 	seen := make(map[string]bool)
@@ -64,7 +64,8 @@ func isDecision(text string) bool {
 		endsWithQuestion(text) {
 		return false
 	}
-	return containsAny(text, "決定した", "決定しました", "決定する。", "に決定", "で決定", "が決定", "を決定", "決まった", "決まりました", "に決まり", "合意した", "合意しました", "で合意",
+	return containsAny(text, "決定した", "決定しました", "決定する。", "に決定", "で決定", "が決定", "を決定", "決まった", "決まりました", "に決まり", "合意した",
+		"合意しました", "で合意",
 		"了承された", "了承されました", "承認された", "承認されました", "を承認", "可決", "することとした", "することとなった", "することになった", "することになりました", "することとする",
 		"することにした", "とすることで", "決定事項", "方針とした", "方針とする", "見送ることと", "採用することと", "採用とする")
 }
@@ -74,12 +75,14 @@ func isAction(text string) bool {
 	if endsWithQuestion(text) {
 		return false
 	}
-	return containsAny(text, "までに", "期限", "締切", "締め切り", "担当は", "担当：", "担当:", "担当者", "が担当", "宿題", "お願いします", "してください", "対応する", "作成する。",
+	return containsAny(text, "までに", "期限", "締切", "締め切り", "担当は", "担当：", "担当:", "担当者", "が担当", "宿題", "お願いします", "してください",
+		"対応する", "作成する。",
 		"共有する。", "確認する。", "手配する", "調整する。", "連絡する。", "準備する。", "送付する", "提出する", "が行う。", "ToDo", "TODO")
 }
 
 func isIssue(text string) bool {
-	return containsAny(text, "課題", "懸念", "リスク", "問題", "遅れ", "不足", "未定", "保留", "持ち越し", "継続して検討", "引き続き検討", "再検討", "決まっていない", "決まらな", "未決",
+	return containsAny(text, "課題", "懸念", "リスク", "問題", "遅れ", "不足", "未定", "保留", "持ち越し", "継続して検討", "引き続き検討", "再検討",
+		"決まっていない", "決まらな", "未決",
 		"検討が必要", "検討する必要", "要検討")
 }
 

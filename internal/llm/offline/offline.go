@@ -1,10 +1,10 @@
-// Package offline is the engine that answers when no language model is configured. It speaks OpenAI's protocol, so that the
-// same client talks to it.
+// Package offline is the engine that answers when no language model is configured. It speaks OpenAI's protocol, so that
+// the same client talks to it.
 //
-// It owns what can be done well without a model: summaries of sentences taken from the text, answers quoted from documents,
-// titles, drafts of minutes, mechanical proofreading. To anything else it says plainly that no model is connected. Which of
-// these is wanted it reads from the tags in the prompt (see prompt). It imports package llm only; everything is computed
-// from the request, and the same request always gets the same answer.
+// It owns what can be done well without a model: summaries of sentences taken from the text, answers quoted from
+// documents, titles, drafts of minutes, mechanical proofreading. To anything else it says plainly that no model is
+// connected. Which of these is wanted it reads from the tags in the prompt (see prompt). It imports package llm only;
+// everything is computed from the request, and the same request always gets the same answer.
 package offline
 
 import (
@@ -166,7 +166,10 @@ func (c *completion) stream(w http.ResponseWriter, r *http.Request, pace time.Du
 				return
 			}
 		}
-		if !c.send(w, []map[string]any{{"index": 0, "delta": map[string]string{"content": piece}, "finish_reason": nil}}, nil) {
+		if !c.send(w, []map[string]any{{
+			"index": 0, "delta": map[string]string{"content": piece},
+			"finish_reason": nil,
+		}}, nil) {
 			return
 		}
 	}
@@ -181,7 +184,8 @@ func (c *completion) stream(w http.ResponseWriter, r *http.Request, pace time.Du
 
 func (c *completion) send(w http.ResponseWriter, choices []map[string]any, usage map[string]int) bool {
 	chunk := map[string]any{
-		"id": "chatcmpl-offline", "object": "chat.completion.chunk", "created": c.created, "model": ModelName, "choices": choices,
+		"id": "chatcmpl-offline", "object": "chat.completion.chunk", "created": c.created, "model": ModelName,
+		"choices": choices,
 	}
 	if usage != nil {
 		chunk["usage"] = usage
@@ -199,8 +203,8 @@ func (c *completion) send(w http.ResponseWriter, choices []map[string]any, usage
 	return true
 }
 
-// cutPieces cuts an answer into pieces of one to maxPiece characters, as a model's tokens come, never inside a character
-// that is made of several code points.
+// cutPieces cuts an answer into pieces of one to maxPiece characters, as a model's tokens come, never inside a
+// character that is made of several code points.
 func cutPieces(text string) []string {
 	var pieces []string
 	// Uneven, but the same every time: a linear congruential generator (Knuth's MMIX).

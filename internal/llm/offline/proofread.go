@@ -106,7 +106,8 @@ func (r rule) find(text string) []edit {
 		}
 		replacement := string(r.pattern.ExpandString(nil, r.replace, text, at))
 		out = append(out, edit{
-			start: at[0], end: at[1], old: text[at[0]:at[1]], new: replacement, reason: r.reason, ask: r.ask || r.replace == "",
+			start: at[0], end: at[1], old: text[at[0]:at[1]], new: replacement, reason: r.reason, ask: r.ask ||
+				r.replace == "",
 		})
 	}
 	return out

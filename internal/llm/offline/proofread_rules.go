@@ -65,7 +65,10 @@ func spellingRules() []rule {
 		{"以外と(多|少な|簡単|難し|早|遅|高|安|知られ)", "思いのほかという意味であれば「意外と」"},
 		{"的を得", "本来の言い方は「的を射る」"},
 	} {
-		rules = append(rules, rule{pattern: regexp.MustCompile(advice[0]), reason: advice[1], scope: scopeErrors, ask: true})
+		rules = append(rules, rule{
+			pattern: regexp.MustCompile(advice[0]), reason: advice[1], scope: scopeErrors,
+			ask: true,
+		})
 	}
 	return rules
 }
@@ -93,7 +96,10 @@ func grammarRules() []rule {
 		return !strings.ContainsRune(marks, lastRune(before)) && !strings.ContainsRune(marks, firstRune(after))
 	}
 	for _, pair := range [][2]string{{"。。", "。"}, {"、、", "、"}, {"、。", "。"}, {"。、", "。"}} {
-		rules = append(rules, rule{pattern: regexp.MustCompile(pair[0]), replace: pair[1], reason: reasonMark, guard: single})
+		rules = append(rules, rule{
+			pattern: regexp.MustCompile(pair[0]), replace: pair[1], reason: reasonMark,
+			guard: single,
+		})
 	}
 	return rules
 }
@@ -138,7 +144,8 @@ func honourRules() []rule {
 	}, rule{
 		pattern: regexp.MustCompile("様各位"), replace: "各位", reason: reasonDouble, scope: scopeHonour,
 		guard: func(before, _ string) bool {
-			return !strings.HasSuffix(before, "お客") && !strings.HasSuffix(before, "お得意") && unicode.Is(unicode.Han, lastRune(before))
+			return !strings.HasSuffix(before, "お客") && !strings.HasSuffix(before, "お得意") &&
+				unicode.Is(unicode.Han, lastRune(before))
 		},
 	})
 	for _, advice := range [][2]string{
@@ -148,7 +155,10 @@ func honourRules() []rule {
 		{"参られま(?:す|した)", "相手の動作であれば「いらっしゃいます」"},
 		{"でよろしかったでしょうか", "今の確認であれば「でよろしいでしょうか」"},
 	} {
-		rules = append(rules, rule{pattern: regexp.MustCompile(advice[0]), reason: advice[1], scope: scopeHonour, ask: true})
+		rules = append(rules, rule{
+			pattern: regexp.MustCompile(advice[0]), reason: advice[1], scope: scopeHonour,
+			ask: true,
+		})
 	}
 	return rules
 }
@@ -252,7 +262,10 @@ func widths(text string) []edit {
 			}
 			end += size
 		}
-		out = append(out, edit{start: at, end: end, old: text[at:end], new: norm.NFKC.String(text[at:end]), reason: reason})
+		out = append(out, edit{
+			start: at, end: end, old: text[at:end], new: norm.NFKC.String(text[at:end]),
+			reason: reason,
+		})
 		at = end
 	}
 	return out

@@ -35,7 +35,8 @@ type passage struct {
 	score    float64
 }
 
-// How much of a question a sentence must hold, with its heading, for the engine to call it an answer, or at least related.
+// How much of a question a sentence must hold, with its heading, for the engine to call it an answer, or at least
+// related.
 const (
 	coverageAnswer  = 0.55
 	coverageRelated = 0.33
@@ -95,7 +96,8 @@ func writeQuote(b *strings.Builder, sources []source, passages []passage, p pass
 	}
 	text, end := tidy(p.text), p.position+1
 	belongs := func(kind unitKind) bool {
-		return end < len(passages) && passages[end].source == p.source && passages[end].heading == p.heading && passages[end].kind == kind
+		return end < len(passages) && passages[end].source == p.source && passages[end].heading == p.heading &&
+			passages[end].kind == kind
 	}
 	if belongs(kindProse) && passages[end].paragraph == p.paragraph && leansBack(passages[end].text) {
 		if !isMark(lastRune(text)) {
@@ -156,7 +158,8 @@ func readPassages(sources []source) []passage {
 				continue
 			}
 			if one.kind == kindTable {
-				one.text = strings.Join(strings.FieldsFunc(one.text, func(r rune) bool { return r == '|' || r == '\t' }), " ")
+				one.text = strings.Join(strings.FieldsFunc(one.text,
+					func(r rune) bool { return r == '|' || r == '\t' }), " ")
 				one.text = strings.Join(strings.Fields(one.text), " ")
 			}
 			out = append(out, passage{sentence: one, source: i, position: len(out)})
@@ -247,8 +250,8 @@ func termSet(text string) map[string]bool {
 	return set
 }
 
-// questionTerms returns the terms that a question is about, without the words of asking. A long compound doesn't outweigh
-// the rest by its many pairs of characters, and what the question ends with, 課題 in 在宅勤務の課題は何ですか, counts more.
+// questionTerms returns the terms that a question is about, without the words of asking. A long compound doesn't
+// outweigh the rest by its many pairs of characters, and what the question ends with, 課題 in 在宅勤務の課題は何ですか, counts more.
 func questionTerms(question string) []weighted {
 	const focus = 1.5
 	matter := stripAsking(question)
@@ -264,7 +267,8 @@ func questionTerms(question string) []weighted {
 	all := terms(matter)
 	out := all[:0]
 	for _, t := range all {
-		if t.weight < weightNumber/2 && !strings.ContainsFunc(t.term, func(r rune) bool { return scriptOf(r) != scriptHiragana }) {
+		if t.weight < weightNumber/2 && !strings.ContainsFunc(t.term,
+			func(r rune) bool { return scriptOf(r) != scriptHiragana }) {
 			continue // Grammar.
 		}
 		if n := lengths[t.term]; n > 2 {
@@ -283,7 +287,8 @@ func stripAsking(question string) string {
 	for _, phrase := range []string{
 		"教えてください", "教えて下さい", "教えていただけますか", "教えてもらえますか", "教えて", "知りたいです", "知りたい", "説明してください", "説明して",
 		"でしょうか", "ですか", "ますか", "ありますか", "について", "に関して", "とは何", "どのように", "どのような", "どうすれば", "どうやって",
-		"いくら", "いつまで", "いつ", "どこ", "だれ", "誰", "なぜ", "何日", "何人", "何時", "何円", "何年", "何か月", "何回", "何", "この文書", "この資料", "この書類", "文書の中", "資料の中", "文書に", "資料に", "書かれて",
+		"いくら", "いつまで", "いつ", "どこ", "だれ", "誰", "なぜ", "何日", "何人", "何時", "何円", "何年", "何か月", "何回", "何", "この文書", "この資料",
+		"この書類", "文書の中", "資料の中", "文書に", "資料に", "書かれて",
 		"ください", "下さい", "お願いします", "場合",
 	} {
 		question = strings.ReplaceAll(question, phrase, "\n")

@@ -12,8 +12,8 @@ type feature struct {
 	weight float64
 }
 
-// vector is the terms of a sentence, weighted by how rare they are in its text, with length 1. The order is fixed, so that
-// the same text is always summarized the same.
+// vector is the terms of a sentence, weighted by how rare they are in its text, with length 1. The order is fixed, so
+// that the same text is always summarized the same.
 type vector []feature
 
 // weigh returns the vectors of texts, and how many terms they have.
@@ -89,8 +89,8 @@ func similarities(vectors []vector, nTerms int) [][]float32 {
 	return matrix
 }
 
-// centrality ranks sentences by LexRank (Erkan and Radev, 2004): a sentence counts that is like many that count. The random
-// walk starts anew at sentences in proportion to prior. The ranks are brought to a maximum of 1.
+// centrality ranks sentences by LexRank (Erkan and Radev, 2004): a sentence counts that is like many that count. The
+// random walk starts anew at sentences in proportion to prior. The ranks are brought to a maximum of 1.
 func centrality(matrix [][]float32, prior []float64) []float64 {
 	const (
 		damping   = 0.85
@@ -163,7 +163,8 @@ func normalized(prior []float64) []float64 {
 }
 
 // diversify picks sentences in turn, each the best by rank among those that say something new (maximal marginal
-// relevance, Carbonell and Goldstein, 1998), while accept agrees. It returns their indexes in the order they were picked.
+// relevance, Carbonell and Goldstein, 1998), while accept agrees. It returns their indexes in the order they were
+// picked.
 func diversify(rank []float64, matrix [][]float32, accept func(i int) bool) []int {
 	const (
 		novelty = 0.5 // What a full repetition costs.
@@ -202,7 +203,9 @@ const maxGraph = 400
 // rankSentences returns the centrality of every sentence and their similarities. Of a text with more than maxGraph
 // sentences, each part is ranked by itself and the best of all are ranked together; kept are the indexes of those that
 // the returned slices speak of.
-func rankSentences(ctx context.Context, texts []string, prior []float64) (rank []float64, matrix [][]float32, kept []int) {
+func rankSentences(ctx context.Context, texts []string, prior []float64) (rank []float64, matrix [][]float32,
+	kept []int,
+) {
 	kept = make([]int, len(texts))
 	for i := range kept {
 		kept[i] = i

@@ -29,8 +29,8 @@ const (
 	maxHeading  = 40  // Characters.
 )
 
-// splitSentences splits a text as it comes from documents, mails and the clipboard: Japanese or English, with lines that
-// are broken by hand, bullets, headings and Markdown. Code blocks are left out.
+// splitSentences splits a text as it comes from documents, mails and the clipboard: Japanese or English, with lines
+// that are broken by hand, bullets, headings and Markdown. Code blocks are left out.
 func splitSentences(text string) []sentence {
 	var out []sentence
 	heading := ""
@@ -79,8 +79,8 @@ func splitUnit(text string) []string {
 	return out
 }
 
-// sentenceEnd says whether the marks that begin at i close a sentence, and where they end, brackets included. Where no mark
-// is, the end is 0.
+// sentenceEnd says whether the marks that begin at i close a sentence, and where they end, brackets included. Where no
+// mark is, the end is 0.
 func sentenceEnd(runes []rune, inside []bool, i int) (end int, ends bool) {
 	if !isMark(runes[i]) {
 		return 0, false
@@ -157,8 +157,10 @@ func endsLatin(runes []rune, i, end int) bool {
 // isAbbreviation knows the words before a full stop that doesn't end a sentence.
 func isAbbreviation(word string) bool {
 	switch strings.ToLower(word) {
-	case "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "no", "nos", "vol", "fig", "figs", "eq", "ref", "pp", "p", "ch",
-		"sec", "vs", "cf", "e.g", "i.e", "approx", "est", "dept", "inc", "ltd", "corp", "co", "jan", "feb", "mar", "apr", "jun",
+	case "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "no", "nos", "vol", "fig", "figs", "eq", "ref", "pp", "p",
+		"ch",
+		"sec", "vs", "cf", "e.g", "i.e", "approx", "est", "dept", "inc", "ltd", "corp", "co", "jan", "feb", "mar",
+		"apr", "jun",
 		"jul", "aug", "ver", "sep", "sept", "oct", "nov", "dec", "a.m", "p.m", "tel", "ext":
 		return true
 	}
@@ -183,8 +185,8 @@ func cutLong(runes []rune, start, i int) int {
 	return i
 }
 
-// quoted says for each character whether it stands inside a pair of brackets, the closing one excluded. Brackets without
-// a partner nearby are punctuation like any other.
+// quoted says for each character whether it stands inside a pair of brackets, the closing one excluded. Brackets
+// without a partner nearby are punctuation like any other.
 func quoted(runes []rune) []bool {
 	inside := make([]bool, len(runes))
 	type open struct {

@@ -22,16 +22,25 @@ func TestSplitSentences(t *testing.T) {
 		"runs of marks":       {"そんな！？信じられない……。でも本当だ。。。", []string{"そんな！？", "信じられない……。", "でも本当だ。。。"}},
 		"quote inside":        {"部長は「承認する。ただし条件がある。」と述べた。次の議題に移る。", []string{"部長は「承認する。ただし条件がある。」と述べた。", "次の議題に移る。"}},
 		"quote is a sentence": {"「もう終わりました。」佐藤さんが答えた。", []string{"「もう終わりました。」", "佐藤さんが答えた。"}},
-		"brackets":            {"資料（別紙1を参照。）を提出する。期限は金曜（祝日の場合は前日。）。", []string{"資料（別紙1を参照。）を提出する。", "期限は金曜（祝日の場合は前日。）。"}},
-		"bracket ends":        {"担当は総務部です（変更の場合があります。）開始は9時です。", []string{"担当は総務部です（変更の場合があります。）", "開始は9時です。"}},
-		"lost bracket":        {"「開いたままです。次の文です。その次です。", []string{"「開いたままです。", "次の文です。", "その次です。"}},
-		"question goes on":    {"なぜ？という声が多い。Yahoo！の記事です。", []string{"なぜ？という声が多い。", "Yahoo！の記事です。"}},
-		"decimals":            {"成長率は3.5％で、前年の２．１％を上回った。以上。", []string{"成長率は3.5％で、前年の２．１％を上回った。", "以上。"}},
-		"full-width stop":     {"結果を示す．次に考察する．", []string{"結果を示す．", "次に考察する．"}},
-		"half-width marks":    {"確認しました!次へ進みます.いいですか?", []string{"確認しました!", "次へ進みます.", "いいですか?"}},
-		"address":             {"詳細は https://example.com/a.b?c=d をご覧ください。ver. 2.0 です。", []string{"詳細は https://example.com/a.b?c=d をご覧ください。", "ver. 2.0 です。"}},
-		"English":             {"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office. They agreed on 3.5 percent. \"Good.\" He left!", []string{"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office.", "They agreed on 3.5 percent.", "\"Good.\"", "He left!"}},
-		"English, e.g.":       {"Use tools, e.g. Excel, to check it. See Fig. 3 for details.", []string{"Use tools, e.g. Excel, to check it.", "See Fig. 3 for details."}},
+		"brackets": {
+			"資料（別紙1を参照。）を提出する。期限は金曜（祝日の場合は前日。）。",
+			[]string{"資料（別紙1を参照。）を提出する。", "期限は金曜（祝日の場合は前日。）。"},
+		},
+		"bracket ends":     {"担当は総務部です（変更の場合があります。）開始は9時です。", []string{"担当は総務部です（変更の場合があります。）", "開始は9時です。"}},
+		"lost bracket":     {"「開いたままです。次の文です。その次です。", []string{"「開いたままです。", "次の文です。", "その次です。"}},
+		"question goes on": {"なぜ？という声が多い。Yahoo！の記事です。", []string{"なぜ？という声が多い。", "Yahoo！の記事です。"}},
+		"decimals":         {"成長率は3.5％で、前年の２．１％を上回った。以上。", []string{"成長率は3.5％で、前年の２．１％を上回った。", "以上。"}},
+		"full-width stop":  {"結果を示す．次に考察する．", []string{"結果を示す．", "次に考察する．"}},
+		"half-width marks": {"確認しました!次へ進みます.いいですか?", []string{"確認しました!", "次へ進みます.", "いいですか?"}},
+		"address": {
+			"詳細は https://example.com/a.b?c=d をご覧ください。ver. 2.0 です。",
+			[]string{"詳細は https://example.com/a.b?c=d をご覧ください。", "ver. 2.0 です。"},
+		},
+		"English": {"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office. They agreed on 3.5 percent. \"Good.\" He left!", []string{"Dr. Smith met Mr. Tanaka at 3 p.m. in the U.S. office.", "They agreed on 3.5 percent.", "\"Good.\"", "He left!"}},
+		"English, e.g.": {
+			"Use tools, e.g. Excel, to check it. See Fig. 3 for details.",
+			[]string{"Use tools, e.g. Excel, to check it.", "See Fig. 3 for details."},
+		},
 		"wrapped lines": {
 			"本年度の売上高は、主力製品の販売が国内外で好調に推移したことから、\n前年度に比べて大きく増加した。一方、原材料の価格が上がったため、利益\nは微増にとどまった。",
 			[]string{"本年度の売上高は、主力製品の販売が国内外で好調に推移したことから、前年度に比べて大きく増加した。", "一方、原材料の価格が上がったため、利益は微増にとどまった。"},
@@ -44,8 +53,14 @@ func TestSplitSentences(t *testing.T) {
 			"山川商事 佐藤様\n\nいつもお世話になっております。\n株式会社みどりの田中です。\n\n先日ご依頼いただきましたお見積書につきまして、\n下記のとおりお送りいたします。",
 			[]string{"山川商事 佐藤様", "いつもお世話になっております。", "株式会社みどりの田中です。", "先日ご依頼いただきましたお見積書につきまして、下記のとおりお送りいたします。"},
 		},
-		"entries":       {"日時：4月10日 14時〜15時\n場所：第2会議室\n出席者：山田、佐藤、鈴木", []string{"日時：4月10日 14時〜15時", "場所：第2会議室", "出席者：山田、佐藤、鈴木"}},
-		"bullets":       {"・予算を確認する\n・日程を決める。場所も決める。\n- 案内を送る\n1. 受付\n(2) 片付け\n③ 報告", []string{"予算を確認する", "日程を決める。", "場所も決める。", "案内を送る", "受付", "片付け", "報告"}},
+		"entries": {
+			"日時：4月10日 14時〜15時\n場所：第2会議室\n出席者：山田、佐藤、鈴木",
+			[]string{"日時：4月10日 14時〜15時", "場所：第2会議室", "出席者：山田、佐藤、鈴木"},
+		},
+		"bullets": {
+			"・予算を確認する\n・日程を決める。場所も決める。\n- 案内を送る\n1. 受付\n(2) 片付け\n③ 報告",
+			[]string{"予算を確認する", "日程を決める。", "場所も決める。", "案内を送る", "受付", "片付け", "報告"},
+		},
 		"no bullet":     {"-5度まで下がった。3.14は円周率。2024年の話。", []string{"-5度まで下がった。", "3.14は円周率。", "2024年の話。"}},
 		"indents":       {"　第一段落の文です\n　第二段落の文です", []string{"第一段落の文です", "第二段落の文です"}},
 		"code is out":   {"次のとおりです。\n```go\nfmt.Println(\"x。y\")\n```\n以上です。", []string{"次のとおりです。", "以上です。"}},
@@ -95,7 +110,8 @@ func TestLongTextWithoutMarks(t *testing.T) {
 // No character of prose is lost or made up, whatever the text.
 func FuzzSplitSentences(f *testing.F) {
 	for _, seed := range []string{
-		"会議は終了しました。次回は来週です。", "「はい。」と（言う。）", "# 見出し\n・項目\n1. 項目\n> 引用\n```\nコード\n```", "((((（（（「「「『", "e.g. U.S. 3.5. \"Yes.\" No!",
+		"会議は終了しました。次回は来週です。", "「はい。」と（言う。）", "# 見出し\n・項目\n1. 項目\n> 引用\n```\nコード\n```", "((((（（（「「「『",
+		"e.g. U.S. 3.5. \"Yes.\" No!",
 		"👩‍💻です。\u200d\ufe0f", "a\xff\xfeb。", "|a|b|\n\t\t\n", "第1条\n1.2 x\n（1）", "。。。！？!?...", "：\n:\n日時：\n",
 	} {
 		f.Add(seed)
@@ -127,7 +143,10 @@ func FuzzSplitSentences(f *testing.F) {
 func TestSplitHostileTexts(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 17
-	for _, piece := range []string{".", "。", "\n", "・\n", "「", "「。", "」", "a.", "（。\n", "日時：", "1.", "－", "👩‍", "　", "!a", ">", "`", "\t\t\tx\n", "第", "あ"} {
+	for _, piece := range []string{
+		".", "。", "\n", "・\n", "「", "「。", "」", "a.", "（。\n", "日時：", "1.", "－", "👩‍", "　",
+		"!a", ">", "`", "\t\t\tx\n", "第", "あ",
+	} {
 		text := strings.Repeat(piece, size/len(piece))
 		start := time.Now()
 		offline.SplitSentences(text)

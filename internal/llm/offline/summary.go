@@ -216,7 +216,8 @@ func isPleasantry(text string) bool {
 		}
 	}
 	text = strings.TrimRight(text, "。")
-	for _, ending := range []string{"と申します", "でございます", "様", "御中", "各位", "殿"} { // Who writes, and to whom.
+	// The writer and the addressee of a letter.
+	for _, ending := range []string{"と申します", "でございます", "様", "御中", "各位", "殿"} {
 		if strings.HasSuffix(text, ending) && utf8.RuneCountInString(text) <= 30 {
 			return true
 		}

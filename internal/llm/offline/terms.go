@@ -9,9 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Japanese has no spaces, and a dictionary would be the largest part of this program. Two neighbouring characters do nearly
-// as well for comparing texts, if each pair counts by what it is made of: kanji and katakana carry the matter, hiragana
-// mostly the grammar.
+// Japanese has no spaces, and a dictionary would be the largest part of this program. Two neighbouring characters do
+// nearly as well for comparing texts, if each pair counts by what it is made of: kanji and katakana carry the matter,
+// hiragana mostly the grammar.
 const (
 	weightKanji    = 1.0
 	weightSingle   = 0.6 // A kanji alone.
@@ -157,11 +157,16 @@ func stem(word string) string {
 
 func isEnglishFiller(word string) bool {
 	switch word {
-	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from", "as", "is",
-		"are", "was", "were", "be", "been", "being", "it", "its", "this", "that", "these", "those", "he", "she", "they", "we",
-		"you", "i", "his", "her", "their", "our", "your", "my", "not", "no", "do", "does", "did", "have", "has", "had", "will",
-		"would", "can", "could", "should", "may", "might", "must", "than", "then", "so", "such", "there", "here", "which", "who",
-		"what", "when", "where", "how", "why", "all", "any", "each", "more", "most", "other", "some", "also", "into", "about",
+	case "a", "an", "the", "and", "or", "but", "if", "of", "to", "in", "on", "at", "by", "for", "with", "from", "as",
+		"is",
+		"are", "was", "were", "be", "been", "being", "it", "its", "this", "that", "these", "those", "he", "she", "they",
+		"we",
+		"you", "i", "his", "her", "their", "our", "your", "my", "not", "no", "do", "does", "did", "have", "has", "had",
+		"will",
+		"would", "can", "could", "should", "may", "might", "must", "than", "then", "so", "such", "there", "here",
+		"which", "who",
+		"what", "when", "where", "how", "why", "all", "any", "each", "more", "most", "other", "some", "also", "into",
+		"about",
 		"over", "after", "before", "between", "only", "very", "just", "s", "t":
 		return true
 	}

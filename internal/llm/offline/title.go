@@ -66,7 +66,8 @@ func formMatter(question string) string {
 // trimTitle takes signs off both ends, and brackets that hold the whole title.
 func trimTitle(core string) string {
 	core = strings.Trim(core, " 　、。，．,.・:：;；-—*#>\"'`")
-	if inner, ok := strings.CutPrefix(core, "「"); ok && strings.HasSuffix(inner, "」") && strings.Count(inner, "「") == 0 {
+	if inner, ok := strings.CutPrefix(core, "「"); ok && strings.HasSuffix(inner, "」") &&
+		strings.Count(inner, "「") == 0 {
 		core = strings.TrimSuffix(inner, "」")
 	}
 	return core
@@ -103,7 +104,10 @@ func titleSentences(question string) (asking, opening, rest string) {
 // asks says whether a sentence is a question or a request.
 func asks(text string) bool {
 	text = strings.TrimRight(text, "。！？!? ")
-	for _, ending := range []string{"か", "ください", "下さい", "教えて", "して", "作って", "書いて", "考えて", "ほしい", "欲しい", "たい", "お願いします", "直して", "とは", "挙げて", "探して", "調べて"} {
+	for _, ending := range []string{
+		"か", "ください", "下さい", "教えて", "して", "作って", "書いて", "考えて", "ほしい", "欲しい", "たい", "お願いします",
+		"直して", "とは", "挙げて", "探して", "調べて",
+	} {
 		if strings.HasSuffix(text, ending) {
 			return true
 		}
@@ -175,8 +179,10 @@ func stripPolite(text string) string {
 // stripQuestion takes off the interrogative that ends a question: 〜はどこ, 〜とは何, 〜はありますか.
 func stripQuestion(text string) string {
 	for _, suffix := range []string{
-		"はどうすればよい", "はどうすればいい", "どうすればよい", "どうすればいい", "はありますか", "がありますか", "ありますか", "はありませんか", "とは何", "とはなん", "とは何か", "とは",
-		"というのは何", "について", "に関して", "については", "を詳しく", "は何", "はなに", "が何", "はどこ", "はいつ", "は誰", "はいくら", "はどう", "はなぜ", "があるか", "はどのような", "はどんなもの", "は",
+		"はどうすればよい", "はどうすればいい", "どうすればよい", "どうすればいい", "はありますか", "がありますか", "ありますか", "はありませんか", "とは何", "とはなん", "とは何か",
+		"とは",
+		"というのは何", "について", "に関して", "については", "を詳しく", "は何", "はなに", "が何", "はどこ", "はいつ", "は誰", "はいくら", "はどう", "はなぜ", "があるか",
+		"はどのような", "はどんなもの", "は",
 	} {
 		if base, ok := strings.CutSuffix(text, suffix); ok && utf8.RuneCountInString(base) >= 2 {
 			return base
@@ -184,7 +190,8 @@ func stripQuestion(text string) string {
 	}
 	// 慶弔休暇は何日もらえますか: what stands before the interrogative.
 	for _, word := range []string{"は何", "はいつ", "はどこ", "はどう", "は誰", "はいくら", "はどれ", "はどの", "はなぜ", "を何"} {
-		if at := strings.LastIndex(text, word); at > 0 && utf8.RuneCountInString(text[:at]) >= 2 && utf8.RuneCountInString(text[at:]) <= 14 {
+		if at := strings.LastIndex(text, word); at > 0 && utf8.RuneCountInString(text[:at]) >= 2 &&
+			utf8.RuneCountInString(text[at:]) <= 14 {
 			return text[:at]
 		}
 	}
@@ -261,7 +268,15 @@ func withAction(base, noun string) string {
 		}
 	}
 	for _, particle := range []struct{ suffix, join string }{
-		{"について", "の"}, {"に関して", "の"}, {"に対して", "への"}, {"を", "の"}, {"が", "の"}, {"は", "の"}, {"に", "への"}, {"へ", "への"}, {"か", "の"},
+		{"について", "の"},
+		{"に関して", "の"},
+		{"に対して", "への"},
+		{"を", "の"},
+		{"が", "の"},
+		{"は", "の"},
+		{"に", "への"},
+		{"へ", "への"},
+		{"か", "の"},
 	} {
 		if rest, ok := strings.CutSuffix(base, particle.suffix); ok && rest != "" {
 			if noun == "" {
@@ -305,7 +320,10 @@ func dropAdverbs(base string) string {
 	if tail == "" || utf8.RuneCountInString(tail) > 16 {
 		return base
 	}
-	for _, ending := range []string{"に", "で", "く", "と", "ずつ", "つ", "個", "件", "案", "点", "通り", "ほど", "程度", "くらい", "から", "まで"} {
+	for _, ending := range []string{
+		"に", "で", "く", "と", "ずつ", "つ", "個", "件", "案", "点", "通り", "ほど", "程度", "くらい", "から",
+		"まで",
+	} {
 		if strings.HasSuffix(tail, ending) && !strings.HasSuffix(tail, "英語に") && !strings.HasSuffix(tail, "日本語に") {
 			return base[:at+len("を")]
 		}
@@ -337,8 +355,14 @@ func dropLeadingClause(text string) string {
 
 // isVagueTitle says whether a title names no matter of its own.
 func isVagueTitle(core string) bool {
-	for _, noun := range []string{"", "文章", "文", "文書", "資料", "内容", "テキスト", "記事", "メール", "これ", "それ", "もの", "会議", "メモ", "ファイル", "質問"} {
-		for _, action := range []string{"", "の要約", "の翻訳", "の校正", "の添削", "の修正", "のまとめ", "の説明", "の確認", "の整理", "の分析", "の英訳", "の和訳", "の中国語訳", "の韓国語訳", "要約", "翻訳", "校正"} {
+	for _, noun := range []string{
+		"", "文章", "文", "文書", "資料", "内容", "テキスト", "記事", "メール", "これ", "それ", "もの", "会議", "メモ",
+		"ファイル", "質問",
+	} {
+		for _, action := range []string{
+			"", "の要約", "の翻訳", "の校正", "の添削", "の修正", "のまとめ", "の説明", "の確認", "の整理", "の分析",
+			"の英訳", "の和訳", "の中国語訳", "の韓国語訳", "要約", "翻訳", "校正",
+		} {
 			if core == noun+action {
 				return true
 			}
@@ -368,8 +392,8 @@ func joinTopic(topic, core string) string {
 	return topic
 }
 
-// shorten cuts a text to at most limit characters: to the matter before its first particle if that is enough of a title,
-// else at the end of a word if one is near, and never inside a character that is made of several code points.
+// shorten cuts a text to at most limit characters: to the matter before its first particle if that is enough of a
+// title, else at the end of a word if one is near, and never inside a character that is made of several code points.
 func shorten(text string, limit int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= limit {

@@ -13,8 +13,8 @@ type unit struct {
 	paragraph int
 }
 
-// unitSplitter reads a text line by line. Its difficulty is that a line break means a new thought in one text and nothing
-// in another: mails and text taken from PDF files are broken at a width.
+// unitSplitter reads a text line by line. Its difficulty is that a line break means a new thought in one text and
+// nothing in another: mails and text taken from PDF files are broken at a width.
 type unitSplitter struct {
 	units     []unit
 	current   []string // Lines of the unit being read.
@@ -27,7 +27,8 @@ type unitSplitter struct {
 
 // splitUnits splits a text into units.
 func splitUnits(text string) []unit {
-	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n\n", "\f", "\n\n", "\u200b", "", "\ufeff", "").
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n\n", "\f", "\n\n", "\u200b", "",
+		"\ufeff", "").
 		Replace(strings.ToValidUTF8(text, "\uFFFD"))
 	var s unitSplitter
 	lines := strings.Split(text, "\n")
@@ -117,8 +118,8 @@ func (s *unitSplitter) joins(raw, line string) bool {
 	return s.width >= narrow && s.last*10 >= s.width*7
 }
 
-// isBareHeading says whether a line is a heading by its form alone: short, without final punctuation, far from the width
-// at which its paragraph is broken.
+// isBareHeading says whether a line is a heading by its form alone: short, without final punctuation, far from the
+// width at which its paragraph is broken.
 func (s *unitSplitter) isBareHeading(line string, alone bool) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
 	if isMark(last) || strings.ContainsRune("、，,：:；;」", last) || isLabelled(line) {
@@ -200,7 +201,8 @@ func columns(line string) int {
 // isWide says whether r is drawn in the width of a Japanese character.
 func isWide(r rune) bool {
 	return r >= 0x1100 && (r <= 0x115F || r >= 0x2E80 && r <= 0xA4CF || r >= 0xAC00 && r <= 0xD7A3 ||
-		r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE6F || r >= 0xFF00 && r <= 0xFF60 || r >= 0xFFE0 && r <= 0xFFE6 ||
+		r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE6F || r >= 0xFF00 && r <= 0xFF60 || r >= 0xFFE0 &&
+		r <= 0xFFE6 ||
 		r >= 0x1F300)
 }
 
@@ -210,7 +212,8 @@ func isTable(line string) bool {
 
 // isMarkedHeading knows headings by their signs: Markdown's, 【…】, and ■ before a short line.
 func isMarkedHeading(line string) bool {
-	if hashes := len(line) - len(strings.TrimLeft(line, "#")); hashes > 0 && hashes <= 6 && strings.HasPrefix(line[hashes:], " ") {
+	if hashes := len(line) - len(strings.TrimLeft(line, "#")); hashes > 0 && hashes <= 6 &&
+		strings.HasPrefix(line[hashes:], " ") {
 		return true
 	}
 	if utf8.RuneCountInString(line) > maxHeading {
@@ -287,7 +290,8 @@ func numberLength(line string) int {
 		return end
 	case opened > 0:
 		return 0
-	case sign == '.' && strings.HasPrefix(after, " "), sign == '．' && !startsWithDigit(after), sign == '、' && len(rest) != len(body):
+	case sign == '.' && strings.HasPrefix(after, " "), sign == '．' && !startsWithDigit(after), sign == '、' &&
+		len(rest) != len(body):
 		return end
 	default:
 		return 0

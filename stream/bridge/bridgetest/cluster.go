@@ -59,7 +59,8 @@ func Start(n int) (*Cluster, error) {
 	for i := range n {
 		o := &server.Options{
 			ServerName: fmt.Sprintf("n%d", i), Host: host, Port: ports[i], NoLog: true, NoSigs: true,
-			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i)), JetStreamMaxMemory: 1 << 30, JetStreamMaxStore: 1 << 30,
+			JetStream: true, StoreDir: filepath.Join(dir, strconv.Itoa(i)), JetStreamMaxMemory: 1 << 30,
+			JetStreamMaxStore: 1 << 30,
 		}
 		if n > 1 {
 			// Clients stay with the URLs that they are given, so that a cut link is cut.
@@ -154,8 +155,8 @@ func (c *Cluster) Shutdown() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// loopback returns a host of this machine that hardly anybody else uses, so that a server finds its port free when it is
-// started again: one of the millions that Linux has, elsewhere 127.0.0.1.
+// loopback returns a host of this machine that hardly anybody else uses, so that a server finds its port free when it
+// is started again: one of the millions that Linux has, elsewhere 127.0.0.1.
 func loopback() string {
 	host := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254))).String() //nolint:gosec // Avoids others; no secret.
 	l, err := listen(host)

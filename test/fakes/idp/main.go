@@ -3,8 +3,8 @@
 //	fakeidp --listen 127.0.0.1:9912 --user 'hanako:secret:hanako@demo.example:山田 花子'
 //
 // It prints the URL of its metadata, whose text goes into 管理 › SAML › 編集, with the attributes that it prints below. A
-// service provider that it does not know is looked up by its entity id, which is the URL of the metadata. It is no part of
-// the product; it imports packages fake and samltest and the standard library.
+// service provider that it does not know is looked up by its entity id, which is the URL of the metadata. It is no part
+// of the product; it imports packages fake and samltest and the standard library.
 package main
 
 import (
@@ -34,11 +34,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	listen := flags.String("listen", "127.0.0.1:9912", "address to serve on; port 0 takes a free one")
 	var users []samltest.User
-	flags.Func("user", "`login:password:address:name[:NameID]` of somebody who signs in; may be repeated", func(text string) error {
-		user, err := parseUser(text)
-		users = append(users, user)
-		return err
-	})
+	flags.Func("user", "`login:password:address:name[:NameID]` of somebody who signs in; may be repeated",
+		func(text string) error {
+			user, err := parseUser(text)
+			users = append(users, user)
+			return err
+		})
 	if err := fakes.Parse(flags, args); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func fetch(ctx context.Context, entityID string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := http.DefaultClient.Do(request) //nolint:gosec // A tool for tests: whoever starts it names the services.
+	answer, err := http.DefaultClient.Do(request) //nolint:gosec // A tool for tests: its user names the services.
 	if err != nil {
 		return nil, err
 	}

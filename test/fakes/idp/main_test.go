@@ -19,7 +19,8 @@ func TestServesItsMetadata(t *testing.T) {
 	said, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"--listen", "127.0.0.1:0", "--user", "hanako:secret:hanako@demo.example:山田 花子:n1"}, out, io.Discard)
+		err := run(ctx, []string{"--listen", "127.0.0.1:0", "--user", "hanako:secret:hanako@demo.example:山田 花子:n1"},
+			out, io.Discard)
 		_ = out.Close()
 		ended <- err
 	}()
@@ -38,7 +39,8 @@ func TestServesItsMetadata(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body), `entityID="`+lines.Text()+`"`) {
+	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body),
+		`entityID="`+lines.Text()+`"`) {
 		t.Errorf("got %d, %v: %s", answer.StatusCode, err, body)
 	}
 	for lines.Scan() { // What it says of the attributes.
@@ -54,7 +56,12 @@ func TestServesItsMetadata(t *testing.T) {
 
 func TestSettingsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"more"}, {"--user", "a:b:c"}, {"--user", ":b:c:d", "--listen", "127.0.0.1:0"}, {"--listen", "nowhere"}} {
+	for _, args := range [][]string{
+		{"more"},
+		{"--user", "a:b:c"},
+		{"--user", ":b:c:d", "--listen", "127.0.0.1:0"},
+		{"--listen", "nowhere"},
+	} {
 		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%v was taken", args)
 		}

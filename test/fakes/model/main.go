@@ -1,5 +1,5 @@
-// Command fakemodel serves an OpenAI-compatible model that does what the question says, for browser tests, benchmarks and
-// try-outs without a provider.
+// Command fakemodel serves an OpenAI-compatible model that does what the question says, for browser tests, benchmarks
+// and try-outs without a provider.
 //
 //	fakemodel --listen 127.0.0.1:9911 --tokens-per-second 50
 //	OPENAI_BASE_URL=http://127.0.0.1:9911/v1 OPENAI_API_KEY=test OPENAI_MODEL=tsumugi-test tsumugi serve
@@ -12,8 +12,9 @@
 //	@script {"stall_after": 50}
 //	@script {"status": 429, "retry_after": 1, "times": 2, "key": "once"}
 //
-// whose fields package llmtest describes (Directive). A question without one gets 600 characters of Markdown. Requests for
-// a title are answered at once. It is no part of the product; it imports packages fake and llmtest and the standard library.
+// whose fields package llmtest describes (Directive). A question without one gets 600 characters of Markdown. Requests
+// for a title are answered at once. It is no part of the product; it imports packages fake and llmtest and the standard
+// library.
 package main
 
 import (

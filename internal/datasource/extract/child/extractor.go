@@ -28,9 +28,11 @@ type Config struct {
 	Whole  time.Duration // For a file that is read at once, and for a child to begin. Default 1 min.
 	Total  time.Duration // For everything. Default 10 min.
 	Memory int64         // In memory at once, in bytes. Default 512 MiB.
-	Font   string        // A font with Japanese characters, for files without their own. Default: those files are refused.
-	Cache  string        // Folder for compiled code, which is made if it is not there. Default: a child compiles for seconds.
-	Log    *slog.Logger  // Default: none.
+	// A font with Japanese characters, for files without their own. Default: those files are refused.
+	Font string
+	// Folder for compiled code, which is made if it is not there. Default: a child compiles for seconds.
+	Cache string
+	Log   *slog.Logger // Default: none.
 }
 
 func (c Config) withDefaults() Config {
@@ -74,11 +76,13 @@ func New(cfg Config) *Extractor {
 	return &Extractor{cfg: cfg.withDefaults(), compiling: make(chan struct{}, 1)}
 }
 
-// Extract reads a file, whose format its name tells, and calls page for each of its pages, in order, with the number of pages, or 0 while that is unknown.
-// It returns an *extract.Unreadable if the file cannot be read, whatever became of the child by it, and the error of page, of
-// file, or of ctx as they are. Any other error says nothing about the file: the child was killed from outside, or could not be
-// started.
-func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader, page func(p extract.Page, total int) error) error {
+// Extract reads a file, whose format its name tells, and calls page for each of its pages, in order, with the number of
+// pages, or 0 while that is unknown. It returns an *extract.Unreadable if the file cannot be read, whatever became of
+// the child by it, and the error of page, of file, or of ctx as they are. Any other error says nothing about the file:
+// the child was killed from outside, or could not be started.
+func (e *Extractor) Extract(ctx context.Context, filename string, file io.Reader,
+	page func(p extract.Page, total int) error,
+) error {
 	format, ok := extract.FormatOf(filename)
 	if !ok {
 		return fmt.Errorf("child: no format for a file *%s", path.Ext(filename))
@@ -154,12 +158,13 @@ func (e *Extractor) compile(ctx context.Context) error {
 	if err := os.MkdirAll(e.cfg.Cache, 0o755); err != nil { //nolint:gosec // Nothing in it is secret.
 		return err
 	}
-	err := e.run(ctx, Job{Task: taskCompile, Cache: true, CPU: e.cpuSeconds()}, strings.NewReader(""), func(p *process) error {
-		p.expect(e.cfg.Total)
-		_, err := io.Copy(io.Discard, p.out)
-		<-p.ended
-		return errors.Join(err, p.err)
-	})
+	err := e.run(ctx, Job{Task: taskCompile, Cache: true, CPU: e.cpuSeconds()}, strings.NewReader(""),
+		func(p *process) error {
+			p.expect(e.cfg.Total)
+			_, err := io.Copy(io.Discard, p.out)
+			<-p.ended
+			return errors.Join(err, p.err)
+		})
 	if err != nil {
 		return err
 	}
@@ -266,8 +271,8 @@ func (e *Extractor) explain(p *process, err error) error {
 	return fmt.Errorf("child: %w: %w: %s", err, p.err, said)
 }
 
-// broke reports whether a child ended by itself while it read a file: it panicked, or crashed. One that says that it cannot
-// begin exits with 1.
+// broke reports whether a child ended by itself while it read a file: it panicked, or crashed. One that says that it
+// cannot begin exits with 1.
 func broke(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {

@@ -115,7 +115,8 @@ func children(word string) (pids []int) {
 func TestR79_AChildThatIsKilledSaysNothingOfItsFile(t *testing.T) {
 	t.Parallel()
 	// The format by which the child of this test is found is used by no other test.
-	_, err := read(t.Context(), child.Config{}, "a.markdown", &killer{strings.NewReader("文章"), syscall.SIGKILL, ".markdown"})
+	_, err := read(t.Context(), child.Config{}, "a.markdown",
+		&killer{strings.NewReader("文章"), syscall.SIGKILL, ".markdown"})
 	if _, ok := errors.AsType[*extract.Unreadable](err); ok || err == nil {
 		t.Errorf("error %v, want one that is no reason", err)
 	}
@@ -124,7 +125,8 @@ func TestR79_AChildThatIsKilledSaysNothingOfItsFile(t *testing.T) {
 func TestErrorsOfTheCallerPassThrough(t *testing.T) {
 	t.Parallel()
 	own := errors.New("own")
-	err := child.New(child.Config{}).Extract(t.Context(), "a.txt", strings.NewReader("文章"), func(extract.Page, int) error { return own })
+	err := child.New(child.Config{}).Extract(t.Context(), "a.txt", strings.NewReader("文章"),
+		func(extract.Page, int) error { return own })
 	if !errors.Is(err, own) {
 		t.Errorf("error %v, want the caller's", err)
 	}
@@ -134,7 +136,8 @@ func TestErrorsOfTheCallerPassThrough(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(200*time.Millisecond, cancel)
-	if _, err = read(ctx, child.Config{}, "a.txt", strings.NewReader("misbehave sleep")); !errors.Is(err, context.Canceled) {
+	if _, err = read(ctx, child.Config{}, "a.txt", strings.NewReader("misbehave sleep")); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error %v, want the context's", err)
 	}
 }

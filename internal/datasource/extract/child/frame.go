@@ -126,10 +126,9 @@ type frameReader struct {
 
 func newFrameReader(r io.Reader) *frameReader { return &frameReader{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next page, or one without a number if the child only goes on, and how many pages the file has, 0 while
-// that is unknown. The error is io.EOF when the file is
-// over, an *extract.Unreadable if it cannot be read, errFrames for what no child writes, or what reading ended with:
-// io.ErrUnexpectedEOF if the child ended early.
+// next returns the next page, or one without a number if the child only goes on, and how many pages the file has, 0
+// while that is unknown. The error is io.EOF when the file is over, an *extract.Unreadable if it cannot be read,
+// errFrames for what no child writes, or what reading ended with: io.ErrUnexpectedEOF if the child ended early.
 func (f *frameReader) next() (_ extract.Page, total int, _ error) {
 	kind, head, err := f.frame()
 	if err != nil {
@@ -227,7 +226,8 @@ func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {
 	f.pages++
 	switch {
 	case head.Number != f.pages, head.Total != 0 && head.Total < head.Number, head.Bytes < 0:
-		return extract.Page{}, 0, fmt.Errorf("%w: page %d of %d with %d bytes", errFrames, head.Number, head.Total, head.Bytes)
+		return extract.Page{}, 0, fmt.Errorf("%w: page %d of %d with %d bytes", errFrames, head.Number, head.Total,
+			head.Bytes)
 	case max(head.Number, head.Total) > MaxPages:
 		return extract.Page{}, 0, extract.ErrTooManyPages
 	case head.Bytes > (MaxCharacters-f.characters)*utf8.UTFMax:
@@ -249,7 +249,8 @@ func (f *frameReader) page(encoded []byte) (extract.Page, int, error) {
 
 // isReason reports whether a person may be shown why a file cannot be read.
 func isReason(wrong *extract.Unreadable) bool {
-	return wrong.Code != "" && len(wrong.Code) < 40 && wrong.Reason != "" && len(wrong.Reason) <= maxReason && isText(wrong.Reason)
+	return wrong.Code != "" && len(wrong.Code) < 40 && wrong.Reason != "" && len(wrong.Reason) <= maxReason &&
+		isText(wrong.Reason)
 }
 
 // isText reports whether a text is what extract.Page promises.

@@ -22,7 +22,10 @@ func frames(t testing.TB, wrong *extract.Unreadable, pages ...extract.Page) []by
 }
 
 var somePages = []extract.Page{
-	{Number: 1, Text: "第1章\n目的を定める。", Marks: []extract.Mark{{Offset: 0, Locator: "第1章", Heading: true}, {Offset: 8, Locator: "第1章"}}},
+	{Number: 1, Text: "第1章\n目的を定める。", Marks: []extract.Mark{
+		{Offset: 0, Locator: "第1章", Heading: true},
+		{Offset: 8, Locator: "第1章"},
+	}},
 	{Number: 2},
 	{Number: 3, Text: strings.Repeat("吾輩は猫である。", 20_000)},
 }
@@ -59,20 +62,33 @@ func TestFramesAreNotBelieved(t *testing.T) {
 		frames []byte
 		want   error
 	}{
-		"many steps":          {[]byte(strings.Repeat("s\x00\x00\x00\x02{}", 3)), child.ErrFrames},
-		"unknown kind":        {[]byte("x\x00\x00\x00\x00"), child.ErrFrames},
-		"huge head":           {[]byte("p\xff\xff\xff\xff"), child.ErrFrames},
-		"no JSON":             {[]byte("p\x00\x00\x00\x01{"), child.ErrFrames},
-		"no page":             {[]byte("e\x00\x00\x00\x00"), child.ErrFrames},
-		"long reason":         {frames(t, &extract.Unreadable{Code: "corrupt", Reason: strings.Repeat("a", 2000)}), child.ErrFrames},
-		"wrong order":         {frames(t, nil, extract.Page{Number: 2}), child.ErrFrames},
-		"no UTF-8":            {frames(t, nil, extract.Page{Number: 1, Text: "\xff"}), child.ErrFrames},
-		"control character":   {frames(t, nil, extract.Page{Number: 1, Text: "a\x00"}), child.ErrFrames},
-		"mark behind the end": {frames(t, nil, extract.Page{Number: 1, Text: "a", Marks: []extract.Mark{{Offset: 2}}}), child.ErrFrames},
-		"mark in a character": {frames(t, nil, extract.Page{Number: 1, Text: "紡", Marks: []extract.Mark{{Offset: 1}}}), child.ErrFrames},
-		"marks out of order":  {frames(t, nil, extract.Page{Number: 1, Text: "ab", Marks: []extract.Mark{{Offset: 1}, {}}}), child.ErrFrames},
+		"many steps":   {[]byte(strings.Repeat("s\x00\x00\x00\x02{}", 3)), child.ErrFrames},
+		"unknown kind": {[]byte("x\x00\x00\x00\x00"), child.ErrFrames},
+		"huge head":    {[]byte("p\xff\xff\xff\xff"), child.ErrFrames},
+		"no JSON":      {[]byte("p\x00\x00\x00\x01{"), child.ErrFrames},
+		"no page":      {[]byte("e\x00\x00\x00\x00"), child.ErrFrames},
+		"long reason": {
+			frames(t, &extract.Unreadable{Code: "corrupt", Reason: strings.Repeat("a", 2000)}),
+			child.ErrFrames,
+		},
+		"wrong order":       {frames(t, nil, extract.Page{Number: 2}), child.ErrFrames},
+		"no UTF-8":          {frames(t, nil, extract.Page{Number: 1, Text: "\xff"}), child.ErrFrames},
+		"control character": {frames(t, nil, extract.Page{Number: 1, Text: "a\x00"}), child.ErrFrames},
+		"mark behind the end": {
+			frames(t, nil, extract.Page{Number: 1, Text: "a", Marks: []extract.Mark{{Offset: 2}}}),
+			child.ErrFrames,
+		},
+		"mark in a character": {
+			frames(t, nil, extract.Page{Number: 1, Text: "紡", Marks: []extract.Mark{{Offset: 1}}}),
+			child.ErrFrames,
+		},
+		"marks out of order": {frames(t, nil, extract.Page{
+			Number: 1, Text: "ab",
+			Marks: []extract.Mark{{Offset: 1}, {}},
+		}), child.ErrFrames},
 		"long locator": {
-			frames(t, nil, extract.Page{Number: 1, Marks: []extract.Mark{{Locator: strings.Repeat("a", 2000)}}}), child.ErrFrames,
+			frames(t, nil, extract.Page{Number: 1, Marks: []extract.Mark{{Locator: strings.Repeat("a", 2000)}}}),
+			child.ErrFrames,
 		},
 		"too many characters": {frames(t, nil, long, second), extract.ErrTooManyCharacters},
 		"too many pages":      {frames(t, nil, many...), extract.ErrTooManyPages},

@@ -15,8 +15,8 @@ import (
 // maxRects bounds the pieces of lines on a page.
 const maxRects = 10_000
 
-// RenderPage returns a page of a file, from 1, as a PNG that is width pixels wide, 200 to 2,000. The errors are those of Extract,
-// and extract.ErrNoPage.
+// RenderPage returns a page of a file, from 1, as a PNG that is width pixels wide, 200 to 2,000. The errors are those
+// of Extract, and extract.ErrNoPage.
 func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Reader, page, width int) ([]byte, error) {
 	picture, err := e.look(ctx, Job{Task: taskRender, Page: page, Width: width}, filename, file)
 	if err != nil {
@@ -29,7 +29,9 @@ func (e *Extractor) RenderPage(ctx context.Context, filename string, file io.Rea
 }
 
 // Locate returns where the text of a page, from 1, stands from one byte to another. The errors are those of RenderPage.
-func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader, page, from, to int) (rects []extract.Rect, _ error) {
+func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader, page, from,
+	to int,
+) (rects []extract.Rect, _ error) {
 	found, err := e.look(ctx, Job{Task: taskLocate, Page: page, From: from, To: to}, filename, file)
 	if err != nil {
 		return nil, err
@@ -39,7 +41,8 @@ func (e *Extractor) Locate(ctx context.Context, filename string, file io.Reader,
 	}
 	for _, r := range rects {
 		const most = 1.001
-		if !(r.Page == page && r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= most && r.Y+r.Height <= most) {
+		if !(r.Page == page && r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= most &&
+			r.Y+r.Height <= most) {
 			return nil, fmt.Errorf("%w: a rectangle %+v", errFrames, r)
 		}
 	}

@@ -37,9 +37,9 @@ const (
 // lent is the first descriptor behind the standard ones.
 const lent = 3
 
-// Main is the child: it does the job that argument names with the file that in holds, and writes frames to out. It gives up
-// what it does not need before it looks at the file. An error is one of the child's own; what is wrong with the file is in
-// the frames, or a panic.
+// Main is the child: it does the job that argument names with the file that in holds, and writes frames to out. It
+// gives up what it does not need before it looks at the file. An error is one of the child's own; what is wrong with
+// the file is in the frames, or a panic.
 func Main(ctx context.Context, argument string, in io.Reader, out io.Writer) error {
 	var job Job
 	if err := json.Unmarshal([]byte(argument), &job); err != nil {

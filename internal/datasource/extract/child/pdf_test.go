@@ -45,13 +45,14 @@ func book(pages int) []byte {
 func TestPDFIsReadPageByPage(t *testing.T) {
 	t.Parallel()
 	var pages []extract.Page
-	err := child.New(lend(t)).Extract(t.Context(), "規程.PDF", bytes.NewReader(book(3)), func(p extract.Page, total int) error {
-		if total != 3 {
-			t.Errorf("page %d of %d", p.Number, total)
-		}
-		pages = append(pages, p)
-		return nil
-	})
+	err := child.New(lend(t)).Extract(t.Context(), "規程.PDF", bytes.NewReader(book(3)),
+		func(p extract.Page, total int) error {
+			if total != 3 {
+				t.Errorf("page %d of %d", p.Number, total)
+			}
+			pages = append(pages, p)
+			return nil
+		})
 	if err != nil || len(pages) != 3 {
 		t.Fatalf("%d pages and error %v", len(pages), err)
 	}
@@ -132,15 +133,20 @@ func TestPagesAreShownAndTextIsFoundOnThem(t *testing.T) {
 		t.Fatalf("found at %+v, %v", rects, err)
 	}
 	// The place is dark with text, and the margin to its left is not.
-	if r := rects[0]; dark(shown, r) < 0.1 || dark(shown, extract.Rect{X: 0, Y: r.Y, Width: 0.05, Height: r.Height}) > 0 {
+	if r := rects[0]; dark(shown, r) < 0.1 || dark(shown, extract.Rect{
+		X: 0, Y: r.Y, Width: 0.05,
+		Height: r.Height,
+	}) > 0 {
 		t.Errorf("%.2f of %+v is dark", dark(shown, r), r)
 	}
 	for name, page := range map[string]int{"before": 0, "behind": 3} {
-		if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), page, 400); !errors.Is(err, extract.ErrNoPage) {
+		if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file), page, 400); !errors.Is(err,
+			extract.ErrNoPage) {
 			t.Errorf("a page %s: %v", name, err)
 		}
 	}
-	if _, err := e.RenderPage(t.Context(), "a.txt", strings.NewReader("本文"), 1, 400); !errors.Is(err, extract.ErrNoPage) {
+	if _, err := e.RenderPage(t.Context(), "a.txt", strings.NewReader("本文"), 1, 400); !errors.Is(err,
+		extract.ErrNoPage) {
 		t.Errorf("a page of text: %v", err)
 	}
 	if _, err := e.RenderPage(t.Context(), "a.pdf", bytes.NewReader(file[:300]), 1, 400); err == nil {

@@ -44,7 +44,9 @@ type process struct {
 }
 
 // start starts a child. stop must be called.
-func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reader, files []*os.File, privileged bool) (*process, error) {
+func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reader, files []*os.File,
+	privileged bool,
+) (*process, error) {
 	program, err := executable()
 	if err != nil {
 		return nil, err
@@ -57,7 +59,8 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	p := &process{out: out, ctx: ctx, cancel: cancel, source: source{Reader: file}, ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, program, arguments...) //nolint:gosec // This very program.
 	p.cmd.Args[0] = "tsumugi"
-	p.cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.Memory*3/4), "GOTRACEBACK=single"} // Nothing of ours: no secrets.
+	// Nothing of ours: no secrets.
+	p.cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", e.cfg.Memory*3/4), "GOTRACEBACK=single"}
 	p.cmd.Dir = "/"
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = &p.source, in, &p.message
 	p.cmd.ExtraFiles = files
@@ -67,8 +70,8 @@ func (e *Extractor) start(ctx context.Context, arguments []string, file io.Reade
 	started := make(chan error, 1)
 	go func() {
 		defer close(p.ended)
-		// A child dies with the thread that has started it, and inherits what that thread has given up: the thread is its own,
-		// and goes with it.
+		// A child dies with the thread that has started it, and inherits what that thread has given up: the thread is
+		// its own, and goes with it.
 		runtime.LockOSThread()
 		err := giveUpPrivileges()
 		if err == nil {
@@ -137,8 +140,8 @@ func executable() (string, error) {
 	return os.Executable()
 }
 
-// source is the file that a child is given. It remembers why reading it failed, so that a file cut off by that is not taken
-// for a damaged one. err is read once the child is over.
+// source is the file that a child is given. It remembers why reading it failed, so that a file cut off by that is not
+// taken for a damaged one. err is read once the child is over.
 type source struct {
 	io.Reader
 	err error

@@ -13,8 +13,8 @@ import (
 // nobody is whom a child runs as where its parent is root.
 const nobody = 65534
 
-// attributes starts a child in a process group of its own, which the kernel kills when the parent dies. privileged keeps the
-// parent's user.
+// attributes starts a child in a process group of its own, which the kernel kills when the parent dies. privileged
+// keeps the parent's user.
 func attributes(privileged bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Geteuid() == 0 && !privileged {

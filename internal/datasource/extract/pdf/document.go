@@ -217,8 +217,10 @@ func (d *Document) isLatin(font uint64) bool {
 		return d.e.call("FPDFFont_GetBaseFontName", font, buffer, size)
 	}))
 	for _, latin := range []string{
-		"helvetica", "arial", "times", "courier", "symbol", "dingbats", "verdana", "georgia", "calibri", "cambria", "tahoma", "segoe",
-		"trebuchet", "garamond", "palatino", "century", "bookman", "consolas", "wingdings", "frutiger", "myriad", "minionpro",
+		"helvetica", "arial", "times", "courier", "symbol", "dingbats", "verdana", "georgia", "calibri", "cambria",
+		"tahoma", "segoe",
+		"trebuchet", "garamond", "palatino", "century", "bookman", "consolas", "wingdings", "frutiger", "myriad",
+		"minionpro",
 	} {
 		if strings.Contains(name, latin) {
 			return true
@@ -229,7 +231,8 @@ func (d *Document) isLatin(font uint64) bool {
 
 // isWide reports whether a character is of the scripts that are written on a grid of squares.
 func isWide(r rune) bool {
-	return r >= 0x2E80 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE4F || r >= 0xFF00 && r <= 0xFFEF ||
+	return r >= 0x2E80 && r <= 0xD7FF || r >= 0xF900 && r <= 0xFAFF || r >= 0xFE30 && r <= 0xFE4F || r >= 0xFF00 &&
+		r <= 0xFFEF ||
 		r >= 0x20000 && r <= 0x3FFFF
 }
 

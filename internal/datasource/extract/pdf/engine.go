@@ -120,7 +120,8 @@ func (e *Engine) put(content []byte) (uint64, error) {
 
 func (e *Engine) free(address uint64) { _, _ = e.call("free", address) }
 
-// string8 returns a short string that call writes to a buffer, with a zero at its end. call returns its length in bytes.
+// string8 returns a short string that call writes to a buffer, with a zero at its end. call returns its length in
+// bytes.
 func (e *Engine) string8(call func(buffer, size uint64) (uint64, error)) string {
 	n, err := call(e.at(0), scratchSize)
 	if err != nil || n == 0 || n > scratchSize {
@@ -155,13 +156,19 @@ func (f fontFolder) Open(name string) (fs.File, error) {
 	case f.font != nil && name == "usr/share/fonts/"+fontName:
 		return &fontHandle{SectionReader: io.NewSectionReader(f.font, 0, f.font.Size)}, nil
 	}
-	for path, child := range map[string]string{".": "usr", "usr": "share", "usr/share": "fonts", "usr/share/fonts": fontName} {
+	for path, child := range map[string]string{
+		".": "usr", "usr": "share", "usr/share": "fonts",
+		"usr/share/fonts": fontName,
+	} {
 		if name != path {
 			continue
 		}
 		folder := &folderHandle{info: info{name: name, dir: true}}
 		if f.font != nil {
-			folder.children = []fs.DirEntry{fs.FileInfoToDirEntry(info{name: child, dir: child != fontName, size: f.font.Size})}
+			folder.children = []fs.DirEntry{fs.FileInfoToDirEntry(info{
+				name: child, dir: child != fontName,
+				size: f.font.Size,
+			})}
 		}
 		return folder, nil
 	}

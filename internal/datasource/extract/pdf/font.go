@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// fontPaths are where systems keep a font with Japanese characters, the npm package first: below node_modules, and absolute.
+// fontPaths are where systems keep a font with Japanese characters, the npm package first: below node_modules, and
+// absolute.
 var fontPaths = []string{
 	"node_modules/@expo-google-fonts/noto-sans-jp/400Regular/NotoSansJP_400Regular.ttf",
 	"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",

@@ -80,8 +80,8 @@ func layOut(glyphs []glyph) *Page {
 	return w.page()
 }
 
-// findVertical finds the lines of upright characters that run downwards. A character is of a vertical line if more of those
-// that it was drawn with stand below each other than beside.
+// findVertical finds the lines of upright characters that run downwards. A character is of a vertical line if more of
+// those that it was drawn with stand below each other than beside.
 func findVertical(glyphs []glyph) {
 	down, right := chains(glyphs)
 	var lone []int
@@ -107,7 +107,8 @@ func findVertical(glyphs []glyph) {
 	}
 }
 
-// chains returns how many characters each is in line with, downwards and rightwards. Ruby may stand between two that are.
+// chains returns how many characters each is in line with, downwards and rightwards. Ruby may stand between two that
+// are.
 func chains(glyphs []glyph) (down, right []int) {
 	const ahead = 16
 	next := make([]int, len(glyphs))
@@ -203,7 +204,8 @@ func joined(runs []segment) []segment {
 		for i, line := range lines {
 			em := math.Max(line.size, run.size)
 			gap := run.box.x0 - line.box.x1
-			if beside(line.box, run.box) && gap < lineGap*em && gap > -0.6*em && (best < 0 || line.box.x1 > lines[best].box.x1) {
+			if beside(line.box, run.box) && gap < lineGap*em && gap > -0.6*em &&
+				(best < 0 || line.box.x1 > lines[best].box.x1) {
 				best = i
 			}
 		}
@@ -219,7 +221,8 @@ func joined(runs []segment) []segment {
 	return lines
 }
 
-// drawnTwice reports whether a run was drawn before at nearly the same place: shadows, and bold print without a bold font.
+// drawnTwice reports whether a run was drawn before at nearly the same place: shadows, and bold print without a bold
+// font.
 func drawnTwice(lines []segment, run segment) bool {
 	for _, line := range lines {
 		if len(line.glyphs) == len(run.glyphs) && math.Abs(line.box.x0-run.box.x0) < 0.3*run.size &&
@@ -351,7 +354,10 @@ func split(segments []segment) [][]segment {
 		end = math.Max(end, s.box.x1)
 	}
 	for _, column := range columns {
-		slices.SortStableFunc(column, func(a, b segment) int { return cmp.Compare(a.box.y0+a.box.y1, b.box.y0+b.box.y1) })
+		slices.SortStableFunc(column, func(a, b segment) int {
+			return cmp.Compare(a.box.y0+a.box.y1,
+				b.box.y0+b.box.y1)
+		})
 	}
 	return columns
 }

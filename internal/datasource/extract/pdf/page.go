@@ -143,8 +143,8 @@ func (d *Document) shown(page uint64) (s shown, _ error) {
 	return s, err
 }
 
-// glyphs returns the characters of a page in the order in which it draws them, and how many there are of which nobody knows
-// what they are.
+// glyphs returns the characters of a page in the order in which it draws them, and how many there are of which nobody
+// knows what they are.
 func (d *Document) glyphs(page uint64, show shown) (glyphs []glyph, broken int, _ error) {
 	text, err := d.e.call("FPDFText_LoadPage", page)
 	if err != nil || text == 0 {

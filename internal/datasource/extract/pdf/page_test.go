@@ -210,7 +210,8 @@ func TestRectsStandOverTheText(t *testing.T) {
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) < 0.008 }
 	one := at("次の行")
-	if len(one) != 1 || !near(one[0].X, (50+3*12)/595.) || !near(one[0].Width, 36/595.) || !near(one[0].Y+one[0].Height/2, (842-682-4)/842.) {
+	if len(one) != 1 || !near(one[0].X, (50+3*12)/595.) || !near(one[0].Width, 36/595.) ||
+		!near(one[0].Y+one[0].Height/2, (842-682-4)/842.) {
 		t.Errorf("a word stands at %+v", one)
 	}
 	if two := at("始めの文があり"); len(two) != 2 || two[1].Y <= two[0].Y || !near(two[1].X, 50/595.) {
@@ -244,7 +245,10 @@ func TestFilesThatCannotBeReadWholeAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want %v", name, err, test.want)
 		}
 	}
-	pages, err := read(t, without, pdftest.Draw(page(func(p *pdftest.Page) { p.Latin(50, 700, 12, "Latin text needs no font.") })))
+	pages, err := read(t, without, pdftest.Draw(page(func(p *pdftest.Page) {
+		p.Latin(50, 700, 12,
+			"Latin text needs no font.")
+	})))
 	if err != nil || pages[0].Text != "Latin text needs no font." {
 		t.Errorf("Latin text without a font: %v", err)
 	}
@@ -288,11 +292,13 @@ func FuzzPages(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if !utf8.ValidString(p.Text) || strings.ContainsFunc(p.Text, func(r rune) bool { return r < 0x20 && r != '\n' }) {
+			if !utf8.ValidString(p.Text) || strings.ContainsFunc(p.Text,
+				func(r rune) bool { return r < 0x20 && r != '\n' }) {
 				t.Fatalf("%q is no text", p.Text)
 			}
 			for _, r := range p.Rects(0, len(p.Text)) {
-				if !(r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= 1.0001 && r.Y+r.Height <= 1.0001) {
+				if !(r.X >= 0 && r.Y >= 0 && r.Width >= 0 && r.Height >= 0 && r.X+r.Width <= 1.0001 &&
+					r.Y+r.Height <= 1.0001) {
 					t.Fatalf("%+v is not on the page", r)
 				}
 			}

@@ -20,7 +20,8 @@ const (
 	white           = 0xFFFFFFFF
 )
 
-// Picture returns a page as a PNG of a width from MinWidth to MaxWidth; i counts from 0. A page that is very long is cut.
+// Picture returns a page as a PNG of a width from MinWidth to MaxWidth; i counts from 0. A page that is very long is
+// cut.
 func (d *Document) Picture(i, width int) ([]byte, error) {
 	e := d.e
 	page, err := e.call("FPDF_LoadPage", d.handle, uint64(i)) //nolint:gosec // Not negative.

@@ -41,7 +41,8 @@ func (w *writer) write(segments []segment) {
 		}
 		p := paragraph{left: math.Inf(1), right: math.Inf(-1)}
 		for _, line := range lines[i:end] {
-			p.left, p.right = math.Min(p.left, line.segments[0].box.x0), math.Max(p.right, line.segments[len(line.segments)-1].box.x1)
+			p.left, p.right = math.Min(p.left, line.segments[0].box.x0),
+				math.Max(p.right, line.segments[len(line.segments)-1].box.x1)
 		}
 		for _, line := range lines[i:end] {
 			w.line(line.segments, p)

@@ -1,4 +1,4 @@
-// Package samltest is an identity provider for tests and try-outs: crewjam's samlidp, with users who are given, SHA-256
+// Package samltest is an identity provider for tests and try-outs: crewjam's samlidp, with given users, SHA-256
 // signatures and lasting NameIDs. It imports nothing of this module.
 package samltest
 
@@ -77,7 +77,10 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{server: server, users: make(map[string]User), discover: cfg.Discover, Key: key, Certificate: certificate}
+	p := &Provider{
+		server: server, users: make(map[string]User), discover: cfg.Discover, Key: key,
+		Certificate: certificate,
+	}
 	server.IDP.SignatureMethod = dsig.RSASHA256SignatureMethod // The default is SHA-1.
 	server.IDP.LoginURL = server.IDP.SSOURL                    // The default ends without an answer to the request.
 	server.IDP.SessionProvider, server.IDP.ServiceProviderProvider = p, p
@@ -115,7 +118,8 @@ func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certific
 		return nil, nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(notBefore.UnixNano()), Subject: pkix.Name{CommonName: "samltest"}, NotBefore: notBefore, NotAfter: notAfter,
+		SerialNumber: big.NewInt(notBefore.UnixNano()), Subject: pkix.Name{CommonName: "samltest"},
+		NotBefore: notBefore, NotAfter: notAfter,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -134,7 +138,8 @@ func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.
 	return session
 }
 
-// GetServiceProvider implements saml.ServiceProviderProvider. Without such a service provider the error is os.ErrNotExist.
+// GetServiceProvider implements saml.ServiceProviderProvider. Without such a service provider the error is
+// os.ErrNotExist.
 func (p *Provider) GetServiceProvider(r *http.Request, entityID string) (*saml.EntityDescriptor, error) {
 	found, err := p.server.GetServiceProvider(r, entityID)
 	if !errors.Is(err, os.ErrNotExist) || p.discover == nil {

@@ -15,8 +15,8 @@ import (
 
 // Transport serves each request with Handler.
 //
-// The goroutine that runs the handler belongs to the response: the request's context, as the handler sees it, ends when the
-// client's context ends or the body is closed, and every write fails from then on.
+// The goroutine that runs the handler belongs to the response: the request's context, as the handler sees it, ends when
+// the client's context ends or the body is closed, and every write fails from then on.
 type Transport struct {
 	Handler http.Handler
 }
@@ -80,7 +80,8 @@ func (b *body) Close() error {
 	return b.PipeReader.Close()
 }
 
-// responseWriter belongs to the handler's goroutine, up to the closing of sent; what stands under it is the client's then.
+// responseWriter belongs to the handler's goroutine, up to the closing of sent; what stands under it is the client's
+// then.
 type responseWriter struct {
 	header http.Header
 	pipe   *io.PipeWriter

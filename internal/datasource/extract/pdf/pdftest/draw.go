@@ -11,7 +11,8 @@ import (
 // Page is what a page of 595 × 842 points draws.
 type Page struct{ content strings.Builder }
 
-// Text draws a line of Japanese text from a point, counted from the lower left corner, in a font that is not in the file.
+// Text draws a line of Japanese text from a point, counted from the lower left corner, in a font that is not in the
+// file.
 func (p *Page) Text(x, y, size float64, text string) { p.draw("H", x, y, size, text) }
 
 // Vertical draws a vertical line of text whose upper end is at a point.
@@ -85,7 +86,8 @@ func Draw(pages []*Page, options ...Option) []byte {
 	}
 	for i, page := range pages {
 		objects = append(objects,
-			fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources 9 0 R /Contents %d 0 R %s >>", shared+2+2*i, f.page),
+			fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources 9 0 R /Contents %d 0 R %s >>",
+				shared+2+2*i, f.page),
 			fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", page.content.Len(), page.content.String()))
 	}
 	var out bytes.Buffer
@@ -100,6 +102,7 @@ func Draw(pages []*Page, options ...Option) []byte {
 	for _, offset := range offsets {
 		fmt.Fprintf(&out, "%010d 00000 n \n", offset)
 	}
-	fmt.Fprintf(&out, "trailer << /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, f.trailer, start)
+	fmt.Fprintf(&out, "trailer << /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, f.trailer,
+		start)
 	return out.Bytes()
 }
