@@ -1,65 +1,12 @@
-import { type Browser, type Locator, type Page, test as playwright } from '@playwright/test'
+import { test as playwright } from '@playwright/test'
 import type { components } from '../src/lib/api/schema.gen'
-import type { Account } from './support/account'
+import { choose, heading, invite, lineOf, membersOf, open, organization, pageOf, test } from './support/admin'
 import { Idp } from './support/idp'
 import { breaches, inspect, overflow } from './support/inspect'
 import { newMail } from './support/people'
-import { test as base, expect } from './support/test'
-import { Tsumugi } from './support/tsumugi'
-
-type Member = components['schemas']['User']
-
-const organization = 'デモ株式会社'
-
-/** The tests of the admin screens change their organization: they have a server of their own. */
-const test = base.extend<object, { server: Tsumugi }>({
-  server: [
-    async ({ model }, use) => {
-      const server = await Tsumugi.start(model)
-      await use(server)
-      await server.stop()
-    },
-    { scope: 'worker', timeout: 180_000 },
-  ],
-})
+import { expect } from './support/test'
 
 test.use({ who: 'admin' })
-
-const heading = (page: Page, name: string | RegExp) =>
-  expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
-
-async function open(page: Page, path: string, name: string | RegExp): Promise<void> {
-  await page.goto(path)
-  await heading(page, name)
-}
-
-/** The line of a member in the list. */
-const lineOf = (page: Page, email: string): Locator => page.getByRole('row').filter({ hasText: email })
-
-/** Opens the menu of a line and chooses. */
-async function choose(page: Page, email: string, item: string): Promise<void> {
-  await lineOf(page, email)
-    .getByRole('button', { name: /さんの操作$/ })
-    .click()
-  await page.getByRole('menuitem', { name: item }).click()
-}
-
-async function membersOf(admin: Account): Promise<Member[]> {
-  const answer = await admin.call('GET', '/v1/user?limit=100')
-  return ((await answer.json()) as { items: Member[] }).items
-}
-
-async function invite(admin: Account, people: readonly string[]): Promise<void> {
-  const users = people.map((name) => ({ email: `${name}@demo.example`, name, role: 'general-user' }))
-  await admin.call('POST', '/v1/user/invite', { users })
-}
-
-/** Somebody else's page. */
-async function pageOf(browser: Browser, url: string, account: Account): Promise<Page> {
-  const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
-  const storageState = { cookies: [], origins: [{ origin: url, localStorage }] }
-  return (await browser.newContext({ baseURL: url, storageState })).newPage()
-}
 
 test.describe('the frame', () => {
   test('leads to its places and back, says where one is, and has a page for what is not there', async ({

@@ -3,7 +3,7 @@ import { hold } from './support/hold'
 import { expect, test } from './support/test'
 
 const renderer = /\/assets\/Rendered-[^/]+\.js$/
-const framework = /\/assets\/vendor-[^/]+\.js$/
+const app = /\/assets\/index-[^/]+\.js$/
 const answer = { text: '## 見出し\n\n- **太字**の項目\n- `コード`の項目' }
 
 /** What a page has asked the server for since now, in order: paths with queries, files without their hashes. */
@@ -27,21 +27,19 @@ async function expectBeside(box: Locator, button: Locator): Promise<void> {
 }
 
 test.describe('the first load', () => {
-  test('of a skill asks for what it shows before the app runs, and for nothing twice', async ({
-    account,
-    page,
-  }) => {
+  test('is dark from its first paint where dark was chosen', async ({ account, page }) => {
     const { id } = await account.skill('汎用チャット')
-    const app = await hold(page, framework)
-    const asked = watchRequests(page)
+    await page.addInitScript(() => localStorage.setItem('tsumugiTheme', 'dark'))
+    const started = await hold(page, app)
     await page.goto(`/home/skill/${id}`, { waitUntil: 'commit' })
-    const early = ['/v1/me', '/v1/thread?offset=0&limit=20', `/v1/skill/${id}`]
-    const parts = ['/assets/home.js']
-    for (const one of [...early, ...parts]) await expect.poll(() => asked).toContain(one)
-    app.release()
+    await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+    const color = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    const first = await color()
+    started.release()
     await expect(page.getByRole('textbox', { name: '質問' })).toBeFocused()
-    for (const one of ['/v1/me', `/v1/skill/${id}`, ...parts])
-      expect(asked.filter((path) => path === one)).toEqual([one])
+    expect(await color()).toBe(first)
+    await page.evaluate(() => document.documentElement.setAttribute('data-theme', 'light'))
+    expect(await color()).not.toBe(first)
   })
 
   test('waits for the current user with everything else', async ({ account, page }) => {
@@ -78,21 +76,7 @@ test.describe('the first load', () => {
     await expect(chat.answer.locator('.katex')).toHaveCount(0)
   })
 
-  test('has its scripts compiled while they arrive', async ({ account, page }) => {
-    const { id } = await account.skill('汎用チャット')
-    const scripts: Promise<string>[] = []
-    page.on('response', (response) => {
-      if (/\/assets\/[^/]+\.js$/.test(response.url())) scripts.push(response.text())
-    })
-    await page.goto(`/home/skill/${id}`)
-    await expect(page.getByRole('textbox', { name: '質問' })).toBeFocused()
-    // What finds the files of other parts may stand before it.
-    const begins = (await Promise.all(scripts)).map((text) => text.split('\n', 2).join('\n'))
-    expect(begins.length).toBeGreaterThan(3)
-    for (const begin of begins) expect(begin).toContain('//# allFunctionsCalledOnLoad')
-  })
-
-  test('of the skills, and of a thread, asks early for what they show, and for nothing twice', async ({
+  test('of the skills, of a skill and of a thread asks for nothing twice', async ({
     account,
     chat,
     page,
@@ -106,21 +90,20 @@ test.describe('the first load', () => {
     const thread = await chat.threadId()
     const { id } = await account.skill('汎用チャット')
 
-    for (const { path, early } of [
-      { path: '/home/skill', early: ['/v1/skill?offset=0&limit=100', '/v1/category?offset=0&limit=100'] },
+    for (const { path, needs } of [
+      { path: '/home/skill', needs: ['/v1/skill?offset=0&limit=100', '/v1/category?offset=0&limit=100'] },
+      { path: `/home/skill/${id}`, needs: [`/v1/skill/${id}`] },
       {
         path: `/home/skill/${id}/chat/${thread}`,
-        early: [`/v1/thread/${thread}`, `/v1/message?thread_id=${thread}&offset=0&limit=20`],
+        needs: [`/v1/thread/${thread}`, `/v1/message?thread_id=${thread}&offset=0&limit=20`],
       },
     ]) {
       const tab = await page.context().newPage()
-      const app = await hold(tab, framework)
       const asked = watchRequests(tab)
-      await tab.goto(path, { waitUntil: 'commit' })
-      for (const one of ['/v1/me', ...early]) await expect.poll(() => asked).toContain(one)
-      app.release()
+      await tab.goto(path)
       await expect(tab.getByRole('heading', { level: 1 })).toBeVisible()
-      for (const one of ['/v1/me', ...early]) expect(asked.filter((path) => path === one)).toEqual([one])
+      for (const one of ['/v1/me', '/assets/home.js', ...needs])
+        expect(asked.filter((path) => path === one)).toEqual([one])
       await tab.close()
     }
   })

@@ -21,9 +21,7 @@ function caught(route: RouteObject): RouteObject {
   return { errorElement: <RouteError />, children: [route] }
 }
 
-const threadsLoader = signedIn(async (args) =>
-  (await import('@/features/threads/loader')).threadsLoader(args),
-)
+const threadsLoader = signedIn(async (args) => (await import('./home')).threadsLoader(args))
 
 /** All routes of the app. */
 const routes: RouteObject[] = [
@@ -40,21 +38,21 @@ const routes: RouteObject[] = [
       {
         path: '/login',
         loader: signingIn,
-        lazy: { Component: async () => (await import('@/features/login/LoginPage')).LoginPage },
+        lazy: { Component: async () => (await import('@/features/login/routes')).LoginPage },
       },
       {
         path: '/login/super-admin',
         loader: signingIn,
-        lazy: { Component: async () => (await import('@/features/login/SuperAdminPage')).SuperAdminPage },
+        lazy: { Component: async () => (await import('@/features/login/routes')).SuperAdminPage },
       },
       caught({
         path: '/login/link',
         loader: async (args) => {
           coverQuery(args.request)
-          return (await import('@/features/login/link')).linkLoader(args)
+          return (await import('@/features/login/routes')).linkLoader(args)
         },
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/login/LinkPage')).LinkPage },
+        lazy: { Component: async () => (await import('@/features/login/routes')).LinkPage },
       }),
       {
         path: '/reset/password',
@@ -64,57 +62,57 @@ const routes: RouteObject[] = [
         },
         shouldRevalidate: never,
         lazy: {
-          Component: async () => (await import('@/features/login/ResetPasswordPage')).ResetPasswordPage,
+          Component: async () => (await import('@/features/login/routes')).ResetPasswordPage,
         },
       },
       caught({
         path: '/oauth2/callback',
         loader: async (args) => {
           coverQuery(args.request)
-          return (await import('@/features/login/callback')).callbackLoader(args)
+          return (await import('@/features/login/routes')).callbackLoader(args)
         },
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/login/CallbackPage')).CallbackPage },
+        lazy: { Component: async () => (await import('@/features/login/routes')).CallbackPage },
       }),
       {
         path: '/logout/success',
         loader: () => (readToken() === null ? null : redirect('/home')),
-        lazy: { Component: async () => (await import('@/features/login/SignedOutPage')).SignedOutPage },
+        lazy: { Component: async () => (await import('@/features/login/routes')).SignedOutPage },
       },
       caught({
         path: '/home',
         loader: signedIn(),
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('./HomeRoute')).HomeRoute },
+        lazy: { Component: async () => (await import('./home')).HomeRoute },
         children: [
           { index: true, loader: () => redirect('/home/skill') },
           {
             path: 'skill',
             loader: threadsLoader,
             shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/threads/SkillLayout')).SkillLayout },
+            lazy: { Component: async () => (await import('./home')).SkillLayout },
             children: [
               caught({
                 index: true,
                 lazy: {
-                  loader: async () => signedIn((await import('@/features/skills/loader')).skillsLoader),
-                  Component: async () => (await import('./HomeRoute')).SkillsRoute,
+                  loader: async () => signedIn((await import('./home')).skillsLoader),
+                  Component: async () => (await import('./home')).SkillsRoute,
                 },
                 shouldRevalidate: never,
               }),
               caught({
                 id: 'skill',
                 path: ':skillId',
-                lazy: { loader: async () => signedIn((await import('@/features/chat/routes')).skillLoader) },
+                lazy: { loader: async () => signedIn((await import('./home')).skillLoader) },
                 shouldRevalidate: onOtherThread,
                 children: [
                   {
                     index: true,
-                    lazy: { Component: async () => (await import('@/features/chat/routes')).SkillPage },
+                    lazy: { Component: async () => (await import('./home')).SkillPage },
                   },
                   {
                     path: 'chat/:threadId',
-                    lazy: { Component: async () => (await import('@/features/chat/routes')).ChatPage },
+                    lazy: { Component: async () => (await import('./home')).ChatPage },
                   },
                 ],
               }),
@@ -136,12 +134,12 @@ const routes: RouteObject[] = [
         path: '/chat',
         loader: signedIn(),
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('./HomeRoute')).HomeRoute },
+        lazy: { Component: async () => (await import('./home')).HomeRoute },
         children: [
           {
             loader: threadsLoader,
             shouldRevalidate: never,
-            lazy: { Component: async () => (await import('@/features/threads/SkillLayout')).SkillLayout },
+            lazy: { Component: async () => (await import('./home')).SkillLayout },
             children: [
               caught({
                 path: ':threadId',
@@ -177,22 +175,21 @@ const routes: RouteObject[] = [
         path: '/setting',
         loader: ({ request }) => requireSession(request) ?? null,
         shouldRevalidate: never,
-        lazy: { Component: async () => (await import('@/features/settings/SettingLayout')).SettingLayout },
+        lazy: { Component: async () => (await import('@/features/settings/routes')).SettingLayout },
         children: [
           { index: true, loader: () => redirect('/setting/change-password') },
           {
             path: 'change-password',
             lazy: {
-              loader: async () => (await import('@/features/settings/loader')).changePasswordLoader,
-              Component: async () =>
-                (await import('@/features/settings/ChangePasswordPage')).ChangePasswordPage,
+              loader: async () => (await import('@/features/settings/routes')).changePasswordLoader,
+              Component: async () => (await import('@/features/settings/routes')).ChangePasswordPage,
             },
           },
           {
             path: 'session',
             lazy: {
               loader: async () => signedIn(),
-              Component: async () => (await import('@/features/settings/SessionsPage')).SessionsPage,
+              Component: async () => (await import('@/features/settings/routes')).SessionsPage,
             },
           },
           {

@@ -92,31 +92,6 @@ describe('the session', () => {
     expect(host.go).not.toHaveBeenCalled()
   })
 
-  it('treats what was asked for before the app ran like any other answer', async () => {
-    const session = new Session(host)
-    const early = (token: string, answers: Record<string, Promise<Response>>) => {
-      window.tsumugiEarly = { token, answers: new Map(Object.entries(answers)) }
-    }
-    // Two are refused since the token has ended: one refresh, and both are asked for anew. The third is not taken at all.
-    const expired = () => Promise.resolve(unauthorized('jwt expired'))
-    early(record.idToken, { '/v1/me': expired(), '/v1/skill': expired(), '/v1/category': expired() })
-    const [me, skill] = await Promise.all([session.fetch('/v1/me'), session.fetch('/v1/skill')])
-    expect([me.status, skill.status, server.refreshes]).toEqual([200, 200, 1])
-    expect((await session.fetch('/v1/category')).status).toBe(200)
-    expect(server.paths()).toEqual(['/pool', '/v1/me', '/v1/skill', '/v1/category'])
-
-    early('new', { '/v1/me': Promise.reject(new TypeError('Failed to fetch')) })
-    await expect(session.fetch('/v1/me')).rejects.toMatchObject({ offline: true })
-    expect((await session.fetch('/v1/me')).status).toBe(200)
-    expect(host.go).not.toHaveBeenCalled()
-
-    early('new', { '/v1/me': Promise.resolve(unauthorized('Not authenticated: no user found')) })
-    await session.fetch('/v1/me')
-    expect(host.alert).toHaveBeenCalledOnce()
-    expect(readToken()).toBeNull()
-    delete window.tsumugiEarly
-  })
-
   it('speaks REFRESH_TOKEN_AUTH to the identity provider', async () => {
     await new Session(host).fetch('/v1/me')
     const call = server.calls[1]

@@ -11,7 +11,6 @@ import type { Caller } from '@/lib/api/caller'
 import { ApiError, asApiError, NO_ANSWER, readProblem } from '@/lib/api/errors'
 import { RETRY_HEADER } from '@/lib/api/http'
 import { expiryOf, subjectOf } from '@/lib/api/jwt'
-import { takeEarly } from './early'
 import { type Ending, forgetPlace, needsSession, rememberEnding, rememberPlace } from './place'
 
 const EXPIRED = 'jwt expired'
@@ -189,7 +188,7 @@ export class Session implements Caller {
 async function send(request: Request, token: TokenRecord | null): Promise<Response> {
   if (token) request.headers.set('Authorization', `Bearer ${token.idToken}`)
   try {
-    return await (takeEarly(request, token?.idToken) ?? fetch(request))
+    return await fetch(request)
   } catch (cause) {
     throw asApiError(cause)
   }

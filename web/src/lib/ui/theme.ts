@@ -4,7 +4,7 @@ import { store } from '@/lib/ui/store'
 /** The theme a person chose; `system` follows the device. */
 export type Theme = 'system' | 'light' | 'dark'
 
-// Read by public/start.js before the first paint as well.
+// Read by public/theme.js before the first paint as well.
 const KEY = 'tsumugiTheme'
 
 const chosen = atom<Theme>(readTheme())

@@ -1,0 +1,57 @@
+import type { Browser, Locator, Page } from '@playwright/test'
+import type { components } from '../../src/lib/api/schema.gen'
+import type { Account } from './account'
+import { test as base, expect } from './test'
+import { Tsumugi } from './tsumugi'
+
+type Member = components['schemas']['User']
+
+export const organization = 'デモ株式会社'
+
+/** The tests of the admin screens change their organization: they have a server of their own. */
+export const test = base.extend<object, { server: Tsumugi }>({
+  server: [
+    async ({ model }, use) => {
+      const server = await Tsumugi.start(model)
+      await use(server)
+      await server.stop()
+    },
+    { scope: 'worker', timeout: 180_000 },
+  ],
+})
+
+export const heading = (page: Page, name: string | RegExp) =>
+  expect(page.getByRole('heading', { level: 1, name })).toBeVisible()
+
+export async function open(page: Page, path: string, name: string | RegExp): Promise<void> {
+  await page.goto(path)
+  await heading(page, name)
+}
+
+/** The line of a member in the list. */
+export const lineOf = (page: Page, email: string): Locator => page.getByRole('row').filter({ hasText: email })
+
+/** Opens the menu of a line and chooses. */
+export async function choose(page: Page, email: string, item: string): Promise<void> {
+  await lineOf(page, email)
+    .getByRole('button', { name: /さんの操作$/ })
+    .click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+export async function membersOf(admin: Account): Promise<Member[]> {
+  const answer = await admin.call('GET', '/v1/user?limit=100')
+  return ((await answer.json()) as { items: Member[] }).items
+}
+
+export async function invite(admin: Account, people: readonly string[]): Promise<void> {
+  const users = people.map((name) => ({ email: `${name}@demo.example`, name, role: 'general-user' }))
+  await admin.call('POST', '/v1/user/invite', { users })
+}
+
+/** Somebody else's page. */
+export async function pageOf(browser: Browser, url: string, account: Account): Promise<Page> {
+  const localStorage = Object.entries(account.storage).map(([name, value]) => ({ name, value }))
+  const storageState = { cookies: [], origins: [{ origin: url, localStorage }] }
+  return (await browser.newContext({ baseURL: url, storageState })).newPage()
+}

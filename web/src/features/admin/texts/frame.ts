@@ -1,0 +1,35 @@
+/** The frame of the admin screens, and what all of them say. */
+export const frame = {
+  layout: {
+    skip: '本文へ移動',
+    logo: 'Tsumugi スキル一覧',
+    title: '管理者画面',
+    back: 'アプリに戻る',
+    nav: '管理者画面のメニュー',
+    contract: '契約',
+    members: 'メンバー',
+    saml: 'SAML',
+    shares: '共有リンク',
+    audit: '監査ログ',
+  },
+  common: {
+    loading: '読み込み中...',
+    cancel: 'キャンセル',
+    close: '閉じる',
+    retry: '再試行',
+    copy: 'コピー',
+    copyLabel: (label: string) => `${label}をコピー`,
+    copied: (label: string) => `${label}をコピーしました。`,
+    notCopied: 'コピーできませんでした。値を選択してコピーしてください。',
+    unset: '未設定',
+    clear: '検索語をクリア',
+    reset: '絞り込みを解除',
+    failed: (detail: string) => detail,
+  },
+  paging: {
+    label: 'ページ',
+    range: (first: number, last: number, total: string) => `${first}〜${last}件（全${total}件）`,
+    previous: '前へ',
+    next: '次へ',
+  },
+} as const

@@ -1,0 +1,19 @@
+import { auditScreen } from './auditScreen'
+import { contractScreen } from './contractScreen'
+import { frame } from './frame'
+import { memberScreens } from './memberScreens'
+import { roles, states } from './names'
+import { samlScreens } from './samlScreens'
+import { sharesScreen } from './sharesScreen'
+
+/** The words of the admin screens. */
+export const texts = {
+  roles,
+  states,
+  ...frame,
+  ...contractScreen,
+  ...memberScreens,
+  ...samlScreens,
+  ...sharesScreen,
+  ...auditScreen,
+} as const

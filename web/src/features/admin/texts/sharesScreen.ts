@@ -1,0 +1,19 @@
+/** The threads that are shared within the organization. */
+export const sharesScreen = {
+  shares: {
+    title: '共有リンク',
+    lead: 'メンバーが組織内で共有している会話です。ログインしている組織のメンバーだけが、リンクから閲覧できます。',
+    none: '共有されている会話はありません。',
+    name: '会話',
+    owner: '共有した人',
+    at: '共有した内容の日時',
+    actions: '操作',
+    of: (title: string) => `「${title}」の`,
+    end: '共有を終了',
+    confirm: '共有を終了しますか？',
+    confirmBody: (owner: string, title: string) =>
+      `${owner}さんの「${title}」のリンクは開けなくなります。元の会話は削除されません。`,
+    ended: '共有を終了しました。',
+    notEnded: '共有を終了できませんでした。',
+  },
+} as const

@@ -1,0 +1,8 @@
+export { CallbackPage } from './CallbackPage'
+export { callbackLoader } from './callback'
+export { LinkPage } from './LinkPage'
+export { LoginPage } from './LoginPage'
+export { linkLoader } from './link'
+export { ResetPasswordPage } from './ResetPasswordPage'
+export { SignedOutPage } from './SignedOutPage'
+export { SuperAdminPage } from './SuperAdminPage'
