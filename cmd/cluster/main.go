@@ -1,11 +1,11 @@
-// Command cluster runs several servers on this machine, with all that they need: a PostgreSQL, a NATS cluster, and a
-// balancer before them. It is for looking at what happens when a server dies: it names the processes, and starts one
-// that is ended again.
+// Command cluster runs several servers on this machine with everything they need: a PostgreSQL, a NATS cluster and a
+// load balancer. It lets developers watch what happens when a server dies: it prints the process ids and restarts a
+// server that ends.
 //
 //	cluster --servers 3
 //	kill -9 PID
 //
-// It is no part of the product. It imports package cluster.
+// It is not part of the product. It imports package cluster.
 package main
 
 import (
@@ -25,12 +25,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/cluster"
 )
 
-// stopTimeout is how long the servers may take to stop: answers that are being written get 30 s.
+// stopTimeout bounds stopping the servers; answers in progress get 30 s.
 const stopTimeout = 45 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The second signal ends this process, and with it everything, at once.
+	// A second signal ends this process, and its children with it, at once.
 	context.AfterFunc(ctx, stop)
 	if err := run(ctx, os.Args[1:], os.Environ(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// command is what may be set.
+// command holds the command-line flags.
 type command struct {
 	Servers int    `default:"3" help:"How many servers to run."`
 	Listen  string `default:"127.0.0.1:8080" help:"Address and port of the balancer."`
@@ -83,7 +83,7 @@ func (cmd *command) serve(ctx context.Context, environ []string, out *report) er
 	}
 	out.say("ログ           " + cmd.Data + "/logs")
 	out.say("サーバーを kill -9 PID で止めても、回答は別のサーバーで続きます。止めたサーバーは起動し直されます。")
-	// The first server tells the address of all and, where it was made just now, how to sign in.
+	// The first server prints the address of all servers and, if it was just created, the first sign-in.
 	out.print(c.Server(0).Welcome())
 	<-ctx.Done()
 	out.say("終了しています …（書きかけの回答を最大 30 秒待ちます）")
@@ -92,7 +92,7 @@ func (cmd *command) serve(ctx context.Context, environ []string, out *report) er
 	return c.Stop(stopping)
 }
 
-// report tells the person who watches.
+// report prints the cluster's events for the user.
 type report struct {
 	mu sync.Mutex // Guards w.
 	w  io.Writer
@@ -103,5 +103,5 @@ func (r *report) say(text string) { r.print("  " + strings.TrimSpace(text) + "\n
 func (r *report) print(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = io.WriteString(r.w, text) // Nobody else could be told.
+	_, _ = io.WriteString(r.w, text) // The user cannot be told otherwise.
 }

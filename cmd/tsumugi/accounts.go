@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// cognito is the settings of AWS's user pool. Without them people's passwords are in one of our own.
+// cognito holds the settings of AWS's user pool. Without them, passwords are in the embedded pool.
 type cognito struct {
 	CognitoUserPoolID string `env:"COGNITO_USER_POOL_ID" placeholder:"ID" help:"AWS Cognito user pool in which people sign in with passwords. Default: one of our own."`
 	CognitoClientID   string `env:"COGNITO_CLIENT_ID" placeholder:"ID" help:"App client of the user pool, without a secret."`
@@ -29,7 +29,7 @@ type cognito struct {
 	CognitoEndpoint   string `env:"COGNITO_ENDPOINT" placeholder:"URL" help:"Where the user pool is served. Default: AWS, in the region."`
 }
 
-// checkCognito checks that what names AWS's user pool is complete.
+// checkCognito checks that the settings of AWS's user pool are complete.
 func (c *cognito) checkCognito() error {
 	if err := checkURL(c.CognitoEndpoint, []string{"https", "http"}); err != nil {
 		return fmt.Errorf("--cognito-endpoint (COGNITO_ENDPOINT) %w", err)
@@ -48,21 +48,21 @@ func (c *cognito) checkCognito() error {
 	return nil
 }
 
-// accounts are people at the identity provider, as package org wants them.
+// accounts implements org.Accounts.
 type accounts struct {
-	*directory.Directory // Where passwords are: AWS's user pool, or our own.
-	// Where else people may be: our own, if that is not the first. Else none.
+	*directory.Directory // Manages passwords: AWS's user pool or the embedded one.
+	// Other pools that may know a person: the embedded one if it is not the first, else none.
 	federated []*directory.Directory
-	users     *pool.Pool // Our own.
+	users     *pool.Pool // The embedded pool.
 	mailer    *mail.Mailer
 }
 
 var _ org.Accounts = accounts{}
 
-// federatedClientID is the app client of those who sign in by their organization's identity provider.
+// federatedClientID is the app client for sessions of single sign-on.
 const federatedClientID = "tsumugi0sso0client0000000"
 
-// openAccounts makes the user pool of our own, which must be stopped, and the accounts.
+// openAccounts returns the embedded user pool, which the caller must stop, and the accounts.
 func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL string, mailer *mail.Mailer,
 	log *slog.Logger,
 ) (a accounts, err error) {
@@ -91,10 +91,10 @@ func (c *cognito) openAccounts(ctx context.Context, db *store.DB, publicURL stri
 	return a, err
 }
 
-// passwordClient returns the app client of those who sign in with a password.
+// passwordClient returns the app client for password sign-in.
 func (c *cognito) passwordClient() string { return cmp.Or(c.CognitoClientID, clientID) }
 
-// passwordEndpoint returns where the browser signs in with a password: a path of this server, or a URL.
+// passwordEndpoint returns where the browser sends password sign-ins: a path of this server, or a URL.
 func (c *cognito) passwordEndpoint() string {
 	if c.CognitoUserPoolID == "" {
 		return poolPath
@@ -102,15 +102,15 @@ func (c *cognito) passwordEndpoint() string {
 	return c.cognitoURL() + "/"
 }
 
-// cognitoURL returns where AWS serves the user pool, without a slash at the end.
+// cognitoURL returns the URL of AWS's user pool, without a trailing slash.
 func (c *cognito) cognitoURL() string {
 	return strings.TrimRight(cmp.Or(c.CognitoEndpoint, "https://cognito-idp."+c.CognitoRegion+".amazonaws.com"), "/")
 }
 
-// keysTimeout limits reading the user pool's public keys.
+// keysTimeout bounds fetching the user pool's public keys.
 const keysTimeout = 5 * time.Second
 
-// issuers returns whose tokens are taken.
+// issuers returns the trusted token issuers.
 func (c *cognito) issuers(users *pool.Pool, publicURL string, log *slog.Logger) []identity.Issuer {
 	own := identity.Issuer{URL: publicURL + poolPath + poolID, Key: users.Keyfunc}
 	federated, passwords := own, own
@@ -125,8 +125,8 @@ func (c *cognito) issuers(users *pool.Pool, publicURL string, log *slog.Logger) 
 	return []identity.Issuer{passwords, federated}
 }
 
-// Invite implements org.Accounts. A member without a password is known by another subject at the user pool: the account
-// that they had elsewhere would only keep the address from it.
+// Invite implements org.Accounts. A member without a password gets another subject at the user pool. Their account in
+// another pool is deleted, because it would keep the address occupied.
 func (a accounts) Invite(ctx context.Context, email, name string) (subject string, err error) {
 	subject, err = a.Directory.Invite(ctx, email, name)
 	for _, d := range a.federated {
@@ -169,7 +169,7 @@ func (a accounts) Delete(ctx context.Context, subject string) error {
 	return a.everywhere(func(d *directory.Directory) error { return d.Delete(ctx, subject) })
 }
 
-// everywhere does something wherever the person is. It is an error if they are nowhere.
+// everywhere calls do for every pool that knows the person. It is an error if none does.
 func (a accounts) everywhere(do func(*directory.Directory) error) error {
 	missing := do(a.Directory)
 	if missing != nil && fault.CodeOf(missing) != fault.NotFound {
@@ -186,11 +186,11 @@ func (a accounts) everywhere(do func(*directory.Directory) error) error {
 	return missing
 }
 
-// withPassword makes accounts that have a password from the beginning, and sends no mail.
+// withPassword creates accounts with a given password and sends no mail.
 type withPassword struct {
 	accounts
 	password string
-	refused  error // Why, where the password or the organization does not allow it.
+	refused  error // Set if the password or the organization does not allow it.
 }
 
 // Invite implements org.Accounts.

@@ -29,7 +29,7 @@ type auditCommand struct {
 
 const maxAuditLimit = 100_000
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *auditCommand) Validate() (err error) {
 	if c.Limit < 1 || c.Limit > maxAuditLimit {
 		return fmt.Errorf("--limit must be between 1 and %d", maxAuditLimit)
@@ -46,7 +46,7 @@ func (c *auditCommand) Validate() (err error) {
 	return nil
 }
 
-// moment reads a time, or a day in Japan, to which days are added. "" is the zero time.
+// moment parses a time, or a day in Japan plus a number of days. "" is the zero time.
 func moment(given string, days int) (time.Time, error) {
 	if given == "" {
 		return time.Time{}, nil
@@ -62,7 +62,7 @@ func moment(given string, days int) (time.Time, error) {
 	return t.AddDate(0, 0, days), nil
 }
 
-// Run prints what was done, oldest first.
+// Run prints the audit log, oldest entry first.
 func (c *auditCommand) Run(ctx context.Context, out *output) error {
 	db, err := c.open(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *auditCommand) Run(ctx context.Context, out *output) error {
 	return err
 }
 
-// who names who did something.
+// who names the actor of an entry.
 func who(by org.Doer) string {
 	switch by.Kind {
 	case org.ByMember:
@@ -111,7 +111,7 @@ func who(by org.Doer) string {
 	}
 }
 
-// from writes where somebody was.
+// from formats the origin of an entry.
 func from(by org.Doer) string {
 	if !by.Address.IsValid() {
 		return "-"
@@ -119,7 +119,7 @@ func from(by org.Doer) string {
 	return by.Address.String()
 }
 
-// changes writes what was changed, and how often.
+// changes formats the changed fields, and the count of a combined entry.
 func changes(e org.Event) string {
 	parts := make([]string, len(e.Details))
 	for i, d := range e.Details {
@@ -134,7 +134,7 @@ func changes(e org.Event) string {
 	return strings.Join(parts, ", ")
 }
 
-// auditLine is an entry as JSON. Its names are those of the API.
+// auditLine is an entry as JSON. Its field names are those of the API.
 type auditLine struct {
 	ID             uuid.UUID     `json:"id"`
 	At             time.Time     `json:"at"`

@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// config is every setting of the server. It is read once; a wrong one stops the start with its name.
+// config holds every setting of the server. It is read once; an invalid setting stops the start with its name.
 type config struct {
 	Listen    string `env:"TSUMUGI_LISTEN" default:"127.0.0.1:8080" help:"Address and port to serve the app and the API on."`
 	PublicURL string `env:"TSUMUGI_PUBLIC_URL" placeholder:"URL" help:"Where people reach the server, for links and tokens. Default: http:// and the address."`
@@ -68,10 +68,10 @@ type config struct {
 	Log          string `env:"TSUMUGI_LOG" enum:"text,json" default:"text" help:"Form of the log: text or json."`
 }
 
-// tagManagerID is what a container id looks like. The app takes what the server tells it.
+// tagManagerID matches a container id. The app uses the id that the server sends.
 var tagManagerID = regexp.MustCompile(`^GTM-[A-Z0-9]{4,12}$`)
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("--listen (TSUMUGI_LISTEN) %q is no address with a port, such as 127.0.0.1:8080", c.Listen)
@@ -113,19 +113,20 @@ func (c *config) Validate() error {
 	return nil
 }
 
-// Bounds of the model's time. An answer takes half an hour at most.
+// Bounds of the model's time limits. An answer takes at most half an hour.
 const (
 	minTokenTimeout = time.Second
 	maxTokenTimeout = llm.DefaultMaxDuration
 )
 
-// Bounds of the lease. A shorter one takes over from servers that were only busy, a longer one keeps people waiting.
+// Bounds of the lease. A shorter lease takes answers over from servers that are only busy; a longer one delays
+// takeover.
 const (
 	minLease = 2 * time.Second
 	maxLease = time.Minute
 )
 
-// checkLimits checks what joins servers, and what is counted.
+// checkLimits checks the settings for several servers and the limits.
 func (c *config) checkLimits() error {
 	for server := range strings.SplitSeq(c.NATSURL, ",") {
 		if err := checkURL(strings.TrimSpace(server), []string{"nats", "tls", "ws", "wss"}); err != nil {
@@ -168,7 +169,7 @@ func checkURL(value string, schemes []string) error {
 	}
 	u, err := url.Parse(value)
 	if err != nil {
-		return errors.New("is no URL") // The value may hold a password: it is not repeated.
+		return errors.New("is no URL") // The value may contain a password and is not repeated.
 	}
 	for _, scheme := range schemes {
 		if u.Scheme == scheme && (u.Host != "" || u.Opaque != "" || u.RawQuery != "") {
@@ -178,7 +179,7 @@ func checkURL(value string, schemes []string) error {
 	return fmt.Errorf("must be a URL that begins with %s", strings.Join(schemes, ": or ")+":")
 }
 
-// publicURL returns where people reach the server, without a slash at the end.
+// publicURL returns the server's public URL, without a trailing slash.
 func (c *config) publicURL(listening net.Addr) string {
 	if c.PublicURL != "" {
 		return strings.TrimRight(c.PublicURL, "/")
@@ -197,10 +198,10 @@ func (c *config) links() api.Links {
 	return api.Links{News: c.LinkNews, Help: c.LinkHelp, Faq: c.LinkFAQ, Contact: c.LinkContact, Terms: c.LinkTerms}
 }
 
-// modelConnected says whether a provider is configured. Without one the offline engine answers.
+// modelConnected reports whether a provider is configured. Without one, the offline engine answers.
 func (c *config) modelConnected() bool { return c.OpenAIAPIKey != "" || c.OpenAIBaseURL != "" }
 
-// databaseFolder is where the database of our own lies in the data folder.
+// databaseFolder is the folder of the embedded database in the data folder.
 const databaseFolder = "postgres"
 
 func (c *config) databaseDir() string { return filepath.Join(c.Data, databaseFolder) }

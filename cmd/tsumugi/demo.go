@@ -15,13 +15,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// account is a user that this start has made, with the password that is shown once.
+// account is a user that this start has created, with the password that is shown once.
 type account struct {
 	email, name, password string
 	role                  identity.Role
 }
 
-// makeDemo makes the demo organization with its two users, unless there are users. password is "" for random ones.
+// makeDemo creates the demo organization with its two users, unless users exist. With password "" it generates
+// passwords.
 func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password string) ([]account, error) {
 	count, err := db.CountUsers(ctx)
 	if err != nil || count > 0 {
@@ -51,7 +52,7 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 			AuthType: identity.AuthCognito,
 		}
 	}
-	// All at once and last: a start that ends before this is the first one again.
+	// The database transaction comes last: a start that ends before it is repeated completely.
 	if err := db.FoundOrganization(ctx, organization, members); err != nil {
 		return nil, err
 	}
@@ -61,8 +62,8 @@ func makeDemo(ctx context.Context, db *store.DB, users *pool.Pool, password stri
 	})
 }
 
-// poolUser makes the account in the user pool and returns its subject. A start that was killed halfway may have made it
-// before.
+// poolUser creates the account in the user pool and returns its subject. An interrupted start may have created it
+// already.
 func poolUser(ctx context.Context, users *pool.Pool, a account) (uuid.UUID, error) {
 	subject, err := users.CreateUser(ctx, pool.NewUser{Email: a.email, Name: a.name, PermanentPassword: a.password})
 	if fault.CodeOf(err) != fault.Conflict {
@@ -77,7 +78,7 @@ func poolUser(ctx context.Context, users *pool.Pool, a account) (uuid.UUID, erro
 
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// printWelcome tells the person who started the server where to go and, once, how to sign in.
+// printWelcome prints the address and, once, the first sign-in.
 func printWelcome(out io.Writer, address string, made []account) error {
 	var b strings.Builder
 	b.WriteString("\n  Tsumugi (紡)  " + address + "\n\n")

@@ -9,17 +9,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/extract/pdf"
 )
 
-// extractCommand is the child that reads an uploaded file. Only the server starts it.
+// extractCommand is the child process that extracts an uploaded file. Only the server starts it.
 type extractCommand struct {
 	Job string `arg:"" help:"What to do, as the server writes it."`
 }
 
-// Run does the job.
 func (c extractCommand) Run(ctx context.Context, in *input, out *output) error {
 	return extracting.Main(ctx, c.Job, in, out)
 }
 
-// extractor returns what has uploaded files read.
+// extractor returns the Extractor that runs child processes of this program.
 func (c *config) extractor(log *slog.Logger) *extracting.Extractor {
 	log = log.With("part", "extract")
 	font := c.Font

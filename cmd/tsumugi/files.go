@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/bucket"
 )
 
-// checkFiles checks where files are kept.
+// checkFiles checks the location of uploaded files.
 func (c *config) checkFiles() error {
 	if c.BlobURL == "" {
 		return nil
@@ -26,7 +26,7 @@ func (c *config) checkFiles() error {
 	return errors.New("--blob-url (BLOB_URL) must be a folder, as file:///srv/tsumugi, or a bucket, as s3://name?region=ap-northeast-1")
 }
 
-// openFiles opens the folder of uploaded files, which is made if it is not there, or the bucket.
+// openFiles opens the bucket, or the folder of uploaded files, which it creates if necessary.
 func (c *config) openFiles(ctx context.Context) (*bucket.Bucket, error) {
 	name, dir := "--data (TSUMUGI_DATA)", filepath.Join(c.Data, "files")
 	open := func() (*bucket.Bucket, error) { return bucket.Open(dir) }

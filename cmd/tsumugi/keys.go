@@ -17,14 +17,14 @@ type keysRotateCommand struct {
 	operation `embed:""`
 }
 
-// Run makes a new key and prints from when it is used.
+// Run creates a signing key and prints when servers start to use it.
 func (c *keysRotateCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
 	db, err := c.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	// Nothing is issued here: neither the clients nor the issuer matter.
+	// No tokens are issued here, so neither the clients nor the issuer matter.
 	users, err := pool.New(ctx, pool.Config{
 		PoolID: poolID, ClientID: clientID, Issuer: "http://localhost" + poolPath + poolID, Logger: commandLog(logs),
 	}, store.Operated{DB: db, By: operator()})

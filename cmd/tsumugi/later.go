@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// later is the settings that have no effect in this version: their names are taken, so that a configuration made for a
-// newer version starts, and each one that is set is named at the start.
+// later holds the settings that have no effect in this version. They are accepted, so that a configuration for a
+// newer version works, and logged at startup.
 type later struct {
 	OpenAIEmbeddingModel string `name:"openai-embedding-model" env:"OPENAI_EMBEDDING_MODEL" placeholder:"NAME" help:"No effect yet. Model that turns passages into vectors."`
 	OpenAIContextTokens  int    `name:"openai-context-tokens" env:"OPENAI_CONTEXT_TOKENS" placeholder:"N" help:"No effect yet. Tokens that the model reads at most."`
@@ -19,7 +19,7 @@ type later struct {
 	SlackAPIURL          string `name:"slack-api-url" env:"SLACK_API_URL" placeholder:"URL" help:"No effect yet. Where Slack's API is."`
 }
 
-// warn names the settings that are set and have no effect. Their values may be secrets and are not repeated.
+// warn logs the settings that are set and have no effect. Their values may be secrets and are not logged.
 func (l *later) warn(log *slog.Logger) {
 	values := reflect.ValueOf(*l)
 	for i := range values.NumField() {

@@ -12,13 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/mail"
 )
 
-// mailing is the settings of mail.
+// mailing holds the mail settings.
 type mailing struct {
 	SMTPURL  string `name:"smtp-url" env:"SMTP_URL" placeholder:"URL" help:"SMTP server for invitations and codes, as smtp://user:password@host:587 (STARTTLS, unless ?tls=none) or smtps://user:password@host:465. Default: mails go into the data folder, links and codes onto the console."`
 	MailFrom string `env:"TSUMUGI_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as \"Tsumugi <no-reply@example.com>\". Needed with --smtp-url."`
 }
 
-// checkMail is the part of Validate about mail.
+// checkMail validates the mail settings.
 func (m *mailing) checkMail() error {
 	if err := mail.CheckURL(m.SMTPURL); err != nil {
 		return fmt.Errorf("--smtp-url (SMTP_URL) %w", err)
@@ -32,10 +32,10 @@ func (m *mailing) checkMail() error {
 	return nil
 }
 
-// mailFolder is where mails that are not sent lie in the data folder.
+// mailFolder is the folder in the data folder for mails that are not sent.
 const mailFolder = "mail"
 
-// mailer returns what sends mails. Those that are not sent are shown on the console.
+// mailer returns the Mailer. It prints mails that are not sent to the console.
 func (m *mailing) mailer(data, publicURL string, console io.Writer, log *slog.Logger) (*mail.Mailer, error) {
 	return mail.New(mail.Config{
 		SMTPURL: m.SMTPURL, From: m.MailFrom, Folder: filepath.Join(data, mailFolder), Console: console,
@@ -43,7 +43,7 @@ func (m *mailing) mailer(data, publicURL string, console io.Writer, log *slog.Lo
 	})
 }
 
-// poolMail is how the user pool sends mails.
+// poolMail sends the mails of the user pool.
 type poolMail struct{ mailer *mail.Mailer }
 
 var _ pool.Mailer = poolMail{}

@@ -1,6 +1,6 @@
 // Command tsumugi is the server: API, app, user pool, model client and, where none is configured, the database.
 //
-// It is the only package that sees the domains and the technology that serves them: it reads the configuration and
+// It is the only package that imports both the domains and their implementations: it reads the configuration and
 // wires them together.
 package main
 
@@ -20,7 +20,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The second signal ends the process at once: nobody has to wait for a clean end.
+	// A second signal ends the process at once, without a graceful stop.
 	context.AfterFunc(ctx, stop)
 	if err := runWithInput(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "tsumugi:", err)
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// commands are what the program can do.
+// commands are the commands of the program.
 type commands struct {
 	Serve        serveCommand        `cmd:"" help:"Start the server: the app, the API and everything they need."`
 	Migrate      migrateCommand      `cmd:"" help:"Bring the schema of the database at DATABASE_URL up to date, and stop."`
@@ -53,16 +53,16 @@ func (versionCommand) Run(out *output) error {
 	return err
 }
 
-// output is where a command prints what its user asked for. Logs go elsewhere.
+// output is where a command prints its result. Logs go elsewhere.
 type output struct{ io.Writer }
 
-// input is where a command reads what does not belong on its command line.
+// input is where a command reads secrets that must not be on its command line.
 type input struct{ io.Reader }
 
-// exit is what the parser's request to end the program becomes.
+// exit is the parser's request to end the program with a status.
 type exit int
 
-// run runs one command that reads nothing. It is what tests call; it reads no environment but environ.
+// run runs a command without input. Tests call it; environ is the only environment that it reads.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) error {
 	return runWithInput(ctx, args, environ, strings.NewReader(""), stdout, stderr)
 }
@@ -105,10 +105,10 @@ func runWithInput(ctx context.Context, args, environ []string, stdin io.Reader, 
 	return command.Run()
 }
 
-// prefix is what the names of the variables that are this program's alone begin with.
+// prefix begins the names of this program's own environment variables.
 const prefix = "TSUMUGI_"
 
-// environment gives flags their values from environ.
+// environment resolves flags from environ.
 func environment(environ []string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		for _, name := range flag.Envs {
@@ -131,7 +131,7 @@ func lookup(environ []string, name string) (string, bool) {
 
 var errUnknownSetting = errors.New("unknown setting")
 
-// checkEnvironment refuses a variable with our prefix that no flag takes: it is most likely misspelt.
+// checkEnvironment refuses a variable with our prefix that matches no flag, because it is most likely misspelt.
 func checkEnvironment(model *kong.Application, environ []string) error {
 	known := make(map[string]bool)
 	for _, command := range model.Leaves(false) {

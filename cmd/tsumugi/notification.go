@@ -33,7 +33,7 @@ const (
 	maxNoticeBody  = 2000
 )
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *publishCommand) Validate() (err error) {
 	if strings.TrimSpace(c.Title) == "" || utf8.RuneCountInString(c.Title) > maxNoticeTitle {
 		return fmt.Errorf("--title must have 1 to %d characters", maxNoticeTitle)
@@ -50,7 +50,7 @@ func (c *publishCommand) Validate() (err error) {
 	return nil
 }
 
-// Run adds the notice. The database tells the servers, and they their people.
+// Run adds the notice. The database notifies the servers, which notify their clients.
 func (c *publishCommand) Run(ctx context.Context, out *output) error {
 	db, err := c.open(ctx)
 	if err != nil {

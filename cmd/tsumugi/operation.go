@@ -16,13 +16,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// operation is what the commands of those who run a server have in common: the database that the server uses.
+// operation is shared by the operator commands: it connects to the database that the server uses.
 type operation struct {
 	DatabaseURL string `env:"DATABASE_URL" placeholder:"URL" help:"PostgreSQL that the servers use. Default: the one of the server that runs on the data folder."`
 	Data        string `env:"TSUMUGI_DATA" default:"./data" type:"path" help:"Data folder of the running server."`
 }
 
-// open connects to the database of the servers.
+// open connects to the servers' database.
 func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	dsn := o.DatabaseURL
 	if dsn == "" {
@@ -34,8 +34,7 @@ func (o *operation) open(ctx context.Context) (*store.DB, error) {
 	return store.Open(ctx, dsn)
 }
 
-// openFor connects to the database of the servers, which the caller closes, and finds the organization that a flag
-// gives.
+// openFor connects to the servers' database, which the caller must close, and finds the organization named by a flag.
 func (o *operation) openFor(ctx context.Context, given string) (*store.DB, org.Organization, error) {
 	db, err := o.open(ctx)
 	if err != nil {
@@ -48,7 +47,7 @@ func (o *operation) openFor(ctx context.Context, given string) (*store.DB, org.O
 	return db, found, err
 }
 
-// findOrganization returns the organization with an id or a name, as a flag gives it.
+// findOrganization returns the organization with the id or name given by a flag.
 func findOrganization(ctx context.Context, db *store.DB, given string) (org.Organization, error) {
 	if id, err := uuid.Parse(given); err == nil {
 		return db.FindOrganization(ctx, id)
@@ -73,7 +72,7 @@ func findOrganization(ctx context.Context, db *store.DB, given string) (org.Orga
 	}
 }
 
-// findOrganizationIfGiven returns nil where the flag is not given.
+// findOrganizationIfGiven returns nil if the flag is not set.
 func findOrganizationIfGiven(ctx context.Context, db *store.DB, given string) (*uuid.UUID, error) {
 	if given == "" {
 		return nil, nil
@@ -82,7 +81,7 @@ func findOrganizationIfGiven(ctx context.Context, db *store.DB, given string) (*
 	return &found.ID, err
 }
 
-// operator returns who runs the command, for the audit log.
+// operator returns the operating system user for the audit log.
 func operator() org.Doer {
 	account, err := user.Current()
 	if err != nil {
@@ -91,7 +90,7 @@ func operator() org.Doer {
 	return org.Operator(strings.TrimSpace(account.Username))
 }
 
-// commandLog returns the log of a command: what its user should know, and nothing that they asked for.
+// commandLog returns the log of a command: warnings and errors only, because the command prints its result.
 func commandLog(logs *logOutput) *slog.Logger {
 	return slog.New(api.NewLogHandler(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelWarn})))
 }

@@ -17,7 +17,8 @@ type organizationCommand struct {
 	List   organizationListCommand   `cmd:"" help:"Show all organizations with their contracts, and what is used of them."`
 }
 
-// terms are what a contract says. What is not given stays as it is, or as new contracts have it.
+// terms are the flags of a contract. A flag that is not set keeps the current value, or the default of a new
+// contract.
 type terms struct {
 	Plan    *string `placeholder:"TEXT" help:"What the plan is called, at most 50 characters. New: スタンダード."`
 	Status  *string `placeholder:"STATUS" help:"active, trial, suspended or ended. Under the last two no messages are taken. New: active."`
@@ -28,7 +29,7 @@ type terms struct {
 	Ends    *date   `placeholder:"DATE" help:"Last day, as 2027-11-30. New: none."`
 }
 
-// date is a day, as 2026-12-01.
+// date is a day such as 2026-12-01.
 type date time.Time
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -41,12 +42,12 @@ func (d *date) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// time returns the day as midnight UTC. Nil stays nil.
+// time returns the day as midnight UTC, nil for nil.
 func (d *date) time() *time.Time { return (*time.Time)(d) }
 
 const maxPlan = 50 // Characters.
 
-// checkTerms is the part of Validate about a contract.
+// checkTerms validates the flags of a contract.
 func (t *terms) checkTerms() error {
 	if t.Plan != nil && (strings.TrimSpace(*t.Plan) == "" || len([]rune(*t.Plan)) > maxPlan) {
 		return fmt.Errorf("--plan must have 1 to %d characters", maxPlan)
@@ -93,7 +94,7 @@ type organizationCreateCommand struct {
 
 const maxOrganizationName = 100 // Characters.
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *organizationCreateCommand) Validate() error {
 	if err := checkOrganization(&c.Name, c.Domain); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (c *organizationCreateCommand) Validate() error {
 	return c.checkEnrolling()
 }
 
-// Run makes the organization, prints its id, and invites its super-admin.
+// Run creates the organization, prints its id, and invites its super-admin.
 func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
 	db, err := c.open(ctx)
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *organizationCreateCommand) Run(ctx context.Context, out *output, logs *
 	return nil
 }
 
-// checkOrganization checks a name and mail domains, and makes them what is stored.
+// checkOrganization validates and normalizes a name and mail domains.
 func checkOrganization(name *string, domains []string) error {
 	*name = strings.TrimSpace(*name)
 	if *name == "" || len([]rune(*name)) > maxOrganizationName {
@@ -154,7 +155,7 @@ type organizationEditCommand struct {
 	operation    `embed:""`
 }
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *organizationEditCommand) Validate() error {
 	if c.Name == nil && len(c.Domain) == 0 && !c.NoDomains {
 		return fmt.Errorf("nothing to change: give --name, --domain or --no-domains")
@@ -170,7 +171,7 @@ func (c *organizationEditCommand) Validate() error {
 	return nil
 }
 
-// Run changes the organization and prints what it is then.
+// Run changes the organization and prints the result.
 func (c *organizationEditCommand) Run(ctx context.Context, out *output) error {
 	db, found, err := c.openFor(ctx, c.Organization)
 	if err != nil {
@@ -196,7 +197,7 @@ type organizationListCommand struct {
 	operation `embed:""`
 }
 
-// Run prints a table.
+// Run prints the organizations as a table.
 func (c *organizationListCommand) Run(ctx context.Context, out *output) error {
 	db, err := c.open(ctx)
 	if err != nil {
@@ -223,7 +224,7 @@ func (c *organizationListCommand) Run(ctx context.Context, out *output) error {
 	return rows.write(out)
 }
 
-// day writes a day, or that there is none.
+// day formats a day that may be nil.
 func day(t *time.Time) string {
 	if t == nil {
 		return "-"
@@ -242,7 +243,7 @@ type contractSetCommand struct {
 	operation    `embed:""`
 }
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *contractSetCommand) Validate() error {
 	if c.terms == (terms{}) && !c.Open {
 		return fmt.Errorf("nothing to change: give --plan, --status, --seats, --tokens, --storage, --starts, --ends or --open")
@@ -253,7 +254,7 @@ func (c *contractSetCommand) Validate() error {
 	return c.checkTerms()
 }
 
-// Run changes the contract and prints what it is then.
+// Run changes the contract and prints the result.
 func (c *contractSetCommand) Run(ctx context.Context, out *output) error {
 	db, found, err := c.openFor(ctx, c.Organization)
 	if err != nil {

@@ -13,28 +13,28 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// Limits of the HTTP server. There is no limit for a whole response: streams are long. Bodies have a limit of their
-// own.
+// Limits of the HTTP server. There is no limit for a whole response, because streams are long. Bodies have their own
+// deadline.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )
 
-// How long a stop may take: 35 s in all, whatever does not answer any more.
+// Bounds of a graceful stop: 35 s in total, whatever no longer responds.
 const (
-	// From the signal to the end of the database, which gets what the others have left.
+	// From the signal to closing the database, which gets the remaining time.
 	stopLimit       = 34 * time.Second
-	generationGrace = 30 * time.Second // For the answers that are being written.
-	spread          = 5 * time.Second  // Between the first client that is told to come back, and the last.
-	streamGrace     = time.Second      // For streams whose answer is over or handed over.
-	requestGrace    = 2 * time.Second  // For requests that are under way.
-	closeGrace      = 2 * time.Second  // For telling other servers and collectors the last.
-	databaseGrace   = 10 * time.Second // For the database at most,
-	databaseLeast   = time.Second      // and at least. One of our own that takes longer is recovered by the next start.
+	generationGrace = 30 * time.Second // For answers in progress.
+	spread          = 5 * time.Second  // Between the first and the last client that is told to reconnect.
+	streamGrace     = time.Second      // For streams whose answer has ended or was handed over.
+	requestGrace    = 2 * time.Second  // For other requests in progress.
+	closeGrace      = 2 * time.Second  // For the last messages to other servers and collectors.
+	databaseGrace   = 10 * time.Second // Upper bound for the database.
+	databaseLeast   = time.Second      // Lower bound. An embedded database recovers at the next start.
 )
 
-// The embedded user pool, as its clients know it. AWS's pools are named in the same way.
+// Names of the embedded user pool for its clients, in the form of AWS's pools.
 const (
 	region   = "ap-northeast-1"
 	poolID   = region + "_Tsumugi00"
@@ -49,7 +49,7 @@ type serveCommand struct {
 	config `embed:""`
 }
 
-// Run serves until the context ends, and then stops in order: nothing that is under way is lost.
+// Run serves until ctx ends, and then stops gracefully without losing work in progress.
 func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (err error) {
 	log := c.logger(logs)
 	c.warn(log)
@@ -57,7 +57,7 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	if err != nil {
 		return fmt.Errorf("--listen (TSUMUGI_LISTEN) %s: %w", c.Listen, err)
 	}
-	defer func() { _ = listener.Close() }() // The server has closed it, unless the start failed.
+	defer func() { _ = listener.Close() }() // The server has closed it already, unless the start failed.
 
 	db, err := c.openDatabase(ctx, log)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 		case <-ctx.Done():
 		case err = <-s.failed:
 		case <-db.gone:
-			err = errDatabaseGone // Its own error comes with its closing.
+			err = errDatabaseGone // Closing returns its cause.
 		}
 	}
 	end = time.Now().Add(stopLimit)
@@ -88,16 +88,16 @@ func (c *serveCommand) Run(ctx context.Context, out *output, logs *logOutput) (e
 	return err
 }
 
-// database is the database, with the server that runs it if that is one of our own.
+// database is the database, with its server if it is the embedded one.
 type database struct {
 	*store.DB
 	server *postgres.Server // Nil where DATABASE_URL names the database.
-	gone   <-chan struct{}  // Closed if our own server cannot be kept running. Nil where there is none.
+	gone   <-chan struct{}  // Closed if the embedded server cannot be kept running. Nil for an external database.
 }
 
 var errDatabaseGone = errors.New("the database of our own cannot be kept running")
 
-// openDatabase connects to the configured database, or starts one of our own, and brings its schema up to date.
+// openDatabase connects to the configured database, or starts the embedded one, and migrates it.
 func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*database, error) {
 	db, dsn := &database{}, c.DatabaseURL
 	if dsn == "" {
@@ -119,7 +119,7 @@ func (c *serveCommand) openDatabase(ctx context.Context, log *slog.Logger) (*dat
 	return db, nil
 }
 
-// close ends the connections and, if it is our own, the server, until a time that is zero where there is no hurry.
+// close closes the connections and stops the embedded server by end. A zero end is no deadline.
 func (db *database) close(end time.Time) error {
 	grace := databaseGrace
 	if !end.IsZero() {
@@ -131,7 +131,7 @@ func (db *database) close(end time.Time) error {
 		closed := make(chan struct{})
 		go func() {
 			defer close(closed)
-			db.Close() // Waits for connections that were given up, and for a database that does not answer a long time.
+			db.Close() // Waits for abandoned connections and for a database that does not respond.
 		}()
 		select {
 		case <-closed:

@@ -22,7 +22,7 @@ type skillImportCommand struct {
 	operation    `embed:""`
 }
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *skillImportCommand) Validate() error {
 	if c.Organization == "" && !c.All {
 		return errors.New("whose skills are they: --organization or --all")

@@ -8,13 +8,12 @@ import (
 	"golang.org/x/text/width"
 )
 
-// table is rows of text under a header, for a terminal.
+// table is rows of text under a header row, for a terminal.
 type table [][]string
 
-// add appends a row.
 func (t *table) add(cells ...string) { *t = append(*t, cells) }
 
-// write writes the table with its columns aligned as a terminal shows them: Japanese characters are two columns wide.
+// write writes the table with aligned columns. Japanese characters are two columns wide.
 func (t table) write(out io.Writer) error {
 	var widths []int
 	for _, row := range t {
@@ -38,7 +37,7 @@ func (t table) write(out io.Writer) error {
 	return err
 }
 
-// shown makes a cell one line that does nothing to a terminal.
+// shown returns a cell as one line without control characters.
 func shown(cell string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -51,7 +50,7 @@ func shown(cell string) string {
 	}, cell)
 }
 
-// columns returns how many columns a terminal takes for a text.
+// columns returns the width of a text on a terminal.
 func columns(s string) (n int) {
 	for _, r := range s {
 		switch kind := width.LookupRune(r).Kind(); {

@@ -22,14 +22,14 @@ type userCommand struct {
 	Enable  userEnableCommand  `cmd:"" help:"Let a member sign in again."`
 }
 
-// enrolling is the settings of commands that change people at the identity provider.
+// enrolling holds the settings of commands that change people at the identity provider.
 type enrolling struct {
 	PublicURL string `env:"TSUMUGI_PUBLIC_URL" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Where people reach the server, for links in mails. Default: http://127.0.0.1:8080."`
 	cognito   `embed:""`
 	mailing   `embed:""`
 }
 
-// checkEnrolling is the part of Validate about them.
+// checkEnrolling validates these settings.
 func (e *enrolling) checkEnrolling() error {
 	if err := checkURL(e.PublicURL, []string{"http", "https"}); err != nil {
 		return fmt.Errorf("--public-url (TSUMUGI_PUBLIC_URL) %w", err)
@@ -40,10 +40,10 @@ func (e *enrolling) checkEnrolling() error {
 	return e.checkMail()
 }
 
-// stopPatience is how long a command waits for mails that are under way.
+// stopPatience bounds the wait for mails that are being sent.
 const stopPatience = 10 * time.Second
 
-// accounts makes what manages people at the identity provider. stop ends it.
+// accounts returns the org.Accounts of the configured identity provider. The caller must call stop.
 func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out *output, logs *logOutput) (_ accounts,
 	stop func(), err error,
 ) {
@@ -64,7 +64,7 @@ func (e *enrolling) accounts(ctx context.Context, db *store.DB, data string, out
 	return a, stop, err
 }
 
-// enroll adds a member: with a password, or with an invitation if that is "".
+// enroll adds a member with a password, or with an invitation if it is "".
 func (e *enrolling) enroll(
 	ctx context.Context, db *store.DB, data string, organizationID uuid.UUID, invitee org.Invitee, password string,
 	out *output, logs *logOutput,
@@ -96,7 +96,7 @@ type userCreateCommand struct {
 	enrolling     `embed:""`
 }
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *userCreateCommand) Validate() error {
 	if _, err := org.CleanAddress("", c.Email); err != nil {
 		return fmt.Errorf("--email %q is no mail address", c.Email)
@@ -130,7 +130,7 @@ func (c *userCreateCommand) Run(ctx context.Context, in *input, out *output, log
 	return err
 }
 
-// maxPasswordLine bounds what is read as a password, in bytes.
+// maxPasswordLine bounds the input for a password, in bytes.
 const maxPasswordLine = 4096
 
 // readPassword reads one line.
@@ -145,17 +145,17 @@ func readPassword(in io.Reader) (string, error) {
 	return line, nil
 }
 
-// memberOperation is what commands about one member have in common.
+// memberOperation is shared by the commands about one member.
 type memberOperation struct {
 	Email     string `required:"" placeholder:"ADDRESS" help:"Mail address of the member."`
 	operation `embed:""`
 	enrolling `embed:""`
 }
 
-// Validate implements kong's check after parsing.
+// Validate is called by kong after parsing.
 func (c *memberOperation) Validate() error { return c.checkEnrolling() }
 
-// do changes the member and prints what they are then.
+// do changes the member and prints the result.
 func (c *memberOperation) do(
 	ctx context.Context, out *output, logs *logOutput, change func(*org.Service) (org.Member, error),
 ) error {
@@ -195,7 +195,7 @@ type userEnableCommand struct {
 	memberOperation `embed:""`
 }
 
-// Run makes the member active, if there is a seat.
+// Run makes the member active if there is a free seat.
 func (c *userEnableCommand) Run(ctx context.Context, out *output, logs *logOutput) error {
 	return c.do(ctx, out, logs, func(s *org.Service) (org.Member,
 		error,

@@ -30,11 +30,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/web"
 )
 
-// server is everything that runs once the database is there.
+// server is everything that runs on top of the database.
 type server struct {
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
-	bridge    *bridge.Bridge // Nil where this server is alone.
+	bridge    *bridge.Bridge // Nil for a single server.
 	feed      *stream.Feed
 	hub       *stream.Hub
 	streams   *sse.Server
@@ -49,11 +49,11 @@ type server struct {
 	sources   *datasource.Service
 	handler   http.Handler
 	ready     atomic.Bool
-	made      []account // By this start.
+	made      []account // Created by this start.
 	failed    chan error
 }
 
-// wire makes the domains and the API, and what the first start needs. Where it fails, close undoes what it did.
+// wire creates the domains, the API, and the data of a first start. If it fails, close undoes its work.
 func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr, out io.Writer,
 	log *slog.Logger,
 ) (_ *server, err error) {
@@ -122,12 +122,12 @@ func (c *serveCommand) wire(ctx context.Context, db *store.DB, address net.Addr,
 	if err != nil || !c.Demo || c.CognitoUserPoolID != "" { // AWS's user pool is for real people.
 		return s, err
 	}
-	// Last: passwords are shown once, and a start that fails shows none.
+	// This comes last: passwords are shown once, and a start that fails must not show them.
 	s.made, err = makeDemo(ctx, db, s.accounts.users, c.DemoPassword)
 	return s, err
 }
 
-// join makes what texts and events travel by, joined to other servers if there are any.
+// join creates the transport of texts and events, connected to other servers if configured.
 func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 	var transport stream.Transport
 	if c.NATSURL != "" {
@@ -145,7 +145,7 @@ func (s *server) join(ctx context.Context, c *serveCommand) (err error) {
 	return err
 }
 
-// answers makes the chat service.
+// answers returns the chat service.
 func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, events chat.Events) error {
 	model, err := c.model(s.log.With("part", "model"), llm.Config{
 		BaseURL: offline.BaseURL, Model: offline.ModelName, Transport: offline.NewTransport(offline.Config{Pace: offline.DefaultPace}),
@@ -170,7 +170,7 @@ func (s *server) answers(c *serveCommand, db *store.DB, skills *skill.Service, e
 
 var errStopping = errors.New("the server is stopping")
 
-// serve answers requests until stop is called. stop returns when nothing is under way any more.
+// serve serves requests until stop is called. stop returns when no request is in progress.
 func (s *server) serve(listener net.Listener) (stop func()) {
 	base, cancel := context.WithCancel(context.Background())
 	httpServer := &http.Server{
@@ -191,10 +191,10 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	}()
 	return func() {
 		s.ready.Store(false)
-		httpServer.SetKeepAlivesEnabled(false) // Clients that come back reach another server.
+		httpServer.SetKeepAlivesEnabled(false) // Clients reconnect to another server.
 		s.drain()
 		s.people.Stop()
-		cancel() // Clients that still wait are told to come back.
+		cancel() // Waiting clients are told to reconnect.
 		ctx, done := context.WithTimeout(context.Background(), requestGrace)
 		defer done()
 		if err := httpServer.Shutdown(ctx); err != nil {
@@ -204,9 +204,8 @@ func (s *server) serve(listener net.Listener) (stop func()) {
 	}
 }
 
-// drain lets the answers that are being written end, and sends everybody elsewhere. With other servers to go to that is
-// at once: they go on with what this one writes. Without, or while they cannot be reached, the watches of an answer
-// stay with it.
+// drain lets answers in progress finish and moves clients to other servers. With other servers available, clients
+// move at once and follow this server's answers through them. Otherwise, the streams of an answer stay until it ends.
 func (s *server) drain() {
 	ctx, done := context.WithTimeout(context.Background(), generationGrace)
 	defer done()
@@ -221,13 +220,13 @@ func (s *server) drain() {
 	}
 	s.chat.Stop(ctx)
 	leaving.Wait()
-	// No text is written here any more. Streams that are left have no end to wait for.
+	// No text is written here any more, so the remaining streams have no end to wait for.
 	ctx, done = context.WithTimeout(context.Background(), streamGrace)
 	defer done()
 	_ = s.streams.Drain(ctx, streamGrace/2)
 }
 
-// close ends what join and wire began, in the opposite order. It comes after drain.
+// close stops what join and wire started, in reverse order. It must be called after drain.
 func (s *server) close() {
 	ctx, done := context.WithTimeout(context.Background(), closeGrace)
 	defer done()
@@ -241,7 +240,7 @@ func (s *server) close() {
 		s.accounts.users.Stop(ctx)
 	}
 	if s.files != nil {
-		_ = s.files.Close() // It says only that it was closed before.
+		_ = s.files.Close() // The only error is that it was closed before.
 	}
 	if s.hub != nil {
 		s.hub.Stop(ctx)

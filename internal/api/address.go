@@ -10,9 +10,9 @@ import (
 
 type clientAddressKey struct{}
 
-// withAddress finds out where requests come from: the peer of the connection, or, if that is a proxy whose word counts,
-// what X-Forwarded-For says, read from the right up to the first address that is no such proxy. What a client writes
-// itself stands further left and is never reached.
+// withAddress finds the client address of a request: the peer of the connection or, if the peer is a trusted proxy,
+// the first address of X-Forwarded-For from the right that is not a trusted proxy. Entries that a client writes
+// itself are further left and never reached.
 func withAddress(proxies []netip.Prefix) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -22,14 +22,14 @@ func withAddress(proxies []netip.Prefix) func(http.Handler) http.Handler {
 	}
 }
 
-// clientAddress returns where the context's request comes from, the zero Addr if that is unknown.
+// clientAddress returns the client address of the context's request, the zero Addr if it is unknown.
 func clientAddress(ctx context.Context) netip.Addr {
 	address, _ := ctx.Value(clientAddressKey{}).(netip.Addr)
 	return address
 }
 
-// findAddress returns the first address from the right that is no proxy of ours. Where there is none, or what a proxy
-// says cannot be understood, it is the peer.
+// findAddress returns the first address from the right that is not a trusted proxy. If there is none, or an entry is
+// malformed, it returns the peer.
 func findAddress(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	ours := func(a netip.Addr) bool {
 		return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
@@ -56,12 +56,12 @@ func findAddress(r *http.Request, proxies []netip.Prefix) netip.Addr {
 	return peer
 }
 
-// parseAddress reads an address, with a port or without, the zero Addr if it is none. One of IPv4 that is written as
-// IPv6 is one of IPv4, and zones, which networks of proxies do not have, are left out.
+// parseAddress parses an address with or without a port. It returns the zero Addr for a malformed one. IPv4-mapped
+// IPv6 addresses become IPv4, and zones are dropped because networks of proxies have none.
 func parseAddress(s string) netip.Addr {
 	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(s, "["), "]"))
 	if err != nil {
-		withPort, _ := netip.ParseAddrPort(s) // The zero one in an error.
+		withPort, _ := netip.ParseAddrPort(s) // The zero AddrPort if malformed.
 		address = withPort.Addr()
 	}
 	return address.Unmap().WithZone("")

@@ -18,13 +18,13 @@ import (
 // apiPrefixes are paths that are never the app's routes.
 var apiPrefixes = []string{"v1/", "external/", "docs/", "pool/", "assets/"}
 
-// app serves the built web app. Unknown paths are the app's own routes and get its page.
+// app serves the built web app. Unknown paths are client-side routes and get its page.
 type app struct {
 	files  fs.FS
 	policy string // The pages' content security policy.
 
 	mu     sync.Mutex
-	zipped map[string][]byte // Guarded by mu. Files compressed so far, by name; nil for one that gains nothing.
+	zipped map[string][]byte // Guarded by mu. Compressed files by name; nil if compression does not help.
 }
 
 // newApp returns a handler for the files of the built app, which has index.html at its root.
@@ -35,8 +35,8 @@ func newApp(files fs.FS, cfg Config) (*app, error) {
 	return &app{files: files, policy: contentPolicy(cfg), zipped: make(map[string][]byte)}, nil
 }
 
-// contentPolicy returns what the pages may load: themselves, the identity provider, and the tag manager if there is
-// one.
+// contentPolicy returns the pages' content security policy: the app itself, the identity provider, and the tag
+// manager if configured.
 func contentPolicy(cfg Config) string {
 	connect, script, image := "'self'", "'self'", "'self' data: blob:"
 	if u, err := url.Parse(cfg.Endpoint); err == nil && u.Host != "" {
@@ -51,8 +51,8 @@ func contentPolicy(cfg Config) string {
 		"; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 
-// diagramPolicy holds the frame in which the app draws diagrams. Its source is a model's: the frame is an origin of its
-// own, whoever opens it, and may load nothing but its script and the library that the app hands in.
+// diagramPolicy sandboxes the frame in which the app draws diagrams. A model writes their source, so the frame has an
+// opaque origin, even if opened directly, and may load only its script and the library that the app passes in.
 const diagramPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self' blob:; style-src 'unsafe-inline'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
@@ -71,7 +71,7 @@ func (a *app) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	h := w.Header()
 	if strings.HasPrefix(name, "assets/") {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable") // Their names change with their contents.
+		h.Set("Cache-Control", "public, max-age=31536000, immutable") // File names contain a content hash.
 	} else {
 		h.Set("Cache-Control", "no-cache")
 	}
@@ -110,7 +110,7 @@ func mediaType(name string) string {
 	return "application/octet-stream"
 }
 
-// gzip returns a file's compressed form, or nil if it gains nothing by it.
+// gzip returns the compressed file, or nil if compression does not help.
 func (a *app) gzip(name, media string, body []byte) []byte {
 	if !strings.HasPrefix(media, "text/") && !strings.Contains(media, "javascript") &&
 		!strings.Contains(media, "json") &&
@@ -124,7 +124,7 @@ func (a *app) gzip(name, media string, body []byte) []byte {
 	}
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
-	_, _ = zip.Write(body) // A buffer takes everything.
+	_, _ = zip.Write(body) // Writing to a buffer cannot fail.
 	_ = zip.Close()
 	small := b.Bytes()
 	if len(small) >= len(body) {

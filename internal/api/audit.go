@@ -7,7 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// maxAction bounds the name of an action of the audit log, in characters.
+// maxAction bounds the name of an audit log action, in characters.
 const maxAction = 50
 
 func (s *Server) listAuditEvents(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

@@ -31,7 +31,7 @@ const (
 	defaultLimit = 20
 )
 
-// decode reads the body into v: one JSON object without unknown fields.
+// decode decodes the body into v: one JSON object without unknown fields.
 func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return fault.Errorf(codeMediaType, "Content-Type には application/json を指定してください。")
@@ -63,20 +63,20 @@ func decode(w http.ResponseWriter, r *http.Request, v any) error {
 	return nil
 }
 
-// refuseNUL refuses a body with a text that has a NUL, which PostgreSQL does not store, with the field named.
+// refuseNUL refuses a body with a string that contains NUL, which PostgreSQL cannot store, and names the field.
 func refuseNUL(body []byte) error {
-	if !bytes.Contains(body, []byte(`\u0000`)) { // JSON has no other way to write it.
+	if !bytes.Contains(body, []byte(`\u0000`)) { // The only way to write NUL in JSON.
 		return nil
 	}
 	var v any
-	_ = json.Unmarshal(body, &v) // What is no JSON is refused by the decoder.
+	_ = json.Unmarshal(body, &v) // The decoder refuses malformed JSON.
 	if field, found := findNUL(v, ""); found {
 		return fault.InvalidField(field, "使用できない文字（NUL）が含まれています。")
 	}
 	return nil
 }
 
-// findNUL returns the path of a text that has a NUL, or of the object that has it in a name.
+// findNUL returns the path of a string that contains NUL, or of the object with such a key.
 func findNUL(v any, path string) (field string, found bool) {
 	switch v := v.(type) {
 	case string:
@@ -100,7 +100,7 @@ func findNUL(v any, path string) (field string, found bool) {
 	return "", false
 }
 
-// decodeError says what is wrong with a body, and where.
+// decodeError translates a decoding error into a fault that names the field.
 func decodeError(err error) error {
 	var tooLarge *http.MaxBytesError
 	var wrongType *json.UnmarshalTypeError
@@ -119,7 +119,7 @@ func decodeError(err error) error {
 	return fault.Wrap(err, fault.Invalid, "本文を JSON として読み取れませんでした。")
 }
 
-// checks gathers what is wrong with the fields of a request.
+// checks collects the invalid fields of a request.
 type checks struct {
 	wrong []fault.FieldError
 }
@@ -128,7 +128,7 @@ func (c *checks) fail(field, message string) {
 	c.wrong = append(c.wrong, fault.FieldError{Field: field, Message: message})
 }
 
-// id reads a required id.
+// id parses a required id.
 func (c *checks) id(field, value string) uuid.UUID {
 	id, ok := parseID(value)
 	switch {
@@ -147,7 +147,7 @@ func (c *checks) atMost(field, value string, characters int) {
 	}
 }
 
-// optionalID reads an id that may be left out.
+// optionalID parses an optional id.
 func (c *checks) optionalID(field, value string) *uuid.UUID {
 	if value == "" {
 		return nil
@@ -156,7 +156,7 @@ func (c *checks) optionalID(field, value string) *uuid.UUID {
 	return &id
 }
 
-// page reads offset and limit.
+// page parses offset and limit.
 func (c *checks) page(r *http.Request) (offset, limit int) {
 	query := r.URL.Query()
 	return c.number("offset", query["offset"], 0, maxOffset, 0),
@@ -175,7 +175,7 @@ func (c *checks) number(field string, values []string, least, most, missing int)
 	return n
 }
 
-// text reads an optional text of the query, of at most so many characters.
+// text reads an optional text of the query, at most most characters long.
 func (c *checks) text(field string, values []string, most int) string {
 	if len(values) == 0 {
 		return ""
@@ -188,7 +188,7 @@ func (c *checks) text(field string, values []string, most int) string {
 	return values[0]
 }
 
-// flag reads an optional true or false of the query. Without one it is false.
+// flag parses an optional boolean of the query. The default is false.
 func (c *checks) flag(field string, values []string) bool {
 	if len(values) == 0 {
 		return false
@@ -199,7 +199,7 @@ func (c *checks) flag(field string, values []string) bool {
 	return values[0] == "true"
 }
 
-// time reads an optional time of the query. Without one it is zero.
+// time parses an optional time of the query. The default is the zero time.
 func (c *checks) time(field string, values []string) time.Time {
 	if len(values) == 0 {
 		return time.Time{}
@@ -212,7 +212,7 @@ func (c *checks) time(field string, values []string) time.Time {
 	return at
 }
 
-// choice reads an optional value of the query that is one of a few. Without one it is "".
+// choice parses an optional enumeration of the query. The default is "".
 func choice[T interface {
 	~string
 	Valid() bool
@@ -228,7 +228,7 @@ func choice[T interface {
 	return T(values[0])
 }
 
-// requestID reads the id that makes a call repeatable, from the body or the Idempotency-Key header.
+// requestID returns the idempotency key of a call, from the body or the Idempotency-Key header.
 func (c *checks) requestID(r *http.Request, body string) *uuid.UUID {
 	header := r.Header.Get("Idempotency-Key")
 	if header == "" {
@@ -241,7 +241,7 @@ func (c *checks) requestID(r *http.Request, body string) *uuid.UUID {
 	return &id
 }
 
-// err returns what was gathered as one error, or nil.
+// err returns the collected problems as one error, or nil.
 func (c *checks) err() error {
 	if len(c.wrong) == 0 {
 		return nil
@@ -249,14 +249,14 @@ func (c *checks) err() error {
 	return &fault.Error{Code: fault.Invalid, Detail: "入力内容に誤りがあります。", Fields: c.wrong}
 }
 
-// pathID reads an id of the path. A malformed one is refused with its name.
+// pathID parses an id of the path. An error names the parameter.
 func pathID(r *http.Request, name string) (uuid.UUID, error) {
 	var c checks
 	id := c.id(name, chi.URLParam(r, name))
 	return id, c.err()
 }
 
-// page reads offset and limit of a list call.
+// page parses offset and limit of a list call.
 func page(r *http.Request) (offset, limit int, err error) {
 	var c checks
 	offset, limit = c.page(r)

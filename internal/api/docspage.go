@@ -19,12 +19,12 @@ var docsTemplate string
 //go:embed docs/page.css
 var docsStyle []byte
 
-// docsPage is openapi.yaml as a page to read, made once at start. It loads nothing from elsewhere and runs no script.
+// docsPage renders openapi.yaml as a page, once at start. The page loads nothing from elsewhere and runs no script.
 type docsPage struct {
 	html []byte
 }
 
-// What the template shows.
+// The data of the template.
 type (
 	docType struct{ Prefix, Ref, Text string }
 	docItem struct {
@@ -102,7 +102,7 @@ func docOperations(doc *openapi3.T, tag string) []docOperation {
 					op.Parameters...)),
 			}
 			if op.RequestBody != nil {
-				for media, content := range op.RequestBody.Value.Content { // One of one kind.
+				for media, content := range op.RequestBody.Value.Content { // Each body has one media type.
 					t := typeOf(content.Schema)
 					d.Body, d.BodyMedia = &t, media
 				}
@@ -151,7 +151,7 @@ func docFields(schema *openapi3.Schema) []docItem {
 	return out
 }
 
-// typeOf names a type in a few words, with a link where it has a name.
+// typeOf describes a type in a few words, with a link if it has a name.
 func typeOf(ref *openapi3.SchemaRef) docType {
 	if ref.Ref != "" {
 		return docType{Ref: ref.Ref[strings.LastIndex(ref.Ref, "/")+1:]}
@@ -200,12 +200,12 @@ func (p *docsPage) serve(w http.ResponseWriter, _ *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'")
-	_, _ = w.Write(p.html) // The client may be gone: nothing is left to do.
+	_, _ = w.Write(p.html) // The client may be gone.
 	return nil
 }
 
 func (p *docsPage) style(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	_, _ = w.Write(docsStyle) // The client may be gone: nothing is left to do.
+	_, _ = w.Write(docsStyle) // The client may be gone.
 	return nil
 }

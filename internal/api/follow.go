@@ -22,7 +22,7 @@ import (
 const endJitter = time.Minute
 
 func (s *Server) streamMessage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	// Before the question is taken: who is turned away has asked nothing.
+	// Before the question is stored: a refused client must not have asked.
 	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Server) attachThread(w http.ResponseWriter, r *http.Request, actor iden
 	return s.attach(w, r, actor, answer.ID)
 }
 
-// attach has a client watch an answer.
+// attach attaches a client to an answer by its id.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request, actor identity.Actor, id uuid.UUID) error {
 	admission, err := s.admit(r.Context(), actor)
 	if err != nil {
@@ -81,24 +81,24 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, actor identity.A
 	})
 }
 
-// following is a client's wish to follow an answer.
+// following is a client's request to follow an answer.
 type following struct {
 	actor     identity.Actor
 	messageID uuid.UUID
 	admission *sse.Admission
-	watching  bool // It did not ask: 204 tells it that it has all.
+	watching  bool // The client did not ask a question here: 204 if it has everything.
 	attach    func(ctx context.Context) (chat.Attachment, error)
 }
 
-// follow streams an answer from the client's cursor on: the live text, the stored one, or, while no server writes it,
-// heartbeats until one does. A client that has all is answered 204 if it only asked to watch.
+// follow streams an answer from the client's cursor on: the live text, the stored text or, while no server writes it,
+// heartbeats until one does. A client that only watches and has everything is answered 204.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) error {
 	until := streamDeadline(f.actor.ExpiresAt)
 	ctx, cancel := context.WithDeadline(r.Context(), until)
 	defer cancel()
 	cursor := r.Header.Get("Last-Event-ID")
 	leave, served := func() {}, false
-	defer func() { // What is served ends later. Everything else ends here, a panic included.
+	defer func() { // A stream that was handed over ends later; everything else ends here, even after a panic.
 		if !served {
 			leave()
 			f.admission.Release()
@@ -106,10 +106,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 	}()
 	for begun := false; ; {
 		found, err := within(ctx, f.attach)
-		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
+		leave() // Only after attaching again: the last one to leave stops following another server's text.
 		if err != nil {
 			if begun {
-				// The head is out: a stream that breaks off without [DONE] says "come back".
+				// The header is sent: a stream that ends without [DONE] tells the client to reconnect.
 				panic(http.ErrAbortHandler)
 			}
 			return err
@@ -119,13 +119,13 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 			return writeNoContent(w)
 		}
 		if r.Method == http.MethodHead {
-			return s.Stream.Begin(w, r) // net/http leaves the body out.
+			return s.Stream.Begin(w, r) // net/http omits the body.
 		}
 		if found.Text != nil && !reach(ctx, found.Text, cursor) {
 			continue
 		}
 		if found.Text != nil {
-			// What is called at the end, perhaps in an hour, keeps nothing of the request but these.
+			// The stream may last an hour, so its end callback holds only these parts of the request.
 			leave, admission, end, leavePlace := found.Leave, f.admission, s.streamEnd(r.Context(), f.messageID),
 				keepPlace(r.Context())
 			s.Stream.Serve(w, r, sse.Delivery{
@@ -150,7 +150,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, f following) err
 	}
 }
 
-// admit lets the actor begin a stream.
+// admit admits a stream of the actor.
 func (s *Server) admit(ctx context.Context, actor identity.Actor) (*sse.Admission, error) {
 	admission, err := s.Stream.Admit(actor.ID.String())
 	switch {
@@ -163,14 +163,14 @@ func (s *Server) admit(ctx context.Context, actor identity.Actor) (*sse.Admissio
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if _, err := s.Identity.Recheck(ctx, actor); err != nil { // They changed before Presence could find the stream.
+	if _, err := s.Identity.Recheck(ctx, actor); err != nil { // Changed before Presence could find it.
 		admission.Release()
 		return nil, err
 	}
 	return admission, nil
 }
 
-// hold keeps the client connected until it is worth attaching again.
+// hold keeps the client connected with heartbeats until it should attach again.
 func (s *Server) hold(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, admission *sse.Admission, found chat.Attachment,
 	begun bool,
@@ -189,15 +189,15 @@ func (s *Server) hold(
 	return err
 }
 
-// within limits how long an attachment may wait for the database.
+// within bounds the time that an attachment may wait for the database.
 func within(ctx context.Context, attach func(context.Context) (chat.Attachment, error)) (chat.Attachment, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return attach(ctx)
 }
 
-// streamEnd begins the span of a stream, and returns what is called when the stream is over: it ends the span, and
-// notes why the stream ended before its text did, unless its client just left.
+// streamEnd starts the span of a stream and returns its end callback, which ends the span and records why the stream
+// ended before its text, unless the client disconnected.
 func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error) {
 	id := requestID(ctx)
 	_, span := s.Tracer.Start(ctx, "stream", trace.WithAttributes(attribute.String("message.id", messageID.String())))
@@ -212,18 +212,18 @@ func (s *Server) streamEnd(ctx context.Context, messageID uuid.UUID) func(error)
 	}
 }
 
-// reachTimeout is how long a client waits for its own place in a text that is just arriving from another server: to be
-// told the text from its start would cost a busy machine more than the wait does.
+// reachTimeout bounds the wait for a text from another server to reach the client's cursor. Sending such a text from
+// its start would cost a busy machine more than waiting.
 const reachTimeout = 10 * time.Second
 
-// reach says whether the text is to be served; else there is a newer one.
+// reach reports whether to serve the text; if not, there is a newer one.
 func reach(ctx context.Context, text *stream.Text, cursor string) bool {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	return text.Reach(ctx, cursor)
 }
 
-// streamDeadline returns when a stream ends at the latest: before its token runs out, and not all at once.
+// streamDeadline returns the latest end of a stream: before its token expires, with jitter.
 func streamDeadline(expires time.Time) time.Time {
 	left := time.Until(expires)
 	return expires.Add(-rand.N(max(min(endJitter, left/2), 1))) //nolint:gosec // Spreads clients; no secret.

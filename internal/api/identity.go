@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// afterSignOut is where the browser goes once its session has ended.
+// afterSignOut is the page that the browser goes to after sign-out.
 const afterSignOut = "/logout/success"
 
 func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {
@@ -28,7 +28,7 @@ func (s *Server) authType(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) signOut(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	if s.Sessions != nil && actor.Session != uuid.Nil { // First: it tells the audit log.
+	if s.Sessions != nil && actor.Session != uuid.Nil { // First, because it writes the audit log.
 		if err := s.Sessions.RevokeSession(r.Context(), actor.Session); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request, actor identity.
 }
 
 func (s *Server) me(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
-	s.Identity.SignedIn(r.Context(), actor) // The app asks for it once, when it starts.
+	s.Identity.SignedIn(r.Context(), actor) // The app requests it once, at startup.
 	return writeJSON(w, http.StatusOK, Me{
 		ID: actor.ID, Name: actor.Name, Email: actor.Email, Role: Role(actor.Role), State: UserState(actor.State),
 		AuthType: AuthKind(actor.AuthType), Organization: Organization{

@@ -16,29 +16,29 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// window is what limits are counted over. It slides: what was asked in the minute before counts for less and less.
+// window is the period of the limits. It slides: the count of the previous window is weighted by its remaining share.
 const window = time.Minute
 
-// limiter counts calls of a kind. A nil one lets any number pass.
+// limiter limits calls of a kind. A nil limiter has no limit.
 type limiter struct {
 	kind    Kind
 	most    int
-	refused string // What a person reads, with the seconds to wait.
+	refused string // The message for the person, with the seconds to wait.
 	counter *httprate.RateLimiter
 }
 
-// newLimiter returns a limiter that lets so much pass in a minute, nil for any number.
+// newLimiter returns a limiter of most calls per minute, nil for no limit.
 func newLimiter(kind Kind, most int, refused string) *limiter {
 	if most <= 0 {
 		return nil
 	}
-	// A counter that is given makes windows begin with the minutes of the clock, so that it is known when one ends.
+	// With a given counter, windows are aligned to the minutes of the clock, so that the end of a window is known.
 	return &limiter{kind: kind, most: most, refused: refused, counter: httprate.NewRateLimiter(most, window,
 		httprate.WithLimitCounter(httprate.NewLocalLimitCounter(window)),
 		httprate.WithResponseHeaders(httprate.ResponseHeaders{}))}
 }
 
-// take counts a request, or refuses it.
+// take counts a request or refuses it.
 func (l *limiter) take(w http.ResponseWriter, r *http.Request, key string) error {
 	if l != nil && l.counter.OnLimit(w, r, key) {
 		return l.refusal()
@@ -46,41 +46,41 @@ func (l *limiter) take(w http.ResponseWriter, r *http.Request, key string) error
 	return nil
 }
 
-// look refuses a request if too many were counted before.
+// look refuses a request if the limit is reached, without counting it.
 func (l *limiter) look(key string) error {
 	if l == nil {
 		return nil
 	}
-	if _, rate, _ := l.counter.Status(key); math.Round(rate) >= float64(l.most) { // It is in memory: there is no error.
+	if _, rate, _ := l.counter.Status(key); math.Round(rate) >= float64(l.most) { // In memory: cannot fail.
 		return l.refusal()
 	}
 	return nil
 }
 
-// count counts what was looked at before.
+// count counts a request that look let through.
 func (l *limiter) count(key string) {
 	if l != nil {
-		_ = l.counter.Counter().Increment(key, time.Now().UTC().Truncate(window)) // It is in memory: there is no error.
+		_ = l.counter.Counter().Increment(key, time.Now().UTC().Truncate(window)) // In memory: cannot fail.
 	}
 }
 
-// refusal says that it was too much, and when it is worth coming back: when the window has moved on by one request.
+// refusal returns the error of an exceeded limit. Its retry time is when the window has moved by one request.
 func (l *limiter) refusal() error {
 	now := time.Now()
 	next := now.Truncate(window).Add(window).Sub(now) + window/time.Duration(l.most)
 	return refusal(l.kind, fmt.Sprintf(l.refused, math.Ceil(next.Seconds())), next)
 }
 
-// addressKey is whom a limit by address counts: an IPv4 address, or the network that a provider gives one customer of
-// IPv6.
+// addressKey returns the key for limits by address: an IPv4 address, or the IPv6 /64 that a provider assigns to one
+// customer.
 func addressKey(r *http.Request) string {
 	return httprate.CanonicalizeIP(clientAddress(r.Context()).String())
 }
 
-// limitPool limits calls of the user pool by where they come from. Those that guess, or have mail sent to somebody, are
-// counted apart, by account and address together: an office may sign in at nine o'clock behind one address, and one
-// person's wrong passwords keep nobody else there out. All accounts together have a higher limit, for passwords that
-// are tried on many. What the pool did not look at, because it was too busy or had no database, counts for nothing.
+// limitPool limits user pool calls by client address. Guesses, and calls that send mail, are counted per account and
+// address: an office may sign in behind one address, and one person's wrong passwords do not lock the others out. A
+// higher limit per address for all accounts stops trying one password on many accounts. Calls that the pool did not
+// process, because it was busy or had no database, do not count.
 func (s *Server) limitPool(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -111,7 +111,7 @@ func (s *Server) limitPool(next http.Handler) http.Handler {
 	})
 }
 
-// admitGuess waits for the turn of a guess, which leave ends, and refuses it if there were too many before.
+// admitGuess waits for a turn, which leave ends, and refuses the guess if the limit is reached.
 func (s *Server) admitGuess(ctx context.Context, account, address string) (leave func(), err error) {
 	leaveAccount, err := s.guessTurns.take(ctx, account, guessesAtOnce)
 	if err != nil {
@@ -131,24 +131,23 @@ func (s *Server) admitGuess(ctx context.Context, account, address string) (leave
 	return leave, nil
 }
 
-// Whether a call was a wrong guess is known when it is over. If all that are made at once were let in before the first
-// is counted, a limit of guesses would be none: so a few are under way, and others wait. One account cannot take all
-// the turns of an address.
+// Whether a call is a wrong guess is known only when it ends. Admitting concurrent calls before any is counted would
+// defeat the limit, so only a few run at once and others wait. One account cannot use all turns of an address.
 const (
-	guessesAtOnce        = 4 // For one account, from one address.
+	guessesAtOnce        = 4 // Per account and address.
 	addressGuessesAtOnce = 16
-	turnPatience         = 4 * time.Second // As the user pool's own.
+	turnPatience         = 4 * time.Second // The same as in the user pool.
 )
 
-// turns has the calls of each account and each address take turns.
+// turns bounds the concurrent calls per account and per address.
 type turns struct {
 	mu    sync.Mutex
-	lines map[string]*line // Guarded by mu. Of those that have calls under way, or waiting.
+	lines map[string]*line // Guarded by mu. Keys with calls that run or wait.
 }
 
 type line struct {
-	places chan struct{} // Holds a token for each call that is under way.
-	calls  int           // Guarded by turns.mu. Those that wait included.
+	places chan struct{} // Holds a token for each running call.
+	calls  int           // Guarded by turns.mu. Calls that run or wait.
 }
 
 // take waits for a turn, which leave ends. The error has the code fault.Unavailable, or is the context's.

@@ -14,15 +14,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// class is what a call is counted as, besides as a call and, with q, as a search. Every route of somebody names its
-// own: see routes and [Server.as].
+// class is what a call counts as, in addition to a call and, with q, a search. Every authenticated route names its
+// class: see routes and [Server.as].
 type class struct {
 	minute Kind // "" if nothing.
 	held   Kind // While it is answered; "" if nothing.
 }
 
 var (
-	reads     = class{} // It costs a lookup. Signing out and stopping an answer are never refused for writing too much.
+	reads     = class{} // Costs a lookup. Signing out and stopping an answer are never refused for too many writes.
 	writes    = class{minute: KindWrite}
 	mails     = class{minute: KindMail}
 	asks      = class{minute: KindQuestion} // Counted by Server.ask, which reads the request's id.
@@ -33,10 +33,9 @@ var (
 	downloads = class{held: KindTransfer}
 )
 
-// Limiter holds people, their organizations and addresses to their limits on this server. It is safe for concurrent
-// use.
+// Limiter enforces the limits of people, organizations and addresses on this server. It is safe for concurrent use.
 type Limiter struct {
-	each, organization map[Kind]*limiter // Over a minute, by person or address, and by organization.
+	each, organization map[Kind]*limiter // Per minute: by person or address, and by organization.
 	held               map[Kind]*places
 	questions          questions
 }
@@ -60,7 +59,7 @@ func NewLimiter(limits Limits) *Limiter {
 	return l
 }
 
-// count counts a call of somebody, or refuses it.
+// count counts an actor's call or refuses it.
 func (l *Limiter) count(w http.ResponseWriter, r *http.Request, kind Kind, actor identity.Actor) error {
 	if err := l.each[kind].take(w, r, actor.ID.String()); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (l *Limiter) count(w http.ResponseWriter, r *http.Request, kind Kind, actor
 	return l.organization[kind].take(w, r, actor.OrganizationID.String())
 }
 
-// hold takes a place for what is held, or refuses it. leave gives it back; it may be repeated.
+// hold takes a place, or refuses if none is left. leave gives it back and may be called repeatedly.
 func (l *Limiter) hold(kind Kind, actor identity.Actor) (leave func(), err error) {
 	p := l.held[kind]
 	if p == nil {
@@ -97,12 +96,12 @@ func (l *Limiter) enter(w http.ResponseWriter, r *http.Request, c class, actor i
 	return nil
 }
 
-// ask counts a question, or refuses it. One that is asked again, because its client resumes, counts once.
+// ask counts a question or refuses it. A question repeated by a resuming client counts once.
 func (l *Limiter) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor, request uuid.UUID) error {
 	return l.questions.once(question{actor.ID, request}, func() error { return l.count(w, r, KindQuestion, actor) })
 }
 
-// places are what people and organizations hold at once of a kind.
+// places counts what people and organizations hold at once of a kind.
 type places struct {
 	kind Kind
 	most Allowance
@@ -135,7 +134,7 @@ func (p *places) leave(actor identity.Actor) {
 	}
 }
 
-// What a person reads who is refused.
+// Messages for people whose call is refused.
 const (
 	tooManyCalls      = "操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
 	tooManyCallsOfAll = "組織全体での操作の回数が多すぎます。%.0f秒ほど待ってから、もう一度お試しください。"
@@ -148,7 +147,7 @@ var tooManyHeld = map[Kind]string{
 	KindSocket:   "同時に開けるタブの数が上限に達しています。使っていないタブを閉じてください。",
 }
 
-// limited is the refusal of a call beyond a limit.
+// limited is the error of a call over a limit.
 type limited struct {
 	error // A fault.
 	kind  Kind
@@ -157,24 +156,24 @@ type limited struct {
 // Unwrap returns the fault.
 func (l *limited) Unwrap() error { return l.error }
 
-// refusal says what there was too much of, and when it is worth coming back; 0 leaves that to chance.
+// refusal returns the error of an exceeded limit and when to retry; 0 chooses a random delay.
 func refusal(kind Kind, detail string, after time.Duration) error {
 	refused := fault.Errorf(fault.RateLimited, "%s", detail)
 	refused.RetryAfter = after
 	return &limited{refused, kind}
 }
 
-// questions are those that were counted in this minute and in the one before.
+// questions are the questions counted in this minute and the previous one.
 type questions struct {
 	mu      sync.Mutex
-	minute  time.Time             // Guarded by mu. When the current minute began.
-	current map[question]struct{} // Guarded by mu. Those that were counted in it,
-	before  map[question]struct{} // and in the one before.
+	minute  time.Time             // Guarded by mu. Start of the current minute.
+	current map[question]struct{} // Guarded by mu. Questions of the current minute.
+	before  map[question]struct{} // Guarded by mu. Questions of the previous minute.
 }
 
 type question struct{ person, request uuid.UUID }
 
-// once calls count unless the question was counted before.
+// once calls count unless the question has been counted.
 func (q *questions) once(asked question, count func() error) error {
 	minute := time.Now().Truncate(window)
 	q.mu.Lock()
@@ -200,13 +199,13 @@ func (q *questions) once(asked question, count func() error) error {
 // heldKey is the key of a call's place in its context.
 type heldKey struct{}
 
-// heldPlace is a call's place. It is given back when the call is answered, unless something that goes on has it.
+// heldPlace is a call's place. It is released when the call ends, unless something that outlives the call keeps it.
 type heldPlace struct {
 	leave func()
 	kept  bool
 }
 
-// keepPlace has the place of the context's call outlive its handler. The caller gives it back.
+// keepPlace lets the place of the context's call outlive its handler. The caller must call leave.
 func keepPlace(ctx context.Context) (leave func()) {
 	held, ok := ctx.Value(heldKey{}).(*heldPlace)
 	if !ok {
@@ -216,10 +215,10 @@ func keepPlace(ctx context.Context) (leave func()) {
 	return held.leave
 }
 
-// actorHandler answers a request on behalf of somebody.
+// actorHandler handles a request of an actor.
 type actorHandler func(w http.ResponseWriter, r *http.Request, actor identity.Actor) error
 
-// as hands a handler the actor whom withActor has found, within the limits of the call's class.
+// as passes the actor found by withActor to a handler, within the limits of the call's class.
 func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		actor, err := identity.ActorFrom(r.Context())
@@ -228,7 +227,7 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 		}
 		leave, err := s.enter(w, r, c, actor)
 		if err != nil {
-			// A browser that is still sending would not see why. The body's deadline bounds it.
+			// A browser that is still sending would not read the refusal. The body's deadline bounds this.
 			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize))
 			return err
 		}
@@ -245,7 +244,7 @@ func (s *Server) as(c class, h actorHandler) http.HandlerFunc {
 	})
 }
 
-// enter counts a call and holds its place. Streams whose client has gone unnoticed make room.
+// enter counts a call and takes its place. Streams whose client has disconnected unnoticed make room.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, c class, actor identity.Actor) (leave func(),
 	err error,
 ) {
@@ -259,7 +258,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, c class, actor id
 	return leave, err
 }
 
-// limitAddress limits calls of somebody who is not known yet by where they come from.
+// limitAddress limits unauthenticated calls by client address.
 func (s *Server) limitAddress(kind Kind) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return s.handle(func(w http.ResponseWriter, r *http.Request) error {

@@ -12,40 +12,40 @@ import (
 // Kind is what a limit counts. TSUMUGI_LIMITS and the problem of a refused call name it.
 type Kind string
 
-// Kinds that are counted over a minute.
+// Kinds that are counted per minute.
 const (
-	KindCall     Kind = "call"     // Every call with a token.
-	KindSearch   Kind = "search"   // Those of them that search, by q.
+	KindCall     Kind = "call"     // Every authenticated call.
+	KindSearch   Kind = "search"   // Calls that search, with q.
 	KindWrite    Kind = "write"    // Calls that store something.
 	KindQuestion Kind = "question" // Questions; one that is repeated counts once.
 	KindUpload   Kind = "upload"   // Files.
 	KindMail     Kind = "mail"     // Calls that send invitations.
 	KindSignIn   Kind = "sign_in"  // Calls that lead to a session, by address.
-	// Those of them with a wrong password or code, or that have a code sent, by account and address.
+	// Sign-in calls with a wrong password or code, or that send a code, by account and address.
 	KindGuess        Kind = "guess"
 	KindAddressGuess Kind = "address_guess" // The same for all accounts, by address.
 	KindConnection   Kind = "connection"    // Live sockets that are opened, by address.
 )
 
-// Kinds of which so many are held at once.
+// Kinds that are held at once.
 const (
 	KindGeneration Kind = "generation" // Answers that are written or wait for their turn.
-	KindStream     Kind = "stream"     // Calls that wait for an answer: streams, and message/sync.
+	KindStream     Kind = "stream"     // Calls that wait for an answer: streams and message/sync.
 	KindTransfer   Kind = "transfer"   // Uploads and downloads.
 	KindSocket     Kind = "socket"     // Live sockets.
 )
 
-// Allowance bounds a kind on each server. 0 means any number.
+// Allowance bounds a kind on each server. 0 means no limit.
 type Allowance struct {
-	Each         int // Of one person, or, for the kinds that count by address, of one address.
-	Organization int // Of all people of an organization.
+	Each         int // Per person or, for kinds that count by address, per address.
+	Organization int // Per organization.
 }
 
-// Limits are the limits by kind. A kind that is missing has none.
+// Limits are the limits by kind. A missing kind has none.
 type Limits map[Kind]Allowance
 
-// DefaultLimits returns the limits of a server that is told nothing else: more than anybody meets who works, or whose
-// program does, and less than what would be felt by others.
+// DefaultLimits returns the default limits. Normal use, by people or programs, stays below them; use above them would
+// affect others.
 func DefaultLimits() Limits {
 	return Limits{
 		KindCall:         {12_000, 120_000},
@@ -54,9 +54,9 @@ func DefaultLimits() Limits {
 		KindQuestion:     {60, 6_000},
 		KindUpload:       {1_200, 6_000},
 		KindMail:         {60, 300},
-		KindSignIn:       {Each: 1_200}, // 200 people who sign in behind one address at once, with six calls each.
+		KindSignIn:       {Each: 1_200}, // 200 people behind one address who sign in at once, with six calls each.
 		KindGuess:        {Each: 20},
-		KindAddressGuess: {Each: 300}, // Somebody who forgot a password keeps nobody else in the office out.
+		KindAddressGuess: {Each: 300}, // A person who forgot a password must not lock out the office.
 		KindConnection:   {Each: 3_000},
 		KindGeneration:   {10, 500},
 		KindStream:       {50, 10_000},
@@ -68,8 +68,8 @@ func DefaultLimits() Limits {
 // maxLimitValue bounds a limit.
 const maxLimitValue = 1_000_000
 
-// UnmarshalText reads "default", "off", or what differs from the defaults: "question=120:6000,write=0", by person and
-// organization.
+// UnmarshalText parses "default", "off", or changes to the defaults per person and organization:
+// "question=120:6000,write=0".
 func (l *Limits) UnmarshalText(text []byte) error {
 	limits := DefaultLimits()
 	switch string(text) {
@@ -87,7 +87,7 @@ func (l *Limits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// set reads one limit. Without an organization's part, that stays as it is.
+// set parses one limit. A missing organization part keeps the current value.
 func (l Limits) set(entry string) error {
 	name, value, _ := strings.Cut(entry, "=")
 	limit, known := l[Kind(name)]

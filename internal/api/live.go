@@ -22,16 +22,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// LiveConfig tunes Live. The zero value of a field means its default.
+// LiveConfig configures Live. Zero fields take their defaults.
 type LiveConfig struct {
-	PublicURL string // Where people reach the server: its host is an origin, as that of the request is.
+	PublicURL string // The server's URL: its host is an allowed origin, like the host of the request.
 
-	Sockets      int           // Most sockets of this server. Default 20,000.
-	AuthTimeout  time.Duration // How long a socket may be nobody's. Default 5 s.
-	Ping         time.Duration // How often a client is asked whether it is there. Default 25 s.
-	PongTimeout  time.Duration // How long it may take to answer. Default 10 s.
-	WriteTimeout time.Duration // How long it may take nothing. Default 10 s.
-	CloseTimeout time.Duration // How long it may take to hear why the socket ends. Default 5 s.
+	Sockets      int           // Maximum number of sockets. Default 20,000.
+	AuthTimeout  time.Duration // Time to authenticate. Default 5 s.
+	Ping         time.Duration // Interval between pings. Default 25 s.
+	PongTimeout  time.Duration // Time to answer a ping. Default 10 s.
+	WriteTimeout time.Duration // Time to take a write. Default 10 s.
+	CloseTimeout time.Duration // Time for the closing handshake. Default 5 s.
 }
 
 func (c LiveConfig) withDefaults() LiveConfig {
@@ -55,7 +55,7 @@ func (c LiveConfig) withDefaults() LiveConfig {
 	return c
 }
 
-// Live serves GET /v1/live: WebSockets on which people learn what changes. It is safe for concurrent use.
+// Live serves GET /v1/live: WebSockets that announce changes. It is safe for concurrent use.
 type Live struct {
 	feed     *stream.Feed
 	identity *identity.Service
@@ -66,15 +66,15 @@ type Live struct {
 
 	mu       sync.Mutex
 	sockets  map[*socket]struct{}               // Guarded by mu.
-	people   map[uuid.UUID]map[*socket]struct{} // Guarded by mu. Each person's sockets.
-	draining bool                               // Guarded by mu. No new sockets.
-	empty    chan struct{}                      // Closed, by a holder of mu, when draining and the last socket is gone.
+	people   map[uuid.UUID]map[*socket]struct{} // Guarded by mu. Sockets by person.
+	draining bool                               // Guarded by mu. Refuses new sockets.
+	empty    chan struct{}                      // Closed with mu held, when draining and the last socket is gone.
 
-	hurry context.Context // Ended by cut: closing handshakes are cut off.
+	hurry context.Context // Canceled by cut: aborts closing handshakes.
 	cut   context.CancelFunc
 }
 
-// NewLive returns a Live that has no sockets yet. Where limiter is nil, people may have any number of them.
+// NewLive returns a Live without sockets. A nil limiter allows any number of sockets per person.
 func NewLive(feed *stream.Feed, people *identity.Service, limiter *Limiter, log *slog.Logger, cfg LiveConfig) *Live {
 	if limiter == nil {
 		limiter = NewLimiter(nil)
@@ -92,16 +92,16 @@ func NewLive(feed *stream.Feed, people *identity.Service, limiter *Limiter, log 
 	return l
 }
 
-// Open returns how many sockets there are.
+// Open returns the number of sockets.
 func (l *Live) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.sockets)
 }
 
-// Drain admits no more sockets and closes those there are with code 1012, spread evenly over a time, so that the
-// clients come back elsewhere and not all at once. It returns when all are gone. When the context ends, those that are
-// left are cut off, and its error is returned.
+// Drain refuses new sockets and closes the existing ones with code 1012, spread evenly over a time, so that clients
+// do not all reconnect at once. It returns when all are gone. When ctx ends, it cuts the remaining sockets off and
+// returns its error.
 func (l *Live) Drain(ctx context.Context, over time.Duration) error {
 	l.mu.Lock()
 	first := !l.draining
@@ -135,12 +135,12 @@ func (l *Live) Drain(ctx context.Context, over time.Duration) error {
 	}
 }
 
-// serve answers an upgrade and speaks to the client until one of them has enough.
+// serve upgrades a request and serves the socket until either side ends it.
 func (l *Live) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := l.check(w, r); err != nil {
 		return err
 	}
-	// The end of the server's base context tells clients nothing: Drain does.
+	// Detached from the server's base context, whose end would not notify clients: Drain does.
 	ctx, end := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	s := &socket{live: l, ctx: ctx, end: end}
 	defer end(nil)
@@ -150,17 +150,17 @@ func (l *Live) serve(w http.ResponseWriter, r *http.Request) error {
 	defer l.leave(s)
 	upgrade := &upgrade{ResponseWriter: w}
 	conn, err := websocket.Accept(upgrade, r, &websocket.AcceptOptions{
-		OriginPatterns:  []string{l.host}, // And the request's own host, as check has it.
+		OriginPatterns:  []string{l.host}, // Besides the request's own host, as in check.
 		CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
-		return nil //nolint:nilerr // It has answered the client.
+		return nil //nolint:nilerr // The library has answered the client.
 	}
 	s.run(conn, upgrade.conn)
 	return nil
 }
 
-// upgrade keeps the connection that is taken from a response, so that it can be closed whatever the client does.
+// upgrade keeps the hijacked connection, so that it can be closed whatever the client does.
 type upgrade struct {
 	http.ResponseWriter
 	conn net.Conn
@@ -173,7 +173,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return conn, rw, err
 }
 
-// check refuses a request that is no upgrade of ours, before anything of it is answered.
+// check refuses a request that is not a valid upgrade, before the response begins.
 func (l *Live) check(w http.ResponseWriter, r *http.Request) error {
 	h := r.Header
 	if r.ProtoMajor != 1 || r.ProtoMinor < 1 || !hasToken(h, "Connection", "upgrade") ||
@@ -197,7 +197,8 @@ func (l *Live) check(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// allows reports whether pages of an origin may connect: those of this server. Clients that are no browsers send none.
+// allows reports whether pages of an origin may connect: only this server's. Clients other than browsers send no
+// origin.
 func (l *Live) allows(origins []string, host string) bool {
 	if len(origins) == 0 {
 		return true
@@ -209,7 +210,7 @@ func (l *Live) allows(origins []string, host string) bool {
 	return strings.EqualFold(u.Host, host) || strings.EqualFold(u.Host, l.host)
 }
 
-// hasToken reports whether a header that is a list has a token.
+// hasToken reports whether a list-valued header contains a token.
 func hasToken(h http.Header, name, token string) bool {
 	for _, value := range h.Values(name) {
 		for part := range strings.SplitSeq(value, ",") {
@@ -221,7 +222,7 @@ func hasToken(h http.Header, name, token string) bool {
 	return false
 }
 
-// enter admits a socket, or says why not.
+// enter admits a socket or returns the reason for refusing it.
 func (l *Live) enter(s *socket) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,7 +236,7 @@ func (l *Live) enter(s *socket) error {
 	return nil
 }
 
-// leave ends what enter and claim began.
+// leave undoes enter and claim.
 func (l *Live) leave(s *socket) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,7 +252,7 @@ func (l *Live) leave(s *socket) {
 	}
 }
 
-// claim makes a socket a person's, unless they or their organization have as many as they may.
+// claim assigns a socket to a person, unless the person or their organization is at the limit.
 func (l *Live) claim(s *socket, actor identity.Actor) bool {
 	leave, err := l.limiter.hold(KindSocket, actor)
 	if err != nil {
@@ -267,15 +268,15 @@ func (l *Live) claim(s *socket, actor identity.Actor) bool {
 	return true
 }
 
-// People returns who has sockets here, in no order.
+// People returns the people who have sockets here, in no order.
 func (l *Live) People() []uuid.UUID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Collect(maps.Keys(l.people))
 }
 
-// End closes a person's sockets with code 4401, as if their tokens had run out: the clients get new ones and come back,
-// or cannot. It does not wait for them.
+// End closes a person's sockets with code 4401, as if their tokens had expired: clients that can get new tokens
+// reconnect. It does not wait.
 func (l *Live) End(userID uuid.UUID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

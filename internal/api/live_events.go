@@ -18,12 +18,12 @@ var (
 	_ org.Events        = (*LiveEvents)(nil)
 )
 
-// LiveEvents publishes what the domains tell as the events of GET /v1/live, each one encoded once.
+// LiveEvents publishes domain events as events of GET /v1/live, each encoded once.
 type LiveEvents struct {
 	feed *stream.Feed
 }
 
-// NewLiveEvents returns a publisher on a feed, the one that Live subscribes to.
+// NewLiveEvents returns a publisher on a feed, to which Live must subscribe.
 func NewLiveEvents(feed *stream.Feed) *LiveEvents { return &LiveEvents{feed: feed} }
 
 // The topics of the feed.
@@ -32,10 +32,10 @@ const topicAll = "all"
 func topicOfUser(id uuid.UUID) string         { return "user/" + id.String() }
 func topicOfOrganization(id uuid.UUID) string { return "org/" + id.String() }
 
-// topicOfAdmins returns the topic of the administrators among those of another one.
+// topicOfAdmins returns the topic for the administrators of a topic.
 func topicOfAdmins(topic string) string { return topic + "/admins" }
 
-// topicsOf returns all that an actor is told.
+// topicsOf returns the topics of an actor.
 func topicsOf(actor identity.Actor) []string {
 	organization := topicOfOrganization(actor.OrganizationID)
 	topics := []string{topicOfUser(actor.ID), organization, topicAll}
@@ -60,7 +60,7 @@ func (e *LiveEvents) MessageChanged(owner chat.Owner, message chat.Message) {
 	e.tell(owner.UserID, func() any { return LiveMessageChanged{Type: "message", Message: toLiveMessage(message)} })
 }
 
-// NotificationPublished implements org.Events. Every server learns of the notice from the database.
+// NotificationPublished implements org.Events. The database notifies every server.
 func (e *LiveEvents) NotificationPublished(n org.Notification) {
 	topic := topicAll
 	if n.OrganizationID != nil {
@@ -90,18 +90,18 @@ func (e *LiveEvents) SourceDeleted(owner datasource.Owner, id uuid.UUID) {
 	e.tell(owner.UserID, func() any { return LiveDataSourceDeleted{Type: "data_source", ID: id, Deleted: true} })
 }
 
-// tell publishes an event to a person, if they are there.
+// tell publishes an event to a person who has subscribers here.
 func (e *LiveEvents) tell(userID uuid.UUID, event func() any) {
 	if topic := topicOfUser(userID); e.feed.Wanted(topic) {
 		e.feed.Publish(topic, encodeEvent(event()))
 	}
 }
 
-// encodeEvent returns an event as it is sent. Its records have a JSON form.
+// encodeEvent returns an event as it is sent.
 func encodeEvent(event any) []byte {
 	body, err := json.Marshal(event)
 	if err != nil {
-		panic(err) // Cannot be: they are structs of texts, numbers and times of this era.
+		panic(err) // Impossible: events are structs of texts, numbers and valid times.
 	}
 	return body
 }

@@ -19,26 +19,26 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// maxLiveFrame bounds a message of a client, in bytes. A token has at most 8 KiB.
+// maxLiveFrame bounds a client's message, in bytes. A token has at most 8 KiB.
 const maxLiveFrame = 16 << 10
 
-// closing is why a socket ends: the close frame that the client receives. The codes are part of the contract.
+// closing is why a socket ends: the close frame for the client. The codes are part of the contract.
 type closing struct {
 	code   websocket.StatusCode
-	reason string // For a person who looks for a defect, except with 4401: there it is the detail of the problem.
+	reason string // For debugging, except with 4401: there it is the detail of the problem.
 }
 
 // Error implements error, so that a closing can be a context's cause.
 func (c *closing) Error() string { return c.reason }
 
-// The codes of our own. 44xx is 4xx of HTTP.
+// Application close codes. 44xx corresponds to HTTP's 4xx.
 const (
 	codeUnauthenticated websocket.StatusCode = 4401
 	codeAuthTimeout     websocket.StatusCode = 4408
 )
 
 var (
-	closeGone     = &closing{websocket.StatusNormalClosure, ""} // The client left.
+	closeGone     = &closing{websocket.StatusNormalClosure, ""} // The client disconnected.
 	closeRestart  = &closing{websocket.StatusServiceRestart, "the server is about to stop"}
 	closeSlow     = &closing{websocket.StatusTryAgainLater, "too slow"}
 	closeNoPong   = &closing{websocket.StatusTryAgainLater, "no pong"}
@@ -50,28 +50,28 @@ var (
 	closeNotText  = &closing{websocket.StatusPolicyViolation, "not a text frame"}
 )
 
-// readyEvent is what a client is told when it has to look for itself.
+// readyEvent tells a client to reload.
 var readyEvent = encodeEvent(LiveReady{Type: "ready"})
 
-// socket is one client's connection. Three goroutines serve it: they read, write events, and ping. The one of the
-// request waits for the end, tells the client why, and waits for the three.
+// socket is one client's connection. Three goroutines read, write events, and ping. The request's goroutine waits for
+// the end, sends the close frame, and waits for the three.
 type socket struct {
 	live *Live
 	conn *websocket.Conn // Set by run.
 
 	ctx context.Context         // Ends with the socket. Its cause is a *closing.
-	end context.CancelCauseFunc // The first one counts.
+	end context.CancelCauseFunc // The first cause wins.
 
-	claimed bool      // Guarded by Live's mu. It counts for userID.
-	userID  uuid.UUID // Guarded by Live's mu until claimed, then fixed.
-	leave   func()    // Gives its place back. As userID.
+	claimed bool      // Guarded by Live's mu. The socket counts for userID.
+	userID  uuid.UUID // Guarded by Live's mu until claimed, then constant.
+	leave   func()    // Releases its place. Guarded like userID.
 
 	workers sync.WaitGroup
-	// Ends the socket when there is no token, or none that holds. Belongs to read, and after it to close.
+	// Ends the socket when its token is missing or expired. Owned by read, then by close.
 	expiry *time.Timer
 }
 
-// run serves the client of an accepted connection until the socket's context ends. tcp is what lies below it.
+// run serves an accepted connection until the socket's context ends. tcp is the underlying connection.
 func (s *socket) run(conn *websocket.Conn, tcp net.Conn) {
 	s.conn = conn
 	s.conn.SetReadLimit(maxLiveFrame)
@@ -82,7 +82,7 @@ func (s *socket) run(conn *websocket.Conn, tcp net.Conn) {
 	s.close(tcp)
 }
 
-// close tells the client why the socket ends, and waits for the workers.
+// close sends the close frame and waits for the goroutines.
 func (s *socket) close(tcp net.Conn) {
 	cut := func() { _ = tcp.Close() }
 	limit := time.AfterFunc(s.live.cfg.CloseTimeout, cut)
@@ -98,7 +98,7 @@ func (s *socket) close(tcp net.Conn) {
 	s.live.log.InfoContext(s.ctx, "live socket closed", "code", int(why.code), "reason", why.reason)
 }
 
-// ping asks from time to time whether the client is there. It runs in a goroutine of its own.
+// ping checks at intervals that the client responds. It runs in its own goroutine.
 func (s *socket) ping() {
 	ticker := time.NewTicker(s.live.cfg.Ping)
 	defer ticker.Stop()
@@ -108,7 +108,7 @@ func (s *socket) ping() {
 		case <-s.ctx.Done():
 			return
 		}
-		// Not the socket's context: its end would cut the connection off before the client is told why.
+		// Not the socket's context: its end would close the connection before the close frame is sent.
 		ctx, cancel := context.WithTimeout(context.Background(), s.live.cfg.PongTimeout)
 		err := s.conn.Ping(ctx)
 		cancel()
@@ -119,23 +119,23 @@ func (s *socket) ping() {
 	}
 }
 
-// read takes the client's messages until the connection ends. It runs in a goroutine of its own.
+// read handles the client's messages until the connection ends. It runs in its own goroutine.
 func (s *socket) read() {
 	for {
-		// No context, as for pings.
+		// No context, as in ping.
 		kind, frame, err := s.conn.Read(context.Background())
 		if err != nil {
-			s.end(closeGone) // Or the library has told the client what was wrong with it.
+			s.end(closeGone) // Or the library has sent the close frame.
 			return
 		}
 		if why := s.receive(kind, frame); why != nil {
 			s.end(why)
-			// Until the client has answered the close frame, what it sends is passed over.
+			// Messages are ignored until the client has answered the close frame.
 		}
 	}
 }
 
-// receive takes a message of the client, or says what is wrong with it.
+// receive handles a client's message, or returns why the socket must close.
 func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	if s.ctx.Err() != nil {
 		return nil
@@ -159,7 +159,7 @@ func (s *socket) receive(kind websocket.MessageType, frame []byte) *closing {
 	return s.admit(ctx, actor)
 }
 
-// refusal is what a client is told whose token does not hold, or cannot be looked at.
+// refusal returns the closing for a token that is invalid or cannot be checked.
 func (s *socket) refusal(ctx context.Context, err error) *closing {
 	if statuses[fault.CodeOf(err)] == http.StatusUnauthorized {
 		return &closing{codeUnauthenticated, fault.DetailOf(err)}
@@ -168,7 +168,7 @@ func (s *socket) refusal(ctx context.Context, err error) *closing {
 	return closeBusy
 }
 
-// admit lets the socket live as long as the actor's token does.
+// admit lets the socket live as long as the actor's token.
 func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
 	left := time.Until(actor.ExpiresAt)
 	if left <= 0 {
@@ -185,7 +185,7 @@ func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
 		return closeTooMany
 	}
 	actor, err := s.live.identity.Recheck(ctx, actor)
-	if err != nil { // They changed before End could find the socket.
+	if err != nil { // The actor changed before End could find the socket.
 		return s.refusal(ctx, err)
 	}
 	s.expire(left)
@@ -196,11 +196,11 @@ func (s *socket) admit(ctx context.Context, actor identity.Actor) *closing {
 
 // expire ends the socket after a time.
 func (s *socket) expire(after time.Duration) {
-	s.expiry.Stop() // If it was too late the socket has ended.
+	s.expiry.Stop() // If it has fired, the socket has ended.
 	s.expiry = time.AfterFunc(after, func() { s.end(closeExpired) })
 }
 
-// write sends the client what happens until the socket ends. It runs in a goroutine of its own.
+// write sends events to the client until the socket ends. It runs in its own goroutine.
 func (s *socket) write(events *stream.Subscription) {
 	defer events.Leave()
 	event := readyEvent
@@ -226,7 +226,7 @@ func (s *socket) write(events *stream.Subscription) {
 func (s *socket) send(event []byte) bool {
 	slow := time.AfterFunc(s.live.cfg.WriteTimeout, func() { s.end(closeSlow) })
 	defer slow.Stop()
-	// No context, as for pings. The end of the socket cuts off a write that is stuck.
+	// No context, as in ping. The end of the socket aborts a blocked write.
 	if err := s.conn.Write(context.Background(), websocket.MessageText, event); err != nil {
 		s.end(closeGone)
 		return false
@@ -239,7 +239,7 @@ var (
 	errLiveType  = errors.New("unknown type")
 )
 
-// parseLiveAuth reads the token of a client's message. Nothing else is understood.
+// parseLiveAuth parses a client's message, which must be auth, and returns its token.
 func parseLiveAuth(frame []byte) (token string, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(frame))
 	decoder.DisallowUnknownFields()

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// maxSearch bounds what lists are searched for, in characters.
+// maxSearch bounds a search text, in characters.
 const maxSearch = 100
 
 func (s *Server) listUsers(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -81,7 +81,7 @@ func (s *Server) inviteUsers(w http.ResponseWriter, r *http.Request, actor ident
 	if err := c.err(); err != nil {
 		return err
 	}
-	if requestID == nil { // Then it is not to be repeated.
+	if requestID == nil { // The call is not idempotent then.
 		id := uuid.Must(uuid.NewV7())
 		requestID = &id
 	}
@@ -128,7 +128,7 @@ func toInvitation(i org.Invitation) Invitation {
 	return out
 }
 
-// utc returns a time as the API writes it, the zero time, which is left out, for none.
+// utc returns a time in UTC, or the zero time, which the JSON omits, for nil.
 func utc(at *time.Time) time.Time {
 	if at == nil {
 		return time.Time{}

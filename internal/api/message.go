@@ -45,7 +45,7 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
-	// That took a while: they may not be allowed to see it any more.
+	// The actor may have lost access in the meantime.
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
 	if _, err := s.Identity.Again(ctx, actor); err != nil {
@@ -54,7 +54,7 @@ func (s *Server) askMessageAndWait(w http.ResponseWriter, r *http.Request, actor
 	return writeJSON(w, http.StatusOK, toExchange(exchange))
 }
 
-// ask reads a question and has it answered.
+// ask decodes a question and has it answered.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Actor) (chat.Exchange, error) {
 	var req MessageRequest
 	if err := decode(w, r, &req); err != nil {
@@ -71,7 +71,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	defer cancel()
 	exchange, err := s.Chat.Send(ctx, owner(actor), question)
 	if errors.Is(err, chat.ErrThreadBusy) {
-		// What cannot be read, or has ended since, is left out.
+		// If the answer cannot be read or has ended since, its id is omitted.
 		if running, _ := s.Chat.AttachableIn(ctx, owner(actor), question.ThreadID, ""); running != nil {
 			err = &busy{error: err, messageID: running.ID}
 		}
@@ -79,14 +79,14 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, actor identity.Acto
 	return exchange, err
 }
 
-// busy is chat.ErrThreadBusy with the answer that is being written.
+// busy is chat.ErrThreadBusy with the id of the running answer.
 type busy struct {
 	error
 
 	messageID uuid.UUID
 }
 
-// Unwrap returns the error without the answer.
+// Unwrap returns the underlying error.
 func (b *busy) Unwrap() error { return b.error }
 
 func toQuestion(r *http.Request, req MessageRequest) (chat.Question, error) {

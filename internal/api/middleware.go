@@ -23,10 +23,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// handler answers a request or returns why it cannot.
+// handler handles a request or returns an error.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// handle turns the error of a handler, which must not have begun to answer, into a problem.
+// handle writes the error of a handler as a problem. The handler must not have begun its response.
 func (s *Server) handle(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
@@ -35,16 +35,16 @@ func (s *Server) handle(h handler) http.HandlerFunc {
 	}
 }
 
-// How long a client may take to send a body and to receive an answer, and how long a call may wait for the database.
-// Streams, and calls that wait for an answer, are limited in what they ask of the database only; streams have deadlines
-// of their own for what they write.
+// Time limits for a client to send a body and to receive an answer, and for a call to wait for the database. Streams,
+// and calls that wait for an answer, are limited in their database calls only; streams have their own write
+// deadlines.
 const (
 	bodyTimeout   = 30 * time.Second
 	answerTimeout = 2 * time.Minute
 	callTimeout   = 5 * time.Second
 )
 
-// withTimeLimit ends what a call waits for, so that it is answered while its client still listens.
+// withTimeLimit bounds a call, so that it is answered while its client still waits.
 func withTimeLimit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
@@ -53,8 +53,8 @@ func withTimeLimit(next http.Handler) http.Handler {
 	})
 }
 
-// withBodyDeadline drops clients that do not send the body they announced. The deadline is lifted with the body's end:
-// the connection is still read then, to notice that its client leaves.
+// withBodyDeadline disconnects clients that do not send the body they announced. The deadline is lifted at the end of
+// the body, because the connection is still read then to notice that the client disconnects.
 func withBodyDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 {
@@ -67,8 +67,8 @@ func withBodyDeadline(next http.Handler) http.Handler {
 	})
 }
 
-// withWriteDeadline drops clients that do not take their answer. A handler that takes the connection over, or writes
-// for longer, moves the deadline.
+// withWriteDeadline disconnects clients that do not read their answer. A handler that hijacks the connection or
+// writes for longer extends the deadline.
 func withWriteDeadline(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		moveWriteDeadline(w)
@@ -77,11 +77,11 @@ func withWriteDeadline(next http.Handler) http.Handler {
 }
 
 func moveWriteDeadline(w http.ResponseWriter) {
-	// Where it cannot be set, nothing can hang.
+	// A connection without deadlines cannot block.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTimeout))
 }
 
-// timedBody is a body that is read under a deadline.
+// timedBody is a body with a read deadline.
 type timedBody struct {
 	io.ReadCloser
 	rc *http.ResponseController
@@ -91,7 +91,7 @@ type timedBody struct {
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		_ = b.rc.SetReadDeadline(time.Time{}) // It could be set before.
+		_ = b.rc.SetReadDeadline(time.Time{}) // Setting it succeeded before.
 	}
 	return n, err
 }
@@ -104,7 +104,7 @@ func requestID(ctx context.Context) string {
 	return id
 }
 
-// withRequestID gives the request an id: the client's if it is well-formed, else a new one.
+// withRequestID sets the request id: the client's if it is well-formed, else a new one.
 func withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-Request-Id")
@@ -116,7 +116,7 @@ func withRequestID(next http.Handler) http.Handler {
 	})
 }
 
-// wellFormedRequestID accepts 1–64 characters that are harmless in a header and a log.
+// wellFormedRequestID reports whether an id has 1–64 characters that are safe in a header and a log.
 func wellFormedRequestID(id string) bool {
 	if id == "" || len(id) > 64 {
 		return false
@@ -130,8 +130,7 @@ func wellFormedRequestID(id string) bool {
 	return true
 }
 
-// withLog writes a line for each request, without its contents, measures it and makes it a span. Requests for the app's
-// files are not worth one, nor are those of machines that look whether the server lives.
+// withLog logs, measures and traces each request, without its contents. It skips the app's files and health checks.
 func (s *Server) withLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -142,12 +141,12 @@ func (s *Server) withLog(next http.Handler) http.Handler {
 		}
 		defer span.End()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
-		defer s.logRequest(ctx, ww, method, poolOperation(r), began) // Of a stream that is broken off by a panic, too.
+		defer s.logRequest(ctx, ww, method, poolOperation(r), began) // Also for a stream that a panic aborts.
 		next.ServeHTTP(ww, r.WithContext(ctx))
 	})
 }
 
-// logRequest writes the line of a request and fills in its span.
+// logRequest writes the log line of a request and completes its span.
 func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWriter, method, operation string,
 	began time.Time,
 ) {
@@ -174,7 +173,8 @@ func (s *Server) logRequest(ctx context.Context, ww middleware.WrapResponseWrite
 	s.log.LogAttrs(ctx, slog.LevelInfo, "request", attrs...)
 }
 
-// knownMethod returns a request's method, or "other" for what a client made up: each would be a time series of its own.
+// knownMethod returns a request's method, or "other" for unknown ones, each of which would be a time series of its
+// own.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -184,12 +184,12 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// traced says whether a path is a call's, and not a file's.
+// traced reports whether a path is an API call and not a file.
 func traced(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/external/") || strings.HasPrefix(path, "/pool/")
 }
 
-// withRecovery answers a panic with a problem and logs where it came from.
+// withRecovery answers a panic with a problem and logs its stack.
 func (s *Server) withRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -205,7 +205,7 @@ func (s *Server) withRecovery(next http.Handler) http.Handler {
 	})
 }
 
-// withSecurityHeaders sets what every response needs. Pages add their content security policy.
+// withSecurityHeaders sets the headers of every response. Pages add their content security policy.
 func (s *Server) withSecurityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -217,7 +217,7 @@ func (s *Server) withSecurityHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// withHead has the route for GET answer HEAD, too. net/http leaves the body out.
+// withHead routes HEAD to GET. net/http omits the body.
 func withHead(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
@@ -227,7 +227,7 @@ func withHead(next http.Handler) http.Handler {
 	})
 }
 
-// withActor finds out on whose behalf the request is made, and refuses it if that is nobody.
+// withActor authenticates a request and refuses it if that fails.
 func (s *Server) withActor(next http.Handler) http.Handler {
 	return s.handle(func(w http.ResponseWriter, r *http.Request) error {
 		token, err := bearer(r)
@@ -247,7 +247,7 @@ func (s *Server) withActor(next http.Handler) http.Handler {
 	})
 }
 
-// bearer returns the token of a request.
+// bearer returns the bearer token of a request.
 func bearer(r *http.Request) (string, error) {
 	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !found || !strings.EqualFold(scheme, "Bearer") || token == "" {
@@ -256,7 +256,7 @@ func bearer(r *http.Request) (string, error) {
 	return strings.TrimSpace(token), nil
 }
 
-// noteUse notes that the request is made in the actor's session, for as long as a call may wait.
+// noteUse records the use of the actor's session, bounded by the time limit of a call.
 func (s *Server) noteUse(r *http.Request, actor identity.Actor) {
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// maxReadIDs bounds how many notices one call marks.
+// maxReadIDs bounds the notices that one call marks as read.
 const maxReadIDs = 100
 
 func (s *Server) listNotifications(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {

@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// ssoCookie binds a sign-in to the browser that began it. Others of the same domain could have somebody sign in as
-	// somebody else by setting it.
+	// ssoCookie binds a sign-in to the browser that started it. Without the hostOnly name, another host of the domain
+	// could set it and sign a person in as somebody else.
 	ssoCookie    = "tsumugi_sso"
 	hostOnly     = "__Host-"
-	ssoCookieAge = 15 * 60 // Seconds: as long as a sign-in may take, and the exchange of its code.
+	ssoCookieAge = 15 * 60 // Seconds: the maximum time for a sign-in and the exchange of its code.
 
-	// Where the browser goes once the identity provider has answered.
+	// The app's page after the identity provider has answered.
 	callbackPage = "/oauth2/callback"
 	linkPage     = "/login/link"
 	trialPage    = "/admin/saml"
 
-	// Characters of the error and its description that a redirect reports, as openapi.yaml has them.
+	// Bounds of the reported error and description in characters, as in openapi.yaml.
 	maxReported     = 128
 	maxReportedText = 1024
 
-	maxSAMLForm = 512 << 10 // Bytes: the largest response in Base64, with its signs escaped.
+	maxSAMLForm = 512 << 10 // Bytes: the largest response in Base64, percent-encoded.
 )
 
-// authorize sends the browser to the organization's identity provider.
+// authorize redirects the browser to the organization's identity provider.
 func (s *Server) authorize(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	var c checks
@@ -66,7 +66,7 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if reported != "" {
-		// Anybody can write an address with these words: they go into the log, and not into the answer.
+		// Anybody can create such a URL, so its texts are logged and not shown.
 		s.log.InfoContext(r.Context(), "a single sign-on ended with an error", "error", reported, "error_description",
 			said)
 		return fault.Errorf(saml.CodeDenied, "組織の認証画面でログインが完了しませんでした。もう一度お試しください。")
@@ -83,7 +83,7 @@ func (s *Server) oauth2Callback(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// getSSOLink answers which account a held single sign-on would be linked to.
+// getSSOLink returns the account that a pending single sign-on would be linked to.
 func (s *Server) getSSOLink(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	var c checks
@@ -101,7 +101,7 @@ func (s *Server) getSSOLink(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, SSOLink{Email: held.MemberEmail})
 }
 
-// confirmSSOLink links the owner of an account, who has just entered their password, to a held single sign-on.
+// confirmSSOLink links a pending single sign-on to the account of the actor, who has just entered their password.
 func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
 	var req SSOLinkRequest
 	if err := decode(w, r, &req); err != nil {
@@ -130,7 +130,7 @@ func (s *Server) confirmSSOLink(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, SSOLinked{OrganizationID: organizationID, Code: code})
 }
 
-// refreshToken renews a session that began with single sign-on.
+// refreshToken renews a session of single sign-on.
 func (s *Server) refreshToken(w http.ResponseWriter, r *http.Request) error {
 	var req RefreshTokenRequest
 	if err := decode(w, r, &req); err != nil {
@@ -156,7 +156,7 @@ func (s *Server) refreshToken(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// samlMetadata answers what an organization's identity provider has to know.
+// samlMetadata returns the service provider metadata of an organization.
 func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
 	organizationID, err := pathID(r, "organization_id")
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Server) samlMetadata(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// samlConsumer takes what the identity provider answers, from the browser that brings it.
+// samlConsumer handles the identity provider's response, posted by the browser.
 func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	organizationID, err := pathID(r, "organization_id")
 	if err != nil {
@@ -211,19 +211,19 @@ func (s *Server) samlConsumer(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// origin returns where a request came from, for the audit log.
+// origin returns the origin of a request for the audit log.
 func origin(r *http.Request) saml.Origin {
 	return saml.Origin{Address: clientAddress(r.Context()), RequestID: requestID(r.Context())}
 }
 
-// navigates reports whether a person's browser shows what a step of a sign-in is answered.
+// navigates reports whether the response to a sign-in step is shown by a browser as a page.
 func navigates(r *http.Request) bool {
 	path := r.URL.Path
 	step := path == "/v1/oauth2/authorize" || strings.HasPrefix(path, "/v1/saml/") && strings.HasSuffix(path, "/acs")
 	return step && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// signInFailed sends the browser to the app's page, which says why.
+// signInFailed redirects the browser to the app's page for failed sign-ins.
 func signInFailed(w http.ResponseWriter, r *http.Request, why Problem) error {
 	organizationID := cmp.Or(chi.URLParam(r, "organization_id"), r.URL.Query().Get("organization_id"))
 	return seeOther(w, callbackPage+"?"+url.Values{
@@ -231,7 +231,7 @@ func signInFailed(w http.ResponseWriter, r *http.Request, why Problem) error {
 	}.Encode())
 }
 
-// seeOther sends the browser to another page, by GET whatever the request was.
+// seeOther redirects the browser to another page with GET.
 func seeOther(w http.ResponseWriter, location string) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -240,7 +240,7 @@ func seeOther(w http.ResponseWriter, location string) error {
 	return nil
 }
 
-// ssoBrowser returns what the browser's cookie holds, or "".
+// ssoBrowser returns the value of the browser's single sign-on cookie, or "".
 func (s *Server) ssoBrowser(r *http.Request) string {
 	cookie, err := r.Cookie(s.ssoCookie("").Name)
 	if err != nil {
@@ -249,13 +249,13 @@ func (s *Server) ssoBrowser(r *http.Request) string {
 	return cookie.Value
 }
 
-// bindBrowser gives the browser its cookie.
+// bindBrowser sets the browser's single sign-on cookie.
 func (s *Server) bindBrowser(w http.ResponseWriter, browser string) {
 	http.SetCookie(w, s.ssoCookie(browser))
 }
 
-// ssoCookie returns the cookie. The identity provider's page posts to this server from another site: over TLS the
-// cookie says that it comes along; without, browsers let it come along for two minutes.
+// ssoCookie returns the cookie. The identity provider's page posts to this server from another site: with TLS,
+// SameSite=None sends the cookie along; without TLS, browsers send a new cookie for two minutes.
 func (s *Server) ssoCookie(browser string) *http.Cookie {
 	cookie := s.cookie(ssoCookie, ssoCookieAge) //nolint:gosec // Secure wherever there is TLS.
 	cookie.Value = browser

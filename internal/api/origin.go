@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// deviceCookie is what the user pool knows a browser by again. It proves nothing, and says nothing of who uses it.
+	// deviceCookie identifies a browser for the user pool. It does not authenticate and contains nothing about its
+	// user.
 	deviceCookie    = "tsumugi_device"
-	deviceCookieAge = 400 * 24 * 60 * 60 // Seconds: the most that browsers keep.
+	deviceCookieAge = 400 * 24 * 60 * 60 // Seconds: the maximum that browsers allow.
 )
 
 var deviceForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// withOrigin tells the user pool where a call comes from. A browser that has no cookie yet is given one, and one that
-// has keeps it for as long again.
+// withOrigin tells the user pool the origin of a call. It sets or renews the device cookie.
 func (s *Server) withOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := pool.Origin{
 			Address: clientAddress(r.Context()), RequestID: requestID(r.Context()), UserAgent: r.UserAgent(),
-			// Browsers say so themselves (Fetch Metadata), and scripts of a page cannot.
+			// Browsers set this header (Fetch Metadata), and scripts cannot.
 			Browser: r.Header.Get("Sec-Fetch-Site") != "",
 		}
 		cookie := s.cookie(deviceCookie, deviceCookieAge) //nolint:gosec // Secure wherever there is TLS.
@@ -40,8 +40,8 @@ func (s *Server) withOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// cookie returns a cookie of this server without its value. Over TLS browsers take one whose name begins with hostOnly
-// from this server alone: others of the same domain could set it, too.
+// cookie returns a cookie without a value. With TLS, browsers accept a name that begins with hostOnly from this host
+// only; otherwise, other hosts of the domain could set it.
 func (s *Server) cookie(name string, age int) *http.Cookie {
 	cookie := &http.Cookie{Name: name, Path: "/", MaxAge: age, HttpOnly: true} //nolint:gosec // Secure wherever there is TLS.
 	if s.SAML != nil && s.SAML.OverTLS() {
@@ -50,7 +50,7 @@ func (s *Server) cookie(name string, age int) *http.Cookie {
 	return cookie
 }
 
-// poolOperation returns the operation that a call of the user pool names, as in "pool.InitiateAuth", or "".
+// poolOperation returns the user pool operation of a call, as in "pool.InitiateAuth", or "".
 func poolOperation(r *http.Request) string {
 	if operation := pool.OperationOf(r); operation != "" && strings.HasPrefix(r.URL.Path, "/pool/") {
 		return "pool." + operation

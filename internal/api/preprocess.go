@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// preprocessTimeout bounds how long a call waits for files to be read.
+// preprocessTimeout bounds how long a call waits for files to be processed.
 const preprocessTimeout = time.Minute
 
 func (s *Server) preprocess(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
@@ -38,7 +38,7 @@ func (s *Server) preprocessAndWait(w http.ResponseWriter, r *http.Request, actor
 	if err != nil {
 		return err
 	}
-	// That took a while: they may not be allowed to see it any more.
+	// The actor may have lost access in the meantime.
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
 	if _, err := s.Identity.Again(ctx, actor); err != nil {
@@ -64,7 +64,7 @@ func (s *Server) prepare(w http.ResponseWriter, r *http.Request, actor identity.
 	return p, prepared, err
 }
 
-// preparation reads what is to be attached, each data source once.
+// preparation decodes the data sources to attach, without duplicates.
 func preparation(w http.ResponseWriter, r *http.Request) (p chat.Preparation, err error) {
 	if p.ThreadID, err = pathID(r, "thread_id"); err != nil {
 		return p, err

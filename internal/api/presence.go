@@ -12,19 +12,19 @@ import (
 
 var _ identity.Events = (*Presence)(nil)
 
-// Presence knows who has streams and live sockets open on this server, and ends them.
+// Presence knows and ends the open streams and live sockets of people on this server.
 type Presence struct {
 	streams *sse.Server
 	live    *Live
 }
 
-// NewPresence returns the presence of those whom the two serve.
+// NewPresence returns the presence of the clients of streams and live.
 func NewPresence(streams *sse.Server, live *Live) *Presence {
 	return &Presence{streams: streams, live: live}
 }
 
-// PersonChanged implements identity.Events. Streams resume without a gap, and live sockets say where they stand:
-// whoever is still allowed to sees nothing of it.
+// PersonChanged implements identity.Events. Streams resume without a gap and live sockets reconnect, so people who
+// still have access do not notice.
 func (p *Presence) PersonChanged(userID uuid.UUID) {
 	p.streams.End(userID.String())
 	p.live.End(userID)
@@ -34,7 +34,7 @@ func (p *Presence) PersonChanged(userID uuid.UUID) {
 func (p *Presence) Present() []uuid.UUID {
 	present := make(map[uuid.UUID]struct{})
 	for _, person := range p.streams.People() {
-		if id, ok := parseID(person); ok { // Always: admit has written it.
+		if id, ok := parseID(person); ok { // Always: admit has formatted it.
 			present[id] = struct{}{}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// statuses gives each code its HTTP status. A code that does not stand here is internal.
+// statuses maps codes to HTTP statuses. A missing code is internal.
 var statuses = map[fault.Code]int{
 	fault.Invalid:           http.StatusBadRequest,
 	fault.Unauthenticated:   http.StatusUnauthorized,
@@ -52,26 +52,26 @@ var statuses = map[fault.Code]int{
 	codeUpgrade:             http.StatusUpgradeRequired,
 }
 
-// Codes that only HTTP knows.
+// Codes of the HTTP layer.
 const (
 	codeMethod    fault.Code = "method_not_allowed"
 	codeMediaType fault.Code = "unsupported_media_type"
 	codeUpgrade   fault.Code = "upgrade_required"
 )
 
-// What a person learns of a defect, and of a server that has too much to do.
+// Messages for internal errors and overload.
 const (
 	internalDetail = "サーバーで問題が発生しました。時間をおいて、もう一度お試しください。"
 	busyDetail     = "ただいま混み合っています。少し時間をおいて、もう一度お試しください。"
 )
 
-// Those who are told to come back are told different times between these, so that they don't come all at once.
+// Bounds of the random retry delay, which keeps refused clients from returning at once.
 const (
 	retryMin = 2 // Seconds.
 	retryMax = 10
 )
 
-// retryAfter returns in how many seconds a refused client may try again.
+// retryAfter returns the seconds after which a refused client may retry.
 func retryAfter(err error) string {
 	seconds := retryMin + rand.N(retryMax-retryMin+1) //nolint:gosec // Spreads clients; no secret.
 	if after := fault.RetryAfterOf(err); after > 0 {
@@ -80,12 +80,12 @@ func retryAfter(err error) string {
 	return strconv.Itoa(seconds)
 }
 
-// writeProblem answers an error as a problem document (RFC 9457), or, on a step of a sign-in that a browser navigates
-// to, as a page of the app.
+// writeProblem answers an error with a problem document (RFC 9457) or, in a sign-in step that a browser shows as a
+// page, with a redirect to the app.
 func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error) {
 	problem := s.problem(r, err)
 	if navigates(r) {
-		_ = signInFailed(w, r, problem) // It returns no error.
+		_ = signInFailed(w, r, problem) // It always returns nil.
 		return
 	}
 	h := w.Header()
@@ -98,14 +98,14 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, err error)
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(problem.Status)
-	_ = json.NewEncoder(w).Encode(problem) // The client may be gone: nothing is left to do.
+	_ = json.NewEncoder(w).Encode(problem) // The client may be gone.
 }
 
-// problem returns what is told of an error. What is internal is logged and not shown.
+// problem translates an error. Internal errors are logged and not shown.
 func (s *Server) problem(r *http.Request, err error) Problem {
 	gone := errors.Is(err, context.Canceled) && r.Context().Err() != nil
 	if gone {
-		// Nobody is there to read it, or this server stops and another one will have the answer.
+		// The client is gone, or this server is stopping and another one will have the answer.
 		err = fault.Wrap(err, fault.Unavailable, "サーバーを再起動しています。少し時間をおいて、もう一度お試しください。")
 	}
 	code := fault.CodeOf(err)
@@ -147,7 +147,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // The client may be gone: nothing is left to do.
+	_, _ = w.Write(body) // The client may be gone.
 	return nil
 }
 
@@ -156,12 +156,12 @@ func writeNoContent(w http.ResponseWriter) error {
 	return nil
 }
 
-// noRoute answers for a path of the API that leads nowhere.
+// noRoute is the error for an unknown path of the API.
 func noRoute() error {
 	return fault.Errorf(fault.NotFound, "ページまたは機能が見つかりません。")
 }
 
-// noMethod answers for a path that takes other methods, or, because the app takes GET of every path, none at all.
+// noMethod is the error for a path that has other methods, or none, because the app takes GET of every path.
 func noMethod(routes chi.Routes, w http.ResponseWriter, r *http.Request) error {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {

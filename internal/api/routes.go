@@ -8,13 +8,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// routes returns the router. Every route of the server stands here; a test compares them with openapi.yaml.
+// routes returns the router. It contains every route of the server; a test compares it with openapi.yaml.
 func (s *Server) routes() (http.Handler, error) {
 	r := chi.NewRouter()
 	r.Use(withAddress(s.cfg.TrustedProxies), withRequestID, withTrace, s.withLog, s.withRecovery, s.withSecurityHeaders,
 		withHead, withBodyDeadline, withWriteDeadline)
 
-	// Without a token.
+	// Without authentication.
 	r.Get("/ping", s.handle(s.ping))
 	r.Get("/healthz", s.handle(s.ping))
 	r.With(withTimeLimit).Get("/readyz", s.handle(s.readyz))
@@ -30,7 +30,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r.Get("/docs/api", s.handle(page.serve))
 	r.Get("/docs/api.css", s.handle(page.style))
 
-	// Routes that lead to a token. A client authenticates with what the body or the cookie holds.
+	// Routes that lead to a token. A client authenticates with the body or the cookie.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.limitAddress(KindSignIn), s.withOrigin)
 		r.Post("/v1/auth-type", s.handle(s.authType))
@@ -43,10 +43,10 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Post("/v1/saml/{organization_id}/acs", s.handle(s.samlConsumer))
 	})
 
-	// With a token that comes later.
+	// With a token in the first message.
 	r.With(s.limitAddress(KindConnection)).Get("/v1/live", s.handle(s.Live.serve))
 
-	// With a token. Each call names the class that it is limited by.
+	// Authenticated. Each call names its class for the limits.
 	r.Group(func(r chi.Router) {
 		r.Use(withTimeLimit, s.withActor)
 		r.With(s.withOrigin).Post("/v1/signout", s.as(reads, s.signOut))
@@ -116,7 +116,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Delete("/v1/message_feedback/{message_id}", s.as(writes, s.withdrawFeedback))
 	})
 
-	// With a token, and as long as the answer takes.
+	// Authenticated, without a time limit for the answer.
 	r.With(s.withActor).Post("/v1/message/sync", s.as(waits, s.askMessageAndWait))
 	r.With(s.withActor).Post("/v1/thread/{thread_id}/data-source-preprocess-sync", s.as(prepares, s.preprocessAndWait))
 	r.Group(func(r chi.Router) {
@@ -126,7 +126,7 @@ func (s *Server) routes() (http.Handler, error) {
 		r.Get("/v1/thread/{thread_id}/stream", s.as(follows, s.attachThread))
 	})
 
-	// With a token, and as long as the file takes.
+	// Authenticated, with a longer time limit for files.
 	r.Group(func(r chi.Router) {
 		r.Use(s.withActor)
 		r.Post("/v1/data-source/file", s.as(uploads, s.uploadDataSource))

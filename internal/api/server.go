@@ -25,19 +25,19 @@ import (
 //go:embed openapi.yaml
 var openapiYAML []byte
 
-// Config tunes the API, and is what it tells the app. None of it is secret.
+// Config configures the API and contains what it tells the app. Nothing in it is secret.
 type Config struct {
-	ClientID       string // Of the app, at the identity provider.
-	Endpoint       string // Where the browser speaks to the identity provider: a path of this server, or a URL.
+	ClientID       string // The app's client at the identity provider.
+	Endpoint       string // Where the browser reaches the identity provider: a path of this server, or a URL.
 	Region         string
-	Links          Links // Zero value: no such link.
+	Links          Links // Empty links are not shown.
 	TagManagerID   string
 	ModelConnected bool
 
-	TrustedProxies []netip.Prefix // Those whose X-Forwarded-For is believed. None: the peer is the client.
+	TrustedProxies []netip.Prefix // Proxies whose X-Forwarded-For is trusted. If empty, the client is the peer.
 }
 
-// Services are the domains that the API serves.
+// Services are the domains served by the API.
 type Services struct {
 	Identity *identity.Service
 	SAML     *saml.Service
@@ -49,22 +49,22 @@ type Services struct {
 	Shares   *chat.Sharer
 	Stream   *sse.Server
 	Live     *Live
-	Limiter  *Limiter                    // Nil: there are no limits.
-	Sessions Sessions                    // Nil: signing out ends nothing here.
-	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil where AWS's is used.
+	Limiter  *Limiter                    // Nil for no limits.
+	Sessions Sessions                    // Nil if sign-out ends no session here.
+	Pool     http.Handler                // The embedded user pool, mounted under /pool/. Nil with AWS's.
 	App      fs.FS                       // The built app, with index.html at its root.
-	Ready    func(context.Context) error // Nil if traffic may be sent here.
-	Metrics  http.Handler                // What /metrics answers.
+	Ready    func(context.Context) error // Returns nil if the server can take traffic.
+	Metrics  http.Handler                // Serves /metrics.
 
-	// Measure is told of each call that was answered; streams are not among them. Nil: nobody is.
+	// Measure is called after each call except streams. It may be nil.
 	Measure func(method, route string, status int, took time.Duration)
-	Tracer  trace.Tracer // Nil: nothing is traced.
+	Tracer  trace.Tracer // Nil for no tracing.
 }
 
-// Sessions are the sessions that this server keeps.
+// Sessions are the sessions kept by this server.
 type Sessions interface {
-	// RevokeSession ends the session that tokens name by the claim origin_jti. One that has ended, or that is kept
-	// elsewhere, is no error.
+	// RevokeSession ends the session named by the claim origin_jti of its tokens. It is no error if the session has
+	// ended or is kept elsewhere.
 	RevokeSession(ctx context.Context, session uuid.UUID) error
 }
 
@@ -77,7 +77,7 @@ type Server struct {
 	guessTurns turns
 }
 
-// New returns the handler of everything that the server has to offer.
+// New returns the handler of the whole server.
 func New(services Services, cfg Config, log *slog.Logger) (http.Handler, error) {
 	if services.Measure == nil {
 		services.Measure = func(string, string, int, time.Duration) {}
@@ -99,7 +99,7 @@ func owner(actor identity.Actor) chat.Owner {
 	return chat.Owner{OrganizationID: actor.OrganizationID, UserID: actor.ID}
 }
 
-// convert returns the API's records of a list. An empty list is [] and not null.
+// convert converts a list to API records. An empty list is [] and not null.
 func convert[A, B any](list []A, f func(A) B) []B {
 	out := make([]B, 0, len(list))
 	for _, a := range list {
@@ -108,7 +108,7 @@ func convert[A, B any](list []A, f func(A) B) []B {
 	return out
 }
 
-// parseID reads an id in its one accepted form, 36 characters with hyphens.
+// parseID parses an id in its only accepted form, 36 characters with hyphens.
 func parseID(s string) (uuid.UUID, bool) {
 	if len(s) != 36 {
 		return uuid.Nil, false

@@ -16,7 +16,7 @@ func (s *Server) listCategories(w http.ResponseWriter, r *http.Request, actor id
 	if err != nil {
 		return err
 	}
-	// They are few: the page is cut from the whole list.
+	// The list is short, so the page is cut from all categories.
 	categories = categories[min(offset, len(categories)):]
 	categories = categories[:min(limit, len(categories))]
 	return writeJSON(w, http.StatusOK, CategoryList{Items: convert(categories, func(c skill.Category) Category {

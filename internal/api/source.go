@@ -19,7 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// uploadTimeout bounds a whole upload, as long as its bytes keep coming: 50 MiB at 0.7 Mbit/s.
+// uploadTimeout bounds a whole upload while its bytes keep coming: 50 MiB at 0.7 Mbit/s.
 const uploadTimeout = 10 * time.Minute
 
 func sourceOwner(actor identity.Actor) datasource.Owner { return datasource.Owner(owner(actor)) }
@@ -38,13 +38,13 @@ func (s *Server) listDataSources(w http.ResponseWriter, r *http.Request, actor i
 	return writeJSON(w, http.StatusOK, DataSourceList{Items: convert(sources, toDataSource)})
 }
 
-// uploadDataSource passes the file on as it comes. A file that is refused is received to its end: a browser that is
-// still sending would not see why.
+// uploadDataSource streams the file to the domain. A refused file is read to its end, because a browser that is still
+// sending would not read the refusal.
 func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor identity.Actor) (err error) {
 	r.Body = &patientBody{ReadCloser: r.Body, rc: http.NewResponseController(w), end: time.Now().Add(uploadTimeout)}
 	defer func() {
 		if err != nil {
-			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize)) // What comes after that is cut off.
+			_, _ = io.Copy(io.Discard, io.LimitReader(r.Body, datasource.MaxSize)) // Anything beyond is cut off.
 			moveWriteDeadline(w)
 		}
 	}()
@@ -72,12 +72,12 @@ func (s *Server) uploadDataSource(w http.ResponseWriter, r *http.Request, actor 
 	return writeJSON(w, status, toDataSource(source))
 }
 
-// cutOff says that a client did not send its file whole.
+// cutOff is the error of an incomplete upload.
 func cutOff(err error) error {
 	return fault.Wrap(err, fault.Invalid, "ファイルを最後まで受け取れませんでした。もう一度アップロードしてください。")
 }
 
-// content is a file as it comes.
+// content is a file while it is being received.
 type content struct{ part io.Reader }
 
 // Read implements io.Reader.
@@ -89,7 +89,7 @@ func (c content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// patientBody is a body that may take long, as long as it keeps coming.
+// patientBody is a body that may take long while it keeps coming.
 type patientBody struct {
 	io.ReadCloser
 	rc  *http.ResponseController
@@ -102,7 +102,7 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	if deadline.After(b.end) {
 		deadline = b.end
 	}
-	_ = b.rc.SetReadDeadline(deadline) // Where it cannot be set, nothing can hang.
+	_ = b.rc.SetReadDeadline(deadline) // A connection without deadlines cannot block.
 	return b.ReadCloser.Read(p)
 }
 
@@ -117,17 +117,17 @@ func (s *Server) downloadDataSource(w http.ResponseWriter, r *http.Request, acto
 	}
 	defer func() { _ = file.Close() }()
 	h := w.Header()
-	// Never shown: it is somebody's HTML, perhaps.
+	// Never displayed: it may be HTML.
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": source.Filename}))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.FormatInt(source.Size, 10))
 	h.Set("Cache-Control", "no-store")
-	_, _ = io.Copy(patientWriter{w}, file) // The client may be gone, or learns by the length that something is missing.
+	_, _ = io.Copy(patientWriter{w}, file) // The client may be gone, or detects a truncated file by its length.
 	return nil
 }
 
-// patientWriter is an answer that may take long, as long as it is taken.
+// patientWriter is a response that may take long while the client keeps reading.
 type patientWriter struct{ w http.ResponseWriter }
 
 // Write implements io.Writer.
@@ -155,7 +155,7 @@ func (s *Server) readDataSource(w http.ResponseWriter, r *http.Request, actor id
 	return s.changeReading(w, r, actor, s.Sources.ReadAgain)
 }
 
-// showDataSourcePage answers with a page as a picture. A browser asks each time whether it may still show what it has.
+// showDataSourcePage serves a page as a picture. Browsers revalidate it each time, because access may have ended.
 func (s *Server) showDataSourcePage(w http.ResponseWriter, r *http.Request, actor identity.Actor) error {
 	id, err := pathID(r, "data_source_id")
 	if err != nil {
@@ -196,14 +196,14 @@ func (s *Server) showDataSourcePage(w http.ResponseWriter, r *http.Request, acto
 	return nil
 }
 
-// Widths of a page's picture, in pixels.
+// Bounds of a page picture's width, in pixels.
 const (
 	minWidth     = 200
 	maxWidth     = 2000
 	defaultWidth = 1000
 )
 
-// changeReading stops or begins the reading of a data source.
+// changeReading stops or restarts processing of a data source.
 func (s *Server) changeReading(
 	w http.ResponseWriter, r *http.Request, actor identity.Actor,
 	change func(context.Context, datasource.Owner, uuid.UUID) (datasource.Source, error),

@@ -10,12 +10,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// withTrace gives the request the trace that it belongs to: the one that its traceparent names if that is well-formed,
-// else a new one. Spans that are begun later go on with it, and people can name it to support, traced or not.
+// withTrace sets the trace of a request: that of its traceparent header if well-formed, else a new one. Later spans
+// continue it, and people can quote its id to support, even without tracing.
 func withTrace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
-		if trace.SpanContextFromContext(ctx).IsValid() { // A handler before this one has begun it.
+		if trace.SpanContextFromContext(ctx).IsValid() { // A handler before this one has set it.
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -35,20 +35,20 @@ func traceID(ctx context.Context) string {
 	return ""
 }
 
-// newTrace begins a trace. Whether it is recorded is for a tracer to say.
+// newTrace starts a trace. A tracer decides whether it is recorded.
 func newTrace() trace.SpanContext {
 	var config trace.SpanContextConfig
-	rand.Read(config.TraceID[:]) // Never fails: crypto/rand ends the program instead.
+	rand.Read(config.TraceID[:]) // Never fails.
 	rand.Read(config.SpanID[:])
 	config.TraceFlags, config.Remote = trace.FlagsSampled, true
 	return trace.NewSpanContext(config)
 }
 
-// logHandler adds the request and the trace that a record's context belongs to.
+// logHandler adds the request id and the trace id of a record's context.
 type logHandler struct{ slog.Handler }
 
-// NewLogHandler returns a handler that adds request_id and trace_id to each record whose context has them, so that what
-// a domain logs on behalf of a request can be found by the id that its person was shown.
+// NewLogHandler returns a handler that adds request_id and trace_id to each record whose context has them, so that
+// logs of a domain can be found by the id that a person was shown.
 func NewLogHandler(next slog.Handler) slog.Handler {
 	if _, done := next.(logHandler); done {
 		return next
