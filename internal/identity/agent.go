@@ -2,7 +2,8 @@ package identity
 
 import "strings"
 
-// The names of programs and systems in user agents. In this order: most call themselves what others are called, too.
+// Names of programs and systems with the sign that each is found by in a user agent. The order matters: most user
+// agents also contain the names of other programs.
 var (
 	programs = [][2]string{
 		{"Edg", "Edge"},
@@ -25,7 +26,7 @@ var (
 	}
 )
 
-// Agent returns what a person calls the program and the system of a user agent, as in "Chrome（Windows）", or "".
+// Agent returns the display name of the program and the system of a user agent, as in "Chrome（Windows）", or "".
 func Agent(userAgent string) string {
 	program, system := nameIn(userAgent, programs), nameIn(userAgent, systems)
 	switch {
@@ -37,7 +38,7 @@ func Agent(userAgent string) string {
 	return program + "（" + system + "）"
 }
 
-// nameIn returns the first name whose sign a text has, or "".
+// nameIn returns the first name whose sign occurs in text, or "".
 func nameIn(text string, names [][2]string) string {
 	for _, name := range names {
 		if strings.Contains(text, name[0]) {

@@ -1,4 +1,5 @@
-// Package identity knows who makes a request: users, the tokens that prove them, and the actor in the context.
+// Package identity identifies who makes a request: users, the verification of their tokens, and the actor in the
+// context.
 //
 // It imports fault and libraries for tokens. Its folder pool is the embedded user pool.
 package identity
@@ -16,7 +17,7 @@ import (
 // Role says what a user may do.
 type Role string
 
-// The roles of the specification.
+// The roles.
 const (
 	RoleGeneralUser            Role = "general-user"
 	RoleOrganizationAdmin      Role = "organization-admin"
@@ -47,7 +48,7 @@ type User struct {
 	ID               uuid.UUID
 	OrganizationID   uuid.UUID
 	OrganizationName string
-	Subject          string // The identity provider's name for the person: the claim sub.
+	Subject          string // The identity provider's identifier of the user: the claim sub.
 	Email            string
 	Name             string
 	Role             Role
@@ -55,7 +56,7 @@ type User struct {
 	AuthType         AuthType
 }
 
-// NewUser is what CreateUser takes.
+// NewUser is the input of CreateUser.
 type NewUser struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
@@ -66,39 +67,40 @@ type NewUser struct {
 	AuthType       AuthType
 }
 
-// Provider tells the members of an organization where they sign in.
+// Provider says where the members of an organization sign in.
 type Provider struct {
 	OrganizationID uuid.UUID
 	AuthType       AuthType
 }
 
-// Standing is what counts of a user, besides the token, when a request comes.
+// Standing is what the store knows about the user of a verified token.
 type Standing struct {
 	User
-	OrganizationAuthType AuthType   // How the organization wants its members to sign in.
-	SessionOver          bool       // The session was ended, or has run out.
-	SessionUsedAt        *time.Time // Within a minute. Nil for a session that is not known yet.
+	OrganizationAuthType AuthType   // How the organization requires its members to sign in.
+	SessionOver          bool       // The session has ended or expired.
+	SessionUsedAt        *time.Time // Accurate to a minute. Nil if the session is not recorded yet.
 }
 
-// Store is what the Service needs of a database.
+// Store is the database of a Service.
 type Store interface {
-	// UserBySubject returns the user whom the claims name, whatever the state, and whether the session is over. If
-	// there is no such user, the error has the code fault.NotFound.
+	// UserBySubject returns the user whom the claims name, in whatever state, and whether the session is over. If there
+	// is no such user, the error has the code fault.NotFound.
 	UserBySubject(ctx context.Context, claims Claims) (Standing, error)
 
-	// Outdated returns those of some users who are no longer there or active, or whose role, state, sessions or way to
-	// sign in have changed within a time: what they have open may be more than they may see.
+	// Outdated returns those of the given users who were removed or deactivated, or whose role, state, sessions or
+	// sign-in method changed within the given time: their open streams may send more than they are still allowed to
+	// see.
 	Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error)
 
-	// WatchUsers tells the watcher of each user whose role, state, sessions or way to sign in have changed,
-	// until the context ends. It calls the watcher from one goroutine.
+	// WatchUsers notifies the watcher of each user whose role, state, sessions or sign-in method changes, until the
+	// context ends. It calls the watcher from one goroutine.
 	WatchUsers(ctx context.Context, watcher Watcher)
 
 	// CreateUser adds a user. If the address or the subject is taken, the error has the code fault.Conflict.
 	CreateUser(ctx context.Context, user NewUser) error
 
-	// MarkSignedIn sets when the user last signed in to now, unless it was set within the last minute and since they
-	// were invited.
+	// MarkSignedIn sets the time of the user's last sign-in to now, unless it was set within the last minute and after
+	// their invitation.
 	MarkSignedIn(ctx context.Context, userID uuid.UUID) error
 
 	// ProviderByMailDomain returns how addresses of a mail domain (lower case) sign in: by the organization that has
@@ -109,51 +111,53 @@ type Store interface {
 	SessionStore
 }
 
-// Watcher is told of users as they change.
+// Watcher is notified of changes to users.
 type Watcher struct {
-	// From now on each one is told. Called again after an interruption: some may be missing.
+	// Notifications arrive from now on. Called again after an interruption, during which some may have been missed.
 	Listening func()
-	Changed   func(userID uuid.UUID) // Or removed.
+	Changed   func(userID uuid.UUID) // The user was changed or removed.
 	Lost      func(err error)        // An interruption begins.
 }
 
-// Events ends what people have open and may no longer see. Its methods are called from one goroutine and never block.
+// Events closes open streams and connections when a user's rights change. Its methods are called from one goroutine and
+// never block.
 type Events interface {
-	// PersonChanged is told on every server of a user whose role, state, sessions or way to sign in have changed, or
-	// who was removed. Whatever they have open ends; if they are still allowed to, they come back.
+	// PersonChanged is called on every server for a user who was removed, or whose role, state, sessions or sign-in
+	// method changed. It closes all of their streams and connections; clients that are still allowed to reconnect do
+	// so.
 	PersonChanged(userID uuid.UUID)
 
-	// Present returns who has anything open on this server.
+	// Present returns the users who have open streams or connections on this server.
 	Present() []uuid.UUID
 }
 
-// Claims are what a verified token says.
+// Claims are the claims of a verified token.
 type Claims struct {
 	Subject   string
-	Session   uuid.UUID // The claim origin_jti: one sign-in on one device. Nil where the provider names none.
-	AuthType  AuthType  // How the session began,
-	AuthTime  time.Time // and when, in whole seconds.
+	Session   uuid.UUID // The claim origin_jti: one sign-in on one device. Nil if the provider sends none.
+	AuthType  AuthType  // How the session began.
+	AuthTime  time.Time // When the session began, in whole seconds.
 	ExpiresAt time.Time
 }
 
-// Verifier checks id tokens. For one that has run out the error is ErrExpired; for any other that does not hold it has
-// the code fault.Unauthenticated.
+// Verifier verifies id tokens. For an expired token the error is ErrExpired; for any other that is invalid it has the
+// code fault.Unauthenticated.
 type Verifier interface {
 	VerifyIDToken(ctx context.Context, token string) (Claims, error)
 }
 
-// SSORequired is the code for a session by password in an organization that wants single sign-on.
+// SSORequired is the code for a password session in an organization that requires single sign-on.
 const SSORequired fault.Code = "sso_required"
 
-// Refusals. The texts of the first two are part of the contract: clients compare them.
+// Errors of Authenticate. The texts of the first two are part of the contract: clients compare them.
 var (
 	ErrExpired     = fault.Errorf(fault.Unauthenticated, "jwt expired")
 	ErrNoUser      = fault.Errorf(fault.Unauthenticated, "Not authenticated: no user found")
 	ErrSSORequired = fault.Errorf(SSORequired, "この組織ではシングルサインオンでログインしてください。")
 )
 
-// Actor is the user on whose behalf something is done, by which session, from where, and how long the token that proves
-// it holds.
+// Actor is the user on whose behalf a call is made, with their session, the origin of the request and the expiry of the
+// token.
 type Actor struct {
 	User
 	AuthType  AuthType // How the session began. User.AuthType is the member's own.
@@ -162,11 +166,11 @@ type Actor struct {
 	ExpiresAt time.Time
 
 	// Of the request, for the audit log. Set by package api.
-	Address   netip.Addr // Zero where it is unknown.
+	Address   netip.Addr // Zero if unknown.
 	RequestID string
 
-	usedAt  time.Time // When the session was used last, zero for the first time.
-	changes uint64    // How many changes the Service knew of when it looked the actor up.
+	usedAt  time.Time // When the session was last used; zero if never before.
+	changes uint64    // The Service's count of changes when it looked the actor up.
 }
 
 type actorKey struct{}

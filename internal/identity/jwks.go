@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	jwksPause   = time.Minute     // From one reading to the next, whatever comes of it and whatever keys tokens name.
-	jwksFresh   = time.Hour       // After that the keys are read again: one of them may have been withdrawn.
-	jwksTimeout = 5 * time.Second // For one reading.
-	maxJWKS     = 64 << 10        // In bytes. AWS's are about 1 KB.
+	jwksPause   = time.Minute     // Minimum between reads, also failed ones: unknown key ids must not flood the issuer.
+	jwksFresh   = time.Hour       // Then the keys are read again: one of them may have been withdrawn.
+	jwksTimeout = 5 * time.Second // For one read.
+	maxJWKS     = 64 << 10        // Bytes. AWS's are about 1 KB.
 )
 
-// RemoteKeys are the public keys of an issuer elsewhere, read from its JWKS when they are needed first: a server starts
-// while it cannot be reached. They are read again, at most once a minute, when a token names a key that is not there,
-// and after an hour. It is safe for concurrent use.
+// RemoteKeys are the public keys of a remote issuer. They are read from its JWKS when first needed, so that the server
+// starts while the issuer cannot be reached. They are read again, at most once a minute, when a token names an unknown
+// key, and after an hour. RemoteKeys is safe for concurrent use.
 type RemoteKeys struct {
 	url    string
 	client *http.Client
@@ -34,14 +34,14 @@ type RemoteKeys struct {
 	log    *slog.Logger
 
 	mu      sync.Mutex
-	keys    jwt.Keyfunc   // Guarded by mu. Those that were read last; nil before that.
-	readAt  time.Time     // Guarded by mu. When they were.
-	askedAt time.Time     // Guarded by mu. When reading was last begun.
-	failed  bool          // Guarded by mu. The last reading did.
-	reading chan struct{} // Guarded by mu. Closed when the reading that is under way ends; nil while none is.
+	keys    jwt.Keyfunc   // Guarded by mu. From the last successful read; nil before it.
+	readAt  time.Time     // Guarded by mu. When the last successful read ended.
+	askedAt time.Time     // Guarded by mu. When the last read began.
+	failed  bool          // Guarded by mu. The last read failed.
+	reading chan struct{} // Guarded by mu. Closed when the read in progress ends; nil if there is none.
 }
 
-// NewRemoteKeys returns the keys at the URL of a JWKS. Nothing is read yet. now tells the time.
+// NewRemoteKeys returns the keys at the URL of a JWKS. It reads nothing yet. now returns the current time.
 func NewRemoteKeys(url string, client *http.Client, now func() time.Time, log *slog.Logger) *RemoteKeys {
 	return &RemoteKeys{url: url, client: client, now: now, log: log}
 }
@@ -51,8 +51,8 @@ var (
 	errNoKeys     = errors.New("identity: no keys have been read yet")
 )
 
-// Keyfunc returns the way to find the key that a token's header names. Only kid counts: keys that a header brings along
-// are never looked at.
+// Keyfunc returns a function that finds the key named by a token's header. Only kid counts: keys embedded in a header
+// are ignored.
 func (k *RemoteKeys) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
 		if id, _ := token.Header["kid"].(string); id == "" {
@@ -68,7 +68,7 @@ func (k *RemoteKeys) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// find looks a token's key up among those that were read last. fresh says that this was within the hour.
+// find looks a token's key up among those last read. fresh reports whether they were read within the last hour.
 func (k *RemoteKeys) find(token *jwt.Token) (key any, fresh bool, err error) {
 	k.mu.Lock()
 	keys, failed := k.keys, k.failed
@@ -78,13 +78,13 @@ func (k *RemoteKeys) find(token *jwt.Token) (key any, fresh bool, err error) {
 	if keys != nil {
 		key, err = keys(token)
 	}
-	if err != nil && (keys == nil || failed) { // It may well be the issuer's.
+	if err != nil && (keys == nil || failed) { // The unknown key may be a new one of the issuer.
 		err = fault.Wrap(err, fault.Unavailable, "ログインの確認に必要な情報を取得できません。少し時間をおいて、もう一度お試しください。")
 	}
 	return key, fresh, err
 }
 
-// refresh reads the keys, or waits for who does, unless that was done a short time ago.
+// refresh reads the keys, or waits for a read in progress. It does nothing within jwksPause of the last read.
 func (k *RemoteKeys) refresh(ctx context.Context) {
 	k.mu.Lock()
 	reading, asked := k.reading, k.now()
@@ -116,9 +116,9 @@ func (k *RemoteKeys) refresh(ctx context.Context) {
 	}
 }
 
-// read reads the JWKS.
+// read fetches the JWKS.
 func (k *RemoteKeys) read(ctx context.Context) (jwt.Keyfunc, error) {
-	// Others wait for this reading: it must not end with the request that happened to be the first.
+	// Other requests wait for this read: it must not be canceled with the request that started it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jwksTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
@@ -129,7 +129,7 @@ func (k *RemoteKeys) read(ctx context.Context) (jwt.Keyfunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // It was read.
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the answer is %s", resp.Status)
 	}

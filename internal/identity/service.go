@@ -12,24 +12,24 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Service finds out who makes a request, and how an address signs in. It is safe for concurrent use.
+// Service authenticates requests, and finds how an address signs in. It is safe for concurrent use.
 type Service struct {
 	store    Store
 	verifier Verifier
 	log      *slog.Logger
 
-	changes  atomic.Uint64      // Grows with each change that the store tells of.
+	changes  atomic.Uint64      // Incremented with each change that the store reports.
 	stop     context.CancelFunc // Set by Start.
 	watching sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service. Nothing runs before Start.
+// NewService returns a Service. It starts no goroutines before Start.
 func NewService(store Store, verifier Verifier, log *slog.Logger) *Service {
 	return &Service{store: store, verifier: verifier, log: log}
 }
 
-// Start begins to tell of users who change, and to end sessions that have run out. It is called once, at most; then
-// Stop must be called.
+// Start begins to watch for changed users and to end expired sessions. It must be called at most once, and be followed
+// by Stop.
 func (s *Service) Start(events Events) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -38,15 +38,15 @@ func (s *Service) Start(events Events) {
 	s.watching.Go(func() { s.endStale(ctx) })
 }
 
-// Stop ends what Start began, and waits for it.
+// Stop stops the goroutines of Start and waits for them.
 func (s *Service) Stop() {
 	s.stop()
 	s.watching.Wait()
 }
 
-// Authenticate returns the actor that an id token proves. The token proves only who it is: role, state and session are
-// read from the store with each call. Errors: ErrExpired, also for a session that is over; ErrNoUser for a person who
-// is no member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
+// Authenticate returns the actor of an id token. The token proves the user's identity only: role, state and session are
+// read from the store on each call, so that changes take effect at once. Errors: ErrExpired, also for a session that is
+// over; ErrNoUser for a user who is not a member, or inactive; ErrSSORequired; else the code fault.Unauthenticated.
 func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Service) Authenticate(ctx context.Context, token string) (Actor, error)
 	return s.lookUp(ctx, claims, false)
 }
 
-// ByPassword is Authenticate for the session of somebody who has entered their password, also where their organization
-// wants single sign-on. Any other session has the code fault.Forbidden.
+// ByPassword is Authenticate for password sessions alone, and accepts them even if the organization requires single
+// sign-on. For any other session the error has the code fault.Forbidden.
 func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	claims, err := s.verifier.VerifyIDToken(ctx, token)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	return s.lookUp(ctx, claims, true)
 }
 
-// Again looks an actor up anew, for whom something is done long after Authenticate. Errors are those of Authenticate.
+// Again looks an actor up again, for work done long after Authenticate. Its errors are those of Authenticate.
 func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	now, err := s.lookUp(ctx, Claims{
 		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, AuthTime: actor.AuthTime,
@@ -78,9 +78,9 @@ func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	return now, err
 }
 
-// Recheck is Again for an actor who opens something that Events ends. It must be called once Events can find what is
-// opened, so that no change is missed in between. It asks the store only if anybody has changed since it was last
-// asked.
+// Recheck is Again for an actor who opens a stream or connection. It must be called once Events can find what was
+// opened, so that no change is missed in between. It asks the store only if any user has changed since the actor was
+// looked up.
 func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	if s.changes.Load() == actor.changes {
 		return actor, nil
@@ -88,10 +88,9 @@ func (s *Service) Recheck(ctx context.Context, actor Actor) (Actor, error) {
 	return s.Again(ctx, actor)
 }
 
-// lookUp returns the actor that verified claims name. anyWay lets a session by password in where single sign-on is
-// wanted.
+// lookUp returns the actor of verified claims. anyWay accepts a password session even if single sign-on is required.
 func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor, error) {
-	changes := s.changes.Load() // Before the store is asked.
+	changes := s.changes.Load() // Before the store is asked, so that no change is missed in between.
 	found, err := s.store.UserBySubject(ctx, claims)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
@@ -116,18 +115,18 @@ func (s *Service) lookUp(ctx context.Context, claims Claims, anyWay bool) (Actor
 	return actor, nil
 }
 
-// SignedIn notes that the actor has begun to use the app. A failure is logged only: it must keep nobody out.
+// SignedIn records that the actor has begun to use the app. A failure is only logged: it must not lock anyone out.
 func (s *Service) SignedIn(ctx context.Context, actor Actor) {
 	if err := s.store.MarkSignedIn(ctx, actor.ID); err != nil && !errors.Is(err, context.Canceled) {
 		s.log.Warn("noting a sign-in failed", "user_id", actor.ID, "err", err)
 	}
 }
 
-// maxEmail bounds an address, in bytes (RFC 5321, section 4.5.3.1, with the correction 1690).
+// maxEmail limits an address, in bytes (RFC 5321, section 4.5.3.1, with the correction 1690).
 const maxEmail = 254
 
-// ProviderFor tells how the owner of an address signs in. Only the mail domain counts, so that the answer does not tell
-// which addresses exist.
+// ProviderFor returns how the owner of an address signs in. Only the mail domain counts, so that the result does not
+// reveal which addresses exist.
 func (s *Service) ProviderFor(ctx context.Context, email string) (Provider, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	local, domain, found := strings.Cut(email, "@")

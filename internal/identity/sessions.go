@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	useNoted     = time.Minute // How exactly it is known when a session was used last.
-	sessionSweep = time.Minute // How often sessions are ended that have run out.
+	useNoted     = time.Minute // Resolution of the time when a session was last used.
+	sessionSweep = time.Minute // Interval at which expired sessions are ended.
 	maxUserAgent = 300         // Bytes.
 )
 
@@ -22,40 +22,40 @@ type Session struct {
 	ID        uuid.UUID
 	AuthType  AuthType
 	BeganAt   time.Time
-	UsedAt    time.Time // Within a minute.
+	UsedAt    time.Time // Accurate to a minute.
 	ExpiresAt time.Time // At the latest.
 	UserAgent string
 	Address   *netip.Addr
 }
 
-// SessionUse is a call in a session, as the store keeps the last one.
+// SessionUse is one use of a session.
 type SessionUse struct {
 	Actor     Actor
 	UserAgent string
 }
 
-// SessionStore is what the Service needs of a database for sessions.
+// SessionStore is the part of Store that keeps sessions.
 type SessionStore interface {
-	// NoteSession keeps when and from where a session is used, and the session itself if it is not known yet. One that
+	// NoteSession records when and from where a session is used, and the session itself if it is new. A session that
 	// has ended stays as it is.
 	NoteSession(ctx context.Context, use SessionUse) error
 
-	// ListSessions returns the sessions of a user that are not over, the last used first.
+	// ListSessions returns the active sessions of a user, most recently used first.
 	ListSessions(ctx context.Context, organizationID, userID uuid.UUID) ([]Session, error)
 
-	// EndSession ends one of the actor's own sessions, whichever provider keeps it. If the user has no such session,
-	// the error has the code fault.NotFound. Ending another one than the actor's is logged.
+	// EndSession ends one of the actor's own sessions, whichever provider issued it. If the user has no such session,
+	// the error has the code fault.NotFound. Ending another session than the actor's is recorded in the audit log.
 	EndSession(ctx context.Context, actor Actor, session uuid.UUID) error
 
-	// EndOtherSessions ends all sessions of the actor but the actor's, and logs it.
+	// EndOtherSessions ends all sessions of the actor except the current one, and records it in the audit log.
 	EndOtherSessions(ctx context.Context, actor Actor) error
 
-	// EndStaleSessions ends sessions that have run out, so that they stay ended whatever their organization sets later,
-	// and what is open in them ends. It forgets those that nobody asks for any more.
+	// EndStaleSessions marks expired sessions as ended, so that they stay ended whatever lifetime their organization
+	// sets later, and closes their streams. It deletes records that are no longer needed.
 	EndStaleSessions(ctx context.Context) error
 }
 
-// NoteUse notes that the actor uses their session. A failure is logged only: it must keep nobody out.
+// NoteUse records the use of the actor's session. A failure is only logged: it must not lock anyone out.
 func (s *Service) NoteUse(ctx context.Context, actor Actor, userAgent string) {
 	if actor.Session == uuid.Nil || time.Since(actor.usedAt) < useNoted {
 		return
@@ -66,18 +66,17 @@ func (s *Service) NoteUse(ctx context.Context, actor Actor, userAgent string) {
 	}
 }
 
-// Sessions returns the actor's sessions, the last used first.
+// Sessions returns the actor's active sessions, most recently used first.
 func (s *Service) Sessions(ctx context.Context, actor Actor) ([]Session, error) {
 	return s.store.ListSessions(ctx, actor.OrganizationID, actor.ID)
 }
 
-// EndSession ends one of the actor's sessions: its next call and its refreshes are refused, and what is open in it
-// ends.
+// EndSession ends one of the actor's sessions: its next call and refresh are rejected, and its streams are closed.
 func (s *Service) EndSession(ctx context.Context, actor Actor, session uuid.UUID) error {
 	return s.store.EndSession(ctx, actor, session)
 }
 
-// EndOtherSessions ends all of the actor's sessions but this one.
+// EndOtherSessions ends all of the actor's sessions except the current one.
 func (s *Service) EndOtherSessions(ctx context.Context, actor Actor) error {
 	if actor.Session == uuid.Nil {
 		return fault.Errorf(fault.Conflict, "このセッションを特定できないため、ほかのセッションだけを終了することはできません。")
@@ -85,7 +84,7 @@ func (s *Service) EndOtherSessions(ctx context.Context, actor Actor) error {
 	return s.store.EndOtherSessions(ctx, actor)
 }
 
-// endStale ends sessions that have run out until the context ends.
+// endStale ends expired sessions periodically until the context ends.
 func (s *Service) endStale(ctx context.Context) {
 	ticker := time.NewTicker(sessionSweep)
 	defer ticker.Stop()

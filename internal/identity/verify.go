@@ -14,28 +14,27 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// maxToken bounds a token before it is looked into, in bytes. Cognito's are about 1 KB.
+// maxToken limits the size of a token before it is parsed, in bytes. Cognito's are about 1 KB.
 const maxToken = 8 << 10
 
-// A token that was found to hold is not looked into again for as long as a key that is no longer valid may be used,
-// which is asked about every minute.
+// Bounds of the cache of verified tokens. A token stays in it no longer than a withdrawn key may stay in use.
 const (
 	verifiedFor = time.Minute
-	maxVerified = 4096 // Some 200 bytes each.
+	maxVerified = 4096 // About 200 bytes each.
 )
 
-// Issuer is who issues tokens for one client of a user pool.
+// Issuer issues the tokens of one client of a user pool.
 type Issuer struct {
 	URL      string // The claim iss.
 	ClientID string // The claim aud.
 	AuthType AuthType
 
-	// Key finds the public key that a token's header names. It must not take keys from the header itself. Where keys
-	// cannot be read at present its error has the code fault.Unavailable.
+	// Key finds the public key named by a token's header. It must ignore keys embedded in the header. If the keys
+	// cannot be read at present, its error has the code fault.Unavailable.
 	Key func(context.Context) jwt.Keyfunc
 }
 
-// PoolVerifier checks the id tokens of user pools, embedded or AWS's. See
+// PoolVerifier verifies the id tokens of user pools, embedded or AWS's. See
 // https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-tokens-verifying-a-jwt.html
 type PoolVerifier struct {
 	issuers []issuer
@@ -50,14 +49,14 @@ type issuer struct {
 	parser *jwt.Parser
 }
 
-// verified is what a token that holds says.
+// verified is a cached result of a verification.
 type verified struct {
 	claims Claims
-	until  time.Time // Then it is looked into again.
+	until  time.Time // When the token must be verified again.
 }
 
 // NewPoolVerifier returns a verifier of the tokens of some issuers, no two of them with the same URL and client. now
-// tells the time.
+// returns the current time.
 func NewPoolVerifier(now func() time.Time, issuers ...Issuer) *PoolVerifier {
 	v := &PoolVerifier{now: now, verified: make(map[[sha256.Size]byte]verified)}
 	for _, i := range issuers {
@@ -70,7 +69,7 @@ func NewPoolVerifier(now func() time.Time, issuers ...Issuer) *PoolVerifier {
 	return v
 }
 
-// idClaims are the claims of an id token that matter.
+// idClaims are the claims of an id token that are checked or used.
 type idClaims struct {
 	jwt.RegisteredClaims
 	TokenUse  string `json:"token_use"`
@@ -88,8 +87,7 @@ func (c *idClaims) Validate() error {
 	return nil
 }
 
-// VerifyIDToken implements Verifier. Where the keys of an issuer cannot be read the error has the code
-// fault.Unavailable.
+// VerifyIDToken implements Verifier. If the keys of an issuer cannot be read, the error has the code fault.Unavailable.
 func (v *PoolVerifier) VerifyIDToken(ctx context.Context, token string) (Claims, error) {
 	if len(token) > maxToken {
 		return Claims{}, fault.Errorf(fault.Unauthenticated, "Not authenticated")
@@ -120,7 +118,8 @@ func (v *PoolVerifier) VerifyIDToken(ctx context.Context, token string) (Claims,
 
 var errNoIssuer = errors.New("identity: a token of nobody we know")
 
-// claimed returns whose token it says it is. Nothing of it is verified: with that issuer alone it is to be.
+// claimed returns the issuer that a token names. Nothing is verified yet: the caller verifies the token with this
+// issuer alone.
 func (v *PoolVerifier) claimed(token string) (issuer, error) {
 	var claims idClaims
 	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil {
@@ -134,7 +133,7 @@ func (v *PoolVerifier) claimed(token string) (issuer, error) {
 	return issuer{}, errNoIssuer
 }
 
-// of returns the claims of a token that holds. A session that is no UUID is none of ours.
+// of converts the claims of a verified token. A session that is not a UUID is ignored: no pool of ours issued it.
 func (c *idClaims) of(how AuthType) Claims {
 	found := Claims{
 		Subject: c.Subject, AuthType: how, AuthTime: time.Unix(c.AuthTime, 0).UTC(),
@@ -146,8 +145,8 @@ func (c *idClaims) of(how AuthType) Claims {
 	return found
 }
 
-// recall returns what a token says that was found to hold a short time ago: a browser shows the same one for an hour,
-// and a signature costs more than the rest of a small request.
+// recall returns the claims of a recently verified token. A browser sends the same token for an hour, and verifying a
+// signature costs more than the rest of a small request.
 func (v *PoolVerifier) recall(hash [sha256.Size]byte) (Claims, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -163,12 +162,12 @@ func (v *PoolVerifier) remember(hash [sha256.Size]byte, claims Claims) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.verified) >= maxVerified {
-		clear(v.verified) // Rare, and those in use are soon back.
+		clear(v.verified) // Rare, and tokens in use are soon cached again.
 	}
 	v.verified[hash] = verified{claims, until}
 }
 
-// onlyExpired reports whether a token would hold if it had not run out: a refresh helps for such a one alone.
+// onlyExpired reports whether expiry is the only thing wrong with a token: only then does a refresh help.
 func onlyExpired(err error) bool {
 	if !errors.Is(err, jwt.ErrTokenExpired) {
 		return false

@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	lookTimeout = 4 * time.Second // How long the watch waits for the database,
-	// and after what pause it asks again: connections may be from before the interruption.
+	lookTimeout = 4 * time.Second // For one query after an interruption.
+	// Before a failed query is retried: pooled connections may predate the interruption.
 	lookPause = 200 * time.Millisecond
-	// For how long a lost connection may have been silent, clocks that differ included.
+	// How long a lost connection may have been silent before it was noticed, clock skew included.
 	silentBefore = time.Minute
 )
 
-// watch tells of users who change.
+// watch passes changes of users on to Events.
 type watch struct {
 	store   Store
 	events  Events
 	changes *atomic.Uint64 // The Service's.
 	log     *slog.Logger
 
-	// The rest belongs to run.
+	// Used only by the goroutine of run.
 	lost time.Time // When the interruption began; zero while there is none.
 }
 
-// run tells of users until the context ends.
+// run passes changes on until the context ends.
 func (w *watch) run(ctx context.Context) {
-	w.lost = time.Now() // Nothing is told before the first Listening.
+	w.lost = time.Now() // There are no notifications before the first Listening.
 	w.store.WatchUsers(ctx, Watcher{
 		Listening: func() {
 			w.changes.Add(1) // Some may have been missed.
@@ -48,12 +48,12 @@ func (w *watch) run(ctx context.Context) {
 }
 
 func (w *watch) tell(userID uuid.UUID) {
-	w.changes.Add(1) // First: anybody who opens something from now on is looked up again.
+	w.changes.Add(1) // First, so that an actor who opens a stream from now on is looked up again.
 	w.events.PersonChanged(userID)
 }
 
-// catchUp looks for those who have changed in an interruption. What people have open goes on until it is known: nobody
-// could come back without the database, and most have not changed.
+// catchUp finds the users who changed during an interruption. Streams stay open until then: clients could not reconnect
+// without the database, and most users have not changed.
 func (w *watch) catchUp(ctx context.Context) {
 	for _, id := range w.outdated(ctx) {
 		w.tell(id)
@@ -61,7 +61,8 @@ func (w *watch) catchUp(ctx context.Context) {
 	w.lost = time.Time{}
 }
 
-// outdated returns who is present and has changed in an interruption. It asks until it is told, or the context ends.
+// outdated returns the present users who changed during an interruption. It retries until the store answers or the
+// context ends.
 func (w *watch) outdated(ctx context.Context) []uuid.UUID {
 	for failed := false; ; failed = true {
 		present := w.events.Present()

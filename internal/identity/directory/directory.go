@@ -1,7 +1,7 @@
-// Package directory is how the server manages people at the identity provider: with the AWS SDK, at Amazon Cognito or
-// at the embedded user pool, which speaks the same protocol.
+// Package directory manages users at the identity provider through the AWS SDK: at Amazon Cognito, or at the embedded
+// user pool, which speaks the same protocol.
 //
-// It owns no data. It imports fault and the AWS SDK.
+// It stores no data. It imports fault and the AWS SDK.
 package directory
 
 import (
@@ -21,38 +21,39 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// patience limits a call with all its attempts: somebody waits for it.
+// patience limits a call including its retries: an administrator waits for the answer.
 const patience = 15 * time.Second
 
-// Credentials are an access key that administrative calls are signed with.
+// Credentials are the access key that signs administrative calls.
 type Credentials struct {
 	AccessKeyID     string
 	SecretAccessKey string
 }
 
-// Config is what New takes.
+// Config configures a Directory.
 type Config struct {
-	UserPoolID string            // ap-northeast-1_AbCdEf123.
-	Region     string            // Default: what the pool's id begins with.
-	Endpoint   string            // URL of the pool. Default: AWS's.
-	Transport  http.RoundTripper // Default: over the network. InProcess gives one that stays in the process.
-	// Default: what the AWS SDK finds, in the environment, its files or from the machine's role.
+	UserPoolID string            // Such as ap-northeast-1_AbCdEf123.
+	Region     string            // Default: the prefix of UserPoolID.
+	Endpoint   string            // Endpoint URL. Default: AWS's.
+	Transport  http.RoundTripper // Default: the network. See InProcess.
+	// Default: the credential chain of the AWS SDK (environment, files, the machine's role).
 	Credentials Credentials
 }
 
-// Directory manages people at the identity provider. It is safe for concurrent use. Subjects are what the provider
-// calls people: the claim sub.
+// Directory manages users at the identity provider. It is safe for concurrent use. A subject is the provider's
+// identifier of a user: the claim sub.
 //
-// Errors have these codes: fault.Conflict where the address is taken, or the person's state does not allow it;
-// fault.NotFound for nobody; fault.Invalid for an address or name that the provider does not take; fault.Unavailable,
-// with a time after which to try again, where the provider cannot be reached, limits calls, or cannot deliver mail;
-// fault.Canceled where the caller gave up. Others are for the log: missing permissions, a pool that does not exist.
+// Errors have these codes: fault.Conflict if the address is taken or the user's state does not allow the call;
+// fault.NotFound if there is no such user; fault.Invalid if the provider rejects the address or the name;
+// fault.Unavailable, with a retry delay, if the provider cannot be reached, limits calls, or cannot deliver mail;
+// fault.Canceled if the caller gave up. Other errors are misconfigurations for the log: missing permissions, a pool
+// that does not exist.
 type Directory struct {
 	client *cognito.Client
 	poolID *string
 }
 
-// New returns a Directory. It calls nobody yet; without credentials it reads what the AWS SDK is configured with.
+// New returns a Directory. It makes no calls; without credentials it loads the default configuration of the AWS SDK.
 func New(cfg Config) (*Directory, error) {
 	region, _, ok := strings.Cut(cfg.UserPoolID, "_")
 	if !ok || region == "" {
@@ -82,8 +83,8 @@ func New(cfg Config) (*Directory, error) {
 		})}, nil
 }
 
-// Invite adds a person, whom the provider sends a temporary password, and returns the subject. Somebody who was invited
-// before and never signed in is sent another one: an earlier call may have got through without its answer.
+// Invite adds a user, to whom the provider sends a temporary password, and returns the subject. A user who was invited
+// before and has never signed in is sent a new one, because the response to an earlier call may have been lost.
 func (d *Directory) Invite(ctx context.Context, email, name string) (subject string, err error) {
 	err = d.do(ctx, func(ctx context.Context) error {
 		subject, err = d.create(ctx, email, name, "")
@@ -102,7 +103,7 @@ func (d *Directory) Invite(ctx context.Context, email, name string) (subject str
 	return subject, err
 }
 
-// invited reports whether somebody has an account and never signed in.
+// invited reports whether a user exists and has never signed in.
 func (d *Directory) invited(ctx context.Context, email string) (bool, error) {
 	out, err := d.client.AdminGetUser(ctx, &cognito.AdminGetUserInput{UserPoolId: d.poolID, Username: &email})
 	return err == nil && out.Enabled && out.UserStatus == types.UserStatusTypeForceChangePassword, err
@@ -114,7 +115,7 @@ func (d *Directory) create(ctx context.Context, email, name string, action types
 		UserPoolId: d.poolID, Username: &email, MessageAction: action,
 		DesiredDeliveryMediums: []types.DeliveryMediumType{types.DeliveryMediumTypeEmail},
 	}
-	if action == "" { // Without a verified address nobody could have another password.
+	if action == "" { // Password recovery needs a verified address.
 		in.UserAttributes = []types.AttributeType{
 			{Name: aws.String("email"), Value: &email},
 			{Name: aws.String("email_verified"), Value: aws.String("true")},
@@ -135,7 +136,7 @@ func (d *Directory) create(ctx context.Context, email, name string, action types
 	return "", errors.New("the provider named no subject")
 }
 
-// Resend sends somebody who never signed in another temporary password; the one before ends.
+// Resend sends a new temporary password to a user who has never signed in. The old one becomes invalid.
 func (d *Directory) Resend(ctx context.Context, email string) error {
 	return d.do(ctx, func(ctx context.Context) error {
 		_, err := d.create(ctx, email, "", types.MessageActionTypeResend)
@@ -143,7 +144,7 @@ func (d *Directory) Resend(ctx context.Context, email string) error {
 	})
 }
 
-// Rename changes what a person is called.
+// Rename sets a user's name.
 func (d *Directory) Rename(ctx context.Context, subject, name string) error {
 	return d.do(ctx, func(ctx context.Context) error {
 		_, err := d.client.AdminUpdateUserAttributes(ctx, &cognito.AdminUpdateUserAttributesInput{
@@ -154,7 +155,7 @@ func (d *Directory) Rename(ctx context.Context, subject, name string) error {
 	})
 }
 
-// Disable keeps a person from signing in and ends their sessions.
+// Disable prevents a user from signing in and ends their sessions.
 func (d *Directory) Disable(ctx context.Context, subject string) error {
 	return d.do(ctx, func(ctx context.Context) error {
 		_, err := d.client.AdminDisableUser(ctx, &cognito.AdminDisableUserInput{
@@ -172,7 +173,7 @@ func (d *Directory) Disable(ctx context.Context, subject string) error {
 	})
 }
 
-// Enable lets a person sign in again.
+// Enable lets a user sign in again.
 func (d *Directory) Enable(ctx context.Context, subject string) error {
 	return d.do(ctx, func(ctx context.Context) error {
 		_, err := d.client.AdminEnableUser(ctx, &cognito.AdminEnableUserInput{UserPoolId: d.poolID, Username: &subject})
@@ -180,7 +181,7 @@ func (d *Directory) Enable(ctx context.Context, subject string) error {
 	})
 }
 
-// Delete removes a person and ends their sessions.
+// Delete removes a user and ends their sessions.
 func (d *Directory) Delete(ctx context.Context, subject string) error {
 	return d.do(ctx, func(ctx context.Context) error {
 		_, err := d.client.AdminDeleteUser(ctx, &cognito.AdminDeleteUserInput{UserPoolId: d.poolID, Username: &subject})
@@ -188,7 +189,7 @@ func (d *Directory) Delete(ctx context.Context, subject string) error {
 	})
 }
 
-// do runs a call, or several, within the time that somebody waits for, and returns the fault that its error is.
+// do runs call within the time limit and translates its error to a fault.
 func (d *Directory) do(ctx context.Context, call func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

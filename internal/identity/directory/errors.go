@@ -15,15 +15,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// tryAgain is when asking a provider again is worth it that cannot answer now.
+// tryAgain is the retry delay when the provider is unavailable.
 const tryAgain = 30 * time.Second
 
-// limits are the exceptions that say that there were too many calls.
+// limits are the exceptions for too many calls.
 var limits = []string{
 	"LimitExceededException", "RequestLimitExceeded", "Throttling", "ThrottlingException", "TooManyRequestsException",
 }
 
-// translate gives an error of the SDK its fault code.
+// translate converts an error of the SDK to a fault.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -56,7 +56,7 @@ func unavailable(err error, detail string) error {
 	return found
 }
 
-// isDown reports whether it is the provider, or the way to it, that is the trouble.
+// isDown reports whether the provider failed or could not be reached.
 func isDown(err error) bool {
 	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok &&
 		answer.HTTPStatusCode() >= http.StatusInternalServerError {

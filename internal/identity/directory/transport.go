@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// InProcess returns a transport that hands requests to a handler in this process. Its answers are complete before they
-// are read, so it is for small ones.
+// InProcess returns a transport that passes requests to a handler in this process. It buffers each response, so it
+// suits small ones only.
 func InProcess(handler http.Handler) http.RoundTripper { return transport{handler} }
 
 type transport struct{ handler http.Handler }
 
 // RoundTrip implements http.RoundTripper.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	served := req.Clone(req.Context()) // The caller's is not to be changed.
+	served := req.Clone(req.Context()) // A RoundTripper must not modify the caller's request.
 	if served.Host == "" {
 		served.Host = served.URL.Host
 	}
@@ -26,7 +26,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := &answer{header: http.Header{}}
 	t.handler.ServeHTTP(w, served)
 	if err := req.Context().Err(); err != nil {
-		return nil, err // As over a network: a caller that has gone receives no answer.
+		return nil, err // As over a network: a canceled request gets no response.
 	}
 	w.WriteHeader(http.StatusOK)
 	return &http.Response{
@@ -36,7 +36,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// answer keeps what a handler writes.
+// answer records the response of a handler.
 type answer struct {
 	header, sent http.Header
 	status       int
@@ -46,7 +46,7 @@ type answer struct {
 // Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader implements http.ResponseWriter. The first call counts.
+// WriteHeader implements http.ResponseWriter. Only the first call counts.
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status, a.sent = status, a.header.Clone()

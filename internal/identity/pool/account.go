@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// getUser is the operation GetUser: the attributes of who holds an access token.
+// getUser is the operation GetUser: it returns the attributes of the user of an access token.
 func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
 	token := in.text("AccessToken", tokenRule())
 	if err := in.check(); err != nil {
@@ -25,7 +25,7 @@ func (p *Pool) getUser(ctx context.Context, in *input) (any, error) {
 	}{attributes(held.User), held.User.Sub.String()}, nil
 }
 
-// globalSignOut is the operation GlobalSignOut: it ends all sessions of who holds an access token.
+// globalSignOut is the operation GlobalSignOut: it ends all sessions of the user of an access token.
 func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
 	token := in.text("AccessToken", tokenRule())
 	if err := in.check(); err != nil {
@@ -38,8 +38,8 @@ func (p *Pool) globalSignOut(ctx context.Context, in *input) (any, error) {
 	return empty{}, p.store.RevokeGrants(ctx, held.User.Sub, p.event(ctx, ActionSignOutAll, held.User.Sub))
 }
 
-// revokeToken is the operation RevokeToken: it ends the session of one refresh token, with the access tokens that came
-// from it. One that is unknown, or has ended, counts as revoked (RFC 7009, section 2.2).
+// revokeToken is the operation RevokeToken: it ends the session of a refresh token, with the access tokens issued from
+// it. A token that is unknown or already revoked counts as revoked (RFC 7009, section 2.2).
 func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	token := in.text("Token", tokenRule())
 	clientID := in.text("ClientId", clientIDRule())
@@ -50,7 +50,7 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	if !p.hasClient(clientID) || secret != "" {
 		return nil, &refusal{kind: "UnauthorizedException", message: "Invalid client."}
 	}
-	if strings.Count(token, ".") == 2 { // An id or access token: they end by themselves.
+	if strings.Count(token, ".") == 2 { // An id or access token. These only expire.
 		return nil, &refusal{kind: "UnsupportedTokenTypeException", message: "Unsupported token type."}
 	}
 	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
@@ -63,8 +63,8 @@ func (p *Pool) revokeToken(ctx context.Context, in *input) (any, error) {
 	return empty{}, p.store.RevokeGrant(ctx, held.Grant.ID, p.event(ctx, ActionSignOut, held.User.Sub))
 }
 
-// changePassword is the operation ChangePassword: who holds an access token and knows the password sets another one.
-// The other sessions end, and this one goes on.
+// changePassword is the operation ChangePassword: the user of an access token sets another password, and must know the
+// current one. Their other sessions end, and the current one continues.
 func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	token := in.text("AccessToken", tokenRule())
 	previous := in.text("PreviousPassword", rule{required: true, secret: true})
@@ -100,7 +100,7 @@ func (p *Pool) changePassword(ctx context.Context, in *input) (any, error) {
 	err = p.store.ChangePoolPassword(ctx, user.Sub, user.Version, Password{Hash: encoded, Status: StatusConfirmed},
 		held.Grant.ID,
 		p.event(ctx, ActionPasswordChanged, user.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
+	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
 		return nil, incorrectPassword()
 	}
 	if err != nil {

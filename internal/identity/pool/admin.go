@@ -12,13 +12,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// What AdminCreateUser is to do with the message.
+// Message actions of AdminCreateUser.
 const (
 	actionResend   = "RESEND"
 	actionSuppress = "SUPPRESS"
 )
 
-// timestamp is how the protocol writes times: seconds since 1970, with milliseconds.
+// timestamp is a time as the protocol writes it: seconds since 1970, with milliseconds.
 type timestamp time.Time
 
 // MarshalJSON implements json.Marshaler.
@@ -46,8 +46,8 @@ func describe(user User) userAnswer {
 	}}
 }
 
-// adminName reads what all administrative calls have, the pool and a user's name, and checks the input. Other members
-// are read before.
+// adminName reads the members common to all administrative calls, the pool id and the user name, and checks the input.
+// All other members must have been read before.
 func (p *Pool) adminName(in *input) (string, error) {
 	poolID := in.text("UserPoolId", rule{required: true, min: 1, max: maxPoolID})
 	name := in.text("Username", usernameRule())
@@ -60,7 +60,7 @@ func (p *Pool) adminName(in *input) (string, error) {
 	return name, nil
 }
 
-// named returns the user whom an administrator names.
+// named returns the user with the name given by an administrator.
 func (p *Pool) named(ctx context.Context, name string) (User, error) {
 	user, err := p.findUser(ctx, name)
 	if err != nil {
@@ -76,7 +76,7 @@ func noUser() *refusal {
 	return &refusal{kind: "UserNotFoundException", message: "User does not exist."}
 }
 
-// noUserIf returns the refusal for a user who has been deleted meanwhile, or the error itself.
+// noUserIf returns the refusal for an unknown user if the user was deleted meanwhile, or err itself.
 func noUserIf(err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return noUser()
@@ -95,7 +95,7 @@ func (p *Pool) adminGetUser(ctx context.Context, in *input) (any, error) {
 		return nil, err
 	}
 	described := describe(user).User
-	return struct { // The same, but for one name.
+	return struct { // The same, except for one member's name.
 		Enabled              bool
 		UserAttributes       []attribute
 		UserCreateDate       timestamp
@@ -108,7 +108,7 @@ func (p *Pool) adminGetUser(ctx context.Context, in *input) (any, error) {
 	}, nil
 }
 
-// onUser returns an operation that does something to the user whom it names, and has nothing to say.
+// onUser returns an operation that applies do to the named user and always answers with answer.
 func (p *Pool) onUser(do func(ctx context.Context, sub uuid.UUID) error, answer any) func(context.Context, *input) (any,
 	error) {
 	return func(ctx context.Context, in *input) (any, error) {
@@ -141,7 +141,7 @@ func (p *Pool) adminUpdateUserAttributes(ctx context.Context, in *input) (any, e
 		return nil, err
 	}
 	if change.Email != nil && *change.Email != user.Email && change.EmailVerified == nil {
-		change.EmailVerified = new(bool) // The new address is not.
+		change.EmailVerified = new(bool) // A new address is unverified.
 	}
 	err = p.store.UpdatePoolUser(ctx, user.Sub, change, p.now())
 	if fault.CodeOf(err) == fault.Conflict {
@@ -150,7 +150,7 @@ func (p *Pool) adminUpdateUserAttributes(ctx context.Context, in *input) (any, e
 	return empty{}, noUserIf(err)
 }
 
-// userChange reads attributes as an administrator sets them.
+// userChange converts attributes set by an administrator.
 func userChange(list []attribute) (change UserChange, err error) {
 	invalid := func(name, why string) error {
 		return invalidParameter("Attributes did not conform to the schema: %s: %s", name, why)
@@ -184,8 +184,8 @@ func userChange(list []attribute) (change UserChange, err error) {
 	return change, nil
 }
 
-// adminCreateUser is the operation AdminCreateUser: it adds a user with a temporary password, or gives one who never
-// signed in another. Somebody of another identity provider becomes a user with a password, as who they were.
+// adminCreateUser is the operation AdminCreateUser: it adds a user with a temporary password, or gives a new one to a
+// user who has never signed in. A user of another identity provider becomes a user with a password and keeps their sub.
 func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 	temporary := in.text("TemporaryPassword", rule{max: maxPassword, secret: true})
 	action := in.text("MessageAction", rule{values: []string{actionResend, actionSuppress}})
@@ -214,7 +214,7 @@ func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 			message: "Password did not conform with policy: " + lacks,
 		}
 	}
-	if action != actionSuppress && p.cfg.Mailer == nil { // Before anything is done.
+	if action != actionSuppress && p.cfg.Mailer == nil { // Checked before anything is changed.
 		p.cfg.Logger.WarnContext(ctx, "pool: an invitation was not delivered: there is no mail")
 		return nil, undelivered()
 	}
@@ -229,8 +229,8 @@ func (p *Pool) adminCreateUser(ctx context.Context, in *input) (any, error) {
 	return describe(user), nil
 }
 
-// admit gives a temporary password to a new user, or to one who may have another. undo takes back what nobody has been
-// told of.
+// admit gives a temporary password to a new user, or to an existing one who may get another. undo reverts it if the
+// invitation cannot be sent.
 func (p *Pool) admit(ctx context.Context, email string, change UserChange, temporary string, again bool) (
 	user User, undo func(context.Context), err error,
 ) {
@@ -259,7 +259,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 		}, err
 	}
 	err = p.store.ChangePoolPassword(ctx, existing.Sub, existing.Version, password, uuid.Nil, Event{At: now})
-	if fault.CodeOf(err) == fault.Conflict { // Signed in, or changed, since.
+	if fault.CodeOf(err) == fault.Conflict { // The user signed in, or was changed, meanwhile.
 		return User{}, nil, notInvited()
 	}
 	if err == nil && !again {
@@ -274,7 +274,7 @@ func (p *Pool) admit(ctx context.Context, email string, change UserChange, tempo
 	return user, func(context.Context) {}, noUserIf(err)
 }
 
-// addInvited adds a user whose password is temporary. One without a name is called by their address.
+// addInvited adds a user with a temporary password. A user without a name gets the address as name.
 func (p *Pool) addInvited(ctx context.Context, email string, change UserChange, password Password, now time.Time) (User,
 	error,
 ) {

@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Attempt is what a call of the pool may be used for, which decides how it is limited.
+// Attempt is what a call can be abused for, which decides how it is limited.
 type Attempt int
 
 // The kinds of attempts.
 const (
 	NoAttempt Attempt = iota
-	Guess             // It tries a password, or a code.
-	SendsMail         // It has mail sent to the account that it names.
+	Guess             // It tries a password or a code.
+	SendsMail         // It sends mail to the named account.
 )
 
 var operationForm = regexp.MustCompile(`^[A-Za-z]{1,64}$`)
 
-// OperationOf returns the operation that a call names, such as InitiateAuth, or "" if it names none.
+// OperationOf returns the operation named by a call, such as InitiateAuth, or "".
 func OperationOf(r *http.Request) string {
 	operation, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	if !ok || !operationForm.MatchString(operation) {
@@ -32,9 +32,9 @@ func OperationOf(r *http.Request) string {
 	return operation
 }
 
-// AttemptOf returns what a call may be used for, and a key of the account that it names. It reads the body of such a
-// call and replaces it, so that a turn that the call is given is not spent on waiting for its body. A refresh is no
-// attempt: refresh tokens cannot be guessed, and a whole office may show ones that were revoked.
+// AttemptOf returns what a call can be abused for, and a key of the account that it names. It reads and replaces the
+// body, so that a call that holds a rate limiter's slot does not wait for its body. A refresh is not an attempt:
+// refresh tokens cannot be guessed, and a whole office may send revoked ones.
 func AttemptOf(r *http.Request) (kind Attempt, account string) {
 	operation := OperationOf(r)
 	kind = Guess
@@ -60,18 +60,18 @@ func AttemptOf(r *http.Request) (kind Attempt, account string) {
 	return kind, string(sum[:])
 }
 
-// members reads a JSON object as parseInput does: a struct would take members whose names differ in case, too.
+// members parses a JSON object as parseInput does: a struct would also match names that differ in case.
 func members(raw []byte) (object map[string]json.RawMessage) {
 	_ = json.Unmarshal(raw, &object) // Anything else has no members.
 	return object
 }
 
 func text(raw []byte) (value string) {
-	_ = json.Unmarshal(raw, &value) // Anything else is no text.
+	_ = json.Unmarshal(raw, &value) // Anything else is not a string.
 	return value
 }
 
-// failing reads the rest of a body, or returns the error that reading it has met.
+// failing reads the rest of a body, and then returns the error that reading it met.
 type failing struct {
 	rest io.Reader
 	err  error
@@ -85,14 +85,14 @@ func (f *failing) Read(p []byte) (int, error) {
 	return f.rest.Read(p)
 }
 
-// Examined reports whether the pool has examined the call that it answered with this status and header: it did not if
-// it was too busy or had no database.
+// Examined reports whether the pool has examined the call that it answered with this status and header. It has not if
+// it was too busy or the database was unavailable.
 func Examined(status int, header http.Header) bool {
 	return status < http.StatusInternalServerError && header.Get("X-Amzn-Errortype") != tooManyRequests().kind+":"
 }
 
-// WriteBusy refuses a call in the pool's protocol before it reaches the pool: with TooManyRequestsException and 429 if
-// the caller was limited, else with ServiceUnavailableException and 503. retryAfter is the value of the header
+// WriteBusy rejects a call, in the pool's protocol, before it reaches the pool: with TooManyRequestsException and 429
+// if the caller was limited, else with ServiceUnavailableException and 503. retryAfter is the value of the header
 // Retry-After.
 func WriteBusy(w http.ResponseWriter, limited bool, retryAfter string) {
 	refused, status := unavailable(), http.StatusServiceUnavailable

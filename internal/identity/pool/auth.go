@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// The names of flows, challenges and their parameters in the protocol.
+// Names of flows, challenges and their parameters in the protocol.
 const (
 	flowPassword     = "USER_PASSWORD_AUTH"
 	flowRefresh      = "REFRESH_TOKEN_AUTH"
@@ -53,7 +53,8 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if p.hasClient(clientID) && clientID != p.cfg.ClientID { // Its users come by another way, and renew by it.
+	// Users of the federated client sign in and refresh through package saml only.
+	if p.hasClient(clientID) && clientID != p.cfg.ClientID {
 		return nil, invalidParameter("%s is not enabled for the client.", flow)
 	}
 	if err := p.checkClient(clientID, params); err != nil {
@@ -71,7 +72,7 @@ func (p *Pool) initiateAuth(ctx context.Context, in *input) (any, error) {
 	}
 }
 
-// checkClient refuses clients but that of passwords, and proofs of a client's secret: it has none.
+// checkClient rejects clients other than the password client, and a SECRET_HASH: the client has no secret.
 func (p *Pool) checkClient(clientID string, params map[string]string) error {
 	if clientID != p.cfg.ClientID {
 		return &refusal{kind: "ResourceNotFoundException", message: "User pool client " + clientID + " does not exist."}
@@ -82,8 +83,8 @@ func (p *Pool) checkClient(clientID string, params map[string]string) error {
 	return nil
 }
 
-// passwordFlow signs in with a password, or sets the challenge to replace a temporary one. What the account's state has
-// to say is said to those alone who know the password.
+// passwordFlow signs in with a password, or sets the challenge to replace a temporary one. The state of the account is
+// revealed only after the password was verified.
 func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any, error) {
 	name, password := params[paramUsername], params[paramPassword]
 	if name == "" {
@@ -121,7 +122,7 @@ func (p *Pool) passwordFlow(ctx context.Context, params map[string]string) (any,
 	}
 }
 
-// checkTemporary refuses a password that was temporary and has run out.
+// checkTemporary rejects an expired temporary password.
 func (u *User) checkTemporary(now time.Time) error {
 	if u.TemporaryUntil != nil && !now.Before(*u.TemporaryUntil) {
 		return notAuthorized("Temporary password has expired and must be reset by an administrator.")
@@ -151,7 +152,7 @@ func (p *Pool) askForNewPassword(ctx context.Context, user User) (any, error) {
 		Hash: hash, Name: challengeNewPassword, Sub: user.Sub, ClientID: p.cfg.ClientID, Version: user.Version,
 		ExpiresAt: now.Add(p.cfg.ChallengeLifetime),
 	}, now)
-	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
+	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
 		return nil, incorrectPassword()
 	}
 	if err != nil {
@@ -177,8 +178,8 @@ func (p *Pool) refreshFlow(ctx context.Context, params map[string]string) (any, 
 	return signedIn(result), nil
 }
 
-// getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: what REFRESH_TOKEN_AUTH is, in a call of its
-// own.
+// getTokensFromRefreshToken is the operation GetTokensFromRefreshToken: the flow REFRESH_TOKEN_AUTH as an operation of
+// its own.
 func (p *Pool) getTokensFromRefreshToken(ctx context.Context, in *input) (any, error) {
 	token := in.text("RefreshToken", tokenRule())
 	clientID := in.text("ClientId", clientIDRule())
@@ -219,7 +220,7 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 	if session == "" {
 		return nil, missingParameter("Session")
 	}
-	if name != challengeNewPassword { // The pool never sets another one.
+	if name != challengeNewPassword { // The pool sets no other challenge.
 		return nil, invalidSession()
 	}
 	return p.setNewPassword(ctx, session, params)
@@ -227,8 +228,8 @@ func (p *Pool) respondToAuthChallenge(ctx context.Context, in *input) (any, erro
 
 func invalidSession() *refusal { return notAuthorized("Invalid session for the user.") }
 
-// setNewPassword replaces a temporary password and signs in. A password that the policy refuses does not use the
-// session up: the user tries another one.
+// setNewPassword replaces a temporary password and signs in. A password rejected by the policy does not consume the
+// session, so that the user can try another one.
 func (p *Pool) setNewPassword(ctx context.Context, session string, params map[string]string) (any, error) {
 	if params[paramUsername] == "" {
 		return nil, missingParameter(paramUsername)
@@ -258,7 +259,7 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	}
 	user, err := p.store.CompleteChallenge(ctx, hash, Password{Hash: encoded, Status: StatusConfirmed}, name,
 		p.event(ctx, ActionPasswordSet, holder.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // Used, or void, since it was checked.
+	if fault.CodeOf(err) == fault.Conflict { // The session was used, or became void, after the check.
 		return nil, invalidSession()
 	}
 	if err != nil {
@@ -271,8 +272,8 @@ func (p *Pool) setNewPassword(ctx context.Context, session string, params map[st
 	return signedIn(result), nil
 }
 
-// checkChallenge returns whose session it is, and refuses one that is not of this client and user, or was used, or has
-// run out.
+// checkChallenge returns the user of a challenge's session. It rejects a session that belongs to another client or
+// user, was used, or has expired.
 func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string, now time.Time) (*User, error) {
 	challenge, err := p.store.ChallengeByHash(ctx, hash)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -301,7 +302,7 @@ func (p *Pool) checkChallenge(ctx context.Context, hash []byte, username string,
 	return user, nil
 }
 
-// newName returns the name that a user sets with the new password, or "". Users may set no other attribute.
+// newName returns the name that a user sets together with the new password, or "". Users may set no other attribute.
 func newName(params map[string]string) (string, error) {
 	name := ""
 	for param, value := range params {

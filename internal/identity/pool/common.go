@@ -13,7 +13,7 @@ import (
 //go:embed common/passwords.txt.gz
 var commonList []byte
 
-// commonPasswords returns the commonest passwords, sorted. They are unpacked when they are first needed.
+// commonPasswords returns the most common passwords, sorted. They are decompressed on first use.
 var commonPasswords = sync.OnceValues(func() ([]string, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(commonList))
 	if err != nil {
@@ -23,8 +23,8 @@ var commonPasswords = sync.OnceValues(func() ([]string, error) {
 	return strings.Split(string(text), "\n"), err
 })
 
-// isCommon reports whether a password is one of the commonest, upper and lower case aside. The symbol that the policy
-// asks for at its beginning or end makes it no other one: Password1! is as common as password1.
+// isCommon reports whether a password is one of the most common, ignoring case. A symbol at the beginning or the end is
+// ignored too, because the policy requires one: Password1! is as common as password1.
 func isCommon(password string) (bool, error) {
 	list, err := commonPasswords()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the protocol's members, in characters.
+// Limits of the protocol's members, in characters.
 const (
 	maxClientID = 128
 	minSession  = 20
@@ -19,26 +19,25 @@ const (
 	maxPoolID   = 55
 )
 
-// input is a request's JSON object. Members that an operation does not know are ignored, as AWS does, and those that it
-// knows are looked up by their exact names. What is wrong with them is gathered until check is called: AWS reports all
-// of it at once.
+// input is the JSON object of a request. Unknown members are ignored, as AWS does, and known ones are matched by their
+// exact names. Errors are collected until check is called: AWS reports all of them at once.
 type input struct {
 	members    map[string]json.RawMessage
 	malformed  *refusal
 	violations []string
 }
 
-// rule says what a text member must be like.
+// rule is the constraint on a string member.
 type rule struct {
 	required bool
-	min, max int             // Length in characters; max 0: as long as the body may be.
-	chars    func(rune) bool // The characters that it may have. Nil: all.
-	pattern  string          // How the protocol writes that.
-	values   []string        // The only values. Nil: all.
-	secret   bool            // Its value must not be repeated.
+	min, max int             // Length in characters. If max is 0, only the body is limited.
+	chars    func(rune) bool // The allowed characters. Nil: all.
+	pattern  string          // chars as the protocol writes it in errors.
+	values   []string        // The allowed values. Nil: all.
+	secret   bool            // Errors must not repeat the value.
 }
 
-// parseInput reads the body of a request.
+// parseInput parses the body of a request.
 func parseInput(body []byte) (*input, error) {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' || !utf8.Valid(body) {
@@ -51,7 +50,7 @@ func parseInput(body []byte) (*input, error) {
 	return in, nil
 }
 
-// text returns a member that is a string, "" if it is missing.
+// text returns a string member, "" if it is missing.
 func (in *input) text(name string, r rule) string {
 	value, ok := in.string(in.members[name])
 	if !ok {
@@ -78,7 +77,7 @@ func (in *input) text(name string, r rule) string {
 	return value
 }
 
-// texts returns a member that is a map of strings. One that is missing is an empty map, as are entries that are null.
+// texts returns a member that is a map of strings. A missing member is an empty map; null entries are left out.
 func (in *input) texts(name string) map[string]string {
 	raw := in.members[name]
 	values := map[string]string{}
@@ -90,7 +89,7 @@ func (in *input) texts(name string) map[string]string {
 		return values
 	}
 	var entries map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &entries); err != nil { // Cannot be: it was part of a valid document.
+	if err := json.Unmarshal(raw, &entries); err != nil { // Unreachable: it was part of a valid document.
 		in.malform("Unexpected field type")
 		return values
 	}
@@ -102,7 +101,7 @@ func (in *input) texts(name string) map[string]string {
 	return values
 }
 
-// attributes returns a member that is a list of attributes. One that is missing is an empty list.
+// attributes returns a member that is a list of attributes. A missing member is an empty list.
 func (in *input) attributes(name string, required bool) []attribute {
 	raw := in.members[name]
 	if isNull(raw) {
@@ -128,7 +127,7 @@ func (in *input) attributes(name string, required bool) []attribute {
 	return list
 }
 
-// string reads a JSON string. ok is false if there is none; any other type makes the input malformed.
+// string decodes a JSON string. ok is false for null or a missing value; any other type makes the input malformed.
 func (in *input) string(raw json.RawMessage) (value string, ok bool) {
 	if isNull(raw) {
 		return "", false
@@ -169,7 +168,7 @@ func (in *input) violate(name, shown string, r rule, constraint string) {
 		constraint))
 }
 
-// check returns what is wrong with the members that were read, or nil.
+// check returns the collected errors of the members that were read, or nil.
 func (in *input) check() error {
 	if in.malformed != nil {
 		return in.malformed
@@ -184,7 +183,7 @@ func (in *input) check() error {
 	}
 }
 
-// The rules that several operations share.
+// Rules shared by several operations.
 
 func clientIDRule() rule {
 	return rule{required: true, min: 1, max: maxClientID, chars: isClientID, pattern: `[\w+]+`}

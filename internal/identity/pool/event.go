@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Action is the audit log's word for what happened to somebody's sign-ins and passwords.
+// Action is the name in the audit log of what happened to a user's sessions or password.
 type Action string
 
-// What the audit log is told.
+// The actions in the audit log.
 const (
 	ActionSignIn          Action = "session.begin"
 	ActionSignInFailed    Action = "session.fail"
@@ -19,13 +19,13 @@ const (
 	ActionSignOutAll      Action = "session.end_all"
 	ActionRefreshRefused  Action = "session.refuse"
 	ActionCodeRequested   Action = "password.request" // For a forgotten password.
-	ActionPasswordReset   Action = "password.reset"   // With such a code.
-	ActionPasswordSet     Action = "password.set"     // In place of a temporary one.
+	ActionPasswordReset   Action = "password.reset"   // With a code for a forgotten password.
+	ActionPasswordSet     Action = "password.set"     // Replaces a temporary password.
 	ActionPasswordChanged Action = "password.change"
-	ActionPasswordFailed  Action = "password.fail" // A wrong code, or a wrong password in place of the old one.
+	ActionPasswordFailed  Action = "password.fail" // A wrong code, or a wrong current password.
 )
 
-// proved reports whether the account's owner has done it, as far as is known. Anybody can do the others.
+// proved reports whether the action proves that the account's owner did it. Anyone can cause the others.
 func (a Action) proved() bool {
 	switch a {
 	case ActionSignIn, ActionSignOut, ActionSignOutAll, ActionPasswordReset, ActionPasswordSet, ActionPasswordChanged:
@@ -34,20 +34,20 @@ func (a Action) proved() bool {
 	return false
 }
 
-// How sessions begin.
+// Methods by which sessions begin.
 const (
 	byPassword = "password"
 	bySSO      = "sso"
 )
 
-// Event is what the audit log is told. Nothing secret stands in it, nor what was typed as a name: that may be a
-// password. Without an Action there is nothing to tell.
+// Event is an entry for the audit log. It contains no secret, nor the name as typed, which may be a password. Without
+// an Action nothing is recorded.
 type Event struct {
 	Action Action
-	Sub    uuid.UUID // Whose account it is. uuid.Nil: nobody's.
-	Method string    // How a session begins, "" for others.
-	Reason string    // Why something was refused, "" for others.
-	Proved bool      // The account's owner has done it. What others do is told once an hour, with how often.
+	Sub    uuid.UUID // The account. uuid.Nil: no account.
+	Method string    // How a session begins, else "".
+	Reason string    // Why something was rejected, else "".
+	Proved bool      // By the account's owner. Other events are aggregated: one entry an hour, with a count.
 	At     time.Time
 	Origin Origin
 }
@@ -56,8 +56,8 @@ func (p *Pool) event(ctx context.Context, action Action, sub uuid.UUID) Event {
 	return Event{Action: action, Sub: sub, Proved: action.proved(), At: p.now(), Origin: OriginOf(ctx)}
 }
 
-// refused tells the audit log of a refused attempt with the name of a user, or of nobody. That it cannot be told
-// is logged only: the answer is the same, and so is the time that it takes.
+// refused records a rejected attempt with the name of a user, or of nobody, in the audit log. A failure is only logged:
+// the response and its timing must not depend on it.
 func (p *Pool) refused(ctx context.Context, action Action, user *User, reason string) {
 	event := p.event(ctx, action, uuid.Nil)
 	event.Reason = reason

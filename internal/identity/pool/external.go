@@ -11,11 +11,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Tokens are what a session of another identity provider's user consists of, as Cognito's AuthenticationResult.
+// Tokens are the tokens of a session of an external user, as in Cognito's AuthenticationResult.
 type Tokens struct {
 	IDToken      string
 	AccessToken  string
-	RefreshToken string // Empty after RefreshExternal: the old one stays good.
+	RefreshToken string // Empty after RefreshExternal: the old one stays valid.
 	ExpiresIn    int    // Seconds, of the id and access tokens.
 	TokenType    string // Bearer.
 }
@@ -29,10 +29,11 @@ func (r authenticationResult) tokens() Tokens {
 
 var errNoFederation = errors.New("pool: there is no client for other identity providers' users")
 
-// CreateExternalUser adds a person for whom another identity provider vouches: one without a password. sub is uuid.Nil
-// for a new one, or what an identity provider elsewhere calls the person already. Repeating it changes nothing and
-// returns the sub: of the user with that sub, or else of the external user with that address. An address that a user
-// with a password has, or another sub, is refused with the code fault.Conflict, bad input with fault.Invalid.
+// CreateExternalUser adds a user for whom another identity provider vouches, without a password. sub is uuid.Nil for a
+// new user, or the sub that an identity provider elsewhere has already given the person. Repeated calls change nothing
+// and return the sub of the user with that sub, or else of the external user with that address. If the address belongs
+// to a user with a password, or to another sub, the error has the code fault.Conflict; for invalid input,
+// fault.Invalid.
 func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, name string) (uuid.UUID, error) {
 	email, name = NormalizeEmail(email), strings.TrimSpace(name)
 	if err := checkPerson(email, name); err != nil {
@@ -60,9 +61,10 @@ func (p *Pool) CreateExternalUser(ctx context.Context, sub uuid.UUID, email, nam
 	return uuid.Nil, err
 }
 
-// SignInExternal begins a session for a user whom another identity provider has just proved, with a password of their
-// own or not. It ends at a time, refreshed or not, if the provider names one. A user who does not exist has the code
-// fault.NotFound, one who is disabled fault.Forbidden; a session that would be over has the code fault.Unauthenticated.
+// SignInExternal begins a session for a user, with or without a password, whom another identity provider has just
+// authenticated. If until is not nil, the session ends then at the latest, refreshed or not. If the user does not
+// exist, the error has the code fault.NotFound; if the user is disabled, fault.Forbidden; if the session would already
+// be over, fault.Unauthenticated.
 func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Time) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" {
 		return Tokens{}, errNoFederation
@@ -81,8 +83,8 @@ func (p *Pool) SignInExternal(ctx context.Context, sub uuid.UUID, until *time.Ti
 	return result.tokens(), external(err)
 }
 
-// RefreshExternal issues new tokens in exchange for the refresh token of a session that SignInExternal began. clientID
-// is what the caller says the session belongs to. Whatever does not hold has the code fault.Unauthenticated.
+// RefreshExternal issues new tokens for the refresh token of a session begun by SignInExternal. clientID is the client
+// that the caller claims for the session. If anything is invalid, the error has the code fault.Unauthenticated.
 func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken string) (Tokens, error) {
 	if p.cfg.FederatedClientID == "" || clientID != p.cfg.FederatedClientID || len(refreshToken) > maxToken {
 		return Tokens{}, external(notAuthorized("Invalid Refresh Token."))
@@ -91,13 +93,13 @@ func (p *Pool) RefreshExternal(ctx context.Context, clientID, refreshToken strin
 	return result.tokens(), external(err)
 }
 
-// RevokeSession ends the session that tokens name by the claim origin_jti, whichever way it began. One that has ended,
-// or is not the pool's, is left alone.
+// RevokeSession ends the session with the given claim origin_jti, however it began. A session that has ended or is
+// unknown is ignored.
 func (p *Pool) RevokeSession(ctx context.Context, session uuid.UUID) error {
 	return p.store.RevokeGrant(ctx, session, p.event(ctx, ActionSignOut, uuid.Nil))
 }
 
-// external returns what a refusal of the protocol is to a caller in this process.
+// external converts a refusal of the protocol to a fault for callers in this process.
 func external(err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return fault.Wrap(refused, fault.Unauthenticated, "セッションは終了しました。もう一度ログインしてください。")

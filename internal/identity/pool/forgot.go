@@ -12,8 +12,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// How often a forgotten password may be asked about. Six digits are not many: all of this together lets somebody who
-// tries day and night guess right once in five years, for one account, whose owner gets 120 messages a day meanwhile.
+// Limits on codes for forgotten passwords. Six digits are few: together these limits let an attacker who tries day and
+// night guess right about once in five years for one account, whose owner is sent 120 messages a day meanwhile.
 const (
 	codesPerWindow = 5
 	codeWindow     = time.Hour
@@ -22,7 +22,7 @@ const (
 	codeRange      = 1_000_000
 )
 
-// deliveryAnswer says where a code went.
+// deliveryAnswer says where a code was sent.
 type deliveryAnswer struct {
 	CodeDeliveryDetails struct {
 		AttributeName  string
@@ -31,8 +31,8 @@ type deliveryAnswer struct {
 	}
 }
 
-// delivery returns the answer for a name, an address or not: its first letters. A name that is nobody's looks like one
-// of somebody.
+// delivery returns the answer for a name: its first letters, as if it were an address. Unknown names must look like
+// known ones.
 func delivery(name string) (answer deliveryAnswer) {
 	local, domain, found := strings.Cut(NormalizeEmail(name), "@")
 	if !found || local == "" || domain == "" {
@@ -62,8 +62,8 @@ func codeMismatch() *refusal {
 	return &refusal{kind: "CodeMismatchException", message: "Invalid verification code provided, please try again."}
 }
 
-// forgotPassword is the operation ForgotPassword: it sends a code to the user with that name. For a name that is
-// nobody's, or of somebody who cannot have a new password, it does the same, but for the message.
+// forgotPassword is the operation ForgotPassword: it sends a code to the named user. If the name is unknown, or the
+// user may not reset the password, it does the same work and sends nothing, so that the answer reveals nothing.
 func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())
@@ -100,7 +100,7 @@ func (p *Pool) forgotPassword(ctx context.Context, in *input) (any, error) {
 	return delivery(user.Email), nil
 }
 
-// makeCode makes and keeps a code for a name. It returns the user whom it is to be sent to, or nil.
+// makeCode generates and stores a code for a name. It returns the user to send it to, or nil.
 func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error) {
 	user, err := p.findUser(ctx, name)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 	sum := sha256.Sum256(append([]byte("codes "), kept.Key...))
 	made, err := p.store.PoolAttempts(ctx, sum[:])
 	if err == nil {
-		_, err = made[0].coded(p.now()) // Hashing is for those who get a code.
+		_, err = made[0].coded(p.now()) // Checked first, because hashing is expensive.
 	}
 	if err != nil {
 		return nil, "", err
@@ -128,19 +128,19 @@ func (p *Pool) makeCode(ctx context.Context, name string) (*User, string, error)
 		kept.Sub, kept.Version = &user.Sub, user.Version
 	}
 	err = p.store.SavePoolCode(ctx, kept, sum[:], now, func(a Attempts) (Attempts, error) { return a.coded(now) })
-	if fault.CodeOf(err) == fault.NotFound { // Deleted since.
+	if fault.CodeOf(err) == fault.NotFound { // The user was deleted meanwhile.
 		return nil, "", nil
 	}
 	return user, code, err
 }
 
-// mayReset reports whether a code that was sent to a user's address may replace the password. Somebody who was invited
-// and has not signed in yet needs the invitation for it, and somebody of another identity provider has none.
+// mayReset reports whether a code sent to a user's address may replace the password. An invited user who has not signed
+// in yet needs the invitation instead, and an external user has no password.
 func (u *User) mayReset() bool {
 	return u.Enabled && u.EmailVerified && (u.Status == StatusConfirmed || u.Status == StatusResetRequired)
 }
 
-// coded returns the attempts after one more code, or refuses it where too many were made.
+// coded returns the attempts after one more code, or an error if too many were requested.
 func (a Attempts) coded(now time.Time) (Attempts, error) {
 	a = a.at(now)
 	if a.Failures >= codesPerWindow {
@@ -153,8 +153,8 @@ func (a Attempts) coded(now time.Time) (Attempts, error) {
 	return a, nil
 }
 
-// confirmForgotPassword is the operation ConfirmForgotPassword: the code proves the right to set the password. It signs
-// out everywhere, and lifts a lock-out.
+// confirmForgotPassword is the operation ConfirmForgotPassword: the code authorizes a new password. It ends all of the
+// user's sessions and lifts a lock-out.
 func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())
@@ -168,7 +168,8 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err := p.checkClient(clientID, map[string]string{paramSecretHash: secret}); err != nil {
 		return nil, err
 	}
-	// What needs no knowledge of the account uses no try up: the user has another go.
+	// Checks that do not depend on the account come first and do not count as a try, so that the user can correct the
+	// password.
 	if err := p.checkNew(ctx, password, User{Email: NormalizeEmail(name)}); err != nil {
 		return nil, err
 	}
@@ -184,7 +185,8 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	if err != nil {
 		return nil, err
 	}
-	if user == nil || user.Version != kept.Version || !user.mayReset() { // Deleted and added again, or changed since.
+	// The user was deleted and added again, or changed, since the code was made.
+	if user == nil || user.Version != kept.Version || !user.mayReset() {
 		return nil, expiredCode()
 	}
 	if err := p.checkNew(ctx, password, *user); err != nil {
@@ -196,7 +198,7 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	}
 	err = p.store.UsePoolCode(ctx, kept, Password{Hash: encoded, Status: StatusConfirmed},
 		p.event(ctx, ActionPasswordReset, *kept.Sub))
-	if fault.CodeOf(err) == fault.Conflict { // Used, replaced, or overtaken by a change of the account.
+	if fault.CodeOf(err) == fault.Conflict { // The code was used or replaced, or the account changed, meanwhile.
 		return nil, expiredCode()
 	}
 	if err != nil {
@@ -206,16 +208,16 @@ func (p *Pool) confirmForgotPassword(ctx context.Context, in *input) (any, error
 	keys := attemptsKeys(ctx, user, normalizeName(name))
 	lift := func(a []Attempts) []Attempts { return make([]Attempts, len(a)) }
 	if err := p.store.UpdatePoolAttempts(ctx, keys, p.now(), lift); err != nil {
-		// The code has been used.
+		// The password is already set, so this must not fail the call.
 		p.cfg.Logger.WarnContext(ctx, "pool: a lock-out was not lifted; it ends by itself", "error", err)
 	}
 	p.notify(ctx, *user, Mailer.SendPasswordChanged)
 	return empty{}, nil
 }
 
-// tryCode returns the code that is kept under a key if it is the given one. Codes that arrive together are checked
-// together, but count one after the other before anything is said of them: trying many at once tells no more than
-// trying one by one, and a try that could not be checked does not count.
+// tryCode returns the code stored under a key if it is the given one. Concurrent tries are verified concurrently, but
+// counted one after the other before the result is returned, so that trying many at once reveals no more than trying
+// one by one. A try that could not be verified does not count.
 func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, error) {
 	kept, err := p.store.PoolCode(ctx, key, p.now())
 	if err == nil && kept.Tries >= triesPerCode {
@@ -223,14 +225,14 @@ func (p *Pool) tryCode(ctx context.Context, key []byte, code string) (Code, erro
 	}
 	var right bool
 	if err == nil {
-		// Normalized: a Japanese keyboard types full-width digits.
+		// Normalized, because a Japanese keyboard types full-width digits.
 		right, _, err = p.hasher.verify(ctx, kept.Hash, code)
 	}
 	if err == nil {
 		kept, err = p.store.TryPoolCode(ctx, kept, p.now())
 	}
 	switch {
-	case fault.CodeOf(err) == fault.NotFound: // Or replaced since.
+	case fault.CodeOf(err) == fault.NotFound: // Or it was replaced meanwhile.
 		return Code{}, expiredCode()
 	case err != nil:
 		return Code{}, err

@@ -21,21 +21,20 @@ const (
 	mediaType    = "application/x-amz-json-1.1"
 	targetPrefix = "AWSCognitoIdentityProviderService."
 	maxBody      = 64 << 10
-	maxHeader    = 512 // Of a header of ours: proxies refuse answers whose headers do not fit into their buffers.
+	maxHeader    = 512 // Of one header: proxies reject responses whose headers exceed their buffers.
 )
 
-// Clients that are told to come back are told different times between these, in seconds, so that they don't come all at
-// once.
+// Retry-After is random between these, in seconds, so that rejected clients do not all return at once.
 const (
 	retryMin = 2
 	retryMax = 10
 )
 
-// Handler returns the pool's HTTP side, to be mounted anywhere: a POST is a call of the user pool protocol, and a GET
-// of a path that ends with /<pool id>/.well-known/jwks.json answers the public keys, one that ends with
-// openid-configuration there where they are.
+// Handler returns the pool's HTTP handler, to be mounted anywhere: a POST is a call of the user pool protocol; a GET of
+// a path that ends with /<pool id>/.well-known/jwks.json returns the public keys, and one that ends with
+// openid-configuration there returns where they are.
 //
-// It allows no other origins, and bodies of up to 64 KiB. Limits by address are for the one who mounts it.
+// It allows no other origins, and bodies of up to 64 KiB. The caller must limit requests by address.
 func (p *Pool) Handler() http.Handler { return http.HandlerFunc(p.serve) }
 
 func (p *Pool) serve(w http.ResponseWriter, r *http.Request) {
@@ -58,11 +57,11 @@ func (p *Pool) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call finds the operation that a request names and runs it.
+// call runs the operation named by a request.
 func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
 	name, isTarget := strings.CutPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	op, known := p.operations[name]
-	// The media type keeps foreign pages out: a browser does not send it, nor the target, without asking first.
+	// Prevents cross-site requests: browsers send this media type, and the target header, only after a CORS preflight.
 	if got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || got != mediaType || !isTarget ||
 		!known {
 		return nil, unknownOperation(http.StatusBadRequest)
@@ -95,7 +94,7 @@ func (p *Pool) call(w http.ResponseWriter, r *http.Request) (any, error) {
 	return op.run(r.Context(), in)
 }
 
-// respond writes an answer, or what an error becomes in the protocol.
+// respond writes an answer, or the refusal for an error.
 func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err error) {
 	requestID := uuid.NewString()
 	header := w.Header()
@@ -106,7 +105,7 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 	if err != nil {
 		refused := p.translate(r.Context(), err, requestID)
 		status = refused.statusCode()
-		// The colon is what AWS sends: clients cut the name there.
+		// AWS sends the colon: clients cut the name there.
 		header.Set("X-Amzn-Errortype", refused.kind+":")
 		if refused.again {
 			header.Set("Retry-After", strconv.Itoa(retryMin+rand.N(retryMax-retryMin+1))) //nolint:gosec // Spreads clients; no secret.
@@ -124,16 +123,16 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 		return
 	}
 	body, err := json.Marshal(answer)
-	if err != nil { // Cannot be: answers are structs of texts and numbers.
+	if err != nil { // Unreachable: answers are structs of strings and numbers.
 		p.cfg.Logger.ErrorContext(r.Context(), "pool: an answer has no JSON form", "error", err, "amzn_request_id",
 			requestID)
 		status, body = http.StatusInternalServerError, []byte(`{"__type":"InternalErrorException","message":"Internal error"}`)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // A client that is gone needs no answer.
+	_, _ = w.Write(body) // The client may be gone.
 }
 
-// translate returns the refusal that an error becomes. What is not one is logged and not shown.
+// translate returns the refusal for an error. Any other error is logged and not revealed.
 func (p *Pool) translate(ctx context.Context, err error, requestID string) *refusal {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused
@@ -142,7 +141,7 @@ func (p *Pool) translate(ctx context.Context, err error, requestID string) *refu
 		return tooManyRequests()
 	}
 	code := fault.CodeOf(err)
-	if code == fault.Canceled || errors.Is(err, context.Canceled) { // The client is gone, or this server stops.
+	if code == fault.Canceled || errors.Is(err, context.Canceled) { // The client is gone, or this server is stopping.
 		return unavailable()
 	}
 	p.cfg.Logger.ErrorContext(ctx, "pool: a call failed", "error", err, "amzn_request_id", requestID)
@@ -165,8 +164,8 @@ func (p *Pool) keySet(ctx context.Context) any {
 	return set
 }
 
-// configuration returns what says how the pool's tokens are checked (OpenID Connect Discovery 1.0, section 3). It names
-// no endpoints: people sign in by the user pool's own protocol, and by no flow of OAuth.
+// configuration returns the metadata for verifying the pool's tokens (OpenID Connect Discovery 1.0, section 3). It has
+// no endpoints: users sign in with the user pool's own protocol, and not with a flow of OAuth.
 func (p *Pool) configuration() any {
 	return struct {
 		Issuer            string   `json:"issuer"`
@@ -189,15 +188,15 @@ func (p *Pool) configuration() any {
 	}
 }
 
-// serveDocument answers one of the public documents.
+// serveDocument writes one of the public documents.
 func (p *Pool) serveDocument(w http.ResponseWriter, r *http.Request, document any) {
 	body, err := json.Marshal(document)
-	if err != nil { // Cannot be.
+	if err != nil { // Unreachable.
 		p.respond(w, r, nil, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(jwksMaxAge.Seconds())))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body) // A client that is gone needs no answer.
+	_, _ = w.Write(body) // The client may be gone.
 }

@@ -18,19 +18,19 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// How keys change hands: a new one is in every server's JWKS at once, and in the caches of its readers well
-// before the first token is signed with it.
+// Timing of key rotation: a new key must be in the JWKS of every server, and in the caches of its readers, before the
+// first token is signed with it.
 const (
 	keyBits      = 2048
-	keysFresh    = time.Minute      // After that the keys are read again.
-	keysRetry    = 5 * time.Second  // After a failure to read them.
-	keysPatience = 2 * time.Second  // For reading them.
-	jwksMaxAge   = 5 * time.Minute  // How long others may keep the JWKS.
+	keysFresh    = time.Minute      // Then the keys are read again.
+	keysRetry    = 5 * time.Second  // After a failed read.
+	keysPatience = 2 * time.Second  // For one read.
+	jwksMaxAge   = 5 * time.Minute  // Cache lifetime of the JWKS.
 	keyNotice    = 10 * time.Minute // From a key's first publication to its first use.
-	keyGrace     = 5 * time.Minute  // From the end of the last token of a key to the end of the key; for skewed clocks.
+	keyGrace     = 5 * time.Minute  // From the expiry of a key's last token to the key's removal, for clock skew.
 )
 
-// signer is a key that is ready for use.
+// signer is a parsed signing key.
 type signer struct {
 	id         string
 	key        *rsa.PrivateKey
@@ -38,7 +38,7 @@ type signer struct {
 	retireAt   *time.Time
 }
 
-// keyring holds the pool's keys as the database last had them.
+// keyring caches the pool's keys.
 type keyring struct {
 	store Store
 	clock func() time.Time
@@ -50,7 +50,7 @@ type keyring struct {
 	readAt  time.Time
 }
 
-// open reads the keys, and makes the first one if there is none.
+// open reads the keys, and adds the first one if there is none.
 func (k *keyring) open(ctx context.Context) error {
 	keys, err := k.store.PoolKeys(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (k *keyring) open(ctx context.Context) error {
 	return k.read(ctx, k.clock())
 }
 
-// read replaces the keys by those of the database. mu must be held.
+// read replaces the cached keys by those of the database. mu must be held.
 func (k *keyring) read(ctx context.Context, now time.Time) error {
 	keys, err := k.store.PoolKeys(ctx)
 	if err != nil {
@@ -92,13 +92,13 @@ func (k *keyring) read(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// all returns the keys that have not retired. If the database cannot be read, they are those that it last had.
+// all returns the keys that have not retired. If the database cannot be read, it returns the cached ones.
 func (k *keyring) all(ctx context.Context) []signer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.clock()
 	if now.Before(k.readAt) || !now.Before(k.staleAt) {
-		// Everybody waits for this one reading; it must not end with the request that happened to be the first.
+		// Other callers wait for this read: it must not be canceled with the request that started it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysPatience)
 		defer cancel()
 		if err := k.read(ctx, now); err != nil {
@@ -115,7 +115,7 @@ func (k *keyring) all(ctx context.Context) []signer {
 	return valid
 }
 
-// current returns the key that signs: of those that may already, the newest.
+// current returns the signing key: the newest of the active keys.
 func (k *keyring) current(ctx context.Context) (signer, error) {
 	now := k.clock()
 	var best *signer
@@ -134,9 +134,9 @@ func (k *keyring) current(ctx context.Context) (signer, error) {
 
 var errUnknownKey = errors.New("pool: the token names no key of the pool")
 
-// Keyfunc returns the way to find the public key of one of the pool's tokens, for verifying them in this process. Only
-// the header kid counts: keys that a header brings along are never looked at. It reads the database at most once a
-// minute, whatever the tokens name.
+// Keyfunc returns a function that finds the public key of one of the pool's tokens, for verification in this process.
+// Only the header kid counts: keys embedded in a header are ignored. It reads the database at most once a minute,
+// whatever key ids the tokens name.
 func (p *Pool) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	return func(token *jwt.Token) (any, error) {
 		id, ok := token.Header["kid"].(string)
@@ -152,15 +152,15 @@ func (p *Pool) Keyfunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// KeyChange tells what RotateKey has begun.
+// KeyChange is the result of RotateKey.
 type KeyChange struct {
-	ID         string    // Of the new key: the header kid of its tokens.
-	ActiveFrom time.Time // From then on it signs.
-	OldUntil   time.Time // Until then the keys before it are published: by then their tokens have run out.
+	ID         string    // The new key's id: the header kid of its tokens.
+	ActiveFrom time.Time // When it begins to sign.
+	OldUntil   time.Time // Until then the old keys are published. All of their tokens have expired by then.
 }
 
-// RotateKey makes a new signing key. All servers publish it within a minute and sign with it ten minutes later; the old
-// one stays published until the last token that it signed has run out. Nobody is signed out.
+// RotateKey adds a new signing key. All servers publish it within a minute and sign with it ten minutes later; the old
+// key stays published until the last token signed with it has expired. No session ends.
 func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 	now := p.now()
 	next, err := newKey(now, now.Add(keyNotice))
@@ -174,7 +174,7 @@ func (p *Pool) RotateKey(ctx context.Context) (KeyChange, error) {
 	return change, p.store.RotatePoolKey(ctx, next, change.OldUntil)
 }
 
-// newKey makes a signing key.
+// newKey generates a signing key.
 func newKey(now, activeFrom time.Time) (Key, error) {
 	private, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -191,7 +191,7 @@ func newKey(now, activeFrom time.Time) (Key, error) {
 	}, nil
 }
 
-// parseKey reads a stored private key.
+// parseKey parses a stored private key.
 func parseKey(text string) (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
@@ -208,7 +208,7 @@ func parseKey(text string) (*rsa.PrivateKey, error) {
 	return private, nil
 }
 
-// jwk is a public key as RFC 7517 and RFC 7518, section 6.3.1, have it.
+// jwk is a public key in the format of RFC 7517 and RFC 7518, section 6.3.1.
 type jwk struct {
 	Algorithm string `json:"alg"`
 	Exponent  string `json:"e"`
@@ -226,7 +226,7 @@ func newJWK(id string, key *rsa.PublicKey) jwk {
 	}
 }
 
-// thumbprint names a key by its content (RFC 7638).
+// thumbprint returns the key id that is derived from the key (RFC 7638).
 func thumbprint(key *rsa.PublicKey) string {
 	j := newJWK("", key)
 	sum := sha256.Sum256([]byte(`{"e":"` + j.Exponent + `","kty":"RSA","n":"` + j.Modulus + `"}`))

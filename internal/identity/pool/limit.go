@@ -7,22 +7,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// storeTimeout limits each call of the database, so that one that is stalled is noticed while people still wait.
+// storeTimeout limits each call of the store, so that a stalled database is noticed while clients still wait.
 const storeTimeout = 5 * time.Second
 
-// limited is a Store whose calls end in time.
+// limited is a Store that applies storeTimeout to each call.
 type limited struct{ store Store }
 
 var _ Store = limited{}
 
-// ask calls the store for something.
+// ask makes a call that returns a value.
 func ask[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	return call(ctx)
 }
 
-// tell calls the store with something.
+// tell makes a call that returns only an error.
 func tell(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -13,12 +13,12 @@ import (
 )
 
 // The lock-out is Cognito's: the fifth wrong password in a row locks for a second, each further one for twice as long,
-// up to about a quarter of an hour. A quarter of an hour without an attempt forgets the count. See
+// up to about a quarter of an hour. The count is reset after a quarter of an hour without an attempt. See
 // https://docs.aws.amazon.com/cognito/latest/developerguide/authentication.html#authentication-flow-lockout-behavior
 //
-// It counts by account and address together: guessing passwords keeps neither the account's owner out elsewhere, nor
-// others at the same address. All addresses together have a higher limit, which many of them cannot get round; it does
-// not hold on devices that the owner has signed in on, or else it would be a way to keep them out.
+// It counts by account and address together, so that guessing locks out neither the account's owner elsewhere nor
+// others at the same address. A higher limit counts all addresses together, against distributed guessing; it does not
+// apply on devices that the owner has signed in on, because otherwise anyone could lock the owner out.
 const (
 	freeFailures    = 5  // For an account, from one address.
 	accountFailures = 50 // For an account, from all addresses.
@@ -27,10 +27,10 @@ const (
 	quietTime       = 15 * time.Minute
 )
 
-// errLocked says that the account is locked. Operations word it differently.
+// errLocked says that the account is locked. Each operation has its own message for it.
 var errLocked = errors.New("pool: too many wrong passwords")
 
-// at returns the attempts as they count now.
+// at returns the attempts that still count at a time.
 func (a Attempts) at(now time.Time) Attempts {
 	if !now.Before(a.ForgottenAt) {
 		return Attempts{}
@@ -38,10 +38,10 @@ func (a Attempts) at(now time.Time) Attempts {
 	return a
 }
 
-// locked reports whether no password is looked at now.
+// locked reports whether all passwords are rejected at a time.
 func (a Attempts) locked(now time.Time) bool { return now.Before(a.LockedUntil) }
 
-// failed returns the attempts after one more wrong password, of which so many are free.
+// failed returns the attempts after one more wrong password. The first free ones do not lock.
 func (a Attempts) failed(now time.Time, free int) Attempts {
 	a = a.at(now)
 	a.Failures++
@@ -53,8 +53,8 @@ func (a Attempts) failed(now time.Time, free int) Attempts {
 	return a
 }
 
-// attemptsKey returns where what is tried on an account is counted. A user has one count under all their names; a name
-// that is nobody's has one too, so that being locked out says nothing about an account.
+// attemptsKey returns the key under which attempts on an account are counted. A user has one count for all their names;
+// an unknown name has one too, so that a lock-out does not reveal whether an account exists.
 func attemptsKey(user *User, name string) []byte {
 	text := "name " + name
 	if user != nil {
@@ -64,15 +64,16 @@ func attemptsKey(user *User, name string) []byte {
 	return sum[:]
 }
 
-// attemptsKeys returns where wrong passwords of an account are counted: from this address, and from all.
+// attemptsKeys returns the keys under which wrong passwords of an account are counted: for the caller's address, and
+// for all addresses.
 func attemptsKeys(ctx context.Context, user *User, name string) [][]byte {
 	account := attemptsKey(user, name)
 	here := sha256.Sum256(append([]byte("from "+OriginOf(ctx).Network()+" "), account...))
 	return [][]byte{here[:], account}
 }
 
-// authenticate returns the user with that name if the password is theirs and the account is not locked. Whatever is
-// wrong, the answer and the time that it takes are those for a wrong password.
+// authenticate returns the user with that name if the password is right and the account is not locked. Every failure
+// has the response and the timing of a wrong password.
 func (p *Pool) authenticate(ctx context.Context, name, password string) (User, error) {
 	user, err := p.findUser(ctx, name)
 	if err != nil {
@@ -84,12 +85,12 @@ func (p *Pool) authenticate(ctx context.Context, name, password string) (User, e
 	return *user, nil
 }
 
-// checkPassword refuses a password that is not the user's, and any while the account is locked. user is nil for a name
-// that is nobody's. A wrong one is told to the audit log as the given action.
+// checkPassword rejects a wrong password, and every password while the account is locked. user is nil for an unknown
+// name. A wrong password is recorded in the audit log as the given action.
 //
-// Passwords that arrive together are checked together, but their outcomes count one after the other: one that comes in
-// while the account is locked, or turned out right only after others had locked it, is refused unread. So trying many
-// at once tells no more than trying one by one.
+// Concurrent passwords are verified concurrently, but counted one after the other: a password that arrives while the
+// account is locked is rejected without being verified, and one during whose verification others have locked it is
+// rejected even if it is right. Trying many at once therefore reveals no more than trying one by one.
 func (p *Pool) checkPassword(ctx context.Context, user *User, name, password string, wrong Action) error {
 	keys := attemptsKeys(ctx, user, normalizeName(name))
 	known, err := p.knowsDevice(ctx, user)
@@ -128,8 +129,8 @@ func (p *Pool) checkPassword(ctx context.Context, user *User, name, password str
 	return incorrectPassword()
 }
 
-// rehash replaces an old hash by one of the normalized password. That it could not is logged only: the old one is as
-// good.
+// rehash replaces the hash of a password as typed by one of the normalized password. A failure is only logged: the old
+// hash stays valid.
 func (p *Pool) rehash(ctx context.Context, user *User, password string) {
 	encoded, err := p.hasher.hash(ctx, password)
 	if err == nil {
@@ -140,7 +141,8 @@ func (p *Pool) rehash(ctx context.Context, user *User, password string) {
 	}
 }
 
-// knowsDevice reports whether a user has signed in on this device before. The store is asked for nobody's name as well.
+// knowsDevice reports whether a user has signed in on this device before. The store is asked for unknown names too, to
+// take the same time.
 func (p *Pool) knowsDevice(ctx context.Context, user *User) (bool, error) {
 	device := OriginOf(ctx).DeviceKey()
 	if device == nil {
@@ -153,16 +155,16 @@ func (p *Pool) knowsDevice(ctx context.Context, user *User) (bool, error) {
 	return p.store.KnowsDevice(ctx, sub, device)
 }
 
-// locked reports whether no password is looked at now. attempts are those from this address, and from all.
+// locked reports whether passwords are rejected. attempts are those from the caller's address and from all addresses.
 func locked(attempts []Attempts, known bool, now time.Time) bool {
 	return attempts[0].locked(now) || attempts[1].locked(now) && !known
 }
 
-// count records the outcome of an attempt, or refuses it if the account has been locked meanwhile. It reports whether
-// the account is locked from now on.
+// count records the result of an attempt, or rejects it if the account was locked meanwhile. It reports whether the
+// account is now locked.
 func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (bool, error) {
 	if right {
-		// Nearly always nothing is counted, and nothing has to be written.
+		// Usually there are no failures to reset, and nothing to write.
 		attempts, err := p.store.PoolAttempts(ctx, keys...)
 		if err != nil || attempts[0].Failures+attempts[1].Failures == 0 {
 			return false, err
@@ -200,7 +202,8 @@ func (p *Pool) count(ctx context.Context, keys [][]byte, known, right bool) (boo
 
 // findUser returns the user with that name, a sub or an address, or nil.
 func (p *Pool) findUser(ctx context.Context, name string) (*User, error) {
-	if len(name) > maxTyped { // With somebody's address in it, perhaps; but attempts count under what was typed.
+	// Normalizing could shorten it to an existing address, while attempts are counted under the name as typed.
+	if len(name) > maxTyped {
 		return nil, nil
 	}
 	var user User

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Mailer sends what the pool has to tell people. It is safe for concurrent use. An error says that a message will not
-// arrive.
+// Mailer sends the pool's mail. It is safe for concurrent use. An error means that the message will not be delivered.
 type Mailer interface {
 	SendInvitation(ctx context.Context, invitation Invitation) error
 	SendResetCode(ctx context.Context, code ResetCode) error
@@ -15,24 +14,24 @@ type Mailer interface {
 	SendNewDevice(ctx context.Context, notice Notice) error
 }
 
-// Notice tells somebody of what was done with their account, in case it was not them.
+// Notice notifies a user of a change to their account, in case somebody else made it.
 type Notice struct {
 	Email   string
 	Name    string
 	At      time.Time
-	Agent   string // The program and the system it was done with, as "Chrome（Windows）". "" where that is not known.
-	Address string // Where it was done from. "" where that is not known.
+	Agent   string // The program and the system used, as in "Chrome（Windows）". "" if unknown.
+	Address string // The caller's address. "" if unknown.
 }
 
-// Invitation tells somebody that they have an account, and how to sign in for the first time.
+// Invitation tells a new user how to sign in for the first time.
 type Invitation struct {
 	Email             string
 	Name              string
 	TemporaryPassword string
-	ValidFor          time.Duration // Of the password, from now.
+	ValidFor          time.Duration // Of the temporary password, from now.
 }
 
-// ResetCode is what somebody who forgot their password sets another one with.
+// ResetCode is the message with the code for a forgotten password.
 type ResetCode struct {
 	Email    string
 	Name     string
@@ -41,17 +40,17 @@ type ResetCode struct {
 }
 
 const (
-	mailPatience       = 30 * time.Second // For a message that nobody waits for.
-	invitationPatience = 10 * time.Second // For one that an administrator waits for.
+	mailPatience       = 30 * time.Second // For a message sent in the background.
+	invitationPatience = 10 * time.Second // For a message that an administrator waits for.
 	maxUnderWay        = 64
 )
 
-// outbox sends messages that nobody waits for: how long that takes, and whether there is one at all, must not show.
+// outbox sends messages in the background: the response time must not reveal whether there is one.
 type outbox struct {
 	base   context.Context //nolint:containedctx // Of the messages, which outlive the calls that cause them.
 	cancel context.CancelFunc
-	places chan struct{} // Holds a token for each call that may cause a message, and each message that is under way.
-	once   sync.Once     // Of stop.
+	places chan struct{} // A token for each call that may cause a message, and for each message being sent.
+	once   sync.Once     // Runs stop once.
 }
 
 func newOutbox(ctx context.Context) *outbox {
@@ -59,7 +58,7 @@ func newOutbox(ctx context.Context) *outbox {
 	return &outbox{base: base, cancel: cancel, places: make(chan struct{}, maxUnderWay)}
 }
 
-// enter takes a place, or reports that there is none. It is given back by leave or send.
+// enter takes a place, or reports that there is none. leave or send releases it.
 func (o *outbox) enter() bool {
 	select {
 	case o.places <- struct{}{}:
@@ -71,7 +70,7 @@ func (o *outbox) enter() bool {
 
 func (o *outbox) leave() { <-o.places }
 
-// send runs what sends a message, in a place that was taken before.
+// send runs message in the background, in a place taken by enter.
 func (o *outbox) send(message func(ctx context.Context)) {
 	go func() {
 		defer o.leave()
@@ -81,8 +80,8 @@ func (o *outbox) send(message func(ctx context.Context)) {
 	}()
 }
 
-// notify has a notice sent, after what it tells of is done. One that finds no place, or is not delivered, is logged
-// only.
+// notify sends a notice in the background, after the change was made. If there is no place, or delivery fails, that is
+// only logged.
 func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.Context, Notice) error) {
 	if p.cfg.Mailer == nil || !p.outbox.enter() {
 		p.cfg.Logger.WarnContext(ctx, "pool: a notice was not delivered: there is no mail, or too much of it", "sub",
@@ -101,8 +100,8 @@ func (p *Pool) notify(ctx context.Context, user User, send func(Mailer, context.
 	})
 }
 
-// stop takes all places, so that no message is under way any more and none begins. When ctx ends, those that are left
-// are given up.
+// stop takes all places: it waits for the messages being sent and prevents new ones. When ctx ends, the remaining ones
+// are canceled.
 func (o *outbox) stop(ctx context.Context) {
 	defer o.cancel()
 	for range cap(o.places) {
@@ -115,11 +114,11 @@ func (o *outbox) stop(ctx context.Context) {
 	}
 }
 
-// Stop waits for the messages that are under way, and gives them up when ctx ends. From then on ForgotPassword is
-// refused. It may be called twice.
+// Stop waits for the messages being sent, and cancels them when ctx ends. After that, ForgotPassword is rejected. It
+// may be called more than once.
 func (p *Pool) Stop(ctx context.Context) { p.outbox.once.Do(func() { p.outbox.stop(ctx) }) }
 
-// invite sends an invitation and reports whether it is on its way.
+// invite sends an invitation and waits until the mailer has accepted it.
 func (p *Pool) invite(ctx context.Context, user User, temporary string) error {
 	ctx, cancel := context.WithTimeout(ctx, invitationPatience)
 	defer cancel()
@@ -133,7 +132,7 @@ func (p *Pool) invite(ctx context.Context, user User, temporary string) error {
 	return nil
 }
 
-// undelivered is the refusal of what needs mail where it does not get through, or there is none.
+// undelivered is the refusal of an operation whose mail cannot be sent.
 func undelivered() *refusal {
 	return &refusal{kind: "CodeDeliveryFailureException", message: "Unable to deliver message to user."}
 }

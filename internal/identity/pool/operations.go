@@ -2,20 +2,20 @@ package pool
 
 import "context"
 
-// operation answers one of the protocol's calls.
+// operation implements one of the protocol's calls.
 type operation struct {
-	// run returns what becomes the JSON of the answer. Its error is a refusal, or a fault that is not shown.
+	// run returns the answer, to be encoded as JSON. Its error is a refusal, or a fault that is not revealed.
 	run    func(ctx context.Context, in *input) (any, error)
-	signed bool // Only with the administrator's signature.
+	signed bool // Requires the administrator's signature.
 }
 
-// empty is the answer of operations that have nothing to say: {}.
+// empty is the answer {}.
 type empty struct{}
 
-// nothing is the answer of those that have no body at all.
+// nothing is an answer without a body.
 type nothing struct{}
 
-// table returns the protocol's calls by the name in X-Amz-Target.
+// table returns the protocol's calls by their names in X-Amz-Target.
 func (p *Pool) table() map[string]operation {
 	return map[string]operation{
 		"ChangePassword":            {run: p.changePassword},
@@ -28,7 +28,7 @@ func (p *Pool) table() map[string]operation {
 		"RespondToAuthChallenge":    {run: p.respondToAuthChallenge},
 		"RevokeToken":               {run: p.revokeToken},
 
-		// Users cannot sign up. These answer as a pool to which only its administrator adds users.
+		// Users cannot sign up. These answer like a Cognito pool where only administrators add users.
 		"ConfirmSignUp":          {run: p.confirmSignUp},
 		"ResendConfirmationCode": {run: p.resendConfirmationCode},
 		"SignUp":                 {run: p.signUp},
@@ -43,7 +43,7 @@ func (p *Pool) table() map[string]operation {
 	}
 }
 
-// signUp is the operation SignUp, which is refused.
+// signUp is the operation SignUp, which is always rejected.
 func (p *Pool) signUp(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	in.text("Username", usernameRule())
@@ -56,7 +56,7 @@ func (p *Pool) signUp(_ context.Context, in *input) (any, error) {
 	return nil, notAuthorized("SignUp is not permitted for this user pool")
 }
 
-// confirmSignUp is the operation ConfirmSignUp: there never is a code to confirm with.
+// confirmSignUp is the operation ConfirmSignUp. No code is ever valid, because users cannot sign up.
 func (p *Pool) confirmSignUp(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	in.text("Username", usernameRule())
@@ -70,8 +70,8 @@ func (p *Pool) confirmSignUp(_ context.Context, in *input) (any, error) {
 	return nil, expiredCode()
 }
 
-// resendConfirmationCode is the operation ResendConfirmationCode. Nobody waits for such a code; Cognito says so of no
-// name.
+// resendConfirmationCode is the operation ResendConfirmationCode. No user has such a code; like Cognito, it answers the
+// same for every name.
 func (p *Pool) resendConfirmationCode(_ context.Context, in *input) (any, error) {
 	clientID := in.text("ClientId", clientIDRule())
 	name := in.text("Username", usernameRule())

@@ -9,46 +9,46 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// Origin is where a call comes from. The handler that serves the pool puts it into the call's context.
+// Origin is the origin of a call. The handler that mounts the pool puts it into the call's context.
 type Origin struct {
-	Address   netip.Addr // Zero where it is unknown.
+	Address   netip.Addr // Zero if unknown.
 	RequestID string
 	UserAgent string
-	Device    string // The secret that a browser keeps for this server, "" for none. See NewDevice.
-	Browser   bool   // It would keep such a secret.
+	Device    string // The secret that a browser keeps for this server, or "". See NewDevice.
+	Browser   bool   // It can keep such a secret.
 }
 
 type originKey struct{}
 
-// WithOrigin returns a context of a call from somewhere.
+// WithOrigin returns a context that carries the origin of a call.
 func WithOrigin(ctx context.Context, origin Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, origin)
 }
 
-// OriginOf returns where the context's call comes from, the zero Origin if that is unknown.
+// OriginOf returns the origin of the context's call, or the zero Origin.
 func OriginOf(ctx context.Context) Origin {
 	origin, _ := ctx.Value(originKey{}).(Origin)
 	return origin
 }
 
-// NewDevice returns a secret that a browser is known by again.
+// NewDevice returns a secret by which a browser is recognized.
 func NewDevice() string {
 	device, _ := opaque.New()
 	return device
 }
 
-// Network returns what counts as one address: an address of IPv4, or the /64 that a provider gives one customer of
-// IPv6.
+// Network returns the network that counts as one address: an IPv4 address, or an IPv6 /64, which a provider assigns to
+// one customer.
 func (o Origin) Network() string {
 	if !o.Address.IsValid() || o.Address.Is4() {
 		return o.Address.String()
 	}
-	network, _ := o.Address.WithZone("").Prefix(64) // 64 bits are right for IPv6.
+	network, _ := o.Address.WithZone("").Prefix(64) // 64 is a valid prefix length for IPv6.
 	return network.String()
 }
 
-// DeviceKey returns what a device is kept under, nil for none. A browser is known by its secret alone; a program that
-// keeps none, by what it calls itself and its address.
+// DeviceKey returns the key under which a device is stored, or nil. A browser is identified by its secret alone; a
+// program that keeps none, by its user agent and address.
 func (o Origin) DeviceKey() []byte {
 	text := "device " + o.Device
 	switch {
@@ -62,5 +62,5 @@ func (o Origin) DeviceKey() []byte {
 	return sum[:]
 }
 
-// Agent returns what a person calls the program, as in "Chrome（Windows）", or "".
+// Agent returns the display name of the program, as in "Chrome（Windows）", or "".
 func (o Origin) Agent() string { return identity.Agent(o.UserAgent) }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Sizes of what a password hash is made of, in bytes, as RFC 9106 recommends, and the most that a stored hash may ask
-// for.
+// Sizes of the parts of a password hash, in bytes, as RFC 9106 recommends, and the highest costs accepted from a stored
+// hash.
 const (
 	saltSize      = 16
 	tagSize       = 32
@@ -24,11 +24,11 @@ const (
 
 // HashConfig tunes argon2id. The zero value is replaced by the defaults.
 type HashConfig struct {
-	MemoryKiB  uint32        // For each password that is being checked. Default 19456 (19 MiB).
+	MemoryKiB  uint32        // For each password being verified. Default 19456 (19 MiB).
 	Passes     uint32        // Default 2.
-	Concurrent int           // Passwords checked at once; the others wait. Default 4.
-	Waiting    int           // How many wait; more are refused at once. Default 512.
-	Patience   time.Duration // How long one waits before it is refused. Default 4 s.
+	Concurrent int           // Passwords verified at once; others wait. Default 4.
+	Waiting    int           // Passwords that may wait; more are rejected at once. Default 512.
+	Patience   time.Duration // How long a password waits before it is rejected. Default 4 s.
 }
 
 func (c HashConfig) withDefaults() HashConfig {
@@ -58,17 +58,17 @@ func (c HashConfig) validate() error {
 	return nil
 }
 
-// errBusy says that too many passwords wait to be checked.
+// errBusy says that too many passwords are waiting to be verified.
 var errBusy = errors.New("pool: too many passwords at once")
 
-// hasher hashes and checks passwords with argon2id (RFC 9106), few at a time: each needs so much memory that a flood of
-// sign-ins could otherwise use up the machine's.
+// hasher hashes and verifies passwords with argon2id (RFC 9106), few at a time: each needs so much memory that a flood
+// of sign-ins could otherwise exhaust it.
 type hasher struct {
 	cfg   HashConfig
-	slots chan struct{} // Holds a token for each password that is being worked on.
-	// Holds a token for each that waits: in a flood, the bodies of their requests fill the memory too.
+	slots chan struct{} // A token for each password being hashed.
+	// A token for each password that waits: in a flood, the bodies of their requests use memory too.
 	queue chan struct{}
-	decoy phc // What the password of nobody is checked against, so that it takes as long as anybody's.
+	decoy phc // Stands for the hash of an unknown user, so that verifying takes the same time.
 }
 
 func newHasher(cfg HashConfig) *hasher {
@@ -76,7 +76,7 @@ func newHasher(cfg HashConfig) *hasher {
 		memory: cfg.MemoryKiB, passes: cfg.Passes, lanes: 1, salt: make([]byte, saltSize),
 		tag: make([]byte, tagSize),
 	}
-	rand.Read(decoy.salt) // Never fails: crypto/rand ends the program instead.
+	rand.Read(decoy.salt) // Never fails: crypto/rand crashes the program instead.
 	rand.Read(decoy.tag)
 	return &hasher{
 		cfg: cfg, slots: make(chan struct{}, cfg.Concurrent), queue: make(chan struct{}, cfg.Waiting),
@@ -84,7 +84,7 @@ func newHasher(cfg HashConfig) *hasher {
 	}
 }
 
-// hash returns the hash of a password in its normalized form, with a new salt, in the PHC string format.
+// hash returns the hash of a normalized password, with a new salt, in the PHC string format.
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	p := phc{memory: h.cfg.MemoryKiB, passes: h.cfg.Passes, lanes: 1, salt: make([]byte, saltSize)}
 	rand.Read(p.salt)
@@ -96,8 +96,8 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	return p.String(), nil
 }
 
-// verify reports whether the password is the one that was hashed. An empty encoded hash is nobody's: no password
-// matches, in the same time. asTyped says that the hash is an old one, of the password as it was typed.
+// verify reports whether the password matches the hash. An empty hash matches no password, in the same time. asTyped
+// reports that the hash is an old one, of the password as typed instead of normalized.
 func (h *hasher) verify(ctx context.Context, encoded, password string) (right, asTyped bool, err error) {
 	want := h.decoy
 	if encoded != "" {
@@ -109,7 +109,7 @@ func (h *hasher) verify(ctx context.Context, encoded, password string) (right, a
 	if forms[0] != password {
 		forms = append(forms, password)
 	}
-	for i, form := range forms { // All of them: how long it takes says nothing.
+	for i, form := range forms { // All of them, so that the time does not depend on which one matches.
 		got, err := h.derive(ctx, want, form, len(want.tag))
 		if err != nil {
 			return false, false, err
@@ -121,7 +121,7 @@ func (h *hasher) verify(ctx context.Context, encoded, password string) (right, a
 	return right, asTyped, nil
 }
 
-// derive computes the tag of a password once there is room for it. The error is errBusy or the context's.
+// derive computes the tag of a password once a slot is free. The error is errBusy or the context's.
 func (h *hasher) derive(ctx context.Context, p phc, password string, size int) ([]byte, error) {
 	if err := h.enter(ctx); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (h *hasher) derive(ctx context.Context, p phc, password string, size int) (
 	return argon2.IDKey([]byte(password), p.salt, p.passes, p.memory, p.lanes, uint32(size)), nil
 }
 
-// enter takes one of the slots, in turn. The error is errBusy or the context's.
+// enter takes a slot, in order of arrival. The error is errBusy or the context's.
 func (h *hasher) enter(ctx context.Context) error {
 	select {
 	case h.slots <- struct{}{}:
@@ -171,7 +171,7 @@ func (p phc) String() string {
 
 var errHashFormat = errors.New("pool: a stored password hash is not argon2id in the PHC string format")
 
-// parsePHC reads a stored hash. Its costs are bounded, whatever the database says.
+// parsePHC parses a stored hash. Its costs are limited, whatever the database contains.
 func parsePHC(encoded string) (phc, error) {
 	parts := strings.Split(encoded, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

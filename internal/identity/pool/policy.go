@@ -10,16 +10,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of a password's length, in characters. 256 is the most that the protocol takes.
+// Limits of a password's length, in characters. 256 is the maximum of the protocol.
 const (
 	minPassword = 8
 	maxPassword = 256
 )
 
-// symbols are the characters that Cognito counts as such. A space counts too, unless it is the first or last one.
+// symbols are the characters that Cognito counts as symbols. A space counts too, unless it is the first or last
+// character.
 const symbols = "^$*.[]{}()?-\"!@#%&/\\,><':;|_~`+="
 
-// The characters that generated passwords are made of: what a person may have to type from paper has no look-alikes.
+// The characters of generated passwords, without look-alikes: people may have to type them from paper.
 const (
 	generatedLength = 16
 	generatedUpper  = "ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -28,18 +29,18 @@ const (
 	generatedSymbol = "!#%+-=?@_"
 )
 
-// What a password lacks, in the words of Cognito where it has any. The app tells them apart by these words.
+// What a password lacks, in Cognito's words if it has any. The app distinguishes the cases by these texts.
 const (
 	tooCommon   = "Password must not be a commonly used one"
 	tooPersonal = "Password must not contain your email address or name"
 	notNew      = "Password must not be the previous one"
 )
 
-// Parts of an address or a name are looked for in passwords from this length on, in characters.
+// minPersonal is the length, in characters, from which a part of an address or a name may not occur in a password.
 const minPersonal = 4
 
-// normalizePassword returns the one form in which a password is hashed: keyboards type the same letters as different
-// characters (NFKC). What is too long for a password stays as it is: normalizing takes its time.
+// normalizePassword returns the form in which a password is hashed (NFKC): keyboards type the same letter as different
+// characters. What is too long for a password is returned unchanged, because normalizing is expensive.
 func normalizePassword(password string) string {
 	if len(password) > maxPassword*utf8.UTFMax {
 		return password
@@ -47,7 +48,7 @@ func normalizePassword(password string) string {
 	return norm.NFKC.String(password)
 }
 
-// checkNewPassword returns what a new password of a user lacks, or "". Of the user the address and the name count.
+// checkNewPassword returns what a new password lacks, or "". Of user, only the address and the name are used.
 func checkNewPassword(password string, user User) (string, error) {
 	password = normalizePassword(password)
 	if lacks := checkPolicy(password); lacks != "" {
@@ -62,7 +63,7 @@ func checkNewPassword(password string, user User) (string, error) {
 	return "", nil
 }
 
-// appearsIn reports whether a password contains a user's address or name, or a part of them that is long enough.
+// appearsIn reports whether a password contains the user's address or name, or a part of them that is long enough.
 func (u User) appearsIn(password string) bool {
 	fold := func(text string) string { return strings.ToLower(norm.NFKC.String(text)) }
 	local, _, _ := strings.Cut(u.Email, "@")
@@ -103,7 +104,8 @@ func between(low, high rune) func(rune) bool {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// GeneratePassword returns a random password that the policy allows: 16 characters without look-alikes, about 90 bits.
+// GeneratePassword returns a random password that satisfies the policy: 16 characters without look-alikes, about 90
+// bits.
 func GeneratePassword() string {
 	classes := []string{generatedUpper, generatedLower, generatedDigits, generatedSymbol}
 	all := strings.Join(classes, "")
@@ -112,17 +114,17 @@ func GeneratePassword() string {
 		for range generatedLength {
 			b.WriteByte(all[randomBelow(len(all))])
 		}
-		// Drawing again until every class occurs keeps all allowed passwords equally likely.
+		// Rejection sampling keeps all valid passwords equally likely.
 		if checkPolicy(b.String()) == "" {
 			return b.String()
 		}
 	}
 }
 
-// randomBelow returns a number in [0, n) from the system's random source, each as likely as the others.
+// randomBelow returns a uniform random number in [0, n) from the system's random source.
 func randomBelow(n int) int {
 	i, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
-	if err != nil { // Cannot be: crypto/rand.Reader never fails.
+	if err != nil { // Unreachable: crypto/rand.Reader never fails.
 		panic(err)
 	}
 	return int(i.Int64())

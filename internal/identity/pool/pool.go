@@ -1,8 +1,8 @@
-// Package pool is the embedded user pool: people, their passwords and the tokens that prove them, served over the
-// protocol of Amazon Cognito user pools, so that browsers and the AWS SDKs speak to it as they would to AWS.
+// Package pool is the embedded user pool: users, their passwords and their tokens, served over the protocol of Amazon
+// Cognito user pools, so that browsers and the AWS SDKs use it as they would use AWS.
 //
-// It owns the pool's users and signing keys, which belong to no organization; who may do what is package identity's and
-// package org's business. It imports fault, and libraries for tokens and password hashes.
+// It owns the pool's users and signing keys, which belong to no organization; permissions belong to packages identity
+// and org. It imports fault, and libraries for tokens and password hashes.
 package pool
 
 import (
@@ -16,24 +16,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// Config is what New takes. Zero durations and hash settings are replaced by the defaults.
+// Config configures a Pool. Zero durations and hash settings are replaced by the defaults.
 type Config struct {
 	PoolID string // Region, underscore and letters or digits: ap-northeast-1_Tsumugi00.
 	Issuer string // The claim iss, a URL that ends with /PoolID. The JWKS is at Issuer + /.well-known/jwks.json.
 
-	// The app clients, letters and digits. Sessions of the one are never the other's.
-	ClientID string // That of passwords, which the browser names. Empty: nobody signs in with one.
-	// That of the users of other identity providers, for this process alone. Empty: there are none.
+	// The app clients, letters and digits. A session of one is not valid for the other.
+	ClientID string // For passwords, named by the browser. Empty: no sign-in with a password.
+	// For users of other identity providers, used by this process alone. Empty: none.
 	FederatedClientID string
 
-	Admin  Credentials      // Whose signature administrative calls need. Zero: nobody may make any.
-	Mailer Mailer           // Nil: nothing is sent, and operations that need it say so.
+	Admin  Credentials      // Sign administrative calls. Zero: these are all rejected.
+	Mailer Mailer           // Nil: no mail is sent, and operations that need it fail.
 	Clock  func() time.Time // Default time.Now.
-	Logger *slog.Logger     // Default: nothing is logged.
+	Logger *slog.Logger     // Default: discard.
 	Hash   HashConfig
 
 	TokenLifetime     time.Duration // Of id and access tokens. Default 1 h.
-	RefreshLifetime   time.Duration // From signing in. Default 30 days.
+	RefreshLifetime   time.Duration // From sign-in. Default 30 days.
 	CodeLifetime      time.Duration // Of a code for a forgotten password. Default 1 h.
 	ChallengeLifetime time.Duration // Of a challenge's session. Default 3 min.
 	TemporaryLifetime time.Duration // Of a temporary password. Default 7 days.
@@ -85,7 +85,7 @@ func (c Config) validate() error {
 	if err != nil || issuer.Host == "" || !strings.HasSuffix(issuer.Path, "/"+c.PoolID) || issuer.RawQuery != "" {
 		return errors.New("pool: the issuer is not a URL that ends with the pool id")
 	}
-	// Whole seconds: the claims iat and exp have no fractions, and ExpiresIn is their difference.
+	// The claims iat and exp have whole seconds, and ExpiresIn is their difference.
 	if c.TokenLifetime < time.Second || c.TokenLifetime%time.Second != 0 {
 		return errors.New("pool: the lifetime of tokens is not a number of seconds")
 	}
@@ -95,17 +95,17 @@ func (c Config) validate() error {
 	return c.Hash.validate()
 }
 
-// Pool is the user pool. It is safe for concurrent use. Stop ends it.
+// Pool is the user pool. It is safe for concurrent use. It must be stopped with Stop.
 type Pool struct {
 	cfg        Config
 	store      Store
 	hasher     *hasher
 	keys       *keyring
 	outbox     *outbox
-	operations map[string]operation // By the name in X-Amz-Target.
+	operations map[string]operation // By name in X-Amz-Target.
 }
 
-// New returns the pool. The first one on a database makes the signing key.
+// New returns a pool. The first pool on a database generates the signing key.
 func New(ctx context.Context, cfg Config, store Store) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -126,10 +126,10 @@ func (p *Pool) hasClient(id string) bool {
 	return id != "" && (id == p.cfg.ClientID || id == p.cfg.FederatedClientID)
 }
 
-// now returns the time as finely as the database keeps it.
+// now returns the time at the database's resolution.
 func (p *Pool) now() time.Time { return p.cfg.Clock().UTC().Truncate(time.Microsecond) }
 
-// parseSub reads a sub in its one spelling; others that uuid.Parse takes are no names of users.
+// parseSub parses a sub in its canonical form; other forms that uuid.Parse accepts are not user names.
 func parseSub(name string) (uuid.UUID, bool) {
 	sub, err := uuid.Parse(name)
 	return sub, err == nil && sub.String() == name

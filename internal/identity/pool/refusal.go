@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// refusal is an answer that something is wrong with the request, as Cognito gives it.
+// refusal is an error response of the protocol, with Cognito's names and texts.
 type refusal struct {
 	kind    string // The exception's name: __type.
 	message string
-	status  int  // 400 unless set.
+	status  int  // 400 if zero.
 	again   bool // The same call may succeed later.
 }
 
@@ -49,7 +49,7 @@ func tooManyRequests() *refusal {
 	return &refusal{kind: "TooManyRequestsException", message: "Rate exceeded", again: true}
 }
 
-// unavailable is the refusal of calls that the database did not answer in time. The SDKs try them again.
+// unavailable is the refusal for calls that the database did not answer in time. The SDKs retry them.
 func unavailable() *refusal {
 	return &refusal{
 		kind: "ServiceUnavailableException", message: "The service is temporarily unavailable.",

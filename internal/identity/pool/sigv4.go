@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Credentials are an access key, as AWS calls what requests are signed with.
+// Credentials are an access key that signs requests.
 type Credentials struct {
 	AccessKeyID     string
 	SecretAccessKey string
@@ -31,20 +31,20 @@ const (
 	sigService    = "cognito-idp"
 	sigTerminator = "aws4_request"
 	sigTime       = "20060102T150405Z"
-	sigDay        = 8 // Characters of a time that are its day.
+	sigDay        = 8 // Length of the day in a timestamp.
 	maxSkew       = 5 * time.Minute
-	maxSigned     = 64 // Headers.
+	maxSigned     = 64 // Maximum number of signed headers.
 )
 
-// signature is what the header Authorization of a signed request says.
+// signature is the parsed header Authorization of a signed request.
 type signature struct {
 	keyID, day, region, service, terminator string
-	headers                                 []string // The names of those that are signed.
+	headers                                 []string // The names of the signed headers.
 	mac                                     []byte
 }
 
-// authorize refuses a request that is not signed, for this pool and just now, with the credentials of the
-// administrator. The refusals are those of AWS, in the order in which it looks.
+// authorize rejects a request that is not signed with the administrator's credentials, for this pool and at about the
+// current time. The refusals, and the order of the checks, are those of AWS.
 func (p *Pool) authorize(r *http.Request, body []byte) error {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 || !strings.HasPrefix(values[0], sigAlgorithm) {
@@ -86,7 +86,7 @@ func invalidSignature(message string) *refusal {
 	return &refusal{kind: "InvalidSignatureException", message: message}
 }
 
-// parseSignature reads the header Authorization. What is wrong with it is said without repeating it.
+// parseSignature parses the header Authorization. Errors do not repeat its contents.
 func parseSignature(header string) (signature, error) {
 	rest, ok := strings.CutPrefix(header, sigAlgorithm+" ")
 	if !ok {
@@ -121,7 +121,7 @@ func parseSignature(header string) (signature, error) {
 	}, nil
 }
 
-// checkScope refuses a signature that is for something else.
+// checkScope rejects a signature for another date, region or service.
 func (p *Pool) checkScope(sig signature, at string) error {
 	region, _, _ := strings.Cut(p.cfg.PoolID, "_")
 	switch {
@@ -137,7 +137,7 @@ func (p *Pool) checkScope(sig signature, at string) error {
 	return nil
 }
 
-// checkSigned refuses a signature that leaves something open that says what the request is.
+// checkSigned rejects a signature that does not cover every header that determines the request.
 func checkSigned(signed []string, header http.Header) error {
 	for _, name := range []string{"host", "content-type"} {
 		if !slices.Contains(signed, name) {
@@ -152,7 +152,7 @@ func checkSigned(signed []string, header http.Header) error {
 	return nil
 }
 
-// checkSkew refuses a time that is too far from now, so that a request that was overheard is soon worth nothing.
+// checkSkew rejects a time that is too far from now, which limits the replay of an intercepted request.
 func (p *Pool) checkSkew(at string) error {
 	signed, err := time.Parse(sigTime, at)
 	now := p.now()
@@ -170,7 +170,7 @@ func (p *Pool) checkSkew(at string) error {
 	return nil
 }
 
-// canonicalRequest returns the text that a request's signature is over. The protocol has no queries.
+// canonicalRequest returns the text that is signed for a request. The protocol has no queries.
 func canonicalRequest(r *http.Request, signed []string, body []byte) string {
 	var b strings.Builder
 	b.WriteString(r.Method + "\n" + escapePath(r.URL.EscapedPath()) + "\n" + r.URL.RawQuery + "\n")
@@ -182,7 +182,7 @@ func canonicalRequest(r *http.Request, signed []string, body []byte) string {
 	return b.String()
 }
 
-// canonicalValue returns a header's values without spaces that do not count. Two headers are kept beside the others.
+// canonicalValue returns a header's values without insignificant spaces. net/http keeps two headers outside the map.
 func canonicalValue(r *http.Request, name string) string {
 	values := r.Header.Values(name)
 	switch {
@@ -198,7 +198,7 @@ func canonicalValue(r *http.Request, name string) string {
 	return strings.Join(trimmed, ",")
 }
 
-// escapePath returns a path, escaped already, as every service but S3 has it: escaped once more.
+// escapePath returns an already escaped path escaped once more, as every service except S3 does.
 func escapePath(path string) string {
 	if path == "" {
 		return "/"
@@ -214,7 +214,7 @@ func escapePath(path string) string {
 	return b.String()
 }
 
-// compute returns the signature that a canonical request ought to have.
+// compute returns the expected signature of a canonical request.
 func (s signature) compute(secret, at, request string) []byte {
 	mac := func(key []byte, text string) []byte {
 		h := hmac.New(sha256.New, key)

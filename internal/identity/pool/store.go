@@ -7,55 +7,55 @@ import (
 	"github.com/google/uuid"
 )
 
-// Status is Cognito's word for how far a user's account has come.
+// Status is Cognito's name for the state of a user's account.
 type Status string
 
-// The statuses of a user.
+// The statuses.
 const (
-	StatusUnconfirmed         Status = "UNCONFIRMED"           // The address was never confirmed; no sign-in.
+	StatusUnconfirmed         Status = "UNCONFIRMED"           // The address was never confirmed; cannot sign in.
 	StatusConfirmed           Status = "CONFIRMED"             // Signs in with a password of their own.
-	StatusForceChangePassword Status = "FORCE_CHANGE_PASSWORD" // Has a temporary password, good for choosing one.
-	StatusResetRequired       Status = "RESET_REQUIRED"        // An administrator asked for a new password.
-	// Signs in by another identity provider, and has no password.
+	StatusForceChangePassword Status = "FORCE_CHANGE_PASSWORD" // Must replace a temporary password at sign-in.
+	StatusResetRequired       Status = "RESET_REQUIRED"        // An administrator requires a new password.
+	// Signs in with another identity provider, and has no password.
 	StatusExternalProvider Status = "EXTERNAL_PROVIDER"
 )
 
-// User is a person in the pool.
+// User is a user of the pool.
 type User struct {
 	Sub            uuid.UUID
-	Email          string // As NormalizeEmail returns it. The pool's alias for the sub.
+	Email          string // As returned by NormalizeEmail. The pool's alias for the sub.
 	EmailVerified  bool
 	Name           string
 	Groups         []string // The claim cognito:groups.
 	Status         Status
 	Enabled        bool
 	PasswordHash   string     // In the PHC string format; empty for a user without a password.
-	TemporaryUntil *time.Time // When a temporary password runs out. Set with StatusForceChangePassword only.
-	Version        int64      // Grows whenever what proves the user changes: the password, or being disabled.
+	TemporaryUntil *time.Time // When a temporary password expires. Set with StatusForceChangePassword only.
+	Version        int64      // Incremented when earlier proofs become void: a new password, or disabled.
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// Password is what SetPoolPassword sets.
+// Password is the input of SetPoolPassword.
 type Password struct {
 	Hash           string
 	Status         Status
 	TemporaryUntil *time.Time
 }
 
-// Challenge is a sign-in that waits for the user's answer. The client holds an opaque session; only its hash is kept.
+// Challenge is a sign-in that waits for the user's answer. The client holds an opaque session; only its hash is stored.
 type Challenge struct {
 	Hash      []byte // SHA-256 of the session.
 	Name      string // NEW_PASSWORD_REQUIRED.
 	Sub       uuid.UUID
 	ClientID  string
-	Version   int64 // The user's, when the challenge was set.
+	Version   int64 // The user's version when the challenge was set.
 	ExpiresAt time.Time
 	UsedAt    *time.Time
 }
 
-// Grant is one sign-in on one device: the refresh token that was handed out, and what the tokens that come from it have
-// in common.
+// Grant is one sign-in on one device: the refresh token issued for it, and the claims shared by the tokens issued from
+// it.
 type Grant struct {
 	ID        uuid.UUID // The claim origin_jti.
 	TokenHash []byte    // SHA-256 of the refresh token.
@@ -73,24 +73,25 @@ type GrantUser struct {
 	User  User
 }
 
-// Attempts counts the wrong passwords for one account since the last right one. The zero value is none.
+// Attempts counts the wrong passwords for one account since the last right one. The zero value is no attempts.
 type Attempts struct {
 	Failures    int
 	LockedUntil time.Time
-	ForgottenAt time.Time // When the count starts afresh.
+	ForgottenAt time.Time // When the count is reset.
 }
 
-// Code stands for a forgotten password. There is one for a name that is nobody's too, which nobody was sent.
+// Code is a code for a forgotten password. An unknown name has one too, which is sent to nobody, so that it cannot be
+// told apart.
 type Code struct {
-	Key       []byte     // Whose it is, as for attempts: 32 bytes.
-	Sub       *uuid.UUID // Nil: nobody's.
-	Version   int64      // The user's, when the code was made.
+	Key       []byte     // The account's key, as for attempts: 32 bytes.
+	Sub       *uuid.UUID // Nil for an unknown name.
+	Version   int64      // The user's version when the code was made.
 	Hash      string     // In the PHC string format.
-	Tries     int        // How often it was looked at.
+	Tries     int        // How often the code was tried.
 	ExpiresAt time.Time
 }
 
-// UserChange is what UpdatePoolUser sets. Nil leaves what is there.
+// UserChange is the input of UpdatePoolUser. Nil fields are left unchanged.
 type UserChange struct {
 	Email         *string // Normalized.
 	EmailVerified *bool
@@ -102,21 +103,21 @@ type Key struct {
 	ID         string // The header kid: the RFC 7638 thumbprint.
 	PrivateKey string // PKCS #8 in PEM.
 	CreatedAt  time.Time
-	ActiveFrom time.Time  // The newest active key signs. A new one waits until everyone has had time to see it.
-	RetireAt   *time.Time // When the last token that it signed has run out. Nil for the key in use.
+	ActiveFrom time.Time  // The newest active key signs. A new key becomes active once all readers have seen it.
+	RetireAt   *time.Time // When the last token signed with it has expired. Nil for the key in use.
 }
 
-// Store is what the pool needs of a database. Times come from the pool's clock. Errors are faults. Events are told to
-// the audit log in the transaction of what they tell of.
+// Store is the database of a Pool. Times come from the pool's clock. Errors are faults. Events are recorded in the
+// audit log in the same transaction as what they describe.
 type Store interface {
 	// PoolKeys returns all signing keys.
 	PoolKeys(ctx context.Context) ([]Key, error)
 
-	// AddFirstPoolKey adds the key if there is none yet, however many servers try at once.
+	// AddFirstPoolKey adds the key if there is none yet, even if several servers call it at once.
 	AddFirstPoolKey(ctx context.Context, key Key) error
 
-	// RotatePoolKey adds the key and lets those that have no end yet retire at the given time. Those that retired a day
-	// before the new one was made are removed.
+	// RotatePoolKey adds the key and sets the retirement time of the keys that have none. Keys that retired more than a
+	// day before the new key was made are removed.
 	RotatePoolKey(ctx context.Context, next Key, retireAt time.Time) error
 
 	// CreatePoolUser adds a user. If the address is taken, the error has the code fault.Conflict.
@@ -128,82 +129,80 @@ type Store interface {
 	// PoolUserByEmail returns the user with that normalized address, or an error with the code fault.NotFound.
 	PoolUserByEmail(ctx context.Context, email string) (User, error)
 
-	// SetPoolPassword sets a user's password and ends what the old one began: grants are revoked, challenges void. If
-	// there is no such user, the error has the code fault.NotFound.
+	// SetPoolPassword sets a user's password, revokes the user's grants and voids their challenges. If there is no such
+	// user, the error has the code fault.NotFound.
 	SetPoolPassword(ctx context.Context, sub uuid.UUID, password Password, at time.Time) error
 
-	// ChangePoolPassword is SetPoolPassword for a user who has been authenticated in the session of one grant, which
-	// goes on. If the user is no longer enabled or no longer the given version, the error has the code fault.Conflict.
+	// ChangePoolPassword is SetPoolPassword for a user authenticated by a grant, which is not revoked. If the user is
+	// no longer enabled or no longer has the given version, the error has the code fault.Conflict.
 	ChangePoolPassword(
 		ctx context.Context, sub uuid.UUID, version int64, password Password, keep uuid.UUID, event Event,
 	) error
 
-	// RehashPoolPassword replaces a user's hash by another one of the same password. One that has changed since is left
-	// alone.
+	// RehashPoolPassword replaces a user's hash by another one of the same password. If the hash has changed since,
+	// nothing is changed.
 	RehashPoolPassword(ctx context.Context, sub uuid.UUID, old, hash string) error
 
-	// SetPoolUserEnabled lets a user sign in, or not; disabling ends challenges and grants. If there is no such user,
+	// SetPoolUserEnabled enables or disables a user; disabling ends challenges and grants. If there is no such user,
 	// the error has the code fault.NotFound.
 	SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled bool, at time.Time) error
 
-	// DeletePoolUser removes a user with everything that they hold. If there is no such user, the error has the code
+	// DeletePoolUser removes a user with all their data. If there is no such user, the error has the code
 	// fault.NotFound.
 	DeletePoolUser(ctx context.Context, sub uuid.UUID) error
 
-	// UpdatePoolUser changes what a user is called and where they are reached. Another address ends challenges, and
-	// codes that were sent to the old one. If it is taken, the error has the code fault.Conflict; if there is no such
-	// user, fault.NotFound.
+	// UpdatePoolUser changes a user's name or address. A new address voids challenges, and codes that were sent to the
+	// old one. If it is taken, the error has the code fault.Conflict; if there is no such user, fault.NotFound.
 	UpdatePoolUser(ctx context.Context, sub uuid.UUID, change UserChange, at time.Time) error
 
-	// SavePoolCode keeps a code in place of the one that had the same key, and counts it under another key as
-	// UpdatePoolAttempts does. An error of count is returned and changes nothing. If the code's user does not exist,
-	// the error has the code fault.NotFound.
+	// SavePoolCode stores a code in place of the one with the same key, and counts it under another key as
+	// UpdatePoolAttempts does. An error of count is returned, and nothing is changed. If the code's user does not
+	// exist, the error has the code fault.NotFound.
 	SavePoolCode(
 		ctx context.Context, code Code, countKey []byte, at time.Time, count func(Attempts) (Attempts, error),
 	) error
 
-	// PoolCode returns the code that is kept under a key. If there is none, or it has run out, the error has the code
+	// PoolCode returns the code stored under a key. If there is none, or it has expired, the error has the code
 	// fault.NotFound.
 	PoolCode(ctx context.Context, key []byte, at time.Time) (Code, error)
 
-	// TryPoolCode counts one more look at a code and returns it. If it was replaced or has run out, the error has the
-	// code fault.NotFound.
+	// TryPoolCode counts one more try of a code and returns it. If the code was replaced or has expired, the error has
+	// the code fault.NotFound.
 	TryPoolCode(ctx context.Context, code Code, at time.Time) (Code, error)
 
-	// UsePoolCode uses a code up and sets its user's password, which ends all their sessions; their address counts as
-	// verified. If the code was used, replaced or has run out, or its user's proof has changed since it was made, the
-	// error has the code fault.Conflict and nothing happened.
+	// UsePoolCode consumes a code and sets its user's password, which ends all their sessions; their address counts as
+	// verified. If the code was used, replaced or has expired, or the user's version has changed since it was made, the
+	// error has the code fault.Conflict, and nothing is changed.
 	UsePoolCode(ctx context.Context, code Code, password Password, event Event) error
 
-	// PoolAttempts returns the attempts that are counted under each of some keys.
+	// PoolAttempts returns the attempts counted under each of the given keys.
 	PoolAttempts(ctx context.Context, keys ...[]byte) ([]Attempts, error)
 
-	// UpdatePoolAttempts replaces the attempts that are counted under some keys by what update makes of them, one
-	// caller after the other. update may be called several times. To prevent deadlock, a key that several callers share
-	// comes last.
+	// UpdatePoolAttempts replaces the attempts counted under the keys by the result of update, one caller after the
+	// other. update may be called several times. To prevent deadlock, a key that several callers share comes last.
 	UpdatePoolAttempts(ctx context.Context, keys [][]byte, at time.Time, update func([]Attempts) []Attempts) error
 
 	// KnowsDevice reports whether a user has signed in on a device.
 	KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (bool, error)
 
-	// RecordPoolEvent tells the audit log.
+	// RecordPoolEvent records an event in the audit log.
 	RecordPoolEvent(ctx context.Context, event Event) error
 
-	// CreateChallenge keeps a challenge. If the user is no longer enabled, or no longer the version that the challenge
-	// is for, the error has the code fault.Conflict.
+	// CreateChallenge stores a challenge. If the user is no longer enabled, or no longer has the challenge's version,
+	// the error has the code fault.Conflict.
 	CreateChallenge(ctx context.Context, challenge Challenge, at time.Time) error
 
-	// ChallengeByHash returns a challenge, used or run out though it may be, or an error with the code fault.NotFound.
+	// ChallengeByHash returns a challenge, even one that is used or expired, or an error with the code fault.NotFound.
 	ChallengeByHash(ctx context.Context, hash []byte) (Challenge, error)
 
-	// CompleteChallenge uses a challenge up and sets the password, and the name unless it is empty, of its user, whom
-	// it returns. If the challenge does not exist, or was used, or its user's proof has changed since, the error has
-	// the code fault.Conflict and nothing happened.
+	// CompleteChallenge consumes a challenge, sets the password of its user and, unless it is empty, the name, and
+	// returns the user. If the challenge does not exist, or was used, or the user's version has changed since, the
+	// error has the code fault.Conflict, and nothing is changed.
 	CompleteChallenge(ctx context.Context, hash []byte, password Password, name string, event Event) (User, error)
 
-	// CreateGrant keeps a grant, and the device that it began on. It reports whether the user has signed in on others
-	// before, and not on this one. If the user is no longer enabled or no longer the given version, the error has the
-	// code fault.Conflict: what proved them does not hold any more.
+	// CreateGrant stores a grant, and the device that it began on. It reports whether the user has signed in before,
+	// but never on this device. If the user is no longer enabled or no longer has the given version, the error has the
+	// code fault.Conflict: their authentication is no longer valid.
 	CreateGrant(ctx context.Context, grant Grant, version int64, event Event) (newDevice bool, err error)
 
 	// GrantByToken returns the grant with that hash of a refresh token, or an error with the code fault.NotFound.
@@ -212,8 +211,8 @@ type Store interface {
 	// GrantByID returns a grant, or an error with the code fault.NotFound.
 	GrantByID(ctx context.Context, id uuid.UUID) (GrantUser, error)
 
-	// RevokeGrant ends one grant. One that has ended, or does not exist, is left alone, and not told of. The event's
-	// user is the grant's.
+	// RevokeGrant ends one grant. If it has ended or does not exist, nothing is changed or recorded. The event's user
+	// is the grant's.
 	RevokeGrant(ctx context.Context, id uuid.UUID, event Event) error
 
 	// RevokeGrants ends all grants of a user.

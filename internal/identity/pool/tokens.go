@@ -13,10 +13,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// accessScope is what every access token of a user pool that no scopes were asked of may do.
+// accessScope is the scope of every access token of a user pool for which no scopes were requested.
 const accessScope = "aws.cognito.signin.user.admin"
 
-// maxToken bounds a token before it is looked into, in bytes. The pool's own are about 1 KB.
+// maxToken limits the size of a token before it is parsed, in bytes. The pool's own are about 1 KB.
 const maxToken = 8 << 10
 
 // authenticationResult is the shape AuthenticationResultType of the protocol.
@@ -28,8 +28,8 @@ type authenticationResult struct {
 	TokenType    string
 }
 
-// signIn begins a grant of a client for a user who has just been authenticated, and issues its tokens. It ends at a
-// time, if one is given, or after the lifetime of refresh tokens.
+// signIn creates a grant of a client for a user who has just been authenticated, and issues its tokens. The grant ends
+// after the lifetime of refresh tokens, or at until if that is earlier.
 func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *time.Time) (authenticationResult, error) {
 	now := p.now()
 	refresh, hash := opaque.New()
@@ -46,7 +46,7 @@ func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *ti
 		event.Method = bySSO
 	}
 	newDevice, err := p.store.CreateGrant(ctx, grant, user.Version, event)
-	if fault.CodeOf(err) == fault.Conflict { // Disabled, or given another password, since it was checked.
+	if fault.CodeOf(err) == fault.Conflict { // The user was disabled, or their password changed, after the check.
 		return authenticationResult{}, incorrectPassword()
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Pool) signIn(ctx context.Context, user User, clientID string, until *ti
 	return result, err
 }
 
-// issue signs an id token and an access token of a grant. See
+// issue signs an id token and an access token for a grant. See
 // https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-id-token.html
 func (p *Pool) issue(ctx context.Context, user User, grant Grant, now time.Time) (authenticationResult, error) {
 	issuedAt := now.Unix()
@@ -105,7 +105,7 @@ func sign(key signer, claims jwt.MapClaims) (string, error) {
 	return token.SignedString(key.key)
 }
 
-// accessClaims are the claims of an access token that the pool reads.
+// accessClaims are the claims of an access token that the pool uses.
 type accessClaims struct {
 	jwt.RegisteredClaims
 	TokenUse  string `json:"token_use"`
@@ -113,7 +113,7 @@ type accessClaims struct {
 	OriginJTI string `json:"origin_jti"`
 }
 
-// holder returns who holds an access token, and the grant that it comes from. The refusals are Cognito's.
+// holder verifies an access token and returns its user and grant. The refusals are Cognito's.
 func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	invalid := notAuthorized("Invalid Access Token")
 	if len(token) > maxToken {
@@ -136,7 +136,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	}
 	held, err := p.store.GrantByID(ctx, id)
 	switch {
-	case fault.CodeOf(err) == fault.NotFound: // Its user was deleted.
+	case fault.CodeOf(err) == fault.NotFound: // The user was deleted.
 		return GrantUser{}, noUser()
 	case err != nil:
 		return GrantUser{}, err
@@ -148,7 +148,7 @@ func (p *Pool) holder(ctx context.Context, token string) (GrantUser, error) {
 	return held, nil
 }
 
-// refresh issues tokens of a client's grant that holds, in exchange for its refresh token, which stays the same.
+// refresh issues new tokens for the refresh token of a client's valid grant. The refresh token stays the same.
 func (p *Pool) refresh(ctx context.Context, token, clientID string) (authenticationResult, error) {
 	now := p.now()
 	held, err := p.store.GrantByToken(ctx, opaque.Hash(token))
@@ -180,7 +180,7 @@ type attribute struct {
 	Value string
 }
 
-// attributes returns a user's attributes in the order of their names.
+// attributes returns a user's attributes, sorted by name.
 func attributes(user User) []attribute {
 	return []attribute{
 		{"email", user.Email},

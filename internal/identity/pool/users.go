@@ -14,32 +14,32 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Bounds of what a user is called.
+// Limits of a user's names.
 const (
 	minEmail = 3
 	maxEmail = 254 // RFC 5321, section 4.5.3.1, with the correction 1690.
 	maxName  = 100
-	maxTyped = 2048 // Of a name as it is typed at sign-in, in bytes. Longer ones are nobody's.
+	maxTyped = 2048 // Bytes of a name as typed at sign-in. Longer names match no user.
 	maxGroup = 128
 )
 
-// NewUser is what CreateUser takes. Exactly one of the two passwords is set.
+// NewUser is the input of CreateUser. Exactly one of the two passwords is set.
 type NewUser struct {
 	Email             string
 	Name              string
-	TemporaryPassword string // To be replaced by one of the user's own at the first sign-in.
+	TemporaryPassword string // The user must replace it at the first sign-in.
 	PermanentPassword string
 	Groups            []string
 }
 
-// NormalizeEmail returns the one form in which an address is kept and looked up: without spaces around it, in lower
-// case, and with full-width letters, as a Japanese keyboard types them, made plain (NFKC).
+// NormalizeEmail returns the form in which an address is stored and looked up: trimmed, in lower case, and with
+// full-width letters, as a Japanese keyboard types them, made plain (NFKC).
 func NormalizeEmail(email string) string {
 	return strings.ToLower(norm.NFKC.String(strings.TrimSpace(email)))
 }
 
-// normalizeName returns the one form of whatever is typed as a user name, for counting attempts. What is too long for a
-// name stays as it is: normalizing takes its time.
+// normalizeName returns the form of a typed user name under which attempts are counted. What is too long for a name is
+// returned unchanged, because normalizing is expensive.
 func normalizeName(name string) string {
 	if len(name) > maxTyped {
 		return name
@@ -47,7 +47,8 @@ func normalizeName(name string) string {
 	return NormalizeEmail(name)
 }
 
-// validEmail reports whether a normalized address can be a user's. Only ASCII can, so that none looks like another one.
+// validEmail reports whether a normalized address is valid for a user. Only ASCII is: look-alike letters of other
+// scripts are rejected.
 func validEmail(email string) bool {
 	if len(email) < minEmail || len(email) > maxEmail || strings.ContainsFunc(email, not(isEmail)) {
 		return false
@@ -59,8 +60,8 @@ func validEmail(email string) bool {
 
 func isEmail(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),:;<>[\]`, r) }
 
-// CreateUser adds an enabled user whose address counts as verified and returns the sub. An address that is taken is
-// refused with the code fault.Conflict, bad input with fault.Invalid.
+// CreateUser adds an enabled user with a verified address and returns the sub. If the address is taken, the error has
+// the code fault.Conflict; for invalid input, fault.Invalid.
 func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) {
 	email, name := NormalizeEmail(user.Email), strings.TrimSpace(user.Name)
 	if err := checkPerson(email, name); err != nil {
@@ -81,7 +82,7 @@ func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) 
 	if err != nil {
 		return uuid.Nil, err
 	}
-	sub := uuid.New() // Random, as Cognito's: it is no secret, but tells nothing either.
+	sub := uuid.New() // Random, as Cognito's: a sub is not secret, but must reveal nothing.
 	return sub, p.store.CreatePoolUser(ctx, User{
 		Sub: sub, Email: email, EmailVerified: true, Name: name, Groups: user.Groups, Enabled: true, Version: 1,
 		Status: password.Status, PasswordHash: password.Hash, TemporaryUntil: password.TemporaryUntil,
@@ -89,7 +90,7 @@ func (p *Pool) CreateUser(ctx context.Context, user NewUser) (uuid.UUID, error) 
 	})
 }
 
-// checkPerson refuses a normalized address and a trimmed name that cannot be a user's.
+// checkPerson rejects a normalized address or a trimmed name that is not valid for a user.
 func checkPerson(email, name string) error {
 	if !validEmail(email) {
 		return fault.InvalidField("email", "メールアドレスの形式が正しくありません。")
@@ -100,7 +101,7 @@ func checkPerson(email, name string) error {
 	return nil
 }
 
-// validName reports whether a trimmed name can be a user's.
+// validName reports whether a trimmed name is valid for a user.
 func validName(name string) bool {
 	length := utf8.RuneCountInString(name)
 	return utf8.ValidString(name) && 1 <= length && length <= maxName && !strings.ContainsFunc(name, unicode.IsControl)
@@ -111,8 +112,8 @@ func (p *Pool) UserByEmail(ctx context.Context, email string) (User, error) {
 	return p.store.PoolUserByEmail(ctx, NormalizeEmail(email))
 }
 
-// SetPassword gives a user a new password, permanent or temporary, and signs them out everywhere. A password that the
-// policy refuses has the code fault.Invalid, an unknown user fault.NotFound.
+// SetPassword sets a user's password, permanent or temporary, and ends all their sessions. If the policy rejects the
+// password, the error has the code fault.Invalid; if there is no such user, fault.NotFound.
 func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, permanent bool) error {
 	user, err := p.store.PoolUserBySub(ctx, sub)
 	if err != nil {
@@ -126,8 +127,7 @@ func (p *Pool) SetPassword(ctx context.Context, sub uuid.UUID, password string, 
 	return p.store.SetPoolPassword(ctx, sub, set, now)
 }
 
-// checkNew refuses a new password of a user that the rules do not allow. One who has a password must choose another
-// one.
+// checkNew rejects a new password that violates the policy or is the current one.
 func (p *Pool) checkNew(ctx context.Context, password string, user User) error {
 	lacks, err := checkNewPassword(password, user)
 	if err == nil && lacks == "" && user.PasswordHash != "" {
@@ -142,8 +142,7 @@ func (p *Pool) checkNew(ctx context.Context, password string, user User) error {
 	return err
 }
 
-// newPassword checks a password that an operator sets and hashes it. A temporary one may be anything that the policy
-// allows.
+// newPassword checks and hashes a password set by an operator. A temporary one only has to satisfy the policy.
 func (p *Pool) newPassword(ctx context.Context, user User, password string, permanent bool, now time.Time) (Password,
 	error,
 ) {
@@ -178,22 +177,24 @@ func (p *Pool) newPassword(ctx context.Context, user User, password string, perm
 	return Password{Hash: hash, Status: StatusForceChangePassword, TemporaryUntil: &until}, nil
 }
 
-// DisableUser keeps a user from signing in and ends all their sessions. An unknown user has the code fault.NotFound.
+// DisableUser prevents a user from signing in and ends all their sessions. If there is no such user, the error has the
+// code fault.NotFound.
 func (p *Pool) DisableUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.SetPoolUserEnabled(ctx, sub, false, p.now())
 }
 
-// EnableUser lets a user sign in again. An unknown user has the code fault.NotFound.
+// EnableUser lets a user sign in again. If there is no such user, the error has the code fault.NotFound.
 func (p *Pool) EnableUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.SetPoolUserEnabled(ctx, sub, true, p.now())
 }
 
-// DeleteUser removes a user and ends all their sessions. An unknown user has the code fault.NotFound.
+// DeleteUser removes a user and ends all their sessions. If there is no such user, the error has the code
+// fault.NotFound.
 func (p *Pool) DeleteUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.DeletePoolUser(ctx, sub)
 }
 
-// SignOutUser ends all sessions of a user. One who has none, or does not exist, is left alone.
+// SignOutUser ends all sessions of a user. If there is no such user or session, nothing is changed.
 func (p *Pool) SignOutUser(ctx context.Context, sub uuid.UUID) error {
 	return p.store.RevokeGrants(ctx, sub, Event{At: p.now()}) // The caller writes the audit log.
 }

@@ -19,14 +19,14 @@ const (
 	minRSA          = 2048 // Bits.
 )
 
-// Certificate is one of the identity provider's, for people to compare.
+// Certificate is a certificate of the identity provider, for administrators to compare.
 type Certificate struct {
 	Subject     string
-	Fingerprint string // SHA-256, in hexadecimal pairs with colons between.
+	Fingerprint string // SHA-256, in hexadecimal pairs separated by colons.
 	NotAfter    time.Time
 }
 
-// readCertificate reads a certificate in PEM, or its Base64 alone as metadata has it, and returns it in DER.
+// readCertificate reads a certificate in PEM, or in bare Base64 as in metadata, and returns its DER.
 func readCertificate(given string) ([]byte, error) {
 	given = strings.TrimSpace(given)
 	der := []byte(nil)
@@ -51,7 +51,7 @@ func readCertificate(given string) ([]byte, error) {
 	return certificate.Raw, nil
 }
 
-// readCertificates reads certificates, each once.
+// readCertificates reads certificates and drops duplicates.
 func readCertificates(given []string) ([][]byte, error) {
 	var list [][]byte
 	for _, one := range given {
@@ -69,7 +69,7 @@ func readCertificates(given []string) ([][]byte, error) {
 	return list, nil
 }
 
-// parseCertificates parses what was stored.
+// parseCertificates parses stored certificates.
 func parseCertificates(stored [][]byte) ([]*x509.Certificate, error) {
 	list := make([]*x509.Certificate, 0, len(stored))
 	for _, der := range stored {
@@ -86,7 +86,7 @@ func describeCertificate(c *x509.Certificate) Certificate {
 	return Certificate{Subject: c.Subject.String(), Fingerprint: Fingerprint(c.Raw), NotAfter: c.NotAfter.UTC()}
 }
 
-// Fingerprint returns the SHA-256 of a certificate as DER, in hexadecimal pairs with colons between.
+// Fingerprint returns the SHA-256 of a certificate in DER, in hexadecimal pairs separated by colons.
 func Fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	pairs := make([]string, len(sum))
@@ -96,7 +96,7 @@ func Fingerprint(der []byte) string {
 	return strings.Join(pairs, ":")
 }
 
-// anyValid reports whether one of the certificates may be used at a time.
+// anyValid reports whether at least one of the certificates is valid at a time.
 func anyValid(certificates []*x509.Certificate, at time.Time) bool {
 	return slices.ContainsFunc(certificates, func(c *x509.Certificate) bool {
 		return !at.Before(c.NotBefore) && !at.After(c.NotAfter)

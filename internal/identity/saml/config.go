@@ -15,7 +15,7 @@ import (
 
 const maxAttributeName = 256 // Characters.
 
-// View is an organization's settings as its administrators see them.
+// View is an organization's settings as shown to its administrators.
 type View struct {
 	Settings
 	SPEntityID      string
@@ -24,8 +24,8 @@ type View struct {
 	IDPCertificates []Certificate
 }
 
-// Change is what a super-admin sets. What is nil keeps its value. The metadata stands for the first three fields that
-// follow it, and comes without them.
+// Change is a change of the settings by a super-admin. Nil fields keep their values. Metadata replaces the three fields
+// that follow it and excludes them.
 type Change struct {
 	MetadataXML    *string
 	EntityID       *string
@@ -36,7 +36,7 @@ type Change struct {
 	EmailDomains   []string
 }
 
-// View returns the settings of the actor's organization. It is for administrators; for others the error has the code
+// View returns the settings of the actor's organization. If the actor is not an administrator, the error has the code
 // fault.Forbidden.
 func (s *Service) View(ctx context.Context, actor identity.Actor) (View, error) {
 	if actor.Role != identity.RoleOrganizationAdmin && actor.Role != identity.RoleOrganizationSuperAdmin {
@@ -65,8 +65,8 @@ func (s *Service) view(settings Settings) (View, error) {
 	return view, nil
 }
 
-// Change sets the settings of the actor's organization, who must be a super-admin, and returns them. What is wrong with
-// a field has the code fault.Invalid; a change that would stop single sign-on while it is on has the code
+// Change changes the settings of the actor's organization and returns them. The actor must be a super-admin. If a field
+// is invalid, the error has the code fault.Invalid; if the change would break single sign-on while it is on,
 // fault.Conflict.
 func (s *Service) Change(ctx context.Context, actor identity.Actor, change Change) (View, error) {
 	if err := requireSuperAdmin(actor); err != nil {
@@ -74,7 +74,7 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 	}
 	now := s.now()
 	return s.update(ctx, actor, ActionEdit, func(settings *Settings, _ int) error {
-		if settings.UpdatedAt == nil { // For the first time: all of the organization's domains.
+		if settings.UpdatedAt == nil { // Set for the first time: default to all of the organization's domains.
 			settings.EmailDomains = slices.Clone(settings.MailDomains)
 		}
 		if err := change.apply(settings); err != nil {
@@ -88,8 +88,9 @@ func (s *Service) Change(ctx context.Context, actor identity.Actor, change Chang
 	})
 }
 
-// TurnOn has the members of the actor's organization, who must be a super-admin, sign in by single sign-on. While the
-// settings are incomplete, or no super-admin could sign in with a password, the error has the code fault.Conflict.
+// TurnOn requires the members of the actor's organization to sign in by single sign-on. The actor must be a
+// super-admin. If the settings are incomplete, or no super-admin could still sign in with a password, the error has the
+// code fault.Conflict.
 func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return View{}, err
@@ -107,7 +108,7 @@ func (s *Service) TurnOn(ctx context.Context, actor identity.Actor) (View, error
 	})
 }
 
-// TurnOff has the members of the actor's organization, who must be a super-admin, sign in with passwords.
+// TurnOff has the members of the actor's organization sign in with passwords. The actor must be a super-admin.
 func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return View{}, err
@@ -118,7 +119,7 @@ func (s *Service) TurnOff(ctx context.Context, actor identity.Actor) (View, erro
 	})
 }
 
-// update changes the settings and returns them as they are then.
+// update changes the settings and returns the new ones.
 func (s *Service) update(
 	ctx context.Context, actor identity.Actor, action Action, change func(*Settings, int) error,
 ) (View, error) {
@@ -147,7 +148,7 @@ func errForbidden() error {
 	return fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
 }
 
-// incomplete returns what the settings lack for signing in by them, with the code fault.Conflict.
+// incomplete returns an error with the code fault.Conflict that says what the settings lack for single sign-on, or nil.
 func incomplete(settings Settings, at time.Time) error {
 	certificates, err := parseCertificates(settings.Certificates)
 	switch {
@@ -163,7 +164,7 @@ func incomplete(settings Settings, at time.Time) error {
 	return nil
 }
 
-// apply sets what the change names, or says what is wrong with it.
+// apply applies the change to the settings, or returns the first error.
 func (c Change) apply(settings *Settings) error {
 	if c.MetadataXML != nil {
 		if c.EntityID != nil || c.SSOURL != nil || c.Certificates != nil {
@@ -226,7 +227,8 @@ func (c Change) applyProvider(settings *Settings) error {
 	return nil
 }
 
-// applyDomains chooses among the organization's mail domains, which operators set: nobody claims others by typing them.
+// applyDomains chooses among the organization's mail domains, which only operators can set: otherwise an administrator
+// could claim another organization's domain.
 func (c Change) applyDomains(settings *Settings) error {
 	if c.EmailDomains == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/opaque"
 )
 
-// HeldLink returns what a member is asked to agree to: to be linked to whom the identity provider has named. A link
-// that is unknown, used, too old or another browser's has the code CodeState.
+// HeldLink returns the pending link of a member to the person whom the identity provider has named. If it is unknown,
+// used, expired or another browser's, the error has the code CodeState.
 func (s *Service) HeldLink(ctx context.Context, organizationID uuid.UUID, link, browser string) (Held, error) {
 	held, err := s.store.HeldAssertion(ctx, organizationID, opaque.Hash(link), opaque.Hash(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
@@ -21,9 +21,9 @@ func (s *Service) HeldLink(ctx context.Context, organizationID uuid.UUID, link, 
 	return held, err
 }
 
-// Link links the actor to whom the identity provider has named, and returns a code as Consume does. The actor must have
-// entered their password since the assertion came; for anybody else than its member, the error has the code
-// fault.Forbidden. Other errors are those of HeldLink and Consume.
+// Link links the actor to the person whom the identity provider has named, and returns a code as Consume does. The
+// actor must have entered their password since the assertion arrived. If the actor is not the member of the pending
+// link, the error has the code fault.Forbidden. Other errors are those of HeldLink and Consume.
 func (s *Service) Link(
 	ctx context.Context, actor identity.Actor, organizationID uuid.UUID, link, browser string, origin Origin,
 ) (code string, err error) {
@@ -34,7 +34,7 @@ func (s *Service) Link(
 	switch {
 	case actor.ID != held.UserID || actor.AuthType != identity.AuthCognito:
 		return "", fault.Errorf(fault.Forbidden, "連携するアカウントのパスワードでログインしてください。")
-	case actor.AuthTime.Before(held.CreatedAt.Truncate(time.Second)): // As finely as tokens tell it.
+	case actor.AuthTime.Before(held.CreatedAt.Truncate(time.Second)): // auth_time has whole seconds.
 		return "", fault.Errorf(fault.Forbidden, "もう一度パスワードを入力してください。")
 	}
 	settings, err := s.store.SAMLSettings(ctx, organizationID)
@@ -60,7 +60,7 @@ func (s *Service) Link(
 		}
 		return decision, err
 	})
-	if fault.CodeOf(err) == fault.NotFound { // Another tab was first.
+	if fault.CodeOf(err) == fault.NotFound { // Another tab completed it first.
 		err = errLinkOver(err)
 	}
 	return code, err

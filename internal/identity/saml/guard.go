@@ -14,14 +14,14 @@ import (
 	xrv "github.com/mattermost/xml-roundtrip-validator"
 )
 
-// Bounds of a response, and of metadata.
+// Limits of responses and metadata.
 const (
 	maxResponse   = 256 << 10 // Bytes.
 	maxMetadata   = 256 << 10 // Bytes.
 	maxDepth      = 64
 	maxElements   = 4096
-	maxAttributes = 32 // Of an element, namespaces included.
-	// Equals signs between one element's beginning and the next: attributes, and text such as names of LDAP.
+	maxAttributes = 32 // Per element, namespaces included.
+	// Equals signs between the start of one element and the next: attributes, and text such as LDAP names.
 	maxEquals = 256
 )
 
@@ -35,18 +35,18 @@ const (
 	algC14N      = "http://www.w3.org/2001/10/xml-exc-c14n#"
 )
 
-// parseResponse reads a response that has the one shape that the web browser SSO profile gives it: a Response with at
+// parseResponse parses a response that has the one shape that the web browser SSO profile gives it: a Response with at
 // most one signature of its own, and in it one Assertion with at most one signature of its own. Whatever signature
-// wrapping needs is refused: other places for assertions and signatures, ids that are there twice, references to
-// anything but the signature's parent, further transforms. So is what parsers read differently: comments, processing
-// instructions, CDATA, DOCTYPE and entities.
+// wrapping needs is rejected: assertions and signatures in other places, duplicate ids, references to anything but the
+// signature's parent, further transforms. So is what parsers read differently: comments, processing instructions,
+// CDATA, DOCTYPE and entities.
 //
 // See Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security 2012).
 func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
 	if len(raw) > maxResponse {
 		return nil, nil, errors.New("it is too large")
 	}
-	// Well-formed XML has these characters nowhere else: not in attributes, and there is no CDATA.
+	// In well-formed XML without CDATA these characters start a comment or a DOCTYPE, and occur nowhere else.
 	if bytes.Contains(raw, []byte("<!")) {
 		return nil, nil, errors.New("it has a DOCTYPE, comment or CDATA")
 	}
@@ -61,7 +61,7 @@ func parseResponse(raw []byte) (response, assertion *etree.Element, err error) {
 	return root, assertion, err
 }
 
-// parseXML reads a document that is small, shallow and means the same to everyone who reads it.
+// parseXML parses a document that is small, shallow and unambiguous to every parser.
 func parseXML(raw []byte) (*etree.Element, error) {
 	if err := scan(raw); err != nil {
 		return nil, err
@@ -76,9 +76,9 @@ func parseXML(raw []byte) (*etree.Element, error) {
 	return doc.Root(), nil
 }
 
-// scan reads a document token by token, keeps nothing, and gives up where it goes too far.
+// scan reads a document token by token without keeping it, and fails when a limit is exceeded.
 func scan(raw []byte) error {
-	// Before anything is taken apart: each element has one or two of the one, each attribute one of the other.
+	// Before any parsing: each element has one or two "<", and each attribute one "=".
 	if bytes.Count(raw, []byte("<")) > 2*maxElements+2 {
 		return errTooMany
 	}
@@ -130,7 +130,8 @@ func scan(raw []byte) error {
 
 var errTooMany = errors.New("it is nested too deeply, or has too many parts")
 
-// checkShape returns the one assertion of a response that has the shape that parseResponse tells of.
+// checkShape returns the one assertion of a response, or an error if the response does not have the shape described at
+// parseResponse.
 func checkShape(response *etree.Element) (*etree.Element, error) {
 	if !is(response, nsProtocol, "Response") {
 		return nil, errors.New("it is no Response")
@@ -145,7 +146,7 @@ func checkShape(response *etree.Element) (*etree.Element, error) {
 	ids := make(map[string]bool)
 	var walk func(el *etree.Element) error
 	walk = func(el *etree.Element) error {
-		// By local name: code that looks for these by local name alone must not find others.
+		// Compare local names: code that finds elements by local name alone must not find others.
 		switch parent := el.Parent(); el.Tag {
 		case "Response":
 			if el != response {
@@ -188,8 +189,8 @@ func checkShape(response *etree.Element) (*etree.Element, error) {
 
 var errEncrypted = errors.New("it is encrypted")
 
-// checkSignature holds a signature to the form that SAML gives it (core, section 5.4): it is about its parent, all of
-// it.
+// checkSignature rejects a signature that does not have the form given by SAML (core, section 5.4): it must cover its
+// parent, all of it.
 func checkSignature(signature *etree.Element) error {
 	parent := signature.Parent()
 	if !is(signature, nsSignature, "Signature") || len(children(parent, nsSignature, "Signature")) != 1 {
@@ -234,7 +235,7 @@ func checkSignature(signature *etree.Element) error {
 
 var errWeak = errors.New("it is signed with a method that is not accepted")
 
-// checkTransforms allows what leaves everything but the signature itself signed.
+// checkTransforms allows only transforms that leave everything but the signature itself signed.
 func checkTransforms(reference *etree.Element) error {
 	transforms, err := only(reference, nsSignature, "Transforms")
 	if err != nil {
@@ -256,7 +257,7 @@ func is(el *etree.Element, namespace, tag string) bool {
 	return el.Tag == tag && el.NamespaceURI() == namespace
 }
 
-// children returns the elements of that name directly below another one.
+// children returns the direct children of an element that have the given name.
 func children(el *etree.Element, namespace, tag string) (found []*etree.Element) {
 	for _, child := range el.ChildElements() {
 		if is(child, namespace, tag) {
@@ -266,7 +267,8 @@ func children(el *etree.Element, namespace, tag string) (found []*etree.Element)
 	return found
 }
 
-// only returns the one element of that name directly below another one. Several of the local name are as bad as none.
+// only returns the one direct child of an element that has the given name. It fails if there are several of that local
+// name, in whatever namespace.
 func only(el *etree.Element, namespace, tag string) (*etree.Element, error) {
 	var found *etree.Element
 	for _, child := range el.ChildElements() {

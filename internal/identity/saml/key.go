@@ -19,22 +19,22 @@ import (
 
 const (
 	keyBits     = 2048
-	keyLifetime = 20 * 365 * 24 * time.Hour // Identity providers look at the key and not at the certificate's end.
+	keyLifetime = 20 * 365 * 24 * time.Hour // Identity providers check the key and not the expiry of the certificate.
 )
 
-// signingKey is the service provider's key, ready for use.
+// signingKey is the parsed key of the service provider.
 type signingKey struct {
 	private     *rsa.PrivateKey
 	certificate []byte // DER.
 }
 
-// sign returns the RSA-SHA256 signature of a text.
+// sign returns the RSA-SHA256 signature of text.
 func (k *signingKey) sign(text string) ([]byte, error) {
 	sum := sha256.Sum256([]byte(text))
 	return rsa.SignPKCS1v15(rand.Reader, k.private, crypto.SHA256, sum[:])
 }
 
-// signer returns the installation's key. The first call of all servers makes it.
+// signer returns the installation's key. The first call on any server generates it.
 func (s *Service) signer(ctx context.Context) (*signingKey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Service) signer(ctx context.Context) (*signingKey, error) {
 		if err := s.store.AddFirstSAMLKey(ctx, made); err != nil {
 			return nil, err
 		}
-		key, err = s.store.SAMLKey(ctx) // Another server may have been the first.
+		key, err = s.store.SAMLKey(ctx) // Another server may have stored its key first.
 	}
 	if err != nil {
 		return nil, err

@@ -22,14 +22,14 @@ const (
 	maxURL      = 2048
 )
 
-// idpMetadata is what matters of an identity provider's metadata.
+// idpMetadata is the part of an identity provider's metadata that is used.
 type idpMetadata struct {
 	entityID     string
 	ssoURL       string
 	certificates []string
 }
 
-// entityXML is the element EntityDescriptor, with the parts that matter of an identity provider.
+// entityXML is the element EntityDescriptor of an identity provider, as far as it is used.
 type entityXML struct {
 	EntityID string `xml:"entityID,attr"`
 	IDPs     []struct {
@@ -44,7 +44,7 @@ type entityXML struct {
 	} `xml:"urn:oasis:names:tc:SAML:2.0:metadata IDPSSODescriptor"`
 }
 
-// readMetadata reads the metadata of one identity provider. Nothing that it names is fetched.
+// readMetadata parses the metadata of one identity provider. It fetches none of the URLs in it.
 func readMetadata(text string) (idpMetadata, error) {
 	raw := []byte(strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF")))
 	if len(raw) > maxMetadata {
@@ -99,7 +99,7 @@ func validEntityID(id string) bool {
 		func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// validSSOURL reports whether browsers may be sent to an address: over TLS, or to the same machine for try-outs.
+// validSSOURL reports whether browsers may be redirected to an address: over TLS, or to the same machine for testing.
 func validSSOURL(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > maxURL || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
@@ -146,8 +146,8 @@ type (
 	}
 )
 
-// Metadata returns the service provider's metadata for an organization, to be given to its identity provider. Without
-// such an organization the error has the code fault.NotFound.
+// Metadata returns the service provider's metadata for an organization, to be given to its identity provider. If there
+// is no such organization, the error has the code fault.NotFound.
 func (s *Service) Metadata(ctx context.Context, organizationID uuid.UUID) ([]byte, error) {
 	if _, err := s.store.SAMLSettings(ctx, organizationID); err != nil {
 		return nil, err

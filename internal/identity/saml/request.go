@@ -24,16 +24,16 @@ import (
 
 const maxNext = 2048 // Bytes.
 
-// Start is where a browser goes to sign in, and what its cookie holds from then on.
+// Start is where a browser is redirected to sign in, and the value of its cookie from then on.
 type Start struct {
 	URL     string
 	Browser string
 }
 
-// Begin begins a sign-in for the members of an organization. browser is what the browser's cookie holds from an earlier
-// sign-in, or "": several at once, in several tabs, share it. next is the path of the app to go to afterwards. Where
-// the organization does not use single sign-on, has not set it up or does not exist, the error has the code
-// CodeDisabled.
+// Begin begins a sign-in for the members of an organization. browser is the value of the browser's cookie from an
+// earlier sign-in, or "": concurrent sign-ins in several tabs share it. next is the path of the app to go to
+// afterwards. If the organization does not exist, does not use single sign-on or has not set it up, the error has the
+// code CodeDisabled.
 func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, next string) (Start, error) {
 	settings, err := s.store.SAMLSettings(ctx, organizationID)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !settings.Enabled {
@@ -42,7 +42,7 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	if err != nil {
 		return Start{}, err
 	}
-	// Operators can have switched it on, and certificates run out.
+	// Single sign-on can be on with incomplete settings: operators can turn it on, and certificates expire.
 	if err := incomplete(settings, s.now()); err != nil {
 		return Start{}, fault.Wrap(err, CodeDisabled, "シングルサインオンの設定が完了していないため、ログインできません。管理者にお問い合わせください。")
 	}
@@ -54,8 +54,8 @@ func (s *Service) Begin(ctx context.Context, organizationID uuid.UUID, browser, 
 	return start, s.store.CreateSAMLState(ctx, state, s.now())
 }
 
-// BeginTest begins a trial of the settings of the actor's organization, who must be a super-admin, whether they are in
-// use or not. While they are incomplete, the error has the code fault.Conflict.
+// BeginTest begins a trial of the settings of the actor's organization, whether single sign-on is on or not. The actor
+// must be a super-admin. If the settings are incomplete, the error has the code fault.Conflict.
 func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser string) (uuid.UUID, Start, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return uuid.Nil, Start{}, err
@@ -76,7 +76,7 @@ func (s *Service) BeginTest(ctx context.Context, actor identity.Actor, browser s
 	return test.ID, start, s.store.CreateSAMLTest(ctx, actor, test, state, s.now())
 }
 
-// start makes the request, and completes the state that binds its response to it and to the browser.
+// start makes the request and completes the state, which binds the response to the request and to the browser.
 func (s *Service) start(ctx context.Context, settings Settings, browser string, state *State) (Start, error) {
 	key, err := s.signer(ctx)
 	if err != nil {
@@ -95,19 +95,19 @@ func (s *Service) start(ctx context.Context, settings Settings, browser string, 
 // newRequestID returns the id of a request. An xs:ID begins with a letter or an underscore.
 func newRequestID() string {
 	b := make([]byte, 20)
-	rand.Read(b) // Never fails: crypto/rand ends the program instead.
+	rand.Read(b) // Never fails: crypto/rand crashes the program instead.
 	return "_" + hex.EncodeToString(b)
 }
 
-// wellFormedSecret reports whether a text can be what opaque.New has made.
+// wellFormedSecret reports whether a text has the form of a token of opaque.New.
 func wellFormedSecret(secret string) bool {
 	decoded, err := base64.RawURLEncoding.DecodeString(secret)
 	return err == nil && len(decoded) == 32
 }
 
 // requestURL returns the identity provider's address with a signed AuthnRequest (bindings, section 3.4.4.1). The
-// signature is over these parameters alone, whatever others the address has, such as Google's: crewjam would sign those
-// as well.
+// signature covers these parameters alone, and not those that the address itself has, such as Google's: crewjam would
+// sign those as well.
 func (s *Service) requestURL(key *signingKey, settings Settings, requestID, relayState string) (string, error) {
 	allowCreate, unspecified := true, string(saml.UnspecifiedNameIDFormat)
 	request := saml.AuthnRequest{
@@ -147,12 +147,12 @@ func (s *Service) requestURL(key *signingKey, settings Settings, requestID, rela
 	return address.String(), nil
 }
 
-// LocalPath returns a path of the app, with its query, or "" for anything that a browser could take for another place.
+// LocalPath returns a path of the app, with its query, or "" for anything that a browser could take for another origin.
 func LocalPath(next string) string {
 	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") {
 		return ""
 	}
-	// Browsers take \ for / and drop tabs and line ends.
+	// Browsers treat \ as / and drop tabs and newlines.
 	if strings.ContainsFunc(next, func(r rune) bool { return r == '\\' || r <= ' ' || r == 0x7f || r == '\uFFFD' }) {
 		return ""
 	}
@@ -160,7 +160,7 @@ func LocalPath(next string) string {
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(u.Path, "\\\r\n\t") {
 		return ""
 	}
-	// Dots and slashes are resolved where it is used: /home/..//evil is //evil then.
+	// The app resolves dots and slashes: /home/..//evil would become //evil.
 	if clean := path.Clean(u.Path); clean != u.Path && clean+"/" != u.Path {
 		return ""
 	}

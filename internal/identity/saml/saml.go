@@ -1,9 +1,9 @@
 // Package saml is single sign-on: an organization's members sign in at its own identity provider, by SAML 2.0 (web
 // browser SSO profile; requests by HTTP-Redirect, responses by HTTP-POST).
 //
-// It owns what an organization sets for it, the sign-ins that are under way, and the rules by which an assertion
-// becomes a member. Who an assertion names is read from what was signed and from nothing else; its shape is held narrow
-// before. The sessions themselves are the user pool's. It imports fault, identity and identity/pool.
+// It owns an organization's settings for single sign-on, the sign-ins in progress, and the rules by which an assertion
+// becomes a member. An assertion is read from the signed bytes alone, after its shape was checked against signature
+// wrapping. The sessions themselves belong to the user pool. It imports fault, identity and identity/pool.
 package saml
 
 import (
@@ -21,56 +21,56 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// How long a sign-in may take, from the redirect to the identity provider to its response, and from that to the tokens.
+// Time limits of a sign-in: from the redirect to the response of the identity provider, and from that to the tokens.
 const (
 	StateLifetime = 10 * time.Minute
 	codeLifetime  = time.Minute
 )
 
-// Settings are what an organization uses for single sign-on.
+// Settings are an organization's settings for single sign-on.
 type Settings struct {
 	OrganizationID uuid.UUID
-	Enabled        bool     // Members sign in by it.
-	MailDomains    []string // The organization's, lower case: operators set them.
-	EntityID       string   // The identity provider's name. "" before it is set.
+	Enabled        bool     // Members sign in by single sign-on.
+	MailDomains    []string // The organization's, lower case. Only operators set them.
+	EntityID       string   // The identity provider's. "" before it is set.
 	SSOURL         string
-	Certificates   [][]byte // DER. Any of them may sign.
+	Certificates   [][]byte // DER. Each may sign.
 	EmailAttribute string   // "": the NameID is the address.
-	NameAttribute  string   // "": the address stands for the name.
-	EmailDomains   []string // Those of MailDomains that may sign in. Others that were chosen once are left out.
+	NameAttribute  string   // "": the address is used as the name.
+	EmailDomains   []string // Those of MailDomains that may sign in; no others, even if chosen before.
 	UpdatedAt      *time.Time
 }
 
-// Key is what the service provider signs with. An installation has one.
+// Key is the signing key of the service provider. An installation has one.
 type Key struct {
 	PrivateKey  string // PKCS #8 in PEM.
 	Certificate []byte // DER, self-signed: it only carries the public key.
 	CreatedAt   time.Time
 }
 
-// State is a sign-in that is under way at the identity provider.
+// State is a sign-in that waits for the identity provider's response.
 type State struct {
-	Hash           []byte // SHA-256 of what travels as RelayState.
-	BrowserHash    []byte // SHA-256 of what the browser's cookie holds.
+	Hash           []byte // SHA-256 of RelayState.
+	BrowserHash    []byte // SHA-256 of the browser's cookie.
 	OrganizationID uuid.UUID
-	RequestID      string     // Of the AuthnRequest that the response must answer.
+	RequestID      string     // The AuthnRequest that the response must answer.
 	Next           string     // Path of the app to go to, or "".
-	TestID         *uuid.UUID // Set where an administrator tries the settings: nobody is signed in.
+	TestID         *uuid.UUID // Set for a trial of the settings, which signs nobody in.
 	ExpiresAt      time.Time
 }
 
-// Code is what the browser exchanges for tokens, once.
+// Code is exchanged by the browser for tokens, once.
 type Code struct {
 	Hash           []byte // SHA-256 of the code.
 	BrowserHash    []byte
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
 	Next           string
-	SessionUntil   *time.Time // What the identity provider lets the session last. Nil: it does not say.
+	SessionUntil   *time.Time // When the identity provider ends the session. Nil if it does not say.
 	ExpiresAt      time.Time
 }
 
-// Member is somebody whom an assertion may mean.
+// Member is a member whom an assertion may name.
 type Member struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
@@ -80,47 +80,47 @@ type Member struct {
 	Role           identity.Role
 	State          identity.State
 	AuthType       identity.AuthType
-	SignedIn       bool // Ever.
+	SignedIn       bool // At least once.
 }
 
-// Candidates are what the store knows of the person whom an assertion names.
+// Candidates are the members whom an assertion may name.
 type Candidates struct {
-	Linked   *Member // Who signed in by the same NameID before.
-	ByEmail  *Member // Who has the address, upper and lower case aside, in whatever organization.
-	SeatFree bool    // The organization's contract has room for one more.
+	Linked   *Member // Signed in by the same NameID before.
+	ByEmail  *Member // Has the address, ignoring case, in any organization.
+	SeatFree bool    // The organization's contract allows one more member.
 
 	LinkedToAnother bool // ByEmail signs in by another NameID of the same identity provider.
 }
 
-// Decision is the answer to an assertion: an existing member signs in, or a new one.
+// Decision is the decision on an assertion: an existing or a new member signs in.
 type Decision struct {
-	Member    uuid.UUID         // Who signs in.
-	Link      bool              // Under this NameID for the first time.
-	Consent   bool              // Not before the member has agreed to the link.
-	Provision *identity.NewUser // Who is added. Nil for members.
+	Member    uuid.UUID         // The member who signs in.
+	Link      bool              // Link the member to this NameID.
+	Consent   bool              // The member must agree to the link first.
+	Provision *identity.NewUser // The user to add. Nil for an existing member.
 }
 
-// Use is the use of an assertion, which is remembered for as long as it holds.
+// Use is the use of an assertion, which is kept as long as the assertion is valid, to detect replays.
 type Use struct {
 	OrganizationID uuid.UUID
-	EntityID       string // The identity provider's.
+	EntityID       string // Of the identity provider.
 	AssertionID    string
 	ExpiresAt      time.Time
 }
 
-// Acceptance is an assertion that holds, and what is kept of it.
+// Acceptance is a valid assertion with what is stored for it.
 type Acceptance struct {
 	OrganizationID uuid.UUID
-	EntityID       string // The identity provider's.
-	NameID         string // The identity provider's lasting name for the person.
+	EntityID       string // Of the identity provider.
+	NameID         string // The identity provider's persistent identifier of the person.
 	Email          string // As asserted.
-	Code           Code   // Without its user.
+	Code           Code   // The user is not set.
 	Origin         Origin
-	HeldUntil      time.Time // For how long it is held where consent is needed.
-	Consented      []byte    // The hash of the held assertion that the member has agreed to. Nil: they were not asked.
+	HeldUntil      time.Time // When the assertion expires while it waits for consent.
+	Consented      []byte    // Hash of the pending assertion that the member has agreed to, or nil.
 }
 
-// Held is an assertion that waits for the consent of the member whom it would be linked to.
+// Held is an assertion that waits for the consent of the member to be linked.
 type Held struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
@@ -133,22 +133,22 @@ type Held struct {
 	CreatedAt      time.Time
 }
 
-// Origin is where a request came from, for the audit log.
+// Origin is the origin of a request, for the audit log.
 type Origin struct {
 	Address   netip.Addr
 	RequestID string
 }
 
-// Refusal is a sign-in that was refused. Without an identity provider's word for it, anybody can have tried it.
+// Refusal is a rejected sign-in. Unless the identity provider has asserted the address, anyone may have attempted it.
 type Refusal struct {
 	OrganizationID uuid.UUID
-	Email          string // As the identity provider asserts, "" where it did not.
+	Email          string // As asserted by the identity provider, else "".
 	Code           fault.Code
 	At             time.Time
 	Origin         Origin
 }
 
-// Grantee is who a code was given to, and where they want to go.
+// Grantee is the member to whom a code was issued, and where they want to go.
 type Grantee struct {
 	Subject string
 	Email   string
@@ -158,18 +158,18 @@ type Grantee struct {
 	SessionUntil *time.Time
 }
 
-// Test is what came of trying the settings.
+// Test is a trial of the settings with its result.
 type Test struct {
 	ID         uuid.UUID
 	Status     TestStatus
-	Error      string // What is wrong, for an administrator.
+	Error      string // What is wrong with the settings, for an administrator.
 	NameID     string
 	Email      string
 	Name       string
 	Attributes []Attribute
 }
 
-// TestStatus says how far a trial has come.
+// TestStatus is the status of a trial.
 type TestStatus string
 
 // The statuses of a trial.
@@ -179,14 +179,14 @@ const (
 	TestFailed  TestStatus = "failed"
 )
 
-// Attribute is one of an assertion.
+// Attribute is an attribute of an assertion.
 type Attribute struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
 }
 
-// Store is what the Service needs of a database. Times come from the service's clock. Errors are faults. What changes
-// the settings is written to the audit log in the same transaction, on behalf of the actor.
+// Store is the database of a Service. Times come from the service's clock. Errors are faults. A change of the settings
+// is recorded in the audit log in the same transaction, on behalf of the actor.
 type Store interface {
 	// SAMLKey returns the installation's key, or an error with the code fault.NotFound.
 	SAMLKey(ctx context.Context) (Key, error)
@@ -194,101 +194,101 @@ type Store interface {
 	// AddFirstSAMLKey adds the key if there is none yet, however many servers try at once.
 	AddFirstSAMLKey(ctx context.Context, key Key) error
 
-	// SAMLSettings returns an organization's settings, empty before they are set. Without such an organization the
-	// error has the code fault.NotFound.
+	// SAMLSettings returns an organization's settings, empty if they were never set. If there is no such organization,
+	// the error has the code fault.NotFound.
 	SAMLSettings(ctx context.Context, organizationID uuid.UUID) (Settings, error)
 
-	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by what change makes of them,
-	// one caller after the other. passwordAdmins is how many active super-admins could sign in with a password: not who
-	// was only invited to. An error of change is returned as it is and changes nothing. Where the actor is no active
-	// super-admin any more the error has the code fault.Forbidden.
+	// ChangeSAMLSettings replaces the settings of the actor's organization, and Enabled, by the result of change, one
+	// caller after the other. passwordAdmins is the number of active super-admins who can sign in with a password;
+	// members who have not yet accepted their invitation do not count. An error of change is returned as it is, and
+	// nothing is changed. If the actor is no longer an active super-admin, the error has the code fault.Forbidden.
 	ChangeSAMLSettings(
 		ctx context.Context, actor identity.Actor, action Action,
 		change func(settings *Settings, passwordAdmins int) error,
 	) error
 
-	// CreateSAMLState keeps a sign-in that begins.
+	// CreateSAMLState stores a new sign-in.
 	CreateSAMLState(ctx context.Context, state State, at time.Time) error
 
-	// TakeSAMLState returns the sign-in of that state, browser and organization, and uses it up. If there is none, or
-	// it was used or has run out, the error has the code fault.NotFound.
+	// TakeSAMLState returns and consumes the sign-in of that state, browser and organization. If there is none, or it
+	// was used or has expired, the error has the code fault.NotFound.
 	TakeSAMLState(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (State, error)
 
-	// UseAssertion notes that an assertion was used. One that was used before has the code fault.Conflict.
+	// UseAssertion records the use of an assertion. If it was used before, the error has the code fault.Conflict.
 	UseAssertion(ctx context.Context, use Use, at time.Time) error
 
-	// AcceptAssertion does what decide makes of the candidates, one caller of an organization after the other, and
-	// keeps the code. Where consent is needed and was not given, it holds the assertion, under the code's hash. An
-	// error of decide is returned as it is and changes nothing. If the address was given to somebody meanwhile, the
-	// error has the code fault.Conflict; if the held assertion is not there any more, fault.NotFound.
+	// AcceptAssertion applies the result of decide for the candidates, one caller of an organization after the other,
+	// and stores the code. If consent is needed and was not given, it stores the assertion instead, under the code's
+	// hash. An error of decide is returned as it is, and nothing is changed. If the address was taken meanwhile, the
+	// error has the code fault.Conflict; if the pending assertion is gone, fault.NotFound.
 	AcceptAssertion(
 		ctx context.Context, acceptance Acceptance, at time.Time, decide func(Candidates) (Decision, error),
 	) error
 
 	// HeldAssertion returns an assertion that waits for consent. If there is none for the browser and the organization,
-	// or it was used or has run out, the error has the code fault.NotFound.
+	// or it was used or has expired, the error has the code fault.NotFound.
 	HeldAssertion(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Held, error)
 
-	// TakeSAMLCode returns whom a code was given to, and uses it up. If there is no such code for the browser and the
-	// organization, or it was used or has run out, or the member is not active, or the organization does not use single
-	// sign-on any more, the error has the code fault.NotFound.
+	// TakeSAMLCode consumes a code and returns the member to whom it was issued. If there is no such code for the
+	// browser and the organization, if it was used or has expired, if the member is not active, or if the organization
+	// no longer uses single sign-on, the error has the code fault.NotFound.
 	TakeSAMLCode(ctx context.Context, organizationID uuid.UUID, hash, browserHash []byte, at time.Time) (Grantee, error)
 
-	// RecordRefusal tells the audit log of a sign-in that was refused.
+	// RecordRefusal records a rejected sign-in in the audit log.
 	RecordRefusal(ctx context.Context, refusal Refusal) error
 
-	// CreateSAMLTest keeps a trial that begins, with its state.
+	// CreateSAMLTest stores a new trial with its state.
 	CreateSAMLTest(ctx context.Context, actor identity.Actor, test Test, state State, at time.Time) error
 
-	// FinishSAMLTest keeps what came of a trial.
+	// FinishSAMLTest stores the result of a trial.
 	FinishSAMLTest(ctx context.Context, organizationID uuid.UUID, test Test) error
 
 	// SAMLTest returns a trial of an organization, or an error with the code fault.NotFound.
 	SAMLTest(ctx context.Context, organizationID, id uuid.UUID) (Test, error)
 }
 
-// Action is the audit log's word for a change of the settings.
+// Action is the name of a change of the settings in the audit log.
 type Action string
 
-// The changes of the settings.
+// The actions.
 const (
 	ActionEdit Action = "saml.edit"
 	ActionOn   Action = "saml.on"
 	ActionOff  Action = "saml.off"
 )
 
-// Sessions are the user pool, as the one who gives tokens to people who sign in elsewhere.
+// Sessions is the part of the user pool that issues tokens to users of other identity providers.
 type Sessions interface {
-	// CreateExternalUser adds somebody without a password, who has the given subject or, for uuid.Nil, a new one.
-	// Somebody who is there with that subject stays as they are.
+	// CreateExternalUser adds a user without a password, with the given subject or, for uuid.Nil, a new one. If there
+	// is already a user with that subject, nothing is changed.
 	CreateExternalUser(ctx context.Context, subject uuid.UUID, email, name string) (uuid.UUID, error)
 
-	// SignInExternal begins a session, which ends at a time unless that is nil.
+	// SignInExternal begins a session. It ends at until at the latest, unless that is nil.
 	SignInExternal(ctx context.Context, subject uuid.UUID, until *time.Time) (pool.Tokens, error)
 
-	// RefreshExternal issues new tokens of a session.
+	// RefreshExternal issues new tokens for a session.
 	RefreshExternal(ctx context.Context, clientID, refreshToken string) (pool.Tokens, error)
 }
 
-// Config is what New takes.
+// Config configures a Service.
 type Config struct {
-	PublicURL string           // Where people reach the server, without a slash at the end.
-	ClientID  string           // The pool's client for people who sign in elsewhere.
+	PublicURL string           // Base URL of the server, without a trailing slash.
+	ClientID  string           // The pool's client for users of other identity providers.
 	Clock     func() time.Time // Default time.Now.
-	Logger    *slog.Logger     // Default: nothing is logged.
+	Logger    *slog.Logger     // Default: discard.
 }
 
-// Service is single sign-on. It is safe for concurrent use and has nothing to stop.
+// Service implements single sign-on. It is safe for concurrent use and needs no stopping.
 type Service struct {
 	cfg      Config
 	store    Store
 	sessions Sessions
 
 	mu  sync.Mutex
-	key *signingKey // Guarded by mu. Nil before it is first needed.
+	key *signingKey // Guarded by mu. Nil until first used.
 }
 
-// New returns a Service. The key is made when it is first needed.
+// New returns a Service. The signing key is generated on first use.
 func New(cfg Config, store Store, sessions Sessions) *Service {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -299,7 +299,7 @@ func New(cfg Config, store Store, sessions Sessions) *Service {
 	return &Service{cfg: cfg, store: store, sessions: sessions}
 }
 
-// now returns the time as finely as the database keeps it.
+// now returns the time at the database's resolution.
 func (s *Service) now() time.Time { return s.cfg.Clock().UTC().Truncate(time.Microsecond) }
 
 func (s *Service) entityID(organizationID uuid.UUID) string {
@@ -310,5 +310,5 @@ func (s *Service) acsURL(organizationID uuid.UUID) string {
 	return s.cfg.PublicURL + "/v1/saml/" + organizationID.String() + "/acs"
 }
 
-// OverTLS reports whether people reach the server over TLS.
+// OverTLS reports whether browsers reach the server over TLS.
 func (s *Service) OverTLS() bool { return strings.HasPrefix(s.cfg.PublicURL, "https://") }

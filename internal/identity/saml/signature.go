@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto"
-	_ "crypto/sha256" // The digests.
+	_ "crypto/sha256" // Registers the hash used by digests.
 	_ "crypto/sha512"
 	"crypto/x509"
 	"encoding/base64"
@@ -17,8 +17,8 @@ import (
 	"github.com/russellhaering/goxmldsig/etreeutils"
 )
 
-// signatureMethods are those that still hold: nothing with SHA-1. ECDSA is not among them: crypto/x509 reads its
-// signatures in another form than XML signatures have.
+// signatureMethods are the accepted algorithms, without SHA-1. ECDSA is not among them: crypto/x509 expects its
+// signatures in ASN.1, unlike XML signatures.
 func signatureMethods() map[string]x509.SignatureAlgorithm {
 	const more = "http://www.w3.org/2001/04/xmldsig-more#"
 	return map[string]x509.SignatureAlgorithm{
@@ -35,9 +35,9 @@ func digestMethods() map[string]crypto.Hash {
 	}
 }
 
-// checkSignatures checks the signatures of a response and its assertion, which have the shape that parseResponse tells
-// of, with the certificates of the settings and never one that a signature brings along. One of the two must be signed;
-// where both are, both must hold. It returns the assertion as it was signed.
+// checkSignatures verifies the signatures of a response and its assertion, which have the shape described at
+// parseResponse, with the certificates of the settings and never with one embedded in a signature. At least one of the
+// two must be signed; if both are, both signatures must be valid. It returns the assertion as it was signed.
 func (e *expectation) checkSignatures(response, asserted *etree.Element) (*etree.Element, error) {
 	all, err := parseCertificates(e.settings.Certificates)
 	if err != nil {
@@ -75,9 +75,8 @@ func holds(c *x509.Certificate, now time.Time) bool {
 	return !now.Before(c.NotBefore) && !now.After(c.NotAfter)
 }
 
-// verifySignature returns an element as one of the certificates has signed it, read again from what the digest is of,
-// or nil. The element's signature has the form that checkSignature tells of (XML Signature Syntax and Processing,
-// section 3.2).
+// verifySignature returns an element as signed by one of the certificates, parsed from the digested bytes, or nil. The
+// element's signature has the form described at checkSignature (XML Signature Syntax and Processing, section 3.2).
 func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree.Element {
 	signature, err := only(el, nsSignature, "Signature")
 	if err != nil {
@@ -104,7 +103,7 @@ func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree
 	if !slices.ContainsFunc(certificates, byThis) {
 		return nil
 	}
-	// Read from what was signed, and from nothing else.
+	// Parsed from the bytes that were signed, and from nothing else: what was verified is what is read.
 	document := etree.NewDocument()
 	if document.ReadFromBytes(signedInfo) != nil || document.Root() == nil {
 		return nil
@@ -112,8 +111,8 @@ func verifySignature(el *etree.Element, certificates []*x509.Certificate) *etree
 	return checkDigest(el, signature, document.Root())
 }
 
-// checkDigest returns an element without its signature, read again from what the digest of a signed reference is of, or
-// nil.
+// checkDigest returns an element without its signature, parsed from the bytes that match the digest of a signed
+// reference, or nil.
 func checkDigest(el, signature, info *etree.Element) *etree.Element {
 	reference, err := only(info, nsSignature, "Reference")
 	if err != nil || checkTransforms(reference) != nil {
@@ -144,8 +143,8 @@ func checkDigest(el, signature, info *etree.Element) *etree.Element {
 	return document.Root()
 }
 
-// referenced returns an element without its signature as a reference's transforms make it. Without one that
-// canonicalizes it is Canonical XML 1.0 (section 4.4.3.2).
+// referenced returns the bytes of an element, without its signature, after the transforms of a reference. Without a
+// transform that canonicalizes, the form is Canonical XML 1.0 (section 4.4.3.2).
 func referenced(el, signature, reference *etree.Element) ([]byte, error) {
 	if transforms := reference.SelectElement("Transforms").ChildElements(); len(transforms) == 2 {
 		return canonicalize(el, signature, prefixList(transforms[1])), nil
@@ -174,7 +173,7 @@ func decodeBase64(el *etree.Element) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text(el)), ""))
 }
 
-// prefixList returns the prefixes that an algorithm of exclusive canonicalization treats inclusively, "" for #default.
+// prefixList returns the prefixes that an exclusive canonicalization treats inclusively, "" for #default.
 func prefixList(method *etree.Element) []string {
 	inclusive, err := only(method, algC14N, "InclusiveNamespaces")
 	if err != nil {
@@ -189,8 +188,8 @@ func prefixList(method *etree.Element) []string {
 	return prefixes
 }
 
-// canonicalize returns an element in the form of Exclusive XML Canonicalization 1.0 without comments, and without one
-// of its children. See https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
+// canonicalize returns an element in the form of Exclusive XML Canonicalization 1.0 without comments, omitting one of
+// its children. See https://www.w3.org/TR/xml-exc-c14n/#sec-Specification
 func canonicalize(el, without *etree.Element, inclusive []string) []byte {
 	var b bytes.Buffer
 	c := canonicalizer{out: &b, without: without, inclusive: inclusive}
@@ -204,12 +203,12 @@ type canonicalizer struct {
 	inclusive []string
 }
 
-// write writes an element below those that have declared the given namespaces, by their prefixes.
+// write writes an element whose ancestors have declared the given namespaces, by prefix.
 func (c *canonicalizer) write(el *etree.Element, declared map[string]string) {
 	attributes := slices.DeleteFunc(slices.Clone(el.Attr), isDeclaration)
 	used := append([]string{el.Space}, c.inclusive...)
 	for _, a := range attributes {
-		if a.Space != "" { // An attribute without a prefix is of no namespace.
+		if a.Space != "" { // An attribute without a prefix has no namespace.
 			used = append(used, a.Space)
 		}
 	}
@@ -261,7 +260,7 @@ func (c *canonicalizer) attribute(name, value string) {
 // isDeclaration reports whether an attribute declares a namespace.
 func isDeclaration(a etree.Attr) bool { return a.Space == "xmlns" || a.Space == "" && a.Key == "xmlns" }
 
-// lookup returns the namespace that a prefix stands for at an element. The empty prefix always stands for one.
+// lookup returns the namespace of a prefix at an element. The empty prefix is always in scope.
 func lookup(el *etree.Element, prefix string) (uri string, inScope bool) {
 	for ; el != nil; el = el.Parent() {
 		for _, a := range el.Attr {

@@ -14,44 +14,44 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// Why a sign-in fails. They reach the app as the parameter error of its page /oauth2/callback.
+// Codes of a failed sign-in. The app receives them as the parameter error of its page /oauth2/callback.
 const (
 	CodeDisabled fault.Code = "sso_disabled" // The organization does not use single sign-on.
-	// Begun elsewhere, too long ago, or by the identity provider itself.
+	// Begun in another browser, expired, or initiated by the identity provider.
 	CodeState     fault.Code = "sso_state_invalid"
-	CodeResponse  fault.Code = "sso_response_invalid" // It does not hold.
-	CodeDenied    fault.Code = "sso_denied"           // The identity provider has signed nobody in.
-	CodeAddress   fault.Code = "sso_address_invalid"  // No address, or none that the organization may use.
-	CodeNotLinked fault.Code = "account_not_linked"   // The address is somebody's who is not surely the same person.
+	CodeResponse  fault.Code = "sso_response_invalid" // The response is invalid.
+	CodeDenied    fault.Code = "sso_denied"           // The identity provider has refused to sign the person in.
+	CodeAddress   fault.Code = "sso_address_invalid"  // The address is missing, or not allowed by the organization.
+	CodeNotLinked fault.Code = "account_not_linked"   // The address belongs to a member who may be another person.
 	CodeInactive  fault.Code = "account_inactive"
 	CodeNoSeat    fault.Code = "no_seat"
 
-	CodeLinked     fault.Code = "account_linked"           // The address is a member's who has another NameID.
-	CodeNoPassword fault.Code = "account_without_password" // Consent is needed and cannot be given.
+	CodeLinked     fault.Code = "account_linked"           // The member with that address has another NameID.
+	CodeNoPassword fault.Code = "account_without_password" // Consent needs a password, and there is none.
 )
 
-// refusals are the codes of decide.
+// refusals are the codes returned by decide.
 var refusals = []fault.Code{CodeNotLinked, CodeInactive, CodeNoSeat, CodeLinked, CodeNoPassword}
 
-// Posted is what a browser brings from the identity provider.
+// Posted is the request that a browser posts from the identity provider.
 type Posted struct {
 	OrganizationID uuid.UUID
-	Browser        string // What its cookie holds.
+	Browser        string // The value of its cookie.
 	RelayState     string
 	Response       string // Base64.
 	Origin         Origin
 }
 
-// Outcome is where the browser goes from here: to exchange a code, to ask a member for their consent, or to see what
-// came of a trial. One of the three is set.
+// Outcome is the next step of the browser: exchange a code, ask a member for consent, or show the result of a trial.
+// Exactly one field is set.
 type Outcome struct {
 	Code string
-	Link string // Stands for the held assertion.
+	Link string // Identifies the pending assertion.
 	Test uuid.UUID
 }
 
-// Consume takes a response of the identity provider. It must answer a sign-in that began in this browser, and each
-// counts once. The error has one of the codes above, or is internal.
+// Consume processes a response of the identity provider. It must answer a sign-in that began in this browser, and is
+// accepted once. The error has one of the codes above, or is internal.
 func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	state, err := s.store.TakeSAMLState(
 		ctx, posted.OrganizationID, opaque.Hash(posted.RelayState), opaque.Hash(posted.Browser), s.now())
@@ -83,8 +83,8 @@ func (s *Service) Consume(ctx context.Context, posted Posted) (Outcome, error) {
 	return s.admit(ctx, settings, state, a, who, posted)
 }
 
-// accept returns who a response proves, and notes that it was used. The assertion is returned even where it names
-// nobody who may sign in.
+// accept verifies a response, records its use, and returns the person named. The assertion is returned even if that
+// person may not sign in, so that a trial can show it.
 func (s *Service) accept(ctx context.Context, settings Settings, state State, posted Posted) (assertion, person,
 	error,
 ) {
@@ -117,13 +117,13 @@ func (s *Service) accept(ctx context.Context, settings Settings, state State, po
 	return a, who, nil
 }
 
-// unnamed is a rejection for whom an assertion names, and not for the assertion itself.
+// unnamed is a rejection of the person named by a valid assertion, not of the assertion itself.
 type unnamed struct{ error }
 
-// Unwrap returns the rejection.
+// Unwrap returns the underlying rejection.
 func (u *unnamed) Unwrap() error { return u.error }
 
-// shown returns the fault that a person who signs in is told for a rejection.
+// shown returns the fault shown to the person who signs in, for a rejection.
 func shown(err error) error {
 	if _, ok := errors.AsType[*unnamed](err); ok {
 		return fault.Wrap(err, CodeAddress, "このメールアドレスではシングルサインオンを使用できません。管理者にお問い合わせください。")
@@ -137,8 +137,8 @@ func shown(err error) error {
 	return err
 }
 
-// refused logs why a response was not accepted, and tells the audit log. Nothing of a response stands there that was
-// not signed.
+// refused logs why a response was rejected, and records it in the audit log. Unsigned parts of the response are never
+// written.
 func (s *Service) refused(ctx context.Context, posted Posted, email string, code fault.Code, reason string) {
 	s.cfg.Logger.InfoContext(ctx, "single sign-on refused", "organization_id", posted.OrganizationID, "reason", reason)
 	err := s.store.RecordRefusal(ctx, Refusal{
@@ -150,7 +150,7 @@ func (s *Service) refused(ctx context.Context, posted Posted, email string, code
 	}
 }
 
-// admit finds or adds the member, and makes the code.
+// admit finds or adds the member, and issues the code.
 func (s *Service) admit(
 	ctx context.Context, settings Settings, state State, a assertion, who person, posted Posted,
 ) (Outcome, error) {
@@ -175,7 +175,7 @@ func (s *Service) admit(
 	err := accept()
 	if errors.Is(err, errNeedsAccount) {
 		subject, err = s.sessions.CreateExternalUser(ctx, uuid.Nil, who.email, who.name)
-		// The user pool knows the address, with a password, as no organization's.
+		// The user pool has a password user with this address who belongs to no organization.
 		if fault.CodeOf(err) == fault.Conflict {
 			err = errNotLinked()
 		}
@@ -183,7 +183,7 @@ func (s *Service) admit(
 			err = accept()
 		}
 	}
-	// Somebody with the address was added at the same moment: it is looked up again.
+	// A member with the address was added concurrently: look it up again.
 	if fault.CodeOf(err) == fault.Conflict {
 		err = accept()
 	}
@@ -200,15 +200,15 @@ func (s *Service) admit(
 	}
 }
 
-// Session is what the browser gets for a code.
+// Session is the result of Exchange.
 type Session struct {
 	pool.Tokens
 	ClientID string
 	Next     string // Path of the app to go to, or "".
 }
 
-// Exchange returns the tokens for a code. One that is unknown, used, more than a minute old or another browser's has
-// the code CodeState. For a member whose account is still being made the error has the code fault.Unavailable.
+// Exchange returns the tokens for a code. If it is unknown, used, more than a minute old or another browser's, the
+// error has the code CodeState. If the member's account is still being created, it has the code fault.Unavailable.
 func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, browser string) (Session, error) {
 	grantee, err := s.store.TakeSAMLCode(ctx, organizationID, opaque.Hash(code), opaque.Hash(browser), s.now())
 	if fault.CodeOf(err) == fault.NotFound {
@@ -221,7 +221,7 @@ func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, 
 	if err != nil { // Invited a moment ago: the account is being made.
 		return Session{}, fault.Wrap(err, fault.Unavailable, "アカウントを準備しています。少し待ってから、もう一度ログインしてください。")
 	}
-	// Members who had a password at AWS are new to the pool.
+	// Members who had a password at AWS are not in the pool yet.
 	if _, err := s.sessions.CreateExternalUser(ctx, subject, grantee.Email, grantee.Name); err != nil {
 		return Session{}, err
 	}
@@ -232,12 +232,13 @@ func (s *Service) Exchange(ctx context.Context, organizationID uuid.UUID, code, 
 	return Session{Tokens: tokens, ClientID: s.cfg.ClientID, Next: grantee.Next}, nil
 }
 
-// Refresh returns new tokens of a session that Exchange began. What does not hold has the code fault.Unauthenticated.
+// Refresh returns new tokens for a session begun by Exchange. If the session or token is invalid, the error has the
+// code fault.Unauthenticated.
 func (s *Service) Refresh(ctx context.Context, clientID, refreshToken string) (pool.Tokens, error) {
 	return s.sessions.RefreshExternal(ctx, clientID, refreshToken)
 }
 
-// finishTest keeps what came of a trial.
+// finishTest stores the result of a trial.
 func (s *Service) finishTest(
 	ctx context.Context, organizationID, id uuid.UUID, a assertion, who person, err error,
 ) (Outcome, error) {
@@ -255,8 +256,8 @@ func (s *Service) finishTest(
 	return Outcome{Test: id}, s.store.FinishSAMLTest(ctx, organizationID, test)
 }
 
-// Test returns a trial of the actor's organization, who must be a super-admin. Without such a trial the error has the
-// code fault.NotFound.
+// Test returns a trial of the actor's organization. The actor must be a super-admin. If there is no such trial, the
+// error has the code fault.NotFound.
 func (s *Service) Test(ctx context.Context, actor identity.Actor, id uuid.UUID) (Test, error) {
 	if err := requireSuperAdmin(actor); err != nil {
 		return Test{}, err

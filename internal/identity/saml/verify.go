@@ -8,8 +8,8 @@ import (
 	"github.com/beevik/etree"
 )
 
-// maxSkew is how far the clocks of the identity provider and this server may be apart, in either direction. By them a
-// response must be used within maxAge of being made.
+// maxSkew is the accepted clock skew between the identity provider and this server, in either direction. Apart from it,
+// a response must arrive within maxAge of its issue instant.
 const (
 	maxSkew = 3 * time.Minute
 	maxAge  = 90 * time.Second
@@ -24,20 +24,20 @@ const (
 	statusSuccess = "urn:oasis:names:tc:SAML:2.0:status:Success"
 )
 
-// assertion is what a verified assertion says.
+// assertion is the content of a verified assertion.
 type assertion struct {
 	id           string
 	nameID       string
 	nameIDFormat string
 	notOnOrAfter time.Time
-	sessionUntil *time.Time // Nil: the identity provider does not say.
+	sessionUntil *time.Time // Nil if the identity provider does not say.
 	attributes   []Attribute
 }
 
-// rejection says why a response is not accepted. It holds nothing of the response.
+// rejection is the reason why a response is not accepted. It contains nothing of the response.
 type rejection struct {
 	reason string // For the log.
-	advice string // For an administrator who tries the settings, in Japanese.
+	advice string // In Japanese, for an administrator who tries the settings.
 }
 
 // Error implements error.
@@ -47,7 +47,7 @@ func reject(reason, advice string) *rejection { return &rejection{reason: reason
 
 const adviceForm = "応答の形式が正しくありません。"
 
-// expectation is what a response must be for.
+// expectation is what a response is checked against.
 type expectation struct {
 	settings  Settings
 	audience  string // The service provider's entity id.
@@ -56,7 +56,7 @@ type expectation struct {
 	now       time.Time
 }
 
-// verify returns what a response asserts, or a rejection.
+// verify returns the content of the assertion of a response, or a rejection.
 func (s *Service) verify(settings Settings, requestID string, raw []byte) (assertion, error) {
 	want := expectation{
 		settings: settings, audience: s.entityID(settings.OrganizationID), acs: s.acsURL(settings.OrganizationID),
@@ -69,7 +69,7 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	case errors.Is(err, errWeak):
 		return assertion{}, reject("a weak signature method", "署名方式に対応していません。IDプロバイダーでRSA-SHA256を選択してください。")
 	case err != nil:
-		if saysDenied(raw) { // It has no assertion then.
+		if saysDenied(raw) { // Such a response has no assertion.
 			return assertion{}, errDenied
 		}
 		return assertion{}, reject("the response is malformed: "+err.Error(), adviceForm)
@@ -86,12 +86,12 @@ func (s *Service) verify(settings Settings, requestID string, raw []byte) (asser
 	}
 	a, err := read(signed)
 	if err == nil && a.sessionUntil != nil && !want.now.Before(*a.sessionUntil) {
-		err = errTime // Within the skew: there is nothing left of the session.
+		err = errTime // No skew is allowed here: the session would be over at once.
 	}
 	return a, err
 }
 
-// saysDenied reports whether a response says that the identity provider has signed nobody in.
+// saysDenied reports whether the status of a response is a refusal by the identity provider.
 func saysDenied(raw []byte) bool {
 	if len(raw) > maxResponse {
 		return false
@@ -117,7 +117,7 @@ func checkStatus(response *etree.Element) error {
 
 var errDenied = reject("the identity provider signed nobody in", "IDプロバイダーがログインを許可しませんでした。アプリの割り当てなどを確認してください。")
 
-// checkResponse checks what a response says around its assertion.
+// checkResponse checks the parts of a response outside its assertion.
 func (e *expectation) checkResponse(response *etree.Element) error {
 	if err := checkStatus(response); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (e *expectation) checkResponse(response *etree.Element) error {
 
 var errIssuer = reject("another issuer", "発行者（Issuer）がIDプロバイダーのエンティティIDと一致しません。")
 
-// checkIssueInstant checks when a response or an assertion was made.
+// checkIssueInstant checks the issue instant of a response or an assertion.
 func (e *expectation) checkIssueInstant(el *etree.Element) error {
 	at, ok := instant(el, "IssueInstant")
 	if !ok {
@@ -157,8 +157,8 @@ func (e *expectation) checkIssueInstant(el *etree.Element) error {
 
 var errTime = reject("it does not hold at this time", "応答の有効期間外です。IDプロバイダーとサーバーの時刻を確認してください。")
 
-// checkAssertion checks whom an assertion is for, and when. It is what the profile asks for (profiles, section
-// 4.1.4.3).
+// checkAssertion checks the recipient and the validity period of an assertion, as the profile requires (profiles,
+// section 4.1.4.3).
 func (e *expectation) checkAssertion(a *etree.Element) error {
 	id := a.SelectAttrValue("ID", "")
 	if id == "" || len(id) > maxAssertionID || a.SelectAttrValue("Version", "") != "2.0" {
@@ -209,7 +209,7 @@ func (e *expectation) checkSubject(a *etree.Element) error {
 	if len(confirmations) == 0 {
 		return reject("there is no confirmation", adviceForm)
 	}
-	for _, confirmation := range confirmations { // One that holds is enough (profiles, section 4.1.4.3).
+	for _, confirmation := range confirmations { // One valid confirmation is enough (profiles, section 4.1.4.3).
 		if err = e.checkConfirmation(confirmation); err == nil {
 			return nil
 		}
@@ -228,7 +228,7 @@ func (e *expectation) checkConfirmation(confirmation *etree.Element) error {
 	if data.SelectAttrValue("InResponseTo", "") != e.requestID {
 		return reject("it answers another request", "応答がこのリクエストに対するものではありません。")
 	}
-	// The profile forbids NotBefore here; a time that has come is no harm.
+	// The profile forbids NotBefore here; one that has passed is harmless.
 	if begin, ok := instant(data, "NotBefore"); data.SelectAttr("NotBefore") != nil &&
 		(!ok || begin.After(e.now.Add(maxSkew))) {
 		return errTime
@@ -255,7 +255,7 @@ func (e *expectation) checkConditions(a *etree.Element) error {
 	if len(restrictions) == 0 {
 		return errAudience
 	}
-	for _, restriction := range restrictions { // Each must hold, by any of its audiences.
+	for _, restriction := range restrictions { // Every restriction must be met, by any of its audiences.
 		ours := false
 		for _, audience := range children(restriction, nsAssertion, "Audience") {
 			ours = ours || text(audience) == e.audience
@@ -269,7 +269,7 @@ func (e *expectation) checkConditions(a *etree.Element) error {
 
 var errAudience = reject("another audience", "対象（Audience）がサービスプロバイダーのエンティティIDと一致しません。")
 
-// read returns what a verified assertion says.
+// read returns the content of a verified assertion.
 func read(signed *etree.Element) (assertion, error) {
 	subject, err := only(signed, nsAssertion, "Subject")
 	if err != nil {
@@ -286,7 +286,7 @@ func read(signed *etree.Element) (assertion, error) {
 	a := assertion{
 		id: signed.SelectAttrValue("ID", ""), nameID: text(nameID), nameIDFormat: nameID.SelectAttrValue("Format", ""),
 	}
-	a.notOnOrAfter, _ = instant(conditions, "NotOnOrAfter") // It was checked, as are the following.
+	a.notOnOrAfter, _ = instant(conditions, "NotOnOrAfter") // Checked before, as are the following.
 	for _, statement := range children(signed, nsAssertion, "AuthnStatement") {
 		end, ok := instant(statement, "SessionNotOnOrAfter")
 		if ok && (a.sessionUntil == nil || end.Before(*a.sessionUntil)) {
@@ -305,7 +305,7 @@ func read(signed *etree.Element) (assertion, error) {
 	return a, nil
 }
 
-// values returns all values of the attributes of a name.
+// values returns all values of the attributes with the given name.
 func (a assertion) values(name string) (values []string) {
 	for _, attribute := range a.attributes {
 		if attribute.Name == name {
@@ -315,11 +315,11 @@ func (a assertion) values(name string) (values []string) {
 	return values
 }
 
-// byAddress begins what people are known by whose NameID is transient. No other NameID begins with it.
+// byAddress is the prefix of the key of a person whose NameID is transient. No other key begins with it.
 const byAddress = "email:"
 
-// key returns what a person is known by in later assertions. A transient NameID is another one each time: then it is
-// the address, for which the identity provider vouches.
+// key returns the key by which a person is recognized in later assertions. A transient NameID differs each time: then
+// the key is the address, for which the identity provider vouches.
 func (a assertion) key(email string) string {
 	if a.nameIDFormat == transient {
 		return byAddress + email
@@ -327,7 +327,7 @@ func (a assertion) key(email string) string {
 	return a.nameID
 }
 
-// text returns an element's text, all of it. Comments, where etree would end, are refused before.
+// text returns the whole text of an element. Comments, where etree would stop, are rejected before.
 func text(el *etree.Element) string {
 	var b strings.Builder
 	for _, token := range el.Child {
@@ -335,7 +335,7 @@ func text(el *etree.Element) string {
 			b.WriteString(data.Data)
 		}
 	}
-	// XML's own white space: another sign is part of a name, however it looks.
+	// XML white space alone: any other character is part of a name, even an invisible one.
 	return strings.Trim(b.String(), " \t\r\n")
 }
 

@@ -1,5 +1,5 @@
-// Package samltest is an identity provider for tests and try-outs: crewjam's samlidp, with given users, SHA-256
-// signatures and lasting NameIDs. It imports nothing of this module.
+// Package samltest is an identity provider for tests and demos: crewjam's samlidp, with given users, SHA-256 signatures
+// and persistent NameIDs. It imports nothing of this module.
 package samltest
 
 import (
@@ -26,31 +26,31 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// The attributes that hold a person's address and name.
+// The attributes with a person's address and name.
 const (
 	EmailAttribute = "urn:oid:0.9.2342.19200300.100.1.3"
 	NameAttribute  = "urn:oid:2.5.4.3"
 )
 
-// User is a person whom the provider knows.
+// User is a user of the provider.
 type User struct {
-	Login    string // What is typed as user name.
+	Login    string // Typed as the user name.
 	Password string
-	NameID   string // Lasting. Default: the login.
+	NameID   string // Persistent. Default: Login.
 	Email    string
 	Name     string
 }
 
-// Config is what New takes.
+// Config configures a Provider.
 type Config struct {
-	URL   string // Where the provider is reached, without a slash at the end.
+	URL   string // Base URL of the provider, without a trailing slash.
 	Users []User
 
-	// Discover finds the metadata of a service provider that is not known yet, by its name. Nil: it stays unknown.
+	// Discover returns the metadata of an unknown service provider by its entity id. If nil, it stays unknown.
 	Discover func(ctx context.Context, entityID string) ([]byte, error)
 }
 
-// Provider is an identity provider. It knows no service provider at first. It is safe for concurrent use.
+// Provider is an identity provider. It initially knows no service provider. It is safe for concurrent use.
 type Provider struct {
 	server   *samlidp.Server
 	users    map[string]User // By login.
@@ -60,7 +60,7 @@ type Provider struct {
 	Certificate *x509.Certificate
 }
 
-// New returns a provider with a new key.
+// New returns a provider with a newly generated key.
 func New(cfg Config) (*Provider, error) {
 	key, certificate, err := NewKey()
 	if err != nil {
@@ -82,7 +82,7 @@ func New(cfg Config) (*Provider, error) {
 		Certificate: certificate,
 	}
 	server.IDP.SignatureMethod = dsig.RSASHA256SignatureMethod // The default is SHA-1.
-	server.IDP.LoginURL = server.IDP.SSOURL                    // The default ends without an answer to the request.
+	server.IDP.LoginURL = server.IDP.SSOURL                    // The default never answers the request.
 	server.IDP.SessionProvider, server.IDP.ServiceProviderProvider = p, p
 	for _, user := range cfg.Users {
 		if user.Login == "" || user.Password == "" {
@@ -105,13 +105,13 @@ func New(cfg Config) (*Provider, error) {
 	return p, nil
 }
 
-// NewKey returns a signing key with its certificate, valid for a day.
+// NewKey returns a signing key with a certificate that is valid for a day.
 func NewKey() (*rsa.PrivateKey, *x509.Certificate, error) {
 	now := time.Now()
 	return NewKeyValid(now.Add(-time.Hour), now.Add(24*time.Hour))
 }
 
-// NewKeyValid is NewKey with other dates.
+// NewKeyValid is NewKey with the given validity.
 func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certificate, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -129,7 +129,7 @@ func NewKeyValid(notBefore, notAfter time.Time) (*rsa.PrivateKey, *x509.Certific
 	return key, certificate, err
 }
 
-// GetSession implements saml.SessionProvider: samlidp's sessions, with our NameIDs.
+// GetSession implements saml.SessionProvider: samlidp's sessions with the NameIDs of the users.
 func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.IdpAuthnRequest) *saml.Session {
 	session := p.server.GetSession(w, r, req)
 	if session != nil {
@@ -138,7 +138,7 @@ func (p *Provider) GetSession(w http.ResponseWriter, r *http.Request, req *saml.
 	return session
 }
 
-// GetServiceProvider implements saml.ServiceProviderProvider. Without such a service provider the error is
+// GetServiceProvider implements saml.ServiceProviderProvider. If there is no such service provider, the error is
 // os.ErrNotExist.
 func (p *Provider) GetServiceProvider(r *http.Request, entityID string) (*saml.EntityDescriptor, error) {
 	found, err := p.server.GetServiceProvider(r, entityID)
@@ -155,15 +155,15 @@ func (p *Provider) GetServiceProvider(r *http.Request, entityID string) (*saml.E
 	return p.server.GetServiceProvider(r, entityID)
 }
 
-// ServeHTTP serves samlidp's paths: /metadata, /sso with its sign-in form, and more.
+// ServeHTTP serves the paths of samlidp: /metadata, /sso with its sign-in form, and more.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.server.ServeHTTP(w, r)
 }
 
-// EntityID returns the provider's name.
+// EntityID returns the provider's entity id.
 func (p *Provider) EntityID() string { return p.server.IDP.MetadataURL.String() }
 
-// SSOURL returns where browsers are sent to sign in.
+// SSOURL returns the URL that browsers are redirected to for signing in.
 func (p *Provider) SSOURL() string { return p.server.IDP.SSOURL.String() }
 
 // Metadata returns the provider's metadata.
@@ -171,13 +171,13 @@ func (p *Provider) Metadata() ([]byte, error) {
 	return xml.MarshalIndent(p.server.IDP.Metadata(), "", "  ")
 }
 
-// AddService makes a service provider known, by its metadata.
+// AddService registers a service provider by its metadata.
 func (p *Provider) AddService(metadata []byte) error {
 	var entity saml.EntityDescriptor
 	if err := xml.Unmarshal(metadata, &entity); err != nil {
 		return fmt.Errorf("samltest: the service's metadata: %w", err)
 	}
-	request, err := http.NewRequest(http.MethodPut, "/services/"+url.PathEscape(entity.EntityID), strings.NewReader(string(metadata))) //nolint:noctx // It goes nowhere.
+	request, err := http.NewRequest(http.MethodPut, "/services/"+url.PathEscape(entity.EntityID), strings.NewReader(string(metadata))) //nolint:noctx // In process.
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (p *Provider) AddService(metadata []byte) error {
 	return nil
 }
 
-// answer is what a handler in this process answers.
+// answer records the status of a response.
 type answer struct {
 	header http.Header
 	status int
