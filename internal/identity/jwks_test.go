@@ -21,13 +21,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// provider answers for a JWKS without a network.
+// provider serves a JWKS without a network.
 type provider struct {
 	mu     sync.Mutex
 	asked  int           // Guarded by mu.
-	answer string        // Guarded by mu. "": it cannot be reached.
-	status int           // Guarded by mu. 0: 200.
-	hold   chan struct{} // Not nil: answers wait for it.
+	answer string        // Guarded by mu. "": the provider cannot be reached.
+	status int           // Guarded by mu. 0 means 200.
+	hold   chan struct{} // If not nil, responses wait until it is closed.
 }
 
 func (p *provider) RoundTrip(*http.Request) (*http.Response, error) {
@@ -62,7 +62,7 @@ func (p *provider) count() int {
 	return p.asked
 }
 
-// jwks returns the signer's own key by some name.
+// jwks returns the signer's own key under the given id.
 func (s *signer) jwks(t *testing.T, id string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"keys": []any{map[string]string{
@@ -77,7 +77,7 @@ func (s *signer) jwks(t *testing.T, id string) string {
 
 // remote returns a verifier that reads its keys from the provider.
 func (s *signer) remote(p *provider) *identity.PoolVerifier {
-	// The bubble's clock begins in 2000.
+	// The clock of a synctest bubble starts in 2000.
 	now := func() time.Time { return time.Now().Add(s.now.Sub(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))) }
 	keys := identity.NewRemoteKeys("https://idp.example/jwks.json", &http.Client{Transport: p}, now,
 		slog.New(slog.DiscardHandler))
@@ -106,7 +106,7 @@ func TestR49_UnknownKeysCauseOneReadingAMinute(t *testing.T) {
 			t.Fatal("the keys were read before they were needed")
 		}
 		good := s.named(t, "k1")
-		// Many at once, while the first reading takes its time: all wait for it.
+		// All concurrent requests wait for the first read.
 		var all sync.WaitGroup
 		for i := range 50 {
 			all.Go(func() {
@@ -165,7 +165,7 @@ func TestR49_KeysThatCannotBeReadSignNobodyOut(t *testing.T) {
 		<-time.After(time.Minute)
 		holds("it is back", "k1", "")
 
-		// The provider changes its key, and cannot be reached: the known one stays in use.
+		// The provider changes its key and goes down: the known key stays in use.
 		p.set("")
 		<-time.After(2 * time.Minute)
 		holds("the next key", "k2", fault.Unavailable)
@@ -187,7 +187,7 @@ func TestR49_KeysThatCannotBeReadSignNobodyOut(t *testing.T) {
 	})
 }
 
-// TestWithdrawnKeysAreForgotten holds that keys are read again although no token asks for it.
+// TestWithdrawnKeysAreForgotten checks that keys are read again even if no token names an unknown one.
 func TestWithdrawnKeysAreForgotten(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)

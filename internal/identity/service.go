@@ -68,7 +68,7 @@ func (s *Service) ByPassword(ctx context.Context, token string) (Actor, error) {
 	return s.lookUp(ctx, claims, true)
 }
 
-// Again looks an actor up again, for work done long after Authenticate. Its errors are those of Authenticate.
+// Again looks up an actor anew, for work done long after Authenticate. Its errors are those of Authenticate.
 func (s *Service) Again(ctx context.Context, actor Actor) (Actor, error) {
 	now, err := s.lookUp(ctx, Claims{
 		Subject: actor.Subject, Session: actor.Session, AuthType: actor.AuthType, AuthTime: actor.AuthTime,

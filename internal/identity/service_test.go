@@ -20,17 +20,17 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// members is a store with one member, which tells of changes.
+// members is a store with one member that reports changes.
 type members struct {
 	identity.Store
 	found identity.Standing
 	err   error
-	asked int // How often UserBySubject was called.
+	asked int // Calls of UserBySubject.
 
-	told     chan uuid.UUID // uuid.Nil: listening begins. uuid.Max: an interruption.
+	told     chan uuid.UUID // uuid.Nil: Listening. uuid.Max: Lost.
 	outdated []uuid.UUID
-	within   time.Duration // What Outdated was asked for last.
-	failing  int           // So many times Outdated fails.
+	within   time.Duration // The argument of the last call of Outdated.
+	failing  int           // How many more calls of Outdated fail.
 }
 
 func (m *members) EndStaleSessions(context.Context) error { return nil }
@@ -67,7 +67,7 @@ func (m *members) WatchUsers(ctx context.Context, w identity.Watcher) {
 	}
 }
 
-// token is a verifier of one token.
+// token is a verifier that accepts one token.
 type token identity.Claims
 
 func (t token) VerifyIDToken(context.Context, string) (identity.Claims, error) {
@@ -142,7 +142,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-// screens are what people have open.
+// screens records which users have open streams.
 type screens struct {
 	mu      sync.Mutex
 	present []uuid.UUID // Guarded by mu.
@@ -202,7 +202,7 @@ func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
 		<-time.After(time.Second)
 		want("asked again", b)
 		store.told <- uuid.Max
-		store.failing = 100 // Away again, for 20 s: who is there stays, since nobody could come back.
+		store.failing = 100 // Away again, for 20 s: streams stay open, since clients could not reconnect.
 		store.told <- uuid.Nil
 		<-time.After(10 * time.Second)
 		want("nobody knows who has changed")
@@ -211,8 +211,7 @@ func TestR45_ChangesAreToldAndInterruptionsMadeUpFor(t *testing.T) {
 	})
 }
 
-// TestR45_ChangeBetweenTheTokenAndWhatItOpens: a request that was let in before a change must not open a stream after
-// it.
+// TestR45_ChangeBetweenTheTokenAndWhatItOpens: a request authenticated before a change must not open a stream after it.
 func TestR45_ChangeBetweenTheTokenAndWhatItOpens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -273,7 +272,7 @@ func TestIssuersAreToldApart(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		token string
-		want  identity.AuthType // "": refused.
+		want  identity.AuthType // "": rejected.
 	}{
 		"password": {
 			s.token(t, jwt.SigningMethodRS256, s.own, claims(issuer, clientID)),

@@ -23,7 +23,7 @@ const (
 	clientID = "client"
 )
 
-// signer has the pool's key and a stranger's.
+// signer has the pool's key and an attacker's.
 type signer struct {
 	own, other *rsa.PrivateKey
 	now        time.Time
@@ -42,12 +42,12 @@ func newSigner(t *testing.T) *signer {
 	return &signer{own: own, other: other, now: time.Date(2026, 3, 4, 14, 5, 0, 0, time.UTC)}
 }
 
-// verifier knows the pool and its client for passwords.
+// verifier accepts the pool's tokens for its password client.
 func (s *signer) verifier() *identity.PoolVerifier {
 	return identity.NewPoolVerifier(func() time.Time { return s.now }, s.issuer(clientID, identity.AuthCognito))
 }
 
-// issuer knows the pool's key by the name "k1" and no other.
+// issuer has the pool's key under the id "k1" and no other.
 func (s *signer) issuer(client string, how identity.AuthType) identity.Issuer {
 	return identity.Issuer{URL: issuer, ClientID: client, AuthType: how, Key: func(context.Context) jwt.Keyfunc {
 		return func(token *jwt.Token) (any, error) {
@@ -59,7 +59,7 @@ func (s *signer) issuer(client string, how identity.AuthType) identity.Issuer {
 	}}
 }
 
-// token returns a good id token after change has spoilt it.
+// token returns a valid id token after applying change to it.
 func (s *signer) token(t *testing.T, method jwt.SigningMethod, key any,
 	change func(header map[string]any, claims jwt.MapClaims),
 ) string {
@@ -137,7 +137,8 @@ func TestR47_R48_TokensThatDoNotHold(t *testing.T) {
 	}
 }
 
-// TestVerifiedTokensAreNotTrustedForLong holds that what is remembered of a token ends with it, and soon after its key.
+// TestVerifiedTokensAreNotTrustedForLong checks that a cached token expires on time, and soon after its key is
+// withdrawn.
 func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
 	t.Parallel()
 	s := newSigner(t)
@@ -175,7 +176,7 @@ func TestVerifiedTokensAreNotTrustedForLong(t *testing.T) {
 		t.Errorf("another signature: %v", err)
 	}
 	s.now, retired = s.now.Add(30*time.Second), true
-	holds(long) // The key has retired just now.
+	holds(long) // The key has just been withdrawn.
 	if _, err := v.VerifyIDToken(t.Context(), short); fault.CodeOf(err) != fault.Unauthenticated {
 		t.Errorf("run out: %v", err)
 	}

@@ -32,7 +32,7 @@ const (
 	password = "Sakura-2026-haru"
 )
 
-// fixture is a directory on an embedded pool in the same process.
+// fixture is a directory on an embedded pool in this process.
 type fixture struct {
 	*directory.Directory
 	pool *pool.Pool
@@ -40,7 +40,7 @@ type fixture struct {
 	mail *postbox
 }
 
-// postbox keeps the last invitation.
+// postbox records the last invitation.
 type postbox struct {
 	pool.Mailer
 	mu   sync.Mutex // Guards the following.
@@ -119,7 +119,7 @@ func TestR46_TheServerManagesPeopleOfItsOwnPool(t *testing.T) {
 	if sent != 2 || first.TemporaryPassword == second.TemporaryPassword || second.Email != email {
 		t.Errorf("sent %d: %+v", sent, second)
 	}
-	// An invitation whose answer was lost is taken up again.
+	// As after an invitation whose response was lost.
 	again, err := f.Invite(ctx, email, "山田 花子")
 	if _, sent = f.mail.take(); err != nil || again != subject || sent != 3 {
 		t.Errorf("again %s, %v, sent %d", again, err, sent)
@@ -189,7 +189,7 @@ func TestWhatThePoolRefuses(t *testing.T) {
 	if fault.RetryAfterOf(err) == 0 || !strings.Contains(fault.DetailOf(err), "招待メール") {
 		t.Errorf("got %v", err)
 	}
-	// Another server's key, or another pool, is for the log.
+	// Misconfigurations, such as another key or another pool, are for the log.
 	for name, cfg := range map[string]directory.Config{
 		"key": {UserPoolID: poolID, Credentials: directory.Credentials(pool.NewCredentials())},
 		"pool": {UserPoolID: "ap-northeast-1_Other", Credentials: directory.Credentials{
@@ -209,7 +209,7 @@ func TestWhatThePoolRefuses(t *testing.T) {
 	wantCode(t, f.Delete(gone, uuid.NewString()), fault.Canceled)
 }
 
-// answering is a transport that always answers the same.
+// answering is a transport that always gives the same response.
 type answering func() (*http.Response, error)
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) { return a() }
@@ -262,7 +262,7 @@ func TestErrorsOfAWS(t *testing.T) {
 	}
 }
 
-// byCall is a transport that answers each operation with its own refusal.
+// byCall is a transport with a response for each operation.
 type byCall map[string]answering
 
 func (b byCall) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -270,7 +270,7 @@ func (b byCall) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b[operation]()
 }
 
-// Whether somebody was invited before may not be known: that is no reason to say that the address is taken.
+// If it cannot be found out whether the user was invited before, the address must not be reported as taken.
 func TestInvitationOfSomebodyWhoCannotBeLookedUp(t *testing.T) {
 	t.Parallel()
 	for kind, code := range map[string]fault.Code{
@@ -290,7 +290,7 @@ func TestInvitationOfSomebodyWhoCannotBeLookedUp(t *testing.T) {
 	}
 }
 
-// At AWS disabling alone leaves sessions as they are.
+// At AWS, disabling a user does not end their sessions.
 func TestR45_DisablingSignsOutAsWell(t *testing.T) {
 	t.Parallel()
 	var called []string
@@ -321,13 +321,13 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("%q was taken", id)
 		}
 	}
-	// Without a key, whatever the environment has. Nobody is called.
+	// New must not depend on credentials in the environment, and makes no call.
 	if _, err := directory.New(directory.Config{UserPoolID: poolID}); err != nil {
 		t.Error(err)
 	}
 }
 
-// The transport gives a handler what a server would, and a client what a network would.
+// The transport behaves like a server to the handler, and like a network to the client.
 func TestInProcess(t *testing.T) {
 	t.Parallel()
 	client := &http.Client{Transport: directory.InProcess(http.HandlerFunc(func(w http.ResponseWriter,
@@ -363,7 +363,7 @@ func TestInProcess(t *testing.T) {
 	}
 }
 
-// TestTimeThatRunsOut: a caller whose time is over has not given up. It is the provider that is slow.
+// TestTimeThatRunsOut: an expired deadline means that the provider is slow, not that the caller gave up.
 func TestTimeThatRunsOut(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

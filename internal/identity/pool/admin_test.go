@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// invitation is how the server invites somebody.
+// invitation is the call by which the server invites a user.
 func invitation(address, name string) *cognito.AdminCreateUserInput {
 	return &cognito.AdminCreateUserInput{
 		UserPoolId: aws.String(poolID), Username: aws.String(address),
@@ -27,7 +27,7 @@ func invitation(address, name string) *cognito.AdminCreateUserInput {
 	}
 }
 
-// described returns attributes by their names.
+// described returns attributes by name.
 func described(list []types.AttributeType) map[string]string {
 	known := map[string]string{}
 	for _, a := range list {
@@ -113,7 +113,7 @@ func TestAdminCreateUserInItsWays(t *testing.T) {
 	}
 	f.challenge(t, "shizuka@example.com", temporary)
 
-	// Somebody of another identity provider keeps the sub, and their sessions end.
+	// An external user keeps the sub, and their sessions end.
 	sub, err := f.CreateExternalUser(ctx, uuid.Nil, outsider, "外部 花子")
 	must(t, err)
 	tokens, err := f.SignInExternal(ctx, sub, nil)
@@ -132,7 +132,7 @@ func TestAdminCreateUserInItsWays(t *testing.T) {
 	}
 	f.challenge(t, outsider, sent.TemporaryPassword)
 
-	// An invitation that cannot be delivered leaves nobody behind.
+	// An invitation that cannot be delivered leaves no user.
 	f.mail.setFailure(errors.New("no such mailbox"))
 	_, err = f.admin.AdminCreateUser(ctx, invitation("typo@example.com", "誤り"))
 	wantRefusal(t, err, "CodeDeliveryFailureException", "Unable to deliver message to user.")
@@ -298,7 +298,7 @@ func TestAdminUpdateUserAttributes(t *testing.T) {
 	if got["email"] != "taro@example.com" || got["email_verified"] != "false" {
 		t.Errorf("attributes %v", got)
 	}
-	// What was sent to the old address is void, and the new one has yet to be verified.
+	// A code sent to the old address is void, and the new address is unverified.
 	wantRefusal(t, f.confirm(ctx, f.sub.String(), code, fresh), "ExpiredCodeException", askAgain)
 	must(t, f.update(t, name, "email_verified", "true"))
 	must(t, f.confirm(ctx, "taro@example.com", f.code(t, "taro@example.com"), fresh))

@@ -67,7 +67,7 @@ func TestR34_RoundTripWithTheGoSDK(t *testing.T) {
 		_, err = f.getUser(ctx, *result.AccessToken)
 		wantNotAuthorized(t, err, "Access Token has been revoked")
 	}
-	f.mustSignIn(t) // Signing out is not being shut out.
+	f.mustSignIn(t) // The user can sign in again after signing out.
 }
 
 func TestSignInTakesTheNameInEachOfItsForms(t *testing.T) {
@@ -158,7 +158,7 @@ func TestR38_RefreshKeepsTheSignInAndItsToken(t *testing.T) {
 	}
 }
 
-// Each account counts wrong passwords in the same way, whether it exists or not.
+// Wrong passwords are counted in the same way for accounts that exist and for those that do not.
 func TestR39_LockOut(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{email, "nobody@example.com", "not an address"} {
@@ -176,7 +176,7 @@ func TestR39_LockOut(t *testing.T) {
 			lock := time.Second
 			for range 14 {
 				f.clock.Advance(lock - time.Millisecond)
-				for range 3 { // Attempts while locked don't extend it, and the right password is refused too.
+				for range 3 { // Attempts while locked don't extend it, and the right password is rejected too.
 					try(exceeded)
 					_, err := f.signIn(t.Context(), name, password)
 					wantNotAuthorized(t, err, exceeded)
@@ -185,7 +185,7 @@ func TestR39_LockOut(t *testing.T) {
 				try(incorrect)
 				lock = min(2*lock, 15*time.Minute)
 			}
-			// A quarter of an hour without an attempt forgets the count.
+			// A quarter of an hour without an attempt resets the count.
 			f.clock.Advance(lock + 15*time.Minute)
 			for range 5 {
 				try(incorrect)
@@ -206,7 +206,7 @@ func TestR39_SuccessResets(t *testing.T) {
 		f.mustSignIn(t)
 	}
 	for range 5 {
-		_, err := f.signIn(t.Context(), f.sub.String(), "wrong") // The count is the account's, whatever its name.
+		_, err := f.signIn(t.Context(), f.sub.String(), "wrong") // The count is per account, under any of its names.
 		wantNotAuthorized(t, err, incorrect)
 	}
 	f.clock.Advance(time.Second)
@@ -217,13 +217,13 @@ func TestR39_SuccessResets(t *testing.T) {
 	}
 	_, err := f.signIn(t.Context(), email, password)
 	wantNotAuthorized(t, err, exceeded)
-	// A second user is not touched.
+	// Another user is not affected.
 	f.create(t, pool.NewUser{Email: "jiro@example.com", Name: "次郎", PermanentPassword: password})
 	_, err = f.signIn(t.Context(), "jiro@example.com", password)
 	must(t, err)
 }
 
-// Passwords that are tried all at once tell no more than five of them.
+// Trying passwords concurrently reveals no more than five of them.
 func TestR39_FloodOfAttempts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -252,7 +252,7 @@ func TestR39_FloodOfAttempts(t *testing.T) {
 	}
 }
 
-// The right password never locks, however often it is given at once.
+// The right password never locks, however many sign-ins are concurrent.
 func TestManySignInsAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -275,8 +275,8 @@ func TestManySignInsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// Nobody learns from an answer, or from the time that it takes, whether an address is known: for each name a password
-// is checked, or waits for its turn to be checked.
+// Neither the response nor its timing reveals whether an address is known: for every name a password is verified, or
+// waits to be.
 func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -307,7 +307,7 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 		wantRefusal(t, err, "TooManyRequestsException", "Rate exceeded")
 	}
 	release()
-	for range 4 { // What was not looked at was not counted.
+	for range 4 { // Passwords that were not verified were not counted.
 		_, err := f.signIn(t.Context(), email, "wrong")
 		wantNotAuthorized(t, err, incorrect)
 	}
@@ -315,13 +315,12 @@ func TestUnknownAndKnownAccountsAnswerAlike(t *testing.T) {
 	wantNotAuthorized(t, err, exceeded)
 	release = pool.Occupy(f.Pool)
 	defer release()
-	// While it is locked, no password is looked at, nor waits for its turn.
+	// While it is locked, no password is verified or waits to be.
 	_, err = f.signIn(t.Context(), email, password)
 	wantNotAuthorized(t, err, exceeded)
 }
 
-// However much is typed around a name, attempts on one that is somebody's and on those that are nobody's are counted
-// alike.
+// Attempts on long names are counted alike, whether the name is known or not.
 func TestR39_LongNamesAnswerAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -342,7 +341,7 @@ func TestR39_LongNamesAnswerAlike(t *testing.T) {
 	}
 }
 
-// refusalOf returns an exception's text.
+// refusalOf returns the text of an exception.
 func refusalOf(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorMessage()
@@ -445,7 +444,7 @@ func TestChangePassword(t *testing.T) {
 	_, err = f.refresh(ctx, *elsewhere.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 
-	// A stolen access token is no way to try passwords without end: they count as at sign-in.
+	// A stolen access token must not allow unlimited guessing: attempts count as at sign-in.
 	for range 5 {
 		wantNotAuthorized(t, f.changePassword(ctx, here.AccessToken, "wrong", password), incorrect)
 	}
@@ -464,7 +463,7 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// late is a store where users turn out to be disabled, or to have another password, just after they were checked.
+// late is a store where users are disabled, or change their password, just after the check.
 type late struct{ pool.Store }
 
 func (late) CreateGrant(context.Context, pool.Grant, int64, pool.Event) (bool, error) {

@@ -90,7 +90,7 @@ func TestR43_SessionIsBoundToItsUserAndClientAndTime(t *testing.T) {
 	_, err := f.answer(ctx, aws.String(strings.Repeat("x", 43)), answers(newcomer, chosen))
 	wantNotAuthorized(t, err, badSession)
 
-	// The same database, another client.
+	// Another client on the same database.
 	cfg := config(f.clock)
 	cfg.ClientID = "another7client"
 	other := newSDK(serve(t, newPool(t, cfg, f.db)))
@@ -166,7 +166,7 @@ func TestTemporaryPasswordRunsOut(t *testing.T) {
 	wantNotAuthorized(t, err, incorrect)
 }
 
-// Somebody invited may come in by another identity provider: there, too, a temporary password ends.
+// An invited user may sign in with another identity provider: this, too, ends the temporary password.
 func TestTemporaryPasswordRunsOutForExternalUsersToo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -267,7 +267,7 @@ func TestChallengeRefusals(t *testing.T) {
 			wantRefusal(t, err, c.kind, c.message)
 		})
 	}
-	// None of them used the session up.
+	// No attempt consumed the session.
 	_, err := f.answer(t.Context(), session, answers(newcomer, chosen))
 	must(t, err)
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// at returns the fixture as it is used from somewhere: an address, and a browser or "" for a program.
+// at returns the fixture with calls from an address, and from a browser with the given device secret or, for "", a
+// program.
 func (f *fixture) at(address, device string) *fixture {
 	there := *f
 	there.sdk = cognito.New(f.sdk.Options(), func(o *cognito.Options) {
@@ -55,7 +56,7 @@ func (f *fixture) member(t *testing.T) uuid.UUID {
 	return o.ID
 }
 
-// told returns the audit log's entries of an organization, or of none, oldest first.
+// told returns the audit log's entries of an organization, or those without one, oldest first.
 func (f *fixture) told(t *testing.T, organization *uuid.UUID) []string {
 	t.Helper()
 	events, _, err := f.db.ListEvents(t.Context(), org.AuditQuery{
@@ -89,7 +90,7 @@ func wantTold(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// TestTheAuditLogTellsOfSignIns goes through a session and what is refused around it.
+// TestTheAuditLogTellsOfSignIns covers a session and the rejected attempts around it.
 func TestTheAuditLogTellsOfSignIns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -131,7 +132,7 @@ func TestTheAuditLogTellsOfSignIns(t *testing.T) {
 		ClientId: aws.String(clientID),
 		Token:    out.AuthenticationResult.RefreshToken,
 	})
-	must(t, err) // It has ended: once is told.
+	must(t, err) // It has already ended: only one entry.
 	tick()
 	last := here.mustSignIn(t)
 	tick()
@@ -154,8 +155,8 @@ func TestTheAuditLogTellsOfSignIns(t *testing.T) {
 	wantTold(t, f.told(t, nil))
 }
 
-// TestNobodysNamesDoNotFillTheAuditLog: what is tried with names that are nobody's is one entry an hour for an address,
-// and no organization's. What was typed stands nowhere.
+// TestNobodysNamesDoNotFillTheAuditLog: attempts with unknown names make one entry an hour per address, in no
+// organization. The name as typed is never recorded.
 func TestNobodysNamesDoNotFillTheAuditLog(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -187,8 +188,8 @@ func TestNobodysNamesDoNotFillTheAuditLog(t *testing.T) {
 	}
 }
 
-// TestR39_WrongPasswordsCountByAddress: nobody is kept out by what is tried elsewhere, and all addresses together have
-// a limit that does not hold on devices that are known.
+// TestR39_WrongPasswordsCountByAddress: wrong passwords at one address do not lock out others, and the limit on all
+// addresses together does not apply to known devices.
 func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -210,17 +211,17 @@ func TestR39_WrongPasswordsCountByAddress(t *testing.T) {
 	if addresses != 10 {
 		t.Fatalf("%d addresses", addresses)
 	}
-	_, err := f.at("203.0.113.1", "").signIn(ctx, email, password) // From an address that has tried nothing.
+	_, err := f.at("203.0.113.1", "").signIn(ctx, email, password) // From an address without attempts.
 	wantNotAuthorized(t, err, exceeded)
 	_, err = f.at("203.0.113.1", "unknown").signIn(ctx, email, password)
 	wantNotAuthorized(t, err, exceeded)
-	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, "wrong") // Its own wrong ones count there as well.
+	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, "wrong") // Its wrong passwords count there as well.
 	wantNotAuthorized(t, err, incorrect)
 	_, err = f.at("203.0.113.1", "known").signIn(ctx, email, password)
 	must(t, err)
-	_, err = f.at("203.0.113.2", "").signIn(ctx, email, password) // The right one has ended the count.
+	_, err = f.at("203.0.113.2", "").signIn(ctx, email, password) // The right password has reset the count.
 	must(t, err)
-	// The addresses of one network of IPv6 are one.
+	// Addresses in one IPv6 /64 count as one.
 	for i := range 5 {
 		_, err := f.at("2001:db8::"+strconv.Itoa(i+1), "").signIn(ctx, email, "wrong")
 		wantNotAuthorized(t, err, incorrect)
@@ -248,7 +249,7 @@ func TestNewDevicesAndPasswordsAreToldByMail(t *testing.T) {
 		t.Errorf("notice %+v", got)
 	}
 	phone.mustSignIn(t)
-	program := f.at("192.0.2.4", "") // Known by what it calls itself, and its address.
+	program := f.at("192.0.2.4", "") // Recognized by its user agent and address.
 	program.mustSignIn(t)
 	arrived(t, f.mail.devices)
 	program.mustSignIn(t)
@@ -260,7 +261,7 @@ func TestNewDevicesAndPasswordsAreToldByMail(t *testing.T) {
 	must(t, err)
 	must(t, phone.confirm(ctx, email, arrived(t, f.mail.codes).Code, password))
 	arrived(t, f.mail.changed)
-	f.mail.setFailure(http.ErrHandlerTimeout) // A mail that fails keeps nobody out.
+	f.mail.setFailure(http.ErrHandlerTimeout) // A failed mail does not prevent the sign-in.
 	f.at("192.0.2.5", "tablet").mustSignIn(t)
 	arrived(t, f.mail.devices)
 	if n := len(f.mail.devices) + len(f.mail.changed); n != 0 {

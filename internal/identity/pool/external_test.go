@@ -43,7 +43,7 @@ func TestExternalUsers(t *testing.T) {
 		!user.EmailVerified || user.PasswordHash != "" {
 		t.Errorf("user %+v", user)
 	}
-	// One whom an identity provider elsewhere knows already keeps that name.
+	// A user who already has a sub at another identity provider keeps it.
 	known := uuid.New()
 	got, err := f.CreateExternalUser(ctx, known, "aws@example.com", "既存")
 	if err != nil || got != known {
@@ -66,7 +66,7 @@ func TestExternalUsers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// No password is theirs.
+	// No password matches.
 	for _, password := range []string{"", password, temporary} {
 		_, err = f.signIn(ctx, outsider, password)
 		if err == nil {
@@ -97,7 +97,7 @@ func TestExternalSessions(t *testing.T) {
 	if access["client_id"] != ssoID || access["aud"] != nil || access["origin_jti"] != id["origin_jti"] {
 		t.Errorf("access token %v", access)
 	}
-	// Both clients' tokens are of the one key.
+	// The tokens of both clients are signed with the same key.
 	own := f.mustSignIn(t)
 	for _, token := range []string{tokens.IDToken, *own.IdToken} {
 		if _, err := jwt.Parse(token, f.Keyfunc(ctx), jwt.WithTimeFunc(f.clock.Now)); err != nil {
@@ -132,7 +132,7 @@ func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
-	// A user with a password, whose organization has its own provider.
+	// A user with a password whose organization uses its own provider.
 	external, err := f.SignInExternal(ctx, f.sub, nil)
 	must(t, err)
 	own := f.mustSignIn(t)
@@ -160,7 +160,7 @@ func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A token is revoked in the name of its client only.
+	// Only the client to which a token was issued can revoke it.
 	revoke := func(client, token string) {
 		_, err := f.sdk.RevokeToken(ctx, &cognito.RevokeTokenInput{
 			ClientId: aws.String(client),
@@ -175,7 +175,7 @@ func TestSessionsOfOneClientAreNeverTheOthers(t *testing.T) {
 	_, err = f.RefreshExternal(ctx, ssoID, external.RefreshToken)
 	wantFault(t, err, fault.Unauthenticated)
 
-	// Signing out everywhere ends those of both clients, from either.
+	// Signing out everywhere ends the sessions of both clients, from either.
 	external, err = f.SignInExternal(ctx, f.sub, nil)
 	must(t, err)
 	_, err = f.sdk.GlobalSignOut(ctx, &cognito.GlobalSignOutInput{AccessToken: aws.String(external.AccessToken)})
@@ -207,7 +207,7 @@ func TestR45_DisablingEndsExternalSessions(t *testing.T) {
 	wantFault(t, err, fault.Unauthenticated)
 }
 
-// A pool that only federates, beside Cognito, has no passwords to offer.
+// A federated-only pool, used beside Cognito, does not accept passwords.
 func TestPoolWithoutAPasswordClient(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

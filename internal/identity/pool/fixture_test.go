@@ -41,7 +41,7 @@ const (
 	exceeded  = "Password attempts exceeded"
 )
 
-// clock is a time that only the test moves.
+// clock is a clock that only the test advances.
 type clock struct {
 	mu  sync.Mutex // Guards now.
 	now time.Time
@@ -63,15 +63,15 @@ func (c *clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// fixture is a pool on a database of its own, served over HTTP, with one user.
+// fixture is a pool on its own database, served over HTTP, with one user.
 type fixture struct {
 	*pool.Pool
 	clock  *clock
 	db     *store.DB
 	mail   *postbox
 	server *httptest.Server
-	sdk    *cognito.Client // As a browser: without credentials.
-	admin  *cognito.Client // As the server.
+	sdk    *cognito.Client // Like a browser: without credentials.
+	admin  *cognito.Client // Like the server: with credentials.
 	sub    uuid.UUID
 }
 
@@ -81,7 +81,7 @@ var credentials = pool.Credentials{AccessKeyID: "TSMGTEST", SecretAccessKey: "a 
 func config(c *clock) pool.Config {
 	return pool.Config{
 		PoolID: poolID, ClientID: clientID, FederatedClientID: ssoID, Issuer: issuer, Clock: c.Now, Admin: credentials,
-		Hash: pool.HashConfig{MemoryKiB: 64, Passes: 1}, // Tests check many passwords.
+		Hash: pool.HashConfig{MemoryKiB: 64, Passes: 1}, // Cheap, because tests verify many passwords.
 	}
 }
 
@@ -106,7 +106,7 @@ func newPool(t *testing.T, cfg pool.Config, s pool.Store) *pool.Pool {
 	return p
 }
 
-// postbox keeps what the pool sends.
+// postbox records the pool's mail.
 type postbox struct {
 	invitations chan pool.Invitation
 	codes       chan pool.ResetCode
@@ -172,7 +172,7 @@ func serve(t *testing.T, p *pool.Pool) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/pool/", func(w http.ResponseWriter, r *http.Request) {
-		address, _ := netip.ParseAddr(r.Header.Get("Test-Address")) // Zero where a test names none.
+		address, _ := netip.ParseAddr(r.Header.Get("Test-Address")) // Zero if the test sets none.
 		ctx := pool.WithOrigin(r.Context(), pool.Origin{
 			Address: address, Device: r.Header.Get("Test-Device"), Browser: r.Header.Get("Test-Device") != "",
 			UserAgent: r.Header.Get("User-Agent"), RequestID: "r1",
@@ -192,7 +192,7 @@ func newSDK(server *httptest.Server) *cognito.Client {
 	})
 }
 
-// newAdmin returns an SDK that signs with credentials, at the time of a clock.
+// newAdmin returns an SDK client that signs with credentials, at the time of a clock.
 func newAdmin(server *httptest.Server, c *clock, key pool.Credentials) *cognito.Client {
 	return cognito.New(cognito.Options{
 		Region: "ap-northeast-1", BaseEndpoint: aws.String(server.URL + "/pool/"), HTTPClient: server.Client(),
@@ -206,7 +206,7 @@ func staticCredentials(key pool.Credentials) aws.CredentialsProvider {
 	})
 }
 
-// signer is the SDK's, with the test's clock.
+// signer is the SDK's signer with the test's clock.
 type signer struct {
 	*v4.Signer
 	clock *clock
@@ -226,7 +226,7 @@ func (f *fixture) create(t *testing.T, user pool.NewUser) uuid.UUID {
 	return sub
 }
 
-// signIn asks for tokens with a password.
+// signIn requests tokens with a password.
 func (f *fixture) signIn(ctx context.Context, name, password string) (*cognito.InitiateAuthOutput, error) {
 	return f.sdk.InitiateAuth(ctx, &cognito.InitiateAuthInput{
 		AuthFlow: types.AuthFlowTypeUserPasswordAuth, ClientId: aws.String(clientID),
@@ -275,7 +275,7 @@ func (f *fixture) answer(ctx context.Context, session *string,
 	})
 }
 
-// reply is an answer as it is on the wire.
+// reply is a raw HTTP response.
 type reply struct {
 	status int
 	header http.Header
@@ -320,7 +320,7 @@ func do(t *testing.T, server *httptest.Server, req *http.Request) reply {
 	return r
 }
 
-// claims reads a token without checking it.
+// claims decodes a token without verifying it.
 func claims(t *testing.T, token *string) (header, payload map[string]any) {
 	t.Helper()
 	parts := strings.Split(aws.ToString(token), ".")
@@ -342,7 +342,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// wantRefusal checks that an error is that exception with that text.
+// wantRefusal checks the name and the text of an exception.
 func wantRefusal(t *testing.T, err error, kind, message string) {
 	t.Helper()
 	api, ok := errors.AsType[smithy.APIError](err)

@@ -42,7 +42,7 @@ func (f *fixture) confirm(ctx context.Context, name, code, password string) erro
 	return err
 }
 
-// code asks for a code and returns it.
+// code requests a code and returns it.
 func (f *fixture) code(t *testing.T, name string) string {
 	t.Helper()
 	_, err := f.forgot(t.Context(), name)
@@ -50,7 +50,7 @@ func (f *fixture) code(t *testing.T, name string) string {
 	return arrived(t, f.mail.codes).Code
 }
 
-// other returns a code that is not the given one.
+// other returns a code that differs from the given one.
 func other(code string, n int) string {
 	var number int
 	_, _ = fmt.Sscanf(code, "%d", &number)
@@ -77,7 +77,7 @@ func TestR42_ResetCode(t *testing.T) {
 		!regexp.MustCompile(`^\d{6}$`).MatchString(sent.Code) {
 		t.Errorf("sent: %+v", sent)
 	}
-	f.mustSignIn(t) // The old password holds until the new one is set.
+	f.mustSignIn(t) // The old password stays valid until the new one is set.
 
 	err = f.confirm(ctx, email, sent.Code, "short")
 	wantRefusal(t, err, "InvalidPasswordException", "Password does not conform to policy: Password not long enough")
@@ -91,7 +91,7 @@ func TestR42_ResetCode(t *testing.T) {
 	wantNotAuthorized(t, err, incorrect)
 	_, err = f.signIn(ctx, email, fresh)
 	must(t, err)
-	// R45: whatever was signed in is not any more.
+	// R45: all sessions have ended.
 	_, err = f.refresh(ctx, *before.RefreshToken)
 	wantNotAuthorized(t, err, "Refresh Token has been revoked")
 	_, err = f.getUser(ctx, *before.AccessToken)
@@ -104,7 +104,7 @@ func TestR42_ResetCodeEndsAndIsReplaced(t *testing.T) {
 	ctx := t.Context()
 	first := f.code(t, email)
 	second := f.code(t, email)
-	if first == second { // One time in a million.
+	if first == second { // One in a million.
 		second = f.code(t, email)
 	}
 	wantRefusal(t, f.confirm(ctx, email, first, fresh), "CodeMismatchException", wrongCode)
@@ -112,11 +112,11 @@ func TestR42_ResetCodeEndsAndIsReplaced(t *testing.T) {
 	wantRefusal(t, f.confirm(ctx, email, second, fresh), "ExpiredCodeException", askAgain)
 	third := f.code(t, email)
 	f.clock.Advance(time.Hour - time.Millisecond)
-	// As a Japanese keyboard types it, and by the other name of the user.
+	// Typed with a Japanese keyboard, and with the user's other name.
 	wide := strings.Map(func(r rune) rune { return r - '0' + '０' }, third)
 	must(t, f.confirm(ctx, f.sub.String(), wide, fresh))
 
-	// A code is worth nothing once the account has changed under it.
+	// A code becomes invalid when the account changes.
 	for name, change := range map[string]func() error{
 		"another password": func() error { return f.SetPassword(ctx, f.sub, password, true) },
 		"disabled":         func() error { return f.DisableUser(ctx, f.sub) },
@@ -141,9 +141,9 @@ func TestR42_TriesAreLimited(t *testing.T) {
 		wantRefusal(t, f.confirm(ctx, email, other(code, i), fresh), "CodeMismatchException", wrongCode)
 	}
 	wantRefusal(t, f.confirm(ctx, email, code, fresh), "LimitExceededException", limitReached)
-	must(t, f.confirm(ctx, email, f.code(t, email), fresh)) // Another code has tries of its own.
+	must(t, f.confirm(ctx, email, f.code(t, email), fresh)) // Another code has its own tries.
 
-	// However many are sent at once: some five are looked at.
+	// However many tries are concurrent, only about five are verified.
 	code = f.code(t, email)
 	var looked, right atomic.Int32
 	var wg sync.WaitGroup
@@ -206,8 +206,8 @@ func TestR42_CodeIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Neither what is said nor when tells whose an address is: the whole way is walked with one that is nobody's, one that
-// is somebody's, and those of people who cannot have another password.
+// Neither the response nor its timing reveals whether an address is known: compared are an unknown address, a known
+// one, and those of users who may not reset their password.
 func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -269,7 +269,7 @@ func TestR42_UnknownAddressesAreAnsweredAlike(t *testing.T) {
 	}
 }
 
-// Somebody may guess a code that nobody was sent. It is answered as all others are.
+// A guess at the code of an unknown name gets the same response as any other.
 func TestR42_NobodysCodeIsNeverRight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -285,7 +285,7 @@ func TestR42_NobodysCodeIsNeverRight(t *testing.T) {
 	}
 }
 
-// A mail server that hangs holds nobody up, and what it does shows nowhere.
+// A slow mail server does not delay responses, and its failures are not visible in them.
 func TestR42_MailIsSentAside(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -303,7 +303,7 @@ func TestR42_MailIsSentAside(t *testing.T) {
 	<-hanging.began
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p.Stop(ctx) // Gives it up.
+	p.Stop(ctx) // Cancels the message.
 	select {
 	case <-hanging.ended:
 	default:
@@ -352,7 +352,7 @@ func TestR39_ANewPasswordLiftsTheLockOut(t *testing.T) {
 // forgetful is a store that fails to lift a lock-out.
 type forgetful struct {
 	pool.Store
-	used atomic.Bool // A code was.
+	used atomic.Bool // A code was used.
 }
 
 func (s *forgetful) UsePoolCode(ctx context.Context, code pool.Code, set pool.Password, event pool.Event) error {
@@ -370,7 +370,7 @@ func (s *forgetful) UpdatePoolAttempts(
 	return s.Store.UpdatePoolAttempts(ctx, keys, at, update)
 }
 
-// A client that was told that it failed would use the code again, in vain.
+// If the call failed, the client would try the used code again, in vain.
 func TestR42_APasswordThatWasReplacedIsNoFailure(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

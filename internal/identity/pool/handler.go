@@ -132,7 +132,7 @@ func (p *Pool) respond(w http.ResponseWriter, r *http.Request, answer any, err e
 	_, _ = w.Write(body) // The client may be gone.
 }
 
-// translate returns the refusal for an error. Any other error is logged and not revealed.
+// translate returns the refusal for an error. An unexpected error is logged, and its text is not sent to the client.
 func (p *Pool) translate(ctx context.Context, err error, requestID string) *refusal {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused

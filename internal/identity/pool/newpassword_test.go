@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/pool"
 )
 
-// What a new password lacks, as it is told.
+// The texts for what a new password lacks.
 const (
 	tooCommon   = "Password does not conform to policy: Password must not be a commonly used one"
 	tooPersonal = "Password does not conform to policy: Password must not contain your email address or name"
@@ -25,13 +25,13 @@ func TestNewPasswords(t *testing.T) {
 	t.Parallel()
 	user := pool.User{Email: "hanako.yamada@example.com", Name: "山田 Hanako ジョン"}
 	for password, want := range map[string]string{
-		"Sakura-2026-haru": "", "Ｓａｋｕｒａ-２０２６-haru": "", // Full-width letters are letters.
+		"Sakura-2026-haru": "", "Ｓａｋｕｒａ-２０２６-haru": "", // Full-width letters count as letters.
 		"Password1!": tooCommon, "!!Qwerty123": tooCommon, "P@ssw0rd": tooCommon, "ABCD1234abcd!": "",
 		"Ｐassword１！":                     tooCommon,
 		"Hanako.Yamada-1":                tooPersonal,
 		"x-HANAKO.yamada@example.com-1X": tooPersonal, "Hanako-2026": tooPersonal, "ＨＡＮＡＫＯ-2026a": tooPersonal,
 		"山田hanako-A1":  tooPersonal,
-		"Yama-da-2026": "", "山田-Sakura-1": "", "ジョン-Sakura-1": "", // Too short to mean anything.
+		"Yama-da-2026": "", "山田-Sakura-1": "", "ジョン-Sakura-1": "", // Too short to be personal.
 		"Sakura": "Password does not conform to policy: Password not long enough",
 	} {
 		got, err := pool.CheckNewPassword(password, user)
@@ -52,7 +52,8 @@ func TestNewPasswords(t *testing.T) {
 	}
 }
 
-// TestNewPasswordsAreCheckedWhereverTheyAreSet: with a challenge, a code, the old one, and by an operator.
+// TestNewPasswordsAreCheckedWhereverTheyAreSet: by a challenge, by a code, with the current password, and by an
+// operator.
 func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 	t.Parallel()
 	f := withNewcomer(t)
@@ -65,7 +66,7 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 		_, err := f.answer(ctx, session, answers(newcomer, bad))
 		wantRefusal(t, err, "InvalidPasswordException", why)
 	}
-	out, err := f.answer(ctx, session, answers(newcomer, password)) // The session was not used up.
+	out, err := f.answer(ctx, session, answers(newcomer, password)) // The session is still valid.
 	must(t, err)
 	for bad, why := range map[string]string{
 		"Password1!": tooCommon, "Shinjin-2026": tooPersonal, password: notNew,
@@ -75,11 +76,11 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 		wantRefusal(t, err, "InvalidPasswordException", why)
 	}
 	code := f.code(t, newcomer)
-	for range 10 { // Neither is the code by what can be said without it.
+	for range 10 { // Neither do rejections that do not need the code consume it.
 		wantRefusal(t, f.confirm(ctx, newcomer, code, "Password1!"), "InvalidPasswordException", tooCommon)
 		wantRefusal(t, f.confirm(ctx, newcomer, code, "Shinjin-2026"), "InvalidPasswordException", tooPersonal)
 	}
-	// What tells of the account is told with the right code only.
+	// Rejections that depend on the account need the right code.
 	wantRefusal(t, f.confirm(ctx, newcomer, other(code, 1), password), "CodeMismatchException",
 		"Invalid verification code provided, please try again.")
 	wantRefusal(t, f.confirm(ctx, newcomer, code, password), "InvalidPasswordException", notNew)
@@ -93,8 +94,8 @@ func TestNewPasswordsAreCheckedWhereverTheyAreSet(t *testing.T) {
 	}
 }
 
-// TestOldHashesAreReplaced has a hash of a password as it was typed, in full-width letters, from before all were
-// normalized.
+// TestOldHashesAreReplaced starts with the hash of a password as typed, in full-width letters, from before passwords
+// were normalized.
 func TestOldHashesAreReplaced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -164,8 +165,7 @@ func TestGetTokensFromRefreshToken(t *testing.T) {
 	}
 }
 
-// TestOpenIDConfiguration reads what OpenID Connect calls a provider's configuration, as libraries that check tokens
-// do.
+// TestOpenIDConfiguration reads the provider metadata of OpenID Connect, as libraries that verify tokens do.
 func TestOpenIDConfiguration(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

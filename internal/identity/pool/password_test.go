@@ -71,7 +71,7 @@ func TestHashes(t *testing.T) {
 	if first == second || !strings.HasPrefix(first, "$argon2id$v=19$m=64,t=2,p=1$") || !pool.ValidPHC(first) {
 		t.Errorf("hashes %s and %s", first, second)
 	}
-	// A hash keeps its own costs, whatever new ones get.
+	// A hash keeps its own costs when the configured ones change.
 	costly := pool.NewHasher(pool.HashConfig{MemoryKiB: 128, Passes: 1})
 	for candidate, want := range map[string]bool{
 		password: true, password + " ": false, "": false,
@@ -90,7 +90,7 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// The example of the reference implementation's test suite, computed by another program:
+// The example of the reference implementation's test suite, computed with another program:
 // echo -n password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32.
 func TestHashOfAnotherImplementation(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func FuzzPHC(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, encoded string) { pool.ValidPHC(encoded) })
 }
 
-// A flood of passwords waits, and is refused in the end, rather than taking the memory of all of them at once.
+// Under a flood, passwords wait and are rejected eventually, instead of all using memory at once.
 func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,8 +181,7 @@ func TestPasswordsWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-// A flood does not pile up: calls for which there is no room are refused at once, and those that wait keep their
-// places.
+// The queue is bounded: calls that find it full are rejected at once, and those that wait keep their places.
 func TestFewPasswordsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 const mismatch = "The request signature we calculated does not match the signature you provided. Check your AWS Secret " +
 	"Access Key and signing method. Consult the service documentation for details."
 
-// adminCalls are all operations that nobody but the server may call.
+// adminCalls are the operations that only the server may call.
 var adminCalls = []string{
 	"AdminCreateUser", "AdminDeleteUser", "AdminDisableUser", "AdminEnableUser", "AdminGetUser",
 	"AdminUpdateUserAttributes",
@@ -64,7 +64,7 @@ func TestR46_AdministrationNeedsTheServersCredentials(t *testing.T) {
 			wantRefusal(t, err, c.kind, c.message)
 		})
 	}
-	// A pool without credentials takes nobody's, not even empty ones.
+	// A pool without credentials accepts none, not even empty ones.
 	cfg := config(f.clock)
 	cfg.Admin = pool.Credentials{}
 	server := serve(t, newPool(t, cfg, f.db))
@@ -81,7 +81,7 @@ func TestR46_AdministrationNeedsTheServersCredentials(t *testing.T) {
 	}
 }
 
-// signed is a call that the server's key has signed, for spoiling.
+// signed is a call signed with the server's key, to be tampered with.
 type signed struct {
 	key             pool.Credentials
 	method, url     string
@@ -91,7 +91,7 @@ type signed struct {
 	header          http.Header
 }
 
-// request signs a call and then spoils what was signed.
+// request signs a call and then applies spoil to it.
 func (s signed) request(t testing.TB, spoil func(*http.Request)) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), s.method, s.url, bytes.NewReader(s.body))
@@ -253,7 +253,7 @@ func TestAnswersOfAdministrationAreShapedAsCognitos(t *testing.T) {
 	}
 }
 
-// Whatever a caller without the key says in its headers, no administrative call is answered, nor any fault shown.
+// Without the key no administrative call succeeds, whatever the headers are, and no fault is revealed.
 func FuzzAuthorization(f *testing.F) {
 	c := newClock()
 	p, err := pool.New(f.Context(), config(c), &firstKey{})

@@ -107,7 +107,7 @@ func TestR36_Claims(t *testing.T) {
 		if groups, ok := got["cognito:groups"].([]any); !ok || len(groups) != 2 || groups[0] != "sales" {
 			t.Errorf("%s: groups %v", use, got["cognito:groups"])
 		}
-		// A stranger verifies it with nothing but the JWKS; the pool itself in process.
+		// A third party verifies it with the JWKS alone; the server with Keyfunc.
 		for name, key := range map[string]jwt.Keyfunc{"JWKS": set.Keyfunc, "in process": f.Keyfunc(t.Context())} {
 			_, err := jwt.Parse(*c.token, key, jwt.WithValidMethods([]string{"RS256"}), jwt.WithIssuer(issuer),
 				jwt.WithTimeFunc(f.clock.Now))
@@ -166,7 +166,7 @@ func TestJWKSIsPublicAndHasNothingPrivate(t *testing.T) {
 	}
 }
 
-// sign makes a token as somebody else might.
+// sign makes a token as an attacker might.
 func sign(t *testing.T, method jwt.SigningMethod, key any, header map[string]any, c jwt.MapClaims) string {
 	t.Helper()
 	token := jwt.NewWithClaims(method, c)
@@ -238,10 +238,10 @@ func TestR48_TokensOfOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	result := f.mustSignIn(t)
-	_, err := f.getUser(t.Context(), *result.IdToken) // An id token is no access token.
+	_, err := f.getUser(t.Context(), *result.IdToken) // An id token is not an access token.
 	wantNotAuthorized(t, err, "Invalid Access Token")
 
-	// Pools that share the keys, with another issuer or client.
+	// Tokens of pools with the same keys and another issuer or client.
 	foreign := func(change func(*pool.Config)) *string {
 		cfg := config(f.clock)
 		change(&cfg)
@@ -263,7 +263,7 @@ func TestR48_TokensOfOthers(t *testing.T) {
 		}
 		wantNotAuthorized(t, err, "Invalid Access Token")
 		f.clock.Advance(2 * time.Hour)
-		_, err = f.getUser(t.Context(), *token) // Nor does it say that it has expired.
+		_, err = f.getUser(t.Context(), *token) // Its expiry is not revealed.
 		wantNotAuthorized(t, err, "Invalid Access Token")
 	}
 }
@@ -326,7 +326,7 @@ func TestKeysRotate(t *testing.T) {
 	ctx := t.Context()
 	old := f.mustSignIn(t)
 	oldHeader, _ := claims(t, old.AccessToken)
-	// Another process rotates; this server sees it within a minute.
+	// Another process rotates the key; this server notices within a minute.
 	change, err := newPool(t, config(f.clock), f.db).RotateKey(ctx)
 	must(t, err)
 	if !change.ActiveFrom.Equal(f.clock.Now().Truncate(time.Microsecond).Add(10*time.Minute)) ||
@@ -360,10 +360,10 @@ func TestKeysRotate(t *testing.T) {
 		t.Errorf("keys %v", ids)
 	}
 	_, err = f.getUser(ctx, *old.AccessToken)
-	wantNotAuthorized(t, err, "Invalid Access Token") // Its key is no longer known.
+	wantNotAuthorized(t, err, "Invalid Access Token") // Its key has been removed.
 	f.mustSignIn(t)
 
-	// A day later the next rotation removes what has retired.
+	// A day later, the next rotation deletes retired keys.
 	f.clock.Advance(25 * time.Hour)
 	next, err := f.RotateKey(ctx)
 	must(t, err)
@@ -374,7 +374,7 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// readings counts how often the keys are read, and fails on demand.
+// readings counts the reads of the keys, and fails on demand.
 type readings struct {
 	pool.Store
 	mu   sync.Mutex // Guards the following.
@@ -414,7 +414,7 @@ func TestR49_UnknownKeysDoNotReachTheDatabase(t *testing.T) {
 	if n := counted.set(nil); n != before {
 		t.Errorf("%d readings", n-before)
 	}
-	// While the database is down, the known keys stay in use, and it is not asked at every call.
+	// While the database is down, the known keys stay in use, and it is not queried on every call.
 	id, _ := claims(t, f.mustSignIn(t).IdToken)
 	f.clock.Advance(2 * time.Minute)
 	counted.set(context.DeadlineExceeded)

@@ -98,7 +98,7 @@ func TestAnswersAreShapedAsCognitos(t *testing.T) {
 	if r.status != 200 || r.body != want {
 		t.Errorf("GetUser: %d %s", r.status, r.body)
 	}
-	for range 2 { // A token may be revoked twice.
+	for range 2 { // Revoking twice is allowed.
 		if r = f.post(t, "RevokeToken", `{"ClientId":"`+clientID+`","Token":"`+refresh+`"}`); r.status != 200 ||
 			r.body != `{}` {
 			t.Errorf("RevokeToken: %d %s", r.status, r.body)
@@ -270,7 +270,7 @@ func TestUnknownMembersAreIgnored(t *testing.T) {
 	if r := f.post(t, "InitiateAuth", body); r.status != 200 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
-	// What a text may not be in a header stays in the body.
+	// What is not allowed in a header stays in the body.
 	r := f.post(t, "InitiateAuth", strings.Replace(body, "USER_PASSWORD_AUTH", `花\r\nX-Evil: 1`, 1))
 	if r.status != 400 || r.header.Get("X-Evil") != "" || r.header.Get("x-amzn-ErrorMessage") != "" ||
 		!strings.Contains(r.fields["message"].(string), "花\r\nX-Evil: 1") {
@@ -296,7 +296,7 @@ func TestR63_BodiesAreBounded(t *testing.T) {
 	}
 }
 
-// failing is a store whose every call about users fails.
+// failing is a store where every call about users fails.
 type failing struct {
 	pool.Store
 	err error
@@ -329,7 +329,7 @@ func TestR35_FaultsShowNothing(t *testing.T) {
 			cfg.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			server := serve(t, newPool(t, cfg, failing{f.db, c.err}))
 			r := post(t, server, "InitiateAuth", signInBody(email, password))
-			server.Close() // The log is complete.
+			server.Close() // After Close the log is complete.
 			if r.status != c.status || r.body != `{"__type":"`+c.kind+`","message":"`+c.text+`"}` ||
 				r.header.Get("x-amzn-ErrorType") != c.kind+":" ||
 				(r.header.Get("Retry-After") != "") != (c.status == 503) {
@@ -346,7 +346,7 @@ func TestR35_FaultsShowNothing(t *testing.T) {
 	}
 }
 
-// nobody is a store without users. It counts nothing.
+// nobody is a store without users. It counts no attempts.
 type nobody struct{ pool.Store }
 
 func (nobody) PoolUserByEmail(context.Context, string) (pool.User, error) {
@@ -365,12 +365,12 @@ func (nobody) GrantByToken(context.Context, []byte) (pool.GrantUser, error) {
 	return pool.GrantUser{}, fault.Errorf(fault.NotFound, "")
 }
 
-// Whatever comes in, the answer is one of the protocol's, and never a fault.
+// Every input gets a response of the protocol, and never an internal error.
 func FuzzCall(f *testing.F) {
 	c := newClock()
 	keys := &firstKey{}
 	cfg := config(c)
-	cfg.Mailer = newPostbox() // It gets nothing: there is nobody.
+	cfg.Mailer = newPostbox() // It receives nothing: there are no users.
 	p, err := pool.New(f.Context(), cfg, keys)
 	must(f, err)
 	handler := p.Handler()
@@ -402,7 +402,7 @@ func FuzzCall(f *testing.F) {
 	})
 }
 
-// FuzzR58_Addresses: each address that a user can have has one form, and every mail server reads it as that one.
+// FuzzR58_Addresses: a valid address has one normalized form, and mail servers parse it as the same address.
 func FuzzR58_Addresses(f *testing.F) {
 	for _, seed := range []string{
 		email, " ＨＡＮＡＫＯ＠example.com\u3000", "\u212aen@example.com", "\u0130@example.com", "a@b@c", "a\u00a8@b", "a@b.",
@@ -432,7 +432,7 @@ func (nobody) SavePoolCode(context.Context, pool.Code, []byte, time.Time,
 	return nil
 }
 
-// PoolCode returns a code that nobody was sent.
+// PoolCode returns a code that was sent to nobody.
 func (nobody) PoolCode(context.Context, []byte, time.Time) (pool.Code, error) {
 	return pool.Code{Hash: "$argon2id$v=19$m=64,t=1,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}, nil
 }
@@ -441,7 +441,7 @@ func (nobody) TryPoolCode(_ context.Context, code pool.Code, _ time.Time) (pool.
 	return code, nil
 }
 
-// firstKey keeps the key that the pool makes, and has nobody.
+// firstKey stores the key that the pool generates, and has no users.
 type firstKey struct {
 	nobody
 	keys []pool.Key

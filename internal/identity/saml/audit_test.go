@@ -9,8 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml/samltest"
 )
 
-// TestAnotherCertificateIsToldByItsFingerprint has one certificate take another one's place: a reader of the audit log
-// can tell which.
+// TestAnotherCertificateIsToldByItsFingerprint replaces a certificate: the audit log must identify both.
 func TestAnotherCertificateIsToldByItsFingerprint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -26,7 +25,7 @@ func TestAnotherCertificateIsToldByItsFingerprint(t *testing.T) {
 	}
 }
 
-// TestSettingsThatStayAreNotTold has an administrator save what is there already.
+// TestSettingsThatStayAreNotTold saves the same settings twice: only the first save is recorded.
 func TestSettingsThatStayAreNotTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

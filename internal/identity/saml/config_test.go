@@ -155,7 +155,7 @@ func TestSettingsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// What would lock everybody out.
+	// Changes that would lock everyone out.
 	_, expired, err := samltest.NewKeyValid(time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour))
 	must(t, err)
 	for name, change := range map[string]saml.Change{
@@ -192,7 +192,7 @@ func TestSwitchingOnNeedsEverything(t *testing.T) {
 		EmailDomains: []string{"new.example"},
 		Certificates: []string{base64.StdEncoding.EncodeToString(expired.Raw)},
 	})
-	must(t, err) // It is not on yet.
+	must(t, err) // Single sign-on is not on yet.
 	refused("an expired certificate")
 	f.configure(admin)
 	f.exec(`UPDATE users SET auth_type = 'federated_idp' WHERE organization_id = $1`, id)
@@ -214,7 +214,8 @@ func TestSwitchingOnNeedsEverything(t *testing.T) {
 	}
 }
 
-// TestDomainsThatOperatorsTakeAway: what was chosen among them is chosen no more, and without any nobody is sent away.
+// TestDomainsThatOperatorsTakeAway: a chosen domain that operators remove is no longer chosen, and without any domain
+// nobody is redirected.
 func TestDomainsThatOperatorsTakeAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -288,7 +289,7 @@ func TestTrialsSignNobodyIn(t *testing.T) {
 	if test.Status != saml.TestFailed || !strings.Contains(test.Error, "署名") || test.NameID != "" {
 		t.Errorf("unsigned: %+v", test)
 	}
-	// Somebody who could not sign in sees what came, to set the attributes right.
+	// A trial by a person who could not sign in still shows the attributes, so that the settings can be corrected.
 	test = try(func(r *forged) { r.assertion.AttributeStatements[0].Attributes[0].Name = "mail" })
 	if test.Status != saml.TestFailed || !strings.Contains(test.Error, "メールアドレス") || test.NameID != "n1" ||
 		len(test.Attributes) != 2 {
@@ -409,7 +410,7 @@ func FuzzR54_Metadata(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, text string) { _, _, _, _ = saml.ReadMetadata(text) })
 }
 
-// FuzzR52_Certificates: whatever is taken for a certificate can sign responses, and is stored as it will be read.
+// FuzzR52_Certificates: whatever is accepted as a certificate can verify signatures and can be parsed once stored.
 func FuzzR52_Certificates(f *testing.F) {
 	_, good, err := samltest.NewKey()
 	must(f, err)

@@ -6,13 +6,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// ParseResponse is parseResponse.
+// ParseResponse exports parseResponse.
 func ParseResponse(raw []byte) error {
 	_, _, err := parseResponse(raw)
 	return err
 }
 
-// Verify returns the NameID and the attributes of a response that holds.
+// Verify returns the NameID and the attributes of a valid response.
 func (s *Service) Verify(settings Settings, requestID string, raw []byte) (nameID string, attributes []Attribute,
 	err error,
 ) {
@@ -20,28 +20,28 @@ func (s *Service) Verify(settings Settings, requestID string, raw []byte) (nameI
 	return a.nameID, a.attributes, err
 }
 
-// Decide is decide.
+// Decide exports decide.
 func Decide(organizationID uuid.UUID, email string, subject uuid.UUID, found Candidates) (Decision, error) {
 	return decide(organizationID, person{email: email, name: "名前"}, subject, found)
 }
 
-// Person returns the address and the name that an assertion with these attributes gives.
+// Person returns the address and the name from an assertion with these attributes.
 func Person(settings Settings, nameID string, attributes []Attribute) (email, name string, err error) {
 	who, err := assertion{nameID: nameID, attributes: attributes}.person(settings)
 	return who.email, who.name, err
 }
 
-// ReadMetadata is readMetadata.
+// ReadMetadata exports readMetadata.
 func ReadMetadata(text string) (entityID, ssoURL string, certificates []string, err error) {
 	m, err := readMetadata(text)
 	return m.entityID, m.ssoURL, m.certificates, err
 }
 
-// ValidSSOURL is validSSOURL.
+// ValidSSOURL exports validSSOURL.
 func ValidSSOURL(address string) bool { return validSSOURL(address) }
 
-// CodeLifetime is codeLifetime.
+// CodeLifetime exports codeLifetime.
 const CodeLifetime time.Duration = codeLifetime
 
-// ReadCertificate is readCertificate.
+// ReadCertificate exports readCertificate.
 func ReadCertificate(given string) ([]byte, error) { return readCertificate(given) }

@@ -34,7 +34,7 @@ const (
 	clientID  = "sso"
 )
 
-// clock is a clock that tests move.
+// clock is a clock that tests advance.
 type clock struct {
 	mu     sync.Mutex
 	offset time.Duration // Guarded by mu.
@@ -52,7 +52,7 @@ func (c *clock) pass(d time.Duration) {
 	c.offset += d
 }
 
-// fixture is an organization with single sign-on on a real database, its identity provider and two members.
+// fixture is an organization with single sign-on on a real database, with its identity provider and two members.
 type fixture struct {
 	t     *testing.T
 	dsn   string
@@ -61,7 +61,7 @@ type fixture struct {
 	clock *clock
 	idp   *samltest.Provider
 	org   uuid.UUID
-	admin identity.Actor // Super-admin, with a password.
+	admin identity.Actor // A super-admin with a password.
 	alice identity.NewUser
 }
 
@@ -89,7 +89,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-// configure sets the provider for an organization.
+// configure sets an organization's settings to those of the provider.
 func (f *fixture) configure(admin identity.Actor) saml.View {
 	f.t.Helper()
 	metadata, err := f.idp.Metadata()
@@ -128,7 +128,7 @@ func actor(u identity.NewUser) identity.Actor {
 	}}
 }
 
-// exec changes what no call changes.
+// exec changes data that no call changes.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -138,7 +138,7 @@ func (f *fixture) exec(sql string, args ...any) {
 	must(f.t, err)
 }
 
-// value reads one value that no call reads.
+// value reads a value that no call returns.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -149,7 +149,7 @@ func value[T any](f *fixture, sql string, args ...any) T {
 	return v
 }
 
-// begun is a sign-in at the identity provider.
+// begun is a sign-in begun at the identity provider.
 type begun struct {
 	saml.Start
 	relayState string
@@ -176,7 +176,7 @@ func readStart(t *testing.T, start saml.Start) begun {
 	return b
 }
 
-// post brings a response to the service, as the browser that began.
+// post posts a response to the service, as the browser of the sign-in.
 func (f *fixture) post(b begun, response []byte) (saml.Outcome, error) {
 	return f.saml.Consume(f.t.Context(), saml.Posted{
 		OrganizationID: f.org, Browser: b.Browser, RelayState: b.relayState,
@@ -185,7 +185,7 @@ func (f *fixture) post(b begun, response []byte) (saml.Outcome, error) {
 	})
 }
 
-// signIn goes the whole way for a person and returns what the browser gets.
+// signIn runs a whole sign-in of a person and returns the session.
 func (f *fixture) signIn(nameID, email, name string) (saml.Session, error) {
 	f.t.Helper()
 	b := f.begin("")
@@ -196,7 +196,7 @@ func (f *fixture) signIn(nameID, email, name string) (saml.Session, error) {
 	return f.saml.Exchange(f.t.Context(), f.org, outcome.Code, b.Browser)
 }
 
-// forged is a response that a test has made, as the provider makes them, before a test spoils it.
+// forged is a valid response, as the provider makes them, for a test to tamper with.
 type forged struct {
 	response      *crewjam.Response
 	assertion     *crewjam.Assertion
@@ -208,7 +208,7 @@ type forged struct {
 	algorithm     dsig.Canonicalizer
 }
 
-// forge returns a response for a person that is good as it is: the assertion is signed.
+// forge returns a valid response for a person, with a signed assertion.
 func (f *fixture) forge(requestID, nameID, email, name string) *forged {
 	now := time.Now().UTC()
 	entityID := publicURL + "/v1/saml/" + f.org.String() + "/metadata"
@@ -251,7 +251,7 @@ func (f *fixture) forge(requestID, nameID, email, name string) *forged {
 	}
 }
 
-// element returns the response as a tree, signed.
+// element returns the signed response as a tree.
 func (r *forged) element(t testing.TB) *etree.Element {
 	t.Helper()
 	asserted := r.assertion.Element()
@@ -303,7 +303,7 @@ func written(t testing.TB, el *etree.Element) []byte {
 	return text
 }
 
-// settings are what the fixture's organization has set.
+// settings returns the settings of the fixture's organization.
 func (f *fixture) settings() saml.Settings {
 	f.t.Helper()
 	settings, err := f.db.SAMLSettings(f.t.Context(), f.org)

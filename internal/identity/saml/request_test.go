@@ -21,7 +21,7 @@ import (
 func TestRequestsAreSignedAndSayWhoAsks(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	// As Google has it: an address with a parameter of its own, which is not signed (bindings, section 3.4.4.1).
+	// As Google's: an address with a parameter of its own, which is not signed (bindings, section 3.4.4.1).
 	_, err := f.saml.Change(t.Context(), f.admin, saml.Change{SSOURL: new("https://idp.example/sso?idpid=C01")})
 	must(t, err)
 	b := f.begin("/home/skill")
@@ -66,7 +66,7 @@ func TestRequestsAreSignedAndSayWhoAsks(t *testing.T) {
 	}
 }
 
-// TestKeyIsMadeOnce has many servers begin on one database.
+// TestKeyIsMadeOnce starts many servers on one database.
 func TestKeyIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

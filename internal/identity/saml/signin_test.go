@@ -49,7 +49,7 @@ func TestSignInAddsTheMember(t *testing.T) {
 			t.Errorf("refreshed for %s: %v", c[0], err)
 		}
 	}
-	// The same person, by the NameID alone: whatever the address is now.
+	// The same person is recognized by the NameID alone, whatever the address.
 	if _, err := f.signIn("n-dora", "dora.married@corp.example", "別の名前"); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestR57_StatesAndCodesAreUsedOnceInTheBrowserThatBegan(t *testing.T) {
 	}
 }
 
-// TestR57_CodesAndAssertionsRace has many use one at the same moment.
+// TestR57_CodesAndAssertionsRace uses each one concurrently: exactly one use succeeds.
 func TestR57_CodesAndAssertionsRace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -158,7 +158,7 @@ func TestR57_CodesAndAssertionsRace(t *testing.T) {
 	}
 }
 
-// counter counts what came of many attempts.
+// counter counts the results of concurrent attempts.
 type counter struct {
 	mu   sync.Mutex
 	good int
@@ -176,7 +176,7 @@ func (c *counter) count(err error, refused fault.Code) {
 	}
 }
 
-// TestAnyServerGoesOn has each step of a sign-in taken by another server.
+// TestAnyServerGoesOn runs each step of a sign-in on another server.
 func TestAnyServerGoesOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -206,7 +206,8 @@ func TestReplayedAssertionIsRefused(t *testing.T) {
 	response := f.forge(b.request.ID, "n1", "alice@corp.example", "アリス").bytes(t)
 	_, err := f.post(b, response)
 	must(t, err)
-	// As if somebody who can write to the database brought the state back: the assertion itself is known.
+	// As if an attacker with write access to the database restored the state: the assertion itself was recorded as
+	// used.
 	again := f.begin("")
 	f.exec(`UPDATE saml_states SET request_id = $1`, b.request.ID)
 	if _, err := f.post(again, response); fault.CodeOf(err) != saml.CodeResponse ||
@@ -233,7 +234,7 @@ func TestR58_WhoAnAddressIs(t *testing.T) {
 	for _, c := range []struct {
 		name, email string
 		code        fault.Code
-		action      string // That the audit log tells.
+		action      string // In the audit log.
 	}{
 		{"exactly a member's", "password@corp.example", "", "member.link"},
 		{"of a member who has another NameID", "password@corp.example", saml.CodeLinked, ""},
@@ -289,8 +290,8 @@ func TestR58_WhoAnAddressIs(t *testing.T) {
 	}
 }
 
-// TestR58_InvitationIsUsedOnce: a member who has signed in by an invitation keeps the link, whether the app was ever
-// opened or not.
+// TestR58_InvitationIsUsedOnce: a member who has signed in by an invitation keeps the link, even if the app was never
+// opened.
 func TestR58_InvitationIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -322,8 +323,8 @@ func TestR58_RolesNeverComeFromTheAssertion(t *testing.T) {
 	}
 }
 
-// TestR58_AddressAsNameID has no attributes: the NameID is the address, and, where it is transient, what a person is
-// known by.
+// TestR58_AddressAsNameID has no attributes: the NameID is the address and, if it is transient, the address is what a
+// person is recognized by.
 func TestR58_AddressAsNameID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -355,7 +356,7 @@ func TestR58_NamesThatAreNobodyElses(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.signIn("n1", "alice@corp.example", "アリス")
 	must(t, err)
-	b := f.begin("") // Somebody who is known by the address.
+	b := f.begin("") // A person recognized by the address.
 	r := f.forge(b.request.ID, "t1", "transient@corp.example", "一時")
 	r.assertion.Subject.NameID.Format = string(crewjam.TransientNameIDFormat)
 	_, err = f.post(b, r.bytes(t))
@@ -374,14 +375,14 @@ func TestR58_NamesThatAreNobodyElses(t *testing.T) {
 	}
 }
 
-// TestR58_AnAccountAfterItsMember: a member who gets the account of a removed one gets none of its sessions, nor
-// they the new one's.
+// TestR58_AnAccountAfterItsMember: a member who gets the account of a removed member gets none of that member's
+// sessions, and the removed one gets none of the new member's.
 func TestR58_AnAccountAfterItsMember(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	old, err := f.signIn("n1", "new@corp.example", "前任")
 	must(t, err)
-	f.exec(`DELETE FROM users WHERE email = 'new@corp.example'`) // The account is to be removed a little later.
+	f.exec(`DELETE FROM users WHERE email = 'new@corp.example'`) // The account itself is deleted later.
 	current, err := f.signIn("n2", "new@corp.example", "後任")
 	must(t, err)
 	if _, err := f.saml.Refresh(t.Context(), clientID, old.RefreshToken); fault.CodeOf(err) != fault.Unauthenticated {
@@ -391,7 +392,7 @@ func TestR58_AnAccountAfterItsMember(t *testing.T) {
 	must(t, err)
 }
 
-// TestNamesThatLookLikeOthers: people choose what they are called at many identity providers.
+// TestNamesThatLookLikeOthers: at many identity providers people choose their own names.
 func TestNamesThatLookLikeOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -430,7 +431,7 @@ func TestR58_SeatsLimitWhoIsAdded(t *testing.T) {
 	}
 }
 
-// TestR58_OnePersonTwice has somebody sign in for the first time in two tabs at once.
+// TestR58_OnePersonTwice signs a new person in in two tabs at once.
 func TestR58_OnePersonTwice(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -484,7 +485,8 @@ func TestSignInNeedsTheSettingsInUse(t *testing.T) {
 	}
 }
 
-// TestR45_InactiveOnTheWay: who becomes inactive between the identity provider's response and the tokens gets none.
+// TestR45_InactiveOnTheWay: a member who is deactivated between the identity provider's response and the exchange gets
+// no tokens.
 func TestR45_InactiveOnTheWay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -497,7 +499,7 @@ func TestR45_InactiveOnTheWay(t *testing.T) {
 	}
 }
 
-// TestR61_SettingsAreASuperAdmins: who was demoted since the request came changes nothing.
+// TestR61_SettingsAreASuperAdmins: an actor who was demoted during the request cannot change the settings.
 func TestR61_SettingsAreASuperAdmins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -529,7 +531,7 @@ func TestMemberWhoseAccountIsBeingMade(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreLoggedWithoutWhatWasSaid holds the log against the response.
+// TestRefusalsAreLoggedWithoutWhatWasSaid checks that the log contains nothing of a response.
 func TestRefusalsAreLoggedWithoutWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -561,8 +563,8 @@ func TestRefusalsAreLoggedWithoutWhatWasSaid(t *testing.T) {
 	}
 }
 
-// FuzzR51_SignedResponses replaces a part of a good response by something else. It is made anew for each: it does not
-// hold for long.
+// FuzzR51_SignedResponses replaces a part of a valid response. The response is made anew for each input, because it
+// expires soon.
 func FuzzR51_SignedResponses(f *testing.F) {
 	idp, err := samltest.New(samltest.Config{URL: "https://idp.example"})
 	must(f, err)

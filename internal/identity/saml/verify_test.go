@@ -31,7 +31,7 @@ func TestResponsesThatHold(t *testing.T) {
 			at := time.Now().UTC().Add(2 * time.Minute)
 			r.response.IssueInstant, r.assertion.IssueInstant, r.assertion.Conditions.NotBefore = at, at, at
 		},
-		"clock nearly three minutes behind": func(r *forged) { // It was made a minute ago, for a minute and a half.
+		"clock nearly three minutes behind": func(r *forged) { // Issued a minute ago, valid for a minute and a half.
 			made, end := time.Now().UTC().Add(-230*time.Second), time.Now().UTC().Add(-140*time.Second)
 			r.response.IssueInstant, r.assertion.IssueInstant, r.assertion.Conditions.NotBefore = made, made, made
 			r.assertion.Conditions.NotOnOrAfter = end
@@ -53,7 +53,7 @@ func TestResponsesThatHold(t *testing.T) {
 			t.Errorf("%s: %q, %v, %v", name, nameID, attributes, err)
 		}
 	}
-	// A provider that changes its certificate has two for a while, and a signature may come without its certificate.
+	// During a certificate change a provider has two, and a signature may omit its certificate.
 	_, second, err := samltest.NewKey()
 	must(t, err)
 	settings.Certificates = append([][]byte{second.Raw}, settings.Certificates...)
@@ -168,7 +168,7 @@ func TestR52_ResponsesThatDoNotHold(t *testing.T) {
 	}
 }
 
-// evil returns a copy of an assertion that names somebody else.
+// evil returns a copy of an assertion that names another person.
 func evil(assertion *etree.Element) *etree.Element {
 	e := assertion.Copy()
 	e.FindElement("//NameID").SetText("admin")
@@ -189,14 +189,14 @@ func unsigned(el *etree.Element) *etree.Element {
 	return c
 }
 
-// wrappings are the signature wrapping attacks XSW1–8 of the SAML Raider, with variants that need another shape. Each
-// moves what was signed to where it is verified but not read.
+// wrappings are the signature wrapping attacks XSW1–8 of SAML Raider, with variants that need another shape. Each moves
+// the signed element to where it is verified but not read.
 func wrappings() map[string]func(response *etree.Element) *etree.Element {
 	parts := func(response *etree.Element) (assertion, signature *etree.Element) {
 		assertion = response.FindElement("./Assertion")
 		return assertion, assertion.FindElement("./Signature")
 	}
-	// signed returns the evil response that carries the signature of the good one, for XSW1 and 2.
+	// signed returns the evil response with the signature of the good one, for XSW1 and 2.
 	signed := func(response *etree.Element) (bad, signature *etree.Element) {
 		bad = response.Copy()
 		bad.CreateAttr("ID", "_evilresponse")
@@ -337,7 +337,7 @@ func TestR51_SignatureWrapping(t *testing.T) {
 	for name, wrap := range wrappings() {
 		for _, responseToo := range []bool{true, false} {
 			if !responseToo && (name == "XSW1" || name == "XSW2") {
-				continue // They move a signed response.
+				continue // These move a signed response.
 			}
 			r := f.forge(requestID, "n1", "alice@corp.example", "アリス")
 			r.signResponse = responseToo
@@ -349,7 +349,8 @@ func TestR51_SignatureWrapping(t *testing.T) {
 	}
 }
 
-// TestR51_WhatParsersReadDifferently changes what the signature does not see. It is refused, or reads as it was signed.
+// TestR51_WhatParsersReadDifferently changes what the signature does not cover. It is rejected, or read as it was
+// signed.
 func TestR51_WhatParsersReadDifferently(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -406,7 +407,7 @@ func TestR54_DocumentsThatAreNotParsed(t *testing.T) {
 		"closed twice":       root + "</samlp:Response></samlp:Response>",
 		"empty":              "",
 	} {
-		best := time.Hour // Of some attempts: other tests want the processor, too.
+		best := time.Hour // Best of several attempts: other tests use the processor too.
 		for tries := 0; tries < 50 && best > 50*time.Millisecond; tries++ {
 			began := time.Now()
 			if err := saml.ParseResponse([]byte(document)); err == nil {

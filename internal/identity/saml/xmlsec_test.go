@@ -13,9 +13,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// TestResponsesThatXmlsec1Signed reads what another implementation has signed, with lists of namespaces that exclusive
-// canonicalization treats inclusively: declared further out, on the way, nowhere, and the default one.
-// testdata/xmlsec1/make.sh has made them.
+// TestResponsesThatXmlsec1Signed reads responses signed by another implementation, with prefix lists that exclusive
+// canonicalization treats inclusively: declared further out, on the way, nowhere, and the default namespace.
+// testdata/xmlsec1/make.sh generates them.
 func TestResponsesThatXmlsec1Signed(t *testing.T) {
 	t.Parallel()
 	certificate, err := os.ReadFile("testdata/xmlsec1/certificate.pem")
@@ -46,7 +46,7 @@ func TestResponsesThatXmlsec1Signed(t *testing.T) {
 				t.Errorf("%s has no %s", file, part)
 			}
 			if part == "urn:late" && !bytes.Contains(raw, []byte("late absent")) {
-				continue // Nothing uses it: it is not signed.
+				continue // Unused, and therefore not signed.
 			}
 			changed := bytes.Replace(raw, []byte(part), []byte(part[:1]+"x"+part[1:]), 1)
 			if nameID, _, err := service.Verify(settings, requestID, changed); err == nil {
