@@ -1,8 +1,8 @@
 // Package chat owns conversations: threads, messages, the prompt, and the generation of an answer from the question to
 // the stored text.
 //
-// It imports fault, stream, llm, skill, datasource, and of identity and org who somebody is, for what concerns others:
-// shares. It knows no database and no HTTP: it declares the Store that it needs.
+// It imports fault, stream, llm, skill and datasource, and identity and org for the names of people whom a share
+// concerns. It does not know the database or HTTP: it declares the Store that it needs.
 package chat
 
 import (
@@ -16,11 +16,11 @@ import (
 // Limits of the input.
 const (
 	MaxContent = 32_000 // Characters of a question.
-	MaxTitle   = 100    // Characters of a title that a person gives.
-	MaxComment = 2_000  // Characters of a feedback's comment.
+	MaxTitle   = 100    // Characters of a title that a person enters.
+	MaxComment = 2_000  // Characters of the comment in a feedback.
 )
 
-// Owner names the person whose threads are meant. Nobody else sees them.
+// Owner identifies the person whose threads are meant. Nobody else can see them.
 type Owner struct {
 	OrganizationID uuid.UUID
 	UserID         uuid.UUID
@@ -32,30 +32,30 @@ type Thread struct {
 	SkillID       uuid.UUID
 	SkillName     string
 	SkillIconPath string
-	Title         string // Given, made, or the beginning of the first question; "" before that.
+	Title         string // Entered, generated, or the beginning of the first question; "" before that.
 	CreatedAt     time.Time
-	UpdatedAt     time.Time // When it was last written to.
+	UpdatedAt     time.Time // When it was last changed.
 	TouchedAt     time.Time // Orders the list.
-	Running       bool      // An answer is being written.
+	Running       bool      // An answer is being generated.
 	Pinned        bool      // Stands at the top of the list.
-	Archived      bool      // Stands in a list of its own, until somebody asks in it again.
+	Archived      bool      // Listed apart from the others, until a new question is asked in it.
 
-	// ExpiresAt is when a temporary thread is deleted: one that is in no list and not searched. Nil for one that is
-	// kept.
+	// ExpiresAt is when a temporary thread is deleted. Temporary threads are not listed or searched. Nil for a thread
+	// that is kept.
 	ExpiresAt *time.Time
 
-	Sources []datasource.Source // What is attached to it, in the order in which it came.
+	Sources []datasource.Source // Its attached data sources, in the order in which they were attached.
 }
 
-// ThreadEdit is what changes of a thread; nil for what stays.
+// ThreadEdit is a change to a thread. Nil fields stay as they are.
 type ThreadEdit struct {
 	Archived *bool
 	Pinned   *bool
 	Title    *string
-	Leaf     *uuid.UUID // Any message of the branch that is looked at: see ThreadStore.ListMessages.
+	Leaf     *uuid.UUID // Any message of the branch to show: see ThreadStore.ListMessages.
 }
 
-// Role says whose words a message is.
+// Role says who wrote a message.
 type Role string
 
 // The roles of messages.
@@ -64,32 +64,32 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Status is how far a message is.
+// Status is the progress of a message.
 type Status string
 
 // The states of a message. A question is always StatusSuccess.
 const (
-	StatusPending Status = "pending" // Accepted; it waits for its turn.
-	StatusRunning Status = "running" // It is being written.
+	StatusPending Status = "pending" // Accepted, waiting for a place.
+	StatusRunning Status = "running" // Being generated.
 	StatusSuccess Status = "success"
 	StatusFailed  Status = "failed"
 )
 
-// Terminal reports whether nothing more will come.
+// Terminal reports whether the status is final.
 func (s Status) Terminal() bool { return s == StatusSuccess || s == StatusFailed }
 
 // FinishReason says why an answer ended.
 type FinishReason string
 
-// The reasons of the contract.
+// The finish reasons of the API.
 const (
-	FinishStop    FinishReason = "stop"    // The model was done.
+	FinishStop    FinishReason = "stop"    // The model completed the answer.
 	FinishLength  FinishReason = "length"  // The model's limit was reached.
-	FinishStopped FinishReason = "stopped" // A person stopped it.
-	FinishError   FinishReason = "error"   // It failed; what had come is kept.
+	FinishStopped FinishReason = "stopped" // The owner stopped it.
+	FinishError   FinishReason = "error"   // It failed; the text so far is kept.
 )
 
-// Citation says which passage of a document an answer rests on.
+// Citation names a passage of a document that an answer is based on.
 type Citation struct {
 	Index            int       `json:"index"`
 	ChunkEmbeddingID uuid.UUID `json:"chunk_embedding_id"`
@@ -100,21 +100,21 @@ type Citation struct {
 	Quote            string    `json:"quote"`
 }
 
-// Step is something that the assistant does before it writes.
+// Step is something that the assistant does before it writes the answer.
 type Step struct {
 	Kind   string `json:"kind"` // retrieval, web_search or summarize
 	Status Status `json:"status"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// Failure says why an answer failed, in words for the person.
+// Failure says why an answer failed, as a text for the user.
 type Failure struct {
 	Code      string
 	Detail    string
-	Retryable bool // Asking again may help.
+	Retryable bool // Asking again may succeed.
 }
 
-// Rating is what a person thinks of an answer.
+// Rating is the owner's verdict on an answer.
 type Rating string
 
 // The ratings.
@@ -123,41 +123,40 @@ const (
 	RatingBad  Rating = "bad"
 )
 
-// Feedback is a person's rating of an answer.
+// Feedback is the owner's rating of an answer, with a comment.
 type Feedback struct {
 	Rating  Rating
 	Comment string
 }
 
-// Message is a question or an answer. The messages of a thread are a tree: a question follows an answer, or begins the
-// thread, and an answer follows its question. A way from a message that begins the thread to one that nothing follows
-// is a branch.
+// Message is a question or an answer. The messages of a thread form a tree: a question follows an answer or begins the
+// thread, and an answer follows its question. A path from a first question to a leaf is a branch.
 type Message struct {
 	ID           uuid.UUID
 	ThreadID     uuid.UUID
 	ParentID     *uuid.UUID  // The message that it follows; nil for a question that begins the thread.
-	Siblings     []uuid.UUID // Its alternatives, which follow the same message, oldest first, with itself.
+	Siblings     []uuid.UUID // The messages with the same parent, oldest first, including this one.
 	Role         Role
-	Content      string            // Markdown. "" while an answer is being written: its text is in the stream hub.
-	Prompt       string            // What the model reads, where that is not the content.
-	Form         map[string]string // Of a question that a form asked: its values. Nil for none.
+	Content      string            // Markdown. "" while an answer is being generated: its text is in the stream hub.
+	Prompt       string            // What the model reads, if that differs from the content.
+	Form         map[string]string // Of a question asked through a form: its values. Nil otherwise.
 	Status       Status
-	FinishReason FinishReason // "" while it is being written, and for questions.
+	FinishReason FinishReason // "" while it is being generated, and for questions.
 	Failure      *Failure     // Set if and only if the status is StatusFailed.
 	Model        string
 
-	Reasoning     string // What the model thought before its answer, "" for nothing. It is not told to the model again.
+	Reasoning     string // The model's reasoning before the answer, "" for none. It is not sent to the model again.
 	ReasoningTime time.Duration
 
 	InputTokens  int
 	OutputTokens int
 	Citations    []Citation
 	Steps        []Step
-	Feedback     *Feedback // Of the owner, nil for none.
-	Run          int       // Of an answer: the run of its generation that is current. 0 for questions.
-	ThreadTitle  Title     // Given or made. Set by FindMessage and ListMessages, and in an Exchange that was known.
+	Feedback     *Feedback // The owner's, nil for none.
+	Run          int       // Of an answer: the current run of its generation. 0 for questions.
+	ThreadTitle  Title     // Set by FindMessage and ListMessages, and in an Exchange that existed before.
 	CreatedAt    time.Time
-	CompletedAt  *time.Time // Nil while it is being written.
+	CompletedAt  *time.Time // Nil while it is being generated.
 }
 
 // Exchange is a question and its answer.

@@ -6,33 +6,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// Events is told what has become of threads and messages once it is committed, each time with the whole record as it is
-// then, so that every tab and device of its owner can show the same. Its methods are called from many goroutines and
-// never block.
+// Events is notified of changes to threads and messages after they are committed, each time with the whole record, so
+// that every tab and device of the owner shows the same state. Its methods are called from many goroutines and must not
+// block.
 //
-// Nothing is told twice on purpose and nothing that did not happen. Two events about one thread may overtake each other
-// where two servers tell them: the record with the later UpdatedAt or TouchedAt is the newer one.
+// Every event reports a committed change, and is normally sent once. Two events about one thread may arrive out of
+// order if two servers send them: the record with the later UpdatedAt or TouchedAt is the newer one.
 type Events interface {
-	// ThreadChanged is told of a thread that was created, renamed, given a title or touched, and of one whose answer
-	// was begun or has ended: Running says so. It is not told of temporary threads, which are in no list.
+	// ThreadChanged is called when a thread was created, renamed, given a title or touched, and when its answer was
+	// begun or has ended, as Running says. It is not called for temporary threads, which are not listed.
 	ThreadChanged(owner Owner, thread Thread)
 
-	// ThreadDeleted is told of a thread that is gone with all its messages.
+	// ThreadDeleted is called when a thread was deleted with all its messages.
 	ThreadDeleted(owner Owner, threadID uuid.UUID)
 
-	// MessageChanged is told of a new question, of an answer that was begun (it can be attached to), and of one that
-	// has ended, with how: Status, FinishReason, Failure; and of one that was rated.
+	// MessageChanged is called for a new question, for an answer that was begun (clients can attach to it), for one
+	// that has ended (see Status, FinishReason and Failure), and for one that was rated.
 	MessageChanged(owner Owner, message Message)
 }
 
-// noEvents tells nobody.
+// noEvents discards all events.
 type noEvents struct{}
 
 func (noEvents) ThreadChanged(Owner, Thread)    {}
 func (noEvents) ThreadDeleted(Owner, uuid.UUID) {}
 func (noEvents) MessageChanged(Owner, Message)  {}
 
-// tellBegun tells of a question that was stored, and then lets its end be told.
+// tellBegun sends the events of a question that was stored, and then allows those of its end.
 func (s *Service) tellBegun(g *generation, b Begun) {
 	s.tellThread(g.owner, b.Thread)
 	s.events.MessageChanged(g.owner, b.Question)
@@ -40,7 +40,7 @@ func (s *Service) tellBegun(g *generation, b Begun) {
 	close(g.told)
 }
 
-// tellEnded tells how an answer ended, if that was stored.
+// tellEnded sends the events of an answer that has ended, if its end was stored.
 func (s *Service) tellEnded(owner Owner, ended Ended) {
 	if ended.Message.ID == uuid.Nil {
 		return
@@ -49,14 +49,15 @@ func (s *Service) tellEnded(owner Owner, ended Ended) {
 	s.tellThread(owner, ended.Thread)
 }
 
-// tellThread tells of a thread as it is now, if it is in a list.
+// tellThread sends the event of a changed thread, unless it is temporary.
 func (s *Service) tellThread(owner Owner, thread Thread) {
 	if thread.ExpiresAt == nil {
 		s.events.ThreadChanged(owner, thread)
 	}
 }
 
-// tellMessage tells of a message that was changed. What cannot be read, the tabs find out when they look next.
+// tellMessage sends the event of a changed message. A failed read is only logged: clients see the change when they next
+// load the thread.
 func (s *Service) tellMessage(ctx context.Context, owner Owner, id uuid.UUID) {
 	if s.events == (noEvents{}) {
 		return

@@ -14,16 +14,16 @@ import (
 
 // Attachment is a way to follow an answer.
 type Attachment struct {
-	Text   *stream.Text    // What to watch; nil while nobody writes the answer.
-	Opened <-chan struct{} // Closed when it is worth attaching again. Set if Text is nil.
-	Leave  func()          // To be called, at least once, when the caller no longer watches Text, or waits for Opened.
+	Text   *stream.Text    // The text to watch; nil while no server is known to write the answer.
+	Opened <-chan struct{} // Closed when the caller should attach again. Set if Text is nil.
+	Leave  func()          // Must be called at least once, when the caller no longer watches Text or waits for Opened.
 
-	// Patience is after how long it is worth attaching again in any case: another server may have completed the answer,
-	// or its thread is gone.
+	// Patience is the time after which the caller should attach again in any case: another server may have completed
+	// the answer, or its thread may have been deleted.
 	Patience time.Duration
 }
 
-// Attach finds the text of an answer: the live one, or the stored one when it is complete.
+// Attach finds the text of an answer: the live one, or the stored one if it is complete.
 func (s *Service) Attach(ctx context.Context, owner Owner, messageID uuid.UUID) (Attachment, error) {
 	interest := s.hub.Join(messageID.String())
 	attachment, err := s.attach(ctx, owner, messageID, interest)
@@ -46,10 +46,10 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	if text := s.current(interest, message); text != nil {
 		return Attachment{Text: text, Leave: interest.Leave}, nil
 	}
-	// Before the answer is read again: it is closed even by a text that has come and gone since.
+	// Taken before the answer is read again, so that even a text that opened and closed since then closes it.
 	opened := interest.Opened()
 	if !message.Status.Terminal() {
-		// It may have ended, and left the hub, since it was read: the hub is left after the answer is stored.
+		// It may have ended and left the hub since it was read: an answer leaves the hub only after it is stored.
 		if message, err = s.find(ctx, owner, messageID); err != nil {
 			return Attachment{}, err
 		}
@@ -61,10 +61,9 @@ func (s *Service) attach(ctx context.Context, owner Owner, messageID uuid.UUID, 
 	return Attachment{Opened: opened, Leave: interest.Leave, Patience: s.cfg.Patience}, nil
 }
 
-// current returns the text of an answer that this server has, nil if it has none of the answer's run or a later one. A
-// text of an earlier run is dropped: another server has taken the answer over, and this one has not been told, because
-// it was held up or because the telling is on its way. A client that was shown the earlier run would be cut off soon,
-// and come back a second time.
+// current returns this server's text of an answer, nil if it has none of the answer's run or a later one. A text of an
+// earlier run is stale and is dropped: another server has taken the answer over, and this server has not been notified
+// yet. A client that followed the earlier run would soon be cut off and have to reconnect.
 func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
 	text := interest.Text()
 	if text == nil || text.Run() >= m.Run {
@@ -78,13 +77,13 @@ func (s *Service) current(interest *stream.Interest, m Message) *stream.Text {
 	}
 	s.hub.Drop(m.ID.String(), m.Run-1)
 	if text = interest.Text(); text != nil && text.Run() < m.Run {
-		return nil // Its end is just being stored, and refused.
+		return nil // Storing its end is about to be refused.
 	}
 	return text
 }
 
-// AttachableIn returns the answer of a thread that a client with an event id may attach to, nil if there is none: the
-// one that is being written, or the last one, where the client has a part of it.
+// AttachableIn returns the answer of a thread that a client with a last event id may attach to, nil if there is none:
+// the one that is being generated, or the last one if the client has already received a part of it.
 func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.UUID, lastEventID string) (*Message,
 	error,
 ) {
@@ -100,8 +99,8 @@ func (s *Service) AttachableIn(ctx context.Context, owner Owner, threadID uuid.U
 	return nil, nil //nolint:nilnil // None is no error.
 }
 
-// Follow is Attach for an answer that Send has just returned, so that nothing need be read again while it is written
-// here or when it was complete.
+// Follow is Attach for an answer that Send has just returned. It saves reading the answer again if this server
+// generates it or if it is complete.
 func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Attachment, error) {
 	interest := s.hub.Join(answer.ID.String())
 	if text := s.current(interest, answer); text != nil {
@@ -117,8 +116,8 @@ func (s *Service) Follow(ctx context.Context, owner Owner, answer Message) (Atta
 	return attachment, err
 }
 
-// WaitFor returns the exchange that an answer belongs to once it is complete. If this server stops before, the error
-// has the code fault.Unavailable: the same request, made again, finds the answer elsewhere.
+// WaitFor returns the exchange that an answer belongs to once it is complete. If this server stops first, the error has
+// the code fault.Unavailable: the same request can be repeated, and finds the answer on another server.
 func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (Exchange, error) {
 	leave := func() {}
 	defer func() { leave() }()
@@ -127,7 +126,7 @@ func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (
 		if err != nil {
 			return Exchange{}, err
 		}
-		leave() // Not before: the last one to leave ends the following of another server's text, which has just begun.
+		leave() // Not earlier: the last one to leave unsubscribes from another server's text, which has just begun.
 		leave = attachment.Leave
 		if err = s.await(ctx, attachment); err != nil {
 			return Exchange{}, err
@@ -139,7 +138,7 @@ func (s *Service) WaitFor(ctx context.Context, owner Owner, exchange Exchange) (
 	return exchange, nil
 }
 
-// await waits until it is worth looking for an answer again.
+// await waits until the answer should be looked up again.
 func (s *Service) await(ctx context.Context, a Attachment) error {
 	if a.Text != nil {
 		if err := a.Text.Wait(ctx); err != nil {
@@ -152,7 +151,7 @@ func (s *Service) await(ctx context.Context, a Attachment) error {
 	select {
 	case <-a.Opened:
 	case <-patience.C:
-	case <-s.root.Done(): // Another server has it in a moment.
+	case <-s.root.Done(): // Another server is about to take it over.
 		return refusal(RefusedStopping)
 	case <-ctx.Done():
 		return fault.Wrap(ctx.Err(), fault.Canceled, "接続が切れました。")
@@ -160,10 +159,10 @@ func (s *Service) await(ctx context.Context, a Attachment) error {
 	return nil
 }
 
-// readTimeout limits how long who follows an answer, which has no limit itself, waits for the database.
+// readTimeout limits each database read of a request that follows an answer, as the request itself has no deadline.
 const readTimeout = 5 * time.Second
 
-// find reads an answer, or says in time that it cannot be read.
+// find reads an answer within readTimeout.
 func (s *Service) find(ctx context.Context, owner Owner, id uuid.UUID) (Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -203,7 +202,7 @@ func head(m Message) stream.Head {
 	return stream.Head{MessageID: m.ID.String(), Run: m.Run, Metadata: json.RawMessage(metadata + "}")}
 }
 
-// end returns how a stream ends for an answer that is complete.
+// end returns the end of stream of a complete answer.
 func end(m Message) stream.End {
 	switch {
 	case m.Status == StatusFailed && m.Failure != nil:

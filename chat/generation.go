@@ -16,23 +16,23 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// generation is the writing of one answer by this server, from the question to the stored text. Its goroutine is owned
-// by the Service and by nobody's request.
+// generation is the generation of one answer by this server, from the question to the stored text. Its goroutine is
+// owned by the Service and outlives the request.
 type generation struct {
 	owner    Owner
 	question Message
-	answer   Message       // As it is stored while it is written: StatusPending where it waits for a place.
-	prompt   []llm.Message // What the model is told.
-	since    time.Time     // When the question came, or was taken over.
-	place    *place        // Belongs to the generation's goroutine once it runs; nil when it was left.
+	answer   Message       // As stored while it is generated: StatusPending if it waits for a place.
+	prompt   []llm.Message // What is sent to the model.
+	since    time.Time     // When the question arrived or was taken over.
+	place    *place        // Belongs to the generation's goroutine once that runs; nil after leavePlace.
 
 	// Set by launch.
-	life   context.Context // Carries what logs and traces tell of the request; ended by Stop only.
+	life   context.Context // Carries the request's log and trace values; canceled by Stop only.
 	text   *stream.Text
 	span   trace.Span
-	state  atomic.Int32  // How far it is: begun … lost.
-	stored chan bool     // Receives once whether the question was stored. What ends earlier waits for it.
-	told   chan struct{} // Closed when Events knows of its beginning.
+	state  atomic.Int32  // One of begun … lost.
+	stored chan bool     // Receives once whether the question was stored. An end that comes earlier waits for it.
+	told   chan struct{} // Closed when Events was notified of its beginning.
 	cancel context.CancelCauseFunc
 
 	// These belong to the generation's goroutine.
@@ -44,14 +44,14 @@ type generation struct {
 
 // The states of a generation.
 const (
-	begun   int32 = iota // Its question is not known to be stored.
-	writing              // It is this server's own as long as the lease holds.
-	ending               // Its end is being stored, by which it turns out whether it was this server's own.
+	begun   int32 = iota // Its question is not known to be stored yet.
+	writing              // Owned by this server while the lease is valid.
+	ending               // Its end is being stored; the result says whether this server still owned it.
 	lost                 // It was dropped.
 )
 
-// launch starts a generation, of which the fields before life are set. Its answer is shown to nobody who does not know
-// its id. ctx is the request's, which the generation survives.
+// launch starts a generation whose fields before life are set. Only clients that know the answer's id can see it. ctx
+// is the request's; the generation survives it.
 func (s *Service) launch(ctx context.Context, g *generation) error {
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
 	life, span := s.tracer.Start(life, "chat.generation", trace.WithAttributes(attributes(g.answer)...))
@@ -91,14 +91,14 @@ func (s *Service) launch(ctx context.Context, g *generation) error {
 	return nil
 }
 
-// generate belongs to the generation's goroutine. It returns one of the outcomes of Metrics, and the tokens of an
-// answer that was stored.
+// generate runs in the generation's goroutine. It returns one of the outcomes of Metrics, and the token count if the
+// answer was stored.
 func (s *Service) generate(ctx context.Context, g *generation) (ended string, tokens int) {
 	var result llm.Result
 	err := g.place.wait(ctx)
 	if err == nil {
 		if g.answer.Status == StatusPending {
-			s.jobs.Go(func() { s.start(ctx, g) }) // The model is not kept waiting by it.
+			s.jobs.Go(func() { s.start(ctx, g) }) // Runs beside the model call, so as not to delay it.
 		}
 		result, err = s.ask(ctx, g)
 	}
@@ -107,7 +107,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	}
 	<-g.told
 	if err != nil && errors.Is(context.Cause(ctx), errShutdown) {
-		return OutcomeHandedOver, 0 // Another server, or this one when it is back, writes the next run.
+		return OutcomeHandedOver, 0 // Another server, or this one after its restart, generates the next run.
 	}
 	o := g.outcome(ctx, result, err)
 	o.ServerID = s.serverID
@@ -130,7 +130,7 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	g.span.AddEvent("stored")
 	g.span.SetAttributes(attribute.String("llm.model", o.Model), attribute.Int("llm.input_tokens", o.InputTokens),
 		attribute.Int("llm.output_tokens", o.OutputTokens))
-	s.leavePlace(g) // A client that sees the end may ask again.
+	s.leavePlace(g) // Before subscribers see the end: a client may ask its next question at once.
 	s.finish(g, o)
 	switch {
 	case o.Failure != nil:
@@ -141,8 +141,8 @@ func (s *Service) generate(ctx context.Context, g *generation) (ended string, to
 	return OutcomeSuccess, o.OutputTokens
 }
 
-// start stores and tells that an answer that had to wait is written from now on, once it is known to be stored. ctx
-// ends with the generation.
+// start stores that an answer that had to wait for a place is now being generated, and sends the event, once its
+// question is known to be stored. ctx ends with the generation.
 func (s *Service) start(ctx context.Context, g *generation) {
 	select {
 	case <-g.told:
@@ -160,8 +160,8 @@ func (s *Service) start(ctx context.Context, g *generation) {
 	}
 }
 
-// countDropped counts what an answer took if its thread was deleted while it was written. One that another server
-// writes is counted there.
+// countDropped counts the tokens of an answer whose thread was deleted while it was generated. If another server has
+// taken the answer over, that server counts it.
 func (s *Service) countDropped(g *generation, o Outcome) {
 	ctx, cancel := context.WithTimeout(g.life, commitTimeout)
 	defer cancel()
@@ -175,7 +175,7 @@ func (s *Service) countDropped(g *generation, o Outcome) {
 	}
 }
 
-// leavePlace gives the generation's place to the next one, once.
+// leavePlace gives the generation's place to the next one. It may be called more than once.
 func (s *Service) leavePlace(g *generation) {
 	if g.place != nil {
 		s.places.leave(g.place)
@@ -204,8 +204,7 @@ func (s *Service) ask(ctx context.Context, g *generation) (llm.Result, error) {
 	return result, err
 }
 
-// think adds what the model thinks before it answers to the reasoning, up to its limit. It belongs to the generation's
-// goroutine.
+// think appends a delta of the model's reasoning, up to the limit. It runs in the generation's goroutine.
 func (s *Service) think(g *generation, delta string) {
 	if g.thought == s.cfg.MaxReasoning {
 		return
@@ -220,7 +219,7 @@ func (s *Service) think(g *generation, delta string) {
 	g.text.AppendReasoning(withoutNUL(delta))
 }
 
-// publish adds what the model says to the text, up to its limit. It belongs to the generation's goroutine.
+// publish appends a delta of the answer to the text, up to the limit. It runs in the generation's goroutine.
 func (s *Service) publish(g *generation, delta string) {
 	if g.cut || delta == "" {
 		return
@@ -238,10 +237,10 @@ func (s *Service) publish(g *generation, delta string) {
 	}
 }
 
-// withoutNUL returns a text as PostgreSQL stores it: every character but NUL. What is seen live must be what is stored.
+// withoutNUL replaces NUL, which PostgreSQL cannot store: the live text must equal the stored one.
 func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }
 
-// cutAtRune returns the characters of a text that fit into so many bytes.
+// cutAtRune returns the longest prefix of whole characters that fits into size bytes.
 func cutAtRune(text string, size int) string {
 	for size > 0 && !utf8.RuneStart(text[size]) {
 		size--
@@ -249,7 +248,7 @@ func cutAtRune(text string, size int) string {
 	return text[:size]
 }
 
-// outcome says how the generation ended, from what the model returned and why its context ended.
+// outcome derives the outcome from the model's result and the cause of its context's end.
 func (g *generation) outcome(ctx context.Context, result llm.Result, err error) Outcome {
 	o := Outcome{
 		Owner: g.owner, ThreadID: g.answer.ThreadID, MessageID: g.answer.ID, Run: g.answer.Run, Content: g.text.Text(),
@@ -281,8 +280,8 @@ func unknownFailure() *Failure {
 	}
 }
 
-// finish tells the subscribers, and the owner's other tabs, how a stored answer ended. What is stored is this server's
-// for good: nothing of this has to be confirmed.
+// finish notifies the subscribers, and the owner's other tabs, of the end of a stored answer. The end is already
+// committed, so that the lease need not be checked again.
 func (s *Service) finish(g *generation, o Outcome) {
 	answer := g.answer
 	answer.Status, answer.FinishReason, answer.Failure = o.Status, o.FinishReason, o.Failure

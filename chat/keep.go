@@ -9,17 +9,17 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// storeTries is how often storing an answer is tried when the database is there and refuses for a reason that is not
-// known. While it is away, there is no limit: the answer is somebody's, and takes a place meanwhile.
+// storeTries is how often storing an answer is tried when the database is reachable and refuses for an unknown reason.
+// While the database is unavailable there is no limit, so that no answer is lost; the generation keeps its place.
 const storeTries = 8
 
-// lastMoment is how long the storing of an answer may take when the Service has stopped.
+// lastMoment is how long storing an answer may take after the Service has stopped.
 const lastMoment = time.Second
 
-// keep stores the outcome, trying again until the database takes it, and returns what it took. If it never will, the
-// answer is stored as failed, without its text; if not even that is possible, it is shown as failed. An error says that
-// what was written here counts for nothing: another server has taken the generation over, its thread is gone
-// (ErrStaleRun), or this server stops.
+// keep stores the outcome, retries until the database accepts it, and returns what was stored. An outcome that cannot
+// be stored is replaced by a failure without text; if even that cannot be stored, the failure is only shown. An error
+// means that this run is void: another server has taken the generation over or its thread was deleted (ErrStaleRun), or
+// this server stops.
 func (s *Service) keep(ctx context.Context, g *generation, o Outcome) (Outcome, error) {
 	pause := 50 * time.Millisecond
 	refused := 0
@@ -68,7 +68,8 @@ func (s *Service) giveUp(ctx context.Context, g *generation, o Outcome, cause er
 }
 
 func (s *Service) endGeneration(ctx context.Context, g *generation, outcome Outcome) (err error) {
-	// A stopped generation is stored like any other, and one that ends while the Service stops gets a moment.
+	// A stopped generation is stored like any other, and one that ends while the Service stops gets a short grace
+	// period.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.root, func() { time.AfterFunc(lastMoment, cancel) })()

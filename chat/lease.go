@@ -9,43 +9,44 @@ import (
 	"github.com/google/uuid"
 )
 
-// lease is how long this server may take its generations for its own, by its own monotonic clock: for Config.Lease from
-// when its last renewal began, which is no later than when the database counts from. A server that was held up for
-// longer (stopped, swapped out, starved) sees by it that others may have taken over, before it publishes anything.
+// lease is how long this server may consider its generations its own, by its own monotonic clock: Config.Lease from the
+// beginning of its last renewal, which is not later than the time that the database records. A server that was
+// suspended for longer (stopped, swapped out, starved) thereby notices that others may have taken over, before it
+// publishes anything.
 type lease struct {
-	began time.Time    // What until counts from.
+	began time.Time    // The origin of until.
 	until atomic.Int64 // Nanoseconds.
-	away  atomic.Int64 // Nanoseconds. When a renewal failed last; 0 for never.
+	away  atomic.Int64 // Nanoseconds. When a renewal last failed; 0 for never.
 
 	mu     sync.Mutex
-	asking chan struct{} // Guarded by mu. Closed when the renewal that is under way is over; nil while none is.
+	asking chan struct{} // Guarded by mu. Closed when the renewal in progress is over; nil if there is none.
 }
 
-// fresh is asked before every piece of text.
+// fresh reports whether the lease is valid. It is called before every piece of text.
 func (l *lease) fresh() bool { return int64(time.Since(l.began)) < l.until.Load() }
 
-// blind says whether the database was out of reach so short a time ago that others, for whom it was too, may not have
-// renewed their leases yet: that they are silent says nothing then.
+// blind reports whether the database was unreachable so recently that other servers, cut off as well, may not have
+// renewed their leases yet. Their silence does not mean that they are dead then.
 func (l *lease) blind(lease time.Duration) bool {
 	away := l.away.Load()
 	return away > 0 && time.Since(l.began)-time.Duration(away) < lease
 }
 
-// extend belongs to the renewal that is under way.
+// extend is called by the renewal in progress only.
 func (l *lease) extend(to time.Time) {
 	l.until.Store(max(l.until.Load(), int64(to.Sub(l.began))))
 }
 
-// confirm makes sure, before something is published, that the generations which are not dropped are this server's own.
-// It waits for the database only if the lease has run out.
+// confirm makes sure, before something is published, that the generations that are not dropped are this server's own.
+// It waits for the database only if the lease has expired.
 func (s *Service) confirm() {
-	// A renewal that was under way while this server was held up says nothing about now; the next one does.
+	// A renewal that was in progress while this server was suspended returns an old state; the next one does not.
 	for tries := 0; tries < 3 && !s.lease.fresh(); tries++ {
-		_ = s.renew() // It has logged its error.
+		_ = s.renew() // Logs its own error.
 	}
 }
 
-// renew renews the lease, or waits for the renewal that is under way. The error is that of its own one.
+// renew renews the lease, or waits for the renewal in progress. The error is that of its own renewal only.
 func (s *Service) renew() error {
 	l := &s.lease
 	l.mu.Lock()
@@ -66,13 +67,14 @@ func (s *Service) renew() error {
 	return s.renewNow()
 }
 
-// renewNow belongs to renew.
+// renewNow is called by renew only.
 func (s *Service) renewNow() error {
 	held, names := s.held()
 	timeout := min(commitTimeout, max(s.cfg.Lease/2, time.Second))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.root), timeout)
 	defer cancel()
-	// One that is cut off may still reach the database: after Stop has taken the server off the list, and put it back.
+	// A renewal that is canceled may still reach the database, after Stop has removed the server's row, and add the row
+	// again. So it gets a heartbeat's time to finish.
 	defer context.AfterFunc(s.root, func() {
 		select {
 		case <-time.After(s.cfg.Heartbeat):
@@ -86,9 +88,9 @@ func (s *Service) renewNow() error {
 		s.lease.away.Store(int64(time.Since(s.lease.began)))
 		s.log.ErrorContext(ctx, "renewing the lease failed", "generations", len(names), "err", err)
 		if time.Since(began) < timeout+timeout/4 {
-			// Nobody takes over through a database that is away, and should it be away for this server alone, what a
-			// stale run has to say is refused where it is stored and between servers. So the answers go on until the
-			// next heartbeat has had its say. If the attempt itself was held up, its failure says nothing.
+			// No server can take over while the database is down. If it is unreachable for this server alone, the
+			// output of a stale run is refused by the store and by other servers. So the answers continue until the
+			// next heartbeat has been tried. If the attempt itself was suspended, its failure proves nothing.
 			s.lease.extend(time.Now().Add(s.cfg.Heartbeat + timeout))
 		}
 		return err
@@ -99,23 +101,23 @@ func (s *Service) renewNow() error {
 	for _, id := range renewal.Stopped {
 		held[id].cancel(errStopped)
 	}
-	s.lease.extend(began.Add(s.cfg.Lease)) // Last: once the lease is fresh, lost generations are abandoned.
+	s.lease.extend(began.Add(s.cfg.Lease)) // After the drops: a valid lease lets generations publish.
 	return nil
 }
 
-// hold notes that a generation was stored as this server's own, by a transaction that was begun at some time. If that
-// is so long ago that a lease renewed before it may have run out, another server may have taken it over since, and the
-// lease may have been renewed without a word about it: so it is asked about first.
+// hold marks a generation as this server's own after a transaction that began at since. If that is so long ago that a
+// lease renewed before it may have expired, another server may have taken the generation over, and the lease may have
+// been renewed without checking it. In that case the lease is renewed first.
 func (s *Service) hold(g *generation, since time.Time) {
 	g.state.Store(writing)
 	if time.Since(since) > s.cfg.Lease/2 {
-		_ = s.renew() // One that is under way may know nothing of it,
+		_ = s.renew() // A renewal in progress may not include it,
 		_ = s.renew() // the next one does.
 	}
 	g.stored <- true
 }
 
-// held returns the generations that are being written, and their names.
+// held returns the generations that this server owns, and their names.
 func (s *Service) held() (map[uuid.UUID]*generation, []Held) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,13 +131,13 @@ func (s *Service) held() (map[uuid.UUID]*generation, []Held) {
 	return held, names
 }
 
-// drop ends a generation that is not this server's own any more: nothing more of it is published or stored. One whose
-// end is just being stored finds out by that.
+// drop ends a generation that this server no longer owns: it publishes and stores nothing more. One whose end is being
+// stored is left alone: the store refuses it.
 func (s *Service) drop(g *generation) {
 	if !g.state.CompareAndSwap(writing, lost) {
 		return
 	}
-	s.hub.Close(g.text) // A client that comes back gets it from the server that has it.
+	s.hub.Close(g.text) // Its clients reconnect and find the server that owns it.
 	g.cancel(errLost)
 	s.metrics.Fenced(1)
 	s.log.WarnContext(g.life, "generation dropped: it is no longer this server's", "message_id", g.answer.ID, "run",

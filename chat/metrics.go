@@ -2,54 +2,55 @@ package chat
 
 import "time"
 
-// Metrics is told what the generations of this server do. Its methods are called from many goroutines and never block.
-// Gauges are in Stats.
+// Metrics is notified of what the generations of this server do. Its methods are called from many goroutines and must
+// not block. Gauges are in Stats.
 type Metrics interface {
-	// GenerationBegan counts an answer that this server begins to write, waiting for its turn included.
+	// GenerationBegan counts an answer that this server begins, including one that waits for its place.
 	GenerationBegan()
 
-	// GenerationEnded counts one that it no longer writes. outcome is one of the Outcome constants; duration is from
-	// the question to the stored answer; outputTokens is 0 unless the answer was stored.
+	// GenerationEnded counts a generation that has ended on this server. outcome is one of the Outcome constants;
+	// duration is from the question to the stored answer; outputTokens is 0 unless the answer was stored.
 	GenerationEnded(outcome string, duration time.Duration, outputTokens int)
 
-	// FirstToken is how long after a question came its first text was published. A takeover counts from its beginning.
+	// FirstToken records the time from a question to its first published text. After a takeover it counts from the
+	// takeover.
 	FirstToken(after time.Duration)
 
-	// TookOver counts generations of other servers that this one goes on with.
+	// TookOver counts generations that this server took over from others.
 	TookOver(n int)
 
-	// Fenced counts generations that this server dropped because they are no longer its own.
+	// Fenced counts generations that this server dropped because it no longer owns them.
 	Fenced(n int)
 
-	// Refused counts questions that were turned away. reason is one of the Refused constants.
+	// Refused counts refused questions. reason is one of the Refused constants.
 	Refused(reason string)
 }
 
-// How generations end, for Metrics.
+// The outcomes of generations, for Metrics.
 const (
 	OutcomeSuccess    = "success"
 	OutcomeStopped    = "stopped"
 	OutcomeFailed     = "failed"
 	OutcomeHandedOver = "handed_over" // The server stops; another one runs it again.
-	OutcomeDropped    = "dropped"     // Refused by the store, fenced, or its thread is gone: nothing was stored.
+	OutcomeDropped    = "dropped"     // Refused by the store, fenced, or its thread was deleted: nothing was stored.
 )
 
-// Why questions are turned away, for Metrics.
+// The reasons for refusing questions, for Metrics.
 const (
-	RefusedStopping     = "stopping"         // The server is about to stop.
-	RefusedFull         = "full"             // All places are taken, those for waiting too.
-	RefusedPerson       = "per_person"       // This person has as many as they may.
-	RefusedOrganization = "per_organization" // So has this organization.
-	RefusedMemory       = "memory"           // The live texts fill their memory.
+	RefusedStopping     = "stopping"         // The server is stopping.
+	RefusedFull         = "full"             // All places are taken, and all places in the queue.
+	RefusedPerson       = "per_person"       // The person has as many as allowed.
+	RefusedOrganization = "per_organization" // The organization has as many as allowed.
+	RefusedMemory       = "memory"           // The live texts have reached their memory limit.
 )
 
-// Stats is what a Service does at the moment.
+// Stats is what a Service is doing at the moment.
 type Stats struct {
-	Running int // Answers that are being written.
+	Running int // Answers that are being generated.
 	Waiting int // Stored questions that wait for a place.
 }
 
-// noMetrics measures nothing.
+// noMetrics discards all measurements.
 type noMetrics struct{}
 
 func (noMetrics) GenerationBegan()                           {}

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// sweepMirrors drops the mirrors of answers that will not go on, so that a link that was cut leaves nobody waiting for
-// an end that was lost: their clients come back, and find what is stored.
+// sweepMirrors drops the mirrors of runs that have ended. If the connection was lost together with the end of stream,
+// subscribers would otherwise wait for ever: they reconnect and find the stored answer.
 func (s *Service) sweepMirrors(ctx context.Context) {
 	var runs []Held
 	for _, head := range s.hub.Mirrors() {

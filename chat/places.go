@@ -12,24 +12,24 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// places are what generations take to run: so many at once, as many again in order of their coming. It is safe for
+// places limits how many generations run at once, and how many wait, in the order of their arrival. It is safe for
 // concurrent use.
 type places struct {
-	max             int // Running at once, and waiting at once.
-	perPerson       int // Running and waiting; 0 for any number.
+	max             int // Limit of those that run, and of those that wait.
+	perPerson       int // Limit of running and waiting ones together; 0 for none.
 	perOrganization int // The same.
 
 	mu            sync.Mutex
 	running       int               // Guarded by mu.
-	waiting       []*place          // Guarded by mu. First come, first served.
+	waiting       []*place          // Guarded by mu. In order of arrival.
 	people        map[uuid.UUID]use // Guarded by mu.
 	organizations map[uuid.UUID]int // Guarded by mu. Running and waiting.
 }
 
-// use is what one person has.
+// use counts what one person has.
 type use struct{ running, waiting int }
 
-// place is where one generation runs, or waits to.
+// place is where one generation runs or waits to run.
 type place struct {
 	owner   Owner
 	granted chan struct{} // Closed when it may run.
@@ -44,8 +44,8 @@ func newPlaces(cfg Config) *places {
 	}
 }
 
-// take returns a place for a person's question, which may have to wait, or why there is none: one of the Refused
-// constants. Nobody has more than a quarter of the places to wait.
+// take returns a place for a person's question, which may have to wait, or one of the Refused constants if there is
+// none. Nobody may have more than a quarter of the places in the queue.
 func (p *places) take(owner Owner) (taken *place, refused string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,14 +64,15 @@ func (p *places) take(owner Owner) (taken *place, refused string) {
 	return p.add(owner), ""
 }
 
-// insist returns a place, whatever the limits, for a generation that was taken over: its question was let in before.
+// insist returns a place, regardless of the limits, for a generation that was taken over: its question was accepted
+// before.
 func (p *places) insist(owner Owner) *place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.add(owner)
 }
 
-// add belongs to holders of mu.
+// add must be called with mu held.
 func (p *places) add(owner Owner) *place {
 	taken := &place{owner: owner, granted: make(chan struct{})}
 	has := p.people[owner.UserID]
@@ -87,14 +88,15 @@ func (p *places) add(owner Owner) *place {
 	return taken
 }
 
-// grant belongs to holders of mu.
+// grant must be called with mu held.
 func (p *places) grant(taken *place) {
 	p.running++
 	taken.running = true
 	close(taken.granted)
 }
 
-// leave gives a place back, whether it was granted or not, to the one that has waited longest. It may be repeated.
+// leave gives a place back, whether it was granted or not, and grants it to the one that has waited longest. It may be
+// repeated.
 func (p *places) leave(taken *place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,14 +127,14 @@ func (p *places) leave(taken *place) {
 	}
 }
 
-// stats returns how many run, how many wait, and how many could begin to run.
+// stats returns how many run, how many wait, and how many more may run.
 func (p *places) stats() (running, waiting, free int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running, len(p.waiting), max(0, p.max-p.running)
 }
 
-// wait returns when the place may be used, or with why the context ended.
+// wait returns when the place was granted, or the cause if the context ended first.
 func (p *place) wait(ctx context.Context) error {
 	if p.ready() {
 		return nil
@@ -145,7 +147,7 @@ func (p *place) wait(ctx context.Context) error {
 	}
 }
 
-// ready says whether the place may be used.
+// ready reports whether the place was granted.
 func (p *place) ready() bool {
 	select {
 	case <-p.granted:
@@ -155,7 +157,7 @@ func (p *place) ready() bool {
 	}
 }
 
-// admit lets a person's question in, or says what to do instead.
+// admit returns a place for a person's question, or an error that says what to do instead.
 func (s *Service) admit(owner Owner) (*place, error) {
 	s.mu.Lock()
 	stopping := s.stopping
@@ -174,15 +176,15 @@ func (s *Service) admit(owner Owner) (*place, error) {
 	return nil, refusal(refused)
 }
 
-// weighTexts looks how much memory the texts take that are being written, and followed. They grow slowly beside what
-// they may take together, so that it is enough to look once a sweep.
+// weighTexts measures the memory of the texts that are being generated or followed. They grow slowly compared with
+// their limit, so measuring once per sweep is enough.
 func (s *Service) weighTexts() {
 	hub := s.hub.Stats()
 	s.textBytes.Store(int64(hub.TextBytes + hub.LogBytes))
 }
 
-// refusal is the error of a question that is turned away. Its time to come back is drawn at random, so that those who
-// are turned away together do not come back together.
+// refusal returns the error of a refused question. Its retry time is random, so that clients refused together do not
+// return together.
 func refusal(reason string) error {
 	err := fault.Errorf(fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	switch reason {

@@ -8,16 +8,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// historyMessages is how many earlier messages are read at most.
+// historyMessages limits how many earlier messages are read.
 const historyMessages = 60
 
-// history says how much of a thread the model is given.
+// history returns how much of a thread is sent to the model.
 func (c Config) history() Limit { return Limit{Messages: historyMessages, Bytes: c.HistoryBytes} }
 
 // newPrompt returns the conversation for the model: the skill's instructions, the history, and the question.
 func newPrompt(sk skill.Skill, history []Message, question Message) []llm.Message {
 	messages := []llm.Message{{Role: llm.RoleSystem, Content: sk.System(time.Now())}}
-	// A conversation begins with a question.
+	// A conversation must begin with a question.
 	from := 0
 	for from < len(history) && history[from].Role != RoleUser {
 		from++

@@ -15,40 +15,41 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// MaxQuery is how many characters a search may have.
+// MaxQuery is the maximum length of a query, in characters.
 const MaxQuery = 200
 
 const (
-	indexBatch    = 200             // Texts that are indexed in one transaction.
-	indexPause    = time.Second     // Before the next look for texts that wait to be indexed.
+	indexBatch    = 200             // Texts indexed in one transaction.
+	indexPause    = time.Second     // Between two looks for texts to index.
 	indexRetry    = 5 * time.Second // The same after a failure.
 	searchBatch   = 50              // Threads whose texts are read at once.
-	snippetBefore = 20              // Characters of a snippet before what was found,
-	snippetLength = 90              // and in all.
-	maxRanges     = 10              // In a snippet.
+	snippetBefore = 20              // Characters of a snippet before the match,
+	snippetLength = 90              // and in total.
+	maxRanges     = 10              // Per snippet.
 )
 
-// Match is where a search has found its words.
+// Match is where a search found its words.
 type Match struct {
 	MessageID *uuid.UUID // Nil: in the title.
-	Snippet   string     // The words and what stands around them, on one line.
-	Ranges    [][2]int   // Of the snippet, where the words stand: characters (code points) from and to.
+	Snippet   string     // The words with their context, on one line.
+	Ranges    [][2]int   // Of the words in the snippet, in characters (code points): [from, to).
 }
 
-// Found is a thread that a search has found.
+// Found is a thread that matches a search.
 type Found struct {
 	Thread
 	Match Match
 }
 
-// Candidate is a thread whose title or messages have all keys of a query. Whether they have its words is not known yet.
+// Candidate is a thread whose title or messages have all keys of a query. Whether they contain its words is not known
+// yet.
 type Candidate struct {
 	Thread
 	InTitle  bool
 	Messages []uuid.UUID // Newest first.
 }
 
-// Place is where a page of candidates ended.
+// Place is the end of a page of candidates.
 type Place struct {
 	TouchedAt time.Time
 	ID        uuid.UUID
@@ -56,19 +57,19 @@ type Place struct {
 
 // SearchStore is what a Searcher needs of a database.
 type SearchStore interface {
-	// IndexPending indexes texts that wait for it, at most limit, and returns how many there were. It takes those of
-	// one person, or anybody's if owner is nil. Servers that do it at the same time share the work.
+	// IndexPending indexes pending texts, at most limit, and returns how many there were. It takes those of one person,
+	// or anybody's if owner is nil. Servers that call it at the same time share the work.
 	IndexPending(ctx context.Context, owner *Owner, limit int) (int, error)
 
 	// Candidates returns the owner's threads with entries that have all keys, last touched first, then by id
-	// descending, from a place on; nil for the beginning.
+	// descending. It begins after a place; nil for the beginning.
 	Candidates(ctx context.Context, owner Owner, keys []int32, after *Place, limit int) ([]Candidate, error)
 
 	// Texts returns the contents of the owner's messages.
 	Texts(ctx context.Context, owner Owner, messages []uuid.UUID) (map[uuid.UUID]string, error)
 }
 
-// Searcher searches threads by their titles and by what was said in them, and indexes what was written.
+// Searcher searches threads by title and by message text, and indexes new texts.
 type Searcher struct {
 	store  SearchStore
 	log    *slog.Logger
@@ -76,19 +77,19 @@ type Searcher struct {
 	done   sync.WaitGroup
 }
 
-// NewSearcher returns a Searcher. It finds what is indexed; nothing is indexed in the background before Start.
+// NewSearcher returns a Searcher. Nothing is indexed in the background before Start.
 func NewSearcher(store SearchStore, log *slog.Logger) *Searcher {
 	return &Searcher{store: store, log: log, cancel: func() {}}
 }
 
-// Start begins to index what waits for it, until Stop.
+// Start begins to index pending texts, until Stop.
 func (s *Searcher) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.done.Go(func() { s.index(ctx) })
 }
 
-// Stop ends the indexing and waits for its end.
+// Stop ends the indexing and waits for its goroutine.
 func (s *Searcher) Stop() {
 	s.cancel()
 	s.done.Wait()
@@ -113,7 +114,7 @@ func (s *Searcher) index(ctx context.Context) {
 }
 
 // Search returns a page of the owner's threads in whose title, or in one of whose messages, all words of a query occur,
-// last touched first. A title counts before messages, and the newest message before older ones.
+// last touched first. The title is preferred to messages, and a newer message to older ones.
 func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset, limit int) ([]Found, error) {
 	if utf8.RuneCountInString(query) > MaxQuery {
 		return nil, fault.InvalidField("q", "検索語は%d文字以内で入力してください。", MaxQuery)
@@ -122,7 +123,7 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 	if len(terms) == 0 {
 		return nil, fault.InvalidField("q", "検索語を入力してください。")
 	}
-	// What was just written is found at once. Where more waits than that, as after a migration, it is found bit by bit.
+	// New messages are found at once. If more are pending, as after a migration, the background indexing catches up.
 	if _, err := s.store.IndexPending(ctx, &owner, indexBatch); err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 	found := make([]Found, 0, limit)
 	var after *Place
 	for skip := offset; len(found) < limit; {
-		// Nearly every candidate has the words: more are read only where some have not.
+		// Nearly every candidate contains the words: more are read only if some do not.
 		batch := min(skip+limit-len(found), searchBatch)
 		page, err := s.store.Candidates(ctx, owner, keys, after, batch)
 		if err != nil {
@@ -158,8 +159,8 @@ func (s *Searcher) Search(ctx context.Context, owner Owner, query string, offset
 	return found, nil
 }
 
-// matches returns for each candidate where its words are, nil where they are not. Nearly always the first text of a
-// candidate that is read has them, so that one round reads one text of each.
+// matches returns for each candidate where its words are, nil if it does not contain them. Nearly always the first text
+// of a candidate contains them, so each round reads one text per candidate.
 func (s *Searcher) matches(ctx context.Context, owner Owner, terms []string, page []Candidate) ([]*Match, error) {
 	matches := make([]*Match, len(page))
 	for i, c := range page {
@@ -189,7 +190,7 @@ func (s *Searcher) matches(ctx context.Context, owner Owner, terms []string, pag
 	}
 }
 
-// match returns where the words of a query are in a text, nil unless all of them are.
+// match returns where the words of a query are in a text, nil unless all of them occur.
 func match(text string, messageID *uuid.UUID, terms []string) *Match {
 	folded := ngram.Fold(text)
 	var first [2]int
@@ -212,7 +213,7 @@ func match(text string, messageID *uuid.UUID, terms []string) *Match {
 	return m
 }
 
-// joined joins ranges, which are sorted, where they overlap.
+// joined merges sorted ranges that overlap.
 func joined(ranges [][2]int) [][2]int {
 	all := ranges[:0]
 	for _, r := range ranges {
@@ -225,8 +226,8 @@ func joined(ranges [][2]int) [][2]int {
 	return all
 }
 
-// snippet cuts out what stands around a range, on one line and without the signs of Markdown that only lay it out,
-// unless they are searched for.
+// snippet returns the context of a range, on one line and without Markdown's layout characters unless they are searched
+// for.
 func snippet(text []rune, found [2]int, terms []string) string {
 	from := max(0, found[0]-snippetBefore)
 	to := min(len(text), max(from+snippetLength, found[1]))

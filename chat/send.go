@@ -18,29 +18,27 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// Question is what a person asks: Content, or Form for a skill with a form. With Edit it is asked in place of an
-// earlier question, and begins a branch there. Regenerate alone has an answer asked again, which begins a branch as
-// well.
+// Question is what a person asks: Content, or Form for a skill with a form. With Edit it replaces an earlier question
+// in a new branch. Regenerate has the model answer an earlier question again, in a new branch as well.
 type Question struct {
-	RequestID     uuid.UUID // Made by the client; the same one is the same question.
+	RequestID     uuid.UUID // Chosen by the client; repeating it repeats the request.
 	ThreadID      uuid.UUID
 	Content       string
 	Form          map[string]string
 	DataSourceIDs []uuid.UUID
 	Regenerate    *uuid.UUID
 
-	// They are left out of the hash where they are nil, so that requests of servers that did not know them stay the
-	// same.
-	Edit     *uuid.UUID `json:",omitempty"` // The question in whose place it is asked.
-	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: where Look finds the end of a branch.
+	// Omitted from the hash if nil, so that hashes stored by versions without these fields remain valid.
+	Edit     *uuid.UUID `json:",omitempty"` // The question that it replaces.
+	ParentID *uuid.UUID `json:",omitempty"` // The answer that it follows. Nil: Look finds the end of a branch.
 }
 
-// hash identifies the question's contents.
+// hash identifies the contents of the question.
 func (q Question) hash() [32]byte {
 	q.RequestID = uuid.Nil
-	b, err := json.Marshal(q) // Writes the keys of maps in order.
+	b, err := json.Marshal(q) // Sorts the keys of maps.
 	if err != nil {
-		panic("chat: " + err.Error()) // Strings, ids and maps of strings can be expressed.
+		panic("chat: " + err.Error()) // Strings, ids and maps of strings can always be encoded.
 	}
 	return sha256.Sum256(b)
 }
@@ -71,11 +69,11 @@ func (q Question) validate() error {
 	return nil
 }
 
-// commitTimeout bounds a transaction of the Service's own, and all that a Send does: the storing of a question does not
-// end with the request, because a client that leaves must find its question.
+// commitTimeout bounds a transaction of the Service's own, and a whole Send. Storing a question does not end with the
+// request, because a client that disconnects must find its question later.
 const commitTimeout = 5 * time.Second
 
-// Send stores a question and starts its answer, or finds what the same request has begun before. It returns when the
+// Send stores a question and starts its answer, or finds what the same request began before. It returns when the
 // question is stored, within commitTimeout.
 func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange Exchange, err error) {
 	ctx, span := s.tracer.Start(ctx, "chat.send")
@@ -93,7 +91,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	since := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, since.Add(commitTimeout))
 	defer cancel()
-	// One at a time in a thread: of several copies of a request the first begins and the others find it.
+	// One at a time per thread: of several copies of a request the first begins and the others find it.
 	leave, err := s.enter(ctx, turn{owner.UserID, q.ThreadID})
 	if err != nil {
 		return Exchange{}, err
@@ -120,7 +118,7 @@ func (s *Service) Send(ctx context.Context, owner Owner, q Question) (exchange E
 	return s.begin(ctx, b, prompt, since)
 }
 
-// attributes names the generation of an answer in traces.
+// attributes identifies the generation of an answer in traces.
 func attributes(answer Message) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String("chat.thread_id", answer.ThreadID.String()),
@@ -129,12 +127,13 @@ func attributes(answer Message) []attribute.KeyValue {
 	}
 }
 
-// turn is what Sends take one after the other. It names the person too: nobody waits in a thread that is not theirs.
+// turn is the key by which Sends are serialized. It includes the user, so that nobody can block another person's
+// thread.
 type turn struct {
 	userID, threadID uuid.UUID
 }
 
-// enter waits until no other Send is under way in the thread.
+// enter waits until no other Send is in progress for the turn.
 func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 	for {
 		s.mu.Lock()
@@ -162,7 +161,7 @@ func (s *Service) enter(ctx context.Context, t turn) (leave func(), err error) {
 	}
 }
 
-// prepare adds the messages of a question that may be asked, and returns what the model is told.
+// prepare adds the messages of a question, if it may be asked, and returns what is sent to the model.
 func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Looked) ([]llm.Message, error) {
 	if looked.Running {
 		return nil, ErrThreadBusy
@@ -189,8 +188,8 @@ func (s *Service) prepare(ctx context.Context, b *Begin, q Question, looked Look
 	return newPrompt(looked.Skill, history, b.Question), nil
 }
 
-// place decides where in the thread a question stands, and returns what was said before it: at the end of a branch, in
-// place of another question, or where it stands already, to be answered once more.
+// place decides where in the thread a question is added, and returns the messages before it: at the end of a branch, in
+// place of another question, or where it is already, to be answered again.
 func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked) ([]Message, error) {
 	b.Question = newMessage(q.ThreadID, RoleUser, StatusSuccess)
 	switch {
@@ -215,7 +214,7 @@ func (s *Service) place(ctx context.Context, b *Begin, q Question, looked Looked
 	return s.before(ctx, b.Owner, b.Question)
 }
 
-// before returns what was said in the branch of a question before it.
+// before returns the messages that precede a question in its branch.
 func (s *Service) before(ctx context.Context, owner Owner, question Message) ([]Message, error) {
 	if question.ParentID == nil {
 		return nil, nil
@@ -238,8 +237,8 @@ func (s *Service) findIn(ctx context.Context, owner Owner, threadID, id uuid.UUI
 	return message, err
 }
 
-// render returns what the thread shows of a question, and what the model reads where that differs. A thread that a form
-// began goes on with free text.
+// render returns what the thread shows of a question, and what the model reads if that differs. A thread that began
+// with a form continues with free text.
 func render(sk skill.Skill, q Question) (skill.Question, error) {
 	if q.Form == nil {
 		return skill.Question{Display: q.Content, Subject: q.Content}, nil
@@ -253,8 +252,8 @@ func render(sk skill.Skill, q Question) (skill.Question, error) {
 	return sk.RenderForm(q.Form), nil
 }
 
-// begin stores a question while the model is already being asked, and returns once it is stored. If it is refused, the
-// model's answer is dropped; nobody has seen it.
+// begin stores a question while the model is already generating, and returns once it is stored. If it is refused, the
+// model's answer is dropped; no client has seen it.
 func (s *Service) begin(ctx context.Context, b Begin, prompt []llm.Message, since time.Time) (Exchange, error) {
 	place, err := s.admit(b.Owner)
 	if err != nil {
@@ -265,7 +264,7 @@ func (s *Service) begin(ctx context.Context, b Begin, prompt []llm.Message, sinc
 	}
 	g := &generation{owner: b.Owner, question: b.Question, answer: b.Answer, prompt: prompt, since: since, place: place}
 	if err := s.launch(ctx, g); err != nil {
-		s.metrics.Refused(RefusedStopping) // Nothing else keeps it from running.
+		s.metrics.Refused(RefusedStopping) // The only reason why launch fails.
 		return Exchange{}, err
 	}
 	began := time.Now()
@@ -284,7 +283,7 @@ func (s *Service) begin(ctx context.Context, b Begin, prompt []llm.Message, sinc
 	if s.events == (noEvents{}) {
 		close(g.told)
 	} else {
-		s.jobs.Go(func() { s.tellBegun(g, stored) }) // The client's first word does not wait for it.
+		s.jobs.Go(func() { s.tellBegun(g, stored) }) // Does not delay the client's first token.
 	}
 	return stored.Exchange, nil
 }

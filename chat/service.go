@@ -21,36 +21,36 @@ import (
 
 // Config tunes the Service. The zero value of a field means its default.
 type Config struct {
-	Lease time.Duration // A server silent for longer is dead. Default 8 s.
-	// How often this server says that it lives. Default 1 s (2 s if Alone), or a quarter of Lease.
+	Lease time.Duration // A server silent for longer is considered dead. Default 8 s.
+	// How often this server renews its lease. Default 1 s (2 s if Alone), or a quarter of Lease.
 	Heartbeat    time.Duration
-	Sweep        time.Duration // How often it looks for the generations of dead servers. Default 1 s.
-	StoreRetry   time.Duration // Longest pause between tries to store an answer. Default 5 s.
-	Patience     time.Duration // How often who waits for another server's answer looks for it. Default 5 s.
-	TitleTimeout time.Duration // What the model has to make a title. Nothing waits for it. Default 30 s.
-	Expiry       time.Duration // How often temporary threads whose time is over are deleted. Default 1 min.
-	MirrorGrace  time.Duration // How long after an answer was stored its mirrors wait for its end. Default 5 s.
-	MaxAnswer    int           // Bytes of an answer's text; past it the answer is cut off. Default 1 MiB.
-	// Bytes of an answer's reasoning; what the model thinks past it is dropped. Default 128 KiB.
+	Sweep        time.Duration // How often it looks for generations of dead servers. Default 1 s.
+	StoreRetry   time.Duration // Longest pause between attempts to store an answer. Default 5 s.
+	Patience     time.Duration // How often a request that waits for another server's answer looks for it. Default 5 s.
+	TitleTimeout time.Duration // Timeout of generating a title. Nothing waits for it. Default 30 s.
+	Expiry       time.Duration // How often expired temporary threads are deleted. Default 1 min.
+	MirrorGrace  time.Duration // How long mirrors wait for the end of stream after an answer was stored. Default 5 s.
+	MaxAnswer    int           // Bytes of an answer's text; longer answers are cut off. Default 1 MiB.
+	// Bytes of an answer's reasoning; the rest is dropped. Default 128 KiB.
 	MaxReasoning int
-	HistoryBytes int // Bytes of earlier messages that the model is given. Default 48 KiB.
+	HistoryBytes int // Bytes of earlier messages that are sent to the model. Default 48 KiB.
 
-	MaxGenerations     int // At once; as many again wait for a place. Default 1000.
-	MaxPerPerson       int // That one person has running or waiting. Default any number.
-	MaxPerOrganization int // That the people of an organization have running or waiting. Default any number.
-	// Bytes of texts that are being written or followed; past it nothing new begins. Default 512 MiB.
+	MaxGenerations     int // At once; as many again may wait for a place. Default 1000.
+	MaxPerPerson       int // Running or waiting, per person. Default unlimited.
+	MaxPerOrganization int // Running or waiting, per organization. Default unlimited.
+	// Bytes of texts that are being generated or followed; above it new questions are refused. Default 512 MiB.
 	MaxLiveText int64
 
-	// Epoch returns what the number of a run is at least that begins now. A run that is taken over has a higher number
-	// than before in any case; the epoch has it differ from runs that a restored database has forgotten, but clients
-	// have not. Default: the seconds since the beginning of 2025.
+	// Epoch returns the lowest number of a run that begins now. A run that is taken over always gets a higher number
+	// than before; the epoch also keeps it distinct from runs that clients remember but a restored database does not.
+	// Default: the seconds since the beginning of 2025.
 	Epoch func() int
 
-	// Alone says that no other server shares the database: whatever was running when this one starts is dead.
+	// Alone says that no other server shares the database: whatever was running when this one starts is an orphan.
 	Alone bool
 }
 
-// firstEpoch is where epochs count from, so that a run has eight digits, and nine until 2056.
+// firstEpoch is the origin of epochs. Run numbers count from 2025, so that they have eight digits, and nine until 2056.
 var firstEpoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 func (c Config) withDefaults() Config {
@@ -92,46 +92,46 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Skills finds the skill that a thread is with. *skill.Service is one.
+// Skills finds the skill of a thread. *skill.Service is one.
 type Skills interface {
 	Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (skill.Skill, error)
 
-	// Unavailable returns why a skill cannot be used here, "" if it can.
+	// Unavailable returns why a skill cannot be used on this server, "" if it can.
 	Unavailable(s skill.Skill) string
 }
 
-// Budget says what an organization may still spend. *org.Budget is one.
+// Budget limits what an organization may spend. *org.Budget is one.
 type Budget interface {
-	// Check refuses a new message where nothing is left, or the contract is over. It rarely asks the database.
+	// Check refuses a new message if no tokens are left or the contract has ended. It rarely queries the database.
 	Check(ctx context.Context, organizationID uuid.UUID) error
 
-	// Spent is told of the tokens of an answer once they are stored. It does not block.
+	// Spent counts the tokens of an answer once they are stored. It must not block.
 	Spent(organizationID uuid.UUID, tokens int)
 }
 
-// noBudget has no limit.
+// noBudget sets no limit.
 type noBudget struct{}
 
 func (noBudget) Check(context.Context, uuid.UUID) error { return nil }
 func (noBudget) Spent(uuid.UUID, int)                   {}
 
-// Needs is what a Service works with. All but the last four are required.
+// Needs are the dependencies of a Service. All but the last four are required.
 type Needs struct {
 	Store  Store
 	Skills Skills
 	Model  llm.Model
 	Hub    *stream.Hub
-	Feed   *stream.Feed // Carries requests to stop to the server that writes.
+	Feed   *stream.Feed // Carries stop requests to the server that generates the answer.
 	Log    *slog.Logger
 
-	Budget  Budget       // Nil: there is no limit.
-	Events  Events       // Nil: nobody is told.
-	Metrics Metrics      // Nil: nothing is measured.
-	Tracer  trace.Tracer // Nil: nothing is traced.
+	Budget  Budget       // Nil: no limit.
+	Events  Events       // Nil: no events.
+	Metrics Metrics      // Nil: no metrics.
+	Tracer  trace.Tracer // Nil: no traces.
 }
 
-// Service answers questions. It owns the generations that this server runs: they go on whoever leaves, until they end,
-// are stopped by their owner, or the Service stops.
+// Service answers questions. It owns the generations that this server runs: they continue when clients disconnect,
+// until they end, are stopped by their owner, or the Service stops.
 type Service struct {
 	threads   ThreadStore
 	questions QuestionStore
@@ -149,20 +149,20 @@ type Service struct {
 	cfg       Config
 	serverID  uuid.UUID
 
-	root    context.Context // Of every generation; ended by Stop with errShutdown.
+	root    context.Context // Parent of every generation's context; canceled by Stop with errShutdown.
 	cancel  context.CancelCauseFunc
 	sweeper sync.WaitGroup // The goroutines started by Start.
 	lease   lease
 	places  *places
 
-	textBytes atomic.Int64 // What the live texts took when it was looked at last.
+	textBytes atomic.Int64 // Bytes of the live texts at the last measurement.
 
 	mu       sync.Mutex
-	stopping bool                      // Guarded by mu. No new generations.
+	stopping bool                      // Guarded by mu. Refuses new generations.
 	running  map[uuid.UUID]*generation // Guarded by mu. By the answer's id.
 	sending  map[turn]chan struct{}    // Guarded by mu. Closed when the Send is over.
-	jobs     sync.WaitGroup            // Add under mu while not stopping.
-	// Goroutines that make titles. Each is begun while its generation is one of jobs.
+	jobs     sync.WaitGroup            // Add only with mu held and while not stopping.
+	// Goroutines that generate titles. Each is started while its generation is in jobs.
 	titles sync.WaitGroup
 }
 
@@ -195,21 +195,21 @@ func NewService(n Needs, cfg Config) *Service {
 // newID returns a UUIDv7, which sorts by time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// CreateThread starts a thread with a skill. Its id is the Service's to give.
+// CreateThread starts a thread with a skill. The Service chooses its id.
 func (s *Service) CreateThread(ctx context.Context, owner Owner, n NewThread) (thread Thread, err error) {
 	if n.Title, err = cleanTitle(n.Title); err != nil {
 		return Thread{}, err
 	}
 	n.ID = newID()
 	thread, err = s.threads.CreateThread(ctx, owner, n)
-	if err == nil && thread.ID == n.ID { // Else it was there.
+	if err == nil && thread.ID == n.ID { // Otherwise it existed before.
 		s.tellThread(owner, thread)
 	}
 	return thread, err
 }
 
-// ListThreads returns a page of the owner's threads that are kept, those that are archived or the others: pinned ones
-// first, then as they were touched last.
+// ListThreads returns a page of the owner's threads, without temporary ones: the archived ones or the others, pinned
+// ones first, then last touched first.
 func (s *Service) ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error) {
 	return s.threads.ListThreads(ctx, owner, archived, offset, limit)
 }
@@ -219,7 +219,7 @@ func (s *Service) FindThread(ctx context.Context, owner Owner, id uuid.UUID) (Th
 	return s.threads.FindThread(ctx, owner, id)
 }
 
-// EditThread changes a thread's title, its place, or the branch that is looked at. An empty title is refused.
+// EditThread changes a thread's title, its place in the list, or the branch to show. An empty title is refused.
 func (s *Service) EditThread(ctx context.Context, owner Owner, id uuid.UUID, edit ThreadEdit) (Thread, error) {
 	if edit.Title != nil {
 		title, err := cleanTitle(*edit.Title)
@@ -239,7 +239,7 @@ func (s *Service) TouchThread(ctx context.Context, owner Owner, id uuid.UUID) (T
 	return s.changed(owner)(s.threads.TouchThread(ctx, owner, id))
 }
 
-// changed returns a function that tells of a thread that was changed, and returns what it is given.
+// changed returns a function that sends the event of a changed thread and returns its arguments.
 func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
 	return func(thread Thread, err error) (Thread, error) {
 		if err == nil {
@@ -249,7 +249,7 @@ func (s *Service) changed(owner Owner) func(Thread, error) (Thread, error) {
 	}
 }
 
-// DeleteThread deletes a thread and ends what is being written in it.
+// DeleteThread deletes a thread and ends the generation that runs in it.
 func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) error {
 	answers, err := s.threads.DeleteThread(ctx, owner, id)
 	if err != nil {
@@ -262,15 +262,15 @@ func (s *Service) DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) e
 	return nil
 }
 
-// ListMessages returns a page of a branch of a thread, newest first: of the one through the message leaf, or if leaf is
-// nil of the one that was looked at last.
+// ListMessages returns a page of a branch, newest first: the one through the message leaf, or the one that was shown
+// last if leaf is nil.
 func (s *Service) ListMessages(
 	ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int,
 ) ([]Message, error) {
 	return s.threads.ListMessages(ctx, owner, threadID, leaf, offset, limit)
 }
 
-// GiveFeedback rates an answer, in place of an earlier rating.
+// GiveFeedback rates an answer and replaces an earlier rating.
 func (s *Service) GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error {
 	if utf8.RuneCountInString(feedback.Comment) > MaxComment {
 		return fault.InvalidField("comment", "コメントは%d文字以内で入力してください。", MaxComment)

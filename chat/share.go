@@ -11,7 +11,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// Share is a thread that its owner shows to their organization, as it was when the share was made or last updated.
+// Share is a thread that its owner shares with their organization, as it was when the share was created or last
+// updated.
 type Share struct {
 	ID            uuid.UUID
 	ThreadID      uuid.UUID
@@ -22,14 +23,14 @@ type Share struct {
 	SkillName     string
 	SkillIconPath string
 	Title         string
-	Messages      int // How many it has.
+	Messages      int // Number of messages.
 	CreatedAt     time.Time
 	UpdatedAt     time.Time // When the snapshot was taken.
 }
 
 // Snapshot is what a person shares: a thread up to a message.
 type Snapshot struct {
-	ShareID  uuid.UUID // Of a new share. One that there is keeps its own.
+	ShareID  uuid.UUID // Of a new share. An existing share keeps its id.
 	ThreadID uuid.UUID
 	Leaf     uuid.UUID // The last message of the branch.
 }
@@ -42,41 +43,41 @@ var (
 )
 
 // ShareStore is what a Sharer needs of a database. Each method is one transaction. What belongs to another organization
-// is answered like what does not exist: ErrNoShare.
+// is treated as if it did not exist: ErrNoShare.
 type ShareStore interface {
-	// PutShare takes a snapshot of the owner's thread and logs it. A thread has one share at most: one that there is
+	// PutShare takes a snapshot of the owner's thread and logs it. A thread has at most one share: an existing share
 	// shows the new snapshot from now on. Errors: ErrNoThread, ErrNoMessage if the leaf is not in the thread,
 	// ErrShareRunning, ErrShareTemporary.
 	PutShare(ctx context.Context, owner Owner, snapshot Snapshot, by org.Doer) (Share, error)
 
-	// ListShares returns shares of an organization, those of one thread if threadID is set, those of one person if
-	// userID is, last updated first, and how many there are.
+	// ListShares returns shares of an organization, last updated first, and their total number: those of one thread if
+	// threadID is set, those of one person if userID is set.
 	ListShares(ctx context.Context, organizationID uuid.UUID, userID, threadID *uuid.UUID, offset, limit int) ([]Share,
 		int, error)
 
 	// FindShare returns a share of the organization.
 	FindShare(ctx context.Context, organizationID, shareID uuid.UUID) (Share, error)
 
-	// SharedMessages returns messages of a share, oldest first: of each its role, content, finish reason, citations and
-	// times.
+	// SharedMessages returns messages of a share, oldest first, with role, content, finish reason, citations and times
+	// only.
 	SharedMessages(ctx context.Context, organizationID, shareID uuid.UUID, offset, limit int) ([]Message, error)
 
-	// EndShare removes a share, one of userID if that is set, and logs it.
+	// EndShare removes a share and logs it. If userID is set, the share must be that user's.
 	EndShare(ctx context.Context, organizationID, shareID uuid.UUID, userID *uuid.UUID, by org.Doer) error
 
-	// CopyShare makes a thread of the owner's with what a share shows. If the owner has made one with the same request
-	// id before, that one is returned. If the skill is retired, the error has the code fault.NotFound.
+	// CopyShare copies a share into a new thread of the owner. If the owner has made one with the same request id
+	// before, that one is returned. If the skill is retired, the error has the code fault.NotFound.
 	CopyShare(ctx context.Context, owner Owner, shareID uuid.UUID, thread NewThread) (copied Thread, created bool,
 		err error)
 }
 
-// Sharer shows threads to members of their owner's organization.
+// Sharer shares threads with members of their owner's organization.
 type Sharer struct {
 	store  ShareStore
 	events Events
 }
 
-// NewSharer returns a Sharer. Events is told of threads that are made of what was shared; nil for nobody.
+// NewSharer returns a Sharer. Events is notified of threads that are copied from shares; it may be nil.
 func NewSharer(store ShareStore, events Events) *Sharer {
 	if events == nil {
 		events = noEvents{}
@@ -84,14 +85,15 @@ func NewSharer(store ShareStore, events Events) *Sharer {
 	return &Sharer{store: store, events: events}
 }
 
-// Share shows a thread up to a message to the actor's organization: a new snapshot, where the thread is shared already.
+// Share shares a thread up to a message with the actor's organization. If the thread is shared already, its snapshot is
+// replaced.
 func (s *Sharer) Share(ctx context.Context, actor identity.Actor, threadID, leaf uuid.UUID) (Share, error) {
-	// Not a UUIDv7, which tells when it was made and has fewer random bits.
+	// Not a UUIDv7, which reveals its creation time and has fewer random bits: the id is part of a link.
 	snapshot := Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf}
 	return s.store.PutShare(ctx, ownerOf(actor), snapshot, org.DoerOf(actor))
 }
 
-// Own returns a page of the actor's shares, or the one of a thread, last updated first, and how many there are.
+// Own returns a page of the actor's shares, or that of one thread, last updated first, and their total number.
 func (s *Sharer) Own(ctx context.Context, actor identity.Actor, threadID *uuid.UUID, offset, limit int) ([]Share, int,
 	error,
 ) {
@@ -111,14 +113,14 @@ func (s *Sharer) Find(ctx context.Context, actor identity.Actor, shareID uuid.UU
 	return s.store.FindShare(ctx, actor.OrganizationID, shareID)
 }
 
-// Messages returns a page of what a share of the actor's organization shows, oldest first.
+// Messages returns a page of the messages of a share in the actor's organization, oldest first.
 func (s *Sharer) Messages(ctx context.Context, actor identity.Actor, shareID uuid.UUID, offset, limit int) ([]Message,
 	error,
 ) {
 	return s.store.SharedMessages(ctx, actor.OrganizationID, shareID, offset, limit)
 }
 
-// End ends a share of the actor's own or, for administrators, any of the organization.
+// End removes a share of the actor's own or, for administrators, any share of the organization.
 func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUID) error {
 	userID := &actor.ID
 	if org.IsAdmin(actor.Role) {
@@ -127,7 +129,7 @@ func (s *Sharer) End(ctx context.Context, actor identity.Actor, shareID uuid.UUI
 	return s.store.EndShare(ctx, actor.OrganizationID, shareID, userID, org.DoerOf(actor))
 }
 
-// Copy makes a thread of the actor's own with what a share shows. requestID makes repeating safe; nil for none.
+// Copy copies a share into a new thread of the actor. requestID makes the call idempotent; nil for none.
 func (s *Sharer) Copy(ctx context.Context, actor identity.Actor, shareID uuid.UUID, requestID *uuid.UUID) (Thread,
 	error,
 ) {

@@ -10,24 +10,24 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource"
 )
 
-// preparationPoll is how often a preparation that somebody waits for is looked at: any server may be reading.
+// preparationPoll is how often a preparation is read while a client waits for it: any server may be processing it.
 const preparationPoll = 250 * time.Millisecond
 
-// Preparation attaches data sources to a thread and has them read.
+// Preparation attaches data sources to a thread and has them processed.
 type Preparation struct {
-	RequestID uuid.UUID // Makes it repeatable.
+	RequestID uuid.UUID // Makes the request idempotent.
 	ThreadID  uuid.UUID
 	SourceIDs []uuid.UUID
 }
 
-// Prepared is how far a preparation is.
+// Prepared is the state of a preparation.
 type Prepared struct {
 	ID      uuid.UUID
-	Status  datasource.Status // Failed if one of them is, or is gone, once all have ended.
+	Status  datasource.Status // Failed if one of them failed or was deleted, once all have ended.
 	Sources []datasource.Source
 }
 
-// Prepare attaches data sources to a thread. They are read already, or will be, as after every upload.
+// Prepare attaches data sources to a thread. Processing them began when they were uploaded.
 func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prepared, error) {
 	thread, id, err := s.threads.AttachSources(ctx, owner, p)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *Service) Prepare(ctx context.Context, owner Owner, p Preparation) (Prep
 	return prepared(id, thread, p.SourceIDs), nil
 }
 
-// AwaitPrepared waits until the data sources of a preparation are read, or could not be. When the context ends, it
-// returns how far they are.
+// AwaitPrepared waits until the data sources of a preparation are processed or have failed. When the context ends
+// first, it returns their state so far.
 func (s *Service) AwaitPrepared(ctx context.Context, owner Owner, p Preparation, now Prepared) (Prepared, error) {
 	tick := time.NewTicker(preparationPoll)
 	defer tick.Stop()

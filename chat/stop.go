@@ -9,13 +9,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// topicStop is the topic of the feed on which servers tell each other whose writing is to end: the 16 bytes of the
-// answer's id. A server that misses it learns of it with the next renewal of its lease.
+// topicStop is the topic of the feed on which servers forward stop requests: the 16 bytes of the answer's id. A server
+// that misses one receives it with the next renewal of its lease.
 const topicStop = "stop"
 
-// StopMessage ends the writing of an answer; what has been written is kept. An answer that is complete stays as it is.
+// StopMessage ends the generation of an answer and keeps the text so far. A complete answer stays as it is.
 func (s *Service) StopMessage(ctx context.Context, owner Owner, messageID uuid.UUID) error {
-	// The request is stored first: if the server that writes dies now, the one that takes over stops it.
+	// The request is stored first: if the generating server dies now, the one that takes over stops it.
 	running, err := s.answers.RequestStop(ctx, owner, messageID)
 	if err != nil || !running {
 		return err
@@ -24,14 +24,14 @@ func (s *Service) StopMessage(ctx context.Context, owner Owner, messageID uuid.U
 	return nil
 }
 
-// stop ends the writing of an answer, here or on the server that writes it.
+// stop ends the generation of an answer, on this server or the one that runs it.
 func (s *Service) stop(messageID uuid.UUID) {
 	if !s.stopLocal(messageID) {
 		s.feed.Publish(topicStop, messageID[:])
 	}
 }
 
-// stopLocal reports whether the answer is written here.
+// stopLocal reports whether the answer is generated on this server.
 func (s *Service) stopLocal(messageID uuid.UUID) bool {
 	s.mu.Lock()
 	g := s.running[messageID]
@@ -42,16 +42,16 @@ func (s *Service) stopLocal(messageID uuid.UUID) bool {
 	return g != nil
 }
 
-// obeyStops ends what other servers ask to be stopped, until the Service stops.
+// obeyStops carries out stop requests from other servers, until the Service stops.
 func (s *Service) obeyStops(stops *stream.Subscription) {
 	for {
 		event, err := stops.Next(s.root)
 		switch {
 		case err == nil && len(event) == len(uuid.UUID{}):
 			s.stopLocal(uuid.UUID(event))
-		case err == nil: // Nothing that this version says.
+		case err == nil: // A message of another version: ignored.
 		case errors.Is(err, stream.ErrMissed):
-			_ = s.renew() // It asks for all of them, and has logged its error.
+			_ = s.renew() // Returns all pending stop requests. Logs its own error.
 		case errors.Is(err, stream.ErrTooSlow):
 			stops.Leave()
 			stops = s.feed.Subscribe(topicStop)

@@ -10,52 +10,52 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// NewThread is what CreateThread takes.
+// NewThread is the argument of CreateThread.
 type NewThread struct {
 	ID        uuid.UUID
 	SkillID   uuid.UUID
 	Title     string
-	RequestID *uuid.UUID    // Made by the client; nil for none.
+	RequestID *uuid.UUID    // Chosen by the client; nil for none.
 	Lifetime  time.Duration // After which it is deleted; 0 for a thread that is kept.
 }
 
-// Begin is what BeginGeneration stores: a question and the answer that is about to be written.
+// Begin is what BeginGeneration stores: a question and the answer that is about to be generated.
 type Begin struct {
 	Owner       Owner
 	RequestID   uuid.UUID
 	RequestHash [32]byte  // Of the request's body: the same request id with another hash is a conflict.
-	ServerID    uuid.UUID // Who runs it.
-	Exchange              // As it is to be stored. The answer is running, or pending where it waits for a place.
-	Title       string    // What the thread is called if it has no title, until one is made.
+	ServerID    uuid.UUID // The server that runs it.
+	Exchange              // As it is to be stored. The answer is running, or pending if it waits for a place.
+	Title       string    // The title of an untitled thread until one is generated.
 
-	// Asked says that the question is stored already, and that this is another answer to it.
+	// Asked says that the question is stored already and gets another answer.
 	Asked bool
 }
 
-// Limit says how much of a thread's history is read.
+// Limit bounds how much of a thread's history is read.
 type Limit struct {
 	Messages int
 	Bytes    int // Of what the model reads.
 }
 
-// Looked is what Look answers.
+// Looked is the result of Look.
 type Looked struct {
-	Known   *Exchange   // What the request has begun, as it is now; nil if it is new. The rest is empty then.
-	Running bool        // An answer is being written in the thread.
-	Skill   skill.Skill // Of the thread. Only what asking needs: its id, kind, task, form and prompt.
+	Known   *Exchange   // What the request began before, as it is now; nil if it is new. The rest is empty then.
+	Running bool        // An answer is being generated in the thread.
+	Skill   skill.Skill // The thread's, with only what asking needs: id, kind, task, form and prompt.
 	Leaf    *uuid.UUID  // The answer that a new question follows; nil if there is none.
-	History []Message   // What was said up to there.
+	History []Message   // The messages up to that answer.
 }
 
-// Begun is a generation that is stored as a server's own: that of a new question, or one that was taken over.
+// Begun is a stored generation of this server: that of a new question, or one that was taken over.
 type Begun struct {
 	Owner Owner
 	Exchange
 	Thread   Thread // As it is now. Empty if Existing.
-	Untitled bool   // Its thread had no title, or is called by its first question until one is made.
-	Existing bool   // The request was known: nothing was written, and the exchange is the one of then, as it is now.
-	Stopped  bool   // It was taken over, and the owner has asked for its end before.
-	Attempts int    // How often it was begun, if it was taken over.
+	Untitled bool   // Its thread had no title, or has its first question as its title.
+	Existing bool   // The request is known: nothing was written, and the exchange is the earlier one as it is now.
+	Stopped  bool   // It was taken over, and the owner had asked to stop it.
+	Attempts int    // How often it was begun, including this time, if it was taken over.
 }
 
 // Outcome is how a generation ended.
@@ -78,7 +78,7 @@ type Outcome struct {
 	Steps         []Step
 }
 
-// Ended is what EndGeneration answers: the records as they are then.
+// Ended is the result of EndGeneration: the records after it.
 type Ended struct {
 	Thread  Thread
 	Message Message
@@ -90,10 +90,10 @@ type Held struct {
 	Run       int
 }
 
-// Renewal is what Renew answers.
+// Renewal is the result of Renew.
 type Renewal struct {
-	Lost    []uuid.UUID // No longer this server's own: taken over, ended, or gone with their thread.
-	Stopped []uuid.UUID // This server's own, whose owners want them to end.
+	Lost    []uuid.UUID // No longer owned by this server: taken over, ended, or deleted with their thread.
+	Stopped []uuid.UUID // Still owned by this server, and to be stopped for their owners.
 }
 
 // Errors of the Store that clients know by their codes.
@@ -106,7 +106,7 @@ var (
 )
 
 // Store is what the Service needs of a database. Each method is one transaction. What belongs to somebody else is
-// answered like what does not exist: ErrNoThread or ErrNoMessage.
+// treated as if it did not exist: ErrNoThread or ErrNoMessage.
 type Store interface {
 	ThreadStore
 	QuestionStore
@@ -114,15 +114,15 @@ type Store interface {
 	ServerStore
 }
 
-// ThreadStore has threads and messages as people see and change them.
+// ThreadStore stores threads and messages as people see and change them.
 type ThreadStore interface {
-	// CreateThread adds a thread. If the owner has made one with the same request id before, that one is returned if it
-	// is with the same skill and as temporary, else ErrRequestConflict. If the skill is not visible to the organization
-	// or is retired, the error has the code fault.NotFound.
+	// CreateThread adds a thread. If the owner has created one with the same request id before, that one is returned if
+	// it has the same skill and is likewise temporary or kept, else ErrRequestConflict. If the skill is not visible to
+	// the organization or is retired, the error has the code fault.NotFound.
 	CreateThread(ctx context.Context, owner Owner, thread NewThread) (Thread, error)
 
-	// ListThreads returns the owner's threads that are kept, archived ones or the others: pinned ones first, then last
-	// touched first, then by id descending.
+	// ListThreads returns the owner's threads, without temporary ones: the archived ones or the others. Pinned ones
+	// come first, then last touched first, then by id descending.
 	ListThreads(ctx context.Context, owner Owner, archived bool, offset, limit int) ([]Thread, error)
 
 	// FindThread returns one thread.
@@ -144,97 +144,96 @@ type ThreadStore interface {
 	// DeleteThread deletes a thread with all that is in it and returns the answers that were being written.
 	DeleteThread(ctx context.Context, owner Owner, id uuid.UUID) (running []uuid.UUID, err error)
 
-	// DeleteExpired deletes temporary threads whose time is over, at most limit, and returns them. Servers that do it
-	// at the same time share the work.
+	// DeleteExpired deletes expired temporary threads, at most limit, and returns them. Servers that call it at the
+	// same time share the work.
 	DeleteExpired(ctx context.Context, limit int) ([]Expired, error)
 
-	// ListMessages returns the messages of a branch, newest first: of the one that goes through the message leaf and on
-	// to the newest message that comes after it, or if leaf is nil of the one that was looked at last. That is the one
-	// that EditThread has named or in which BeginGeneration has begun an answer. If leaf is not a message of the
-	// thread, the error is ErrNoMessage.
+	// ListMessages returns the messages of a branch, newest first: the branch through the message leaf and on to the
+	// newest message after it, or if leaf is nil the branch that was shown last, which is the one that EditThread named
+	// or in which BeginGeneration began an answer. If leaf is not a message of the thread, the error is ErrNoMessage.
 	ListMessages(ctx context.Context, owner Owner, threadID uuid.UUID, leaf *uuid.UUID, offset, limit int) ([]Message,
 		error)
 
-	// LastAnswer returns the newest answer of a thread, in whichever branch: the one that is being written if there is
-	// one. It is nil if there is none.
+	// LastAnswer returns the newest answer of a thread in any branch: the one that is being generated if there is one,
+	// nil if there is none at all.
 	LastAnswer(ctx context.Context, owner Owner, threadID uuid.UUID) (*Message, error)
 
-	// FindMessage returns one message, of whichever branch.
+	// FindMessage returns one message, in any branch.
 	FindMessage(ctx context.Context, owner Owner, id uuid.UUID) (Message, error)
 
-	// GiveFeedback stores a rating of an answer that is complete, in place of an earlier one of the same owner.
+	// GiveFeedback stores a rating of a complete answer and replaces an earlier one of the same owner.
 	GiveFeedback(ctx context.Context, owner Owner, messageID uuid.UUID, feedback Feedback) error
 
 	// WithdrawFeedback removes the owner's rating of an answer and reports whether there was one.
 	WithdrawFeedback(ctx context.Context, owner Owner, messageID uuid.UUID) (bool, error)
 }
 
-// QuestionStore has what a question rests on, and takes it in.
+// QuestionStore reads what a question needs, and stores it.
 type QuestionStore interface {
-	// Look reads what a new question rests on, in one round trip: what its request has begun before, or else the
-	// thread, its skill, and the History up to the answer parent or, if that is nil, to the end of the branch that was
-	// looked at last. Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread, ErrNoMessage
-	// if parent is not an answer of the thread, and fault.NotFound if the skill is not the organization's.
+	// Look reads what a new question needs, in one round trip: what its request began before, or else the thread, its
+	// skill, and the History up to the answer parent or, if that is nil, to the end of the branch that was shown last.
+	// Errors: ErrRequestConflict if the request is known with another hash, ErrNoThread, ErrNoMessage if parent is not
+	// an answer of the thread, and fault.NotFound if the skill is not the organization's.
 	Look(
 		ctx context.Context, owner Owner, threadID uuid.UUID, parent *uuid.UUID, requestID uuid.UUID, hash [32]byte,
 		limit Limit,
 	) (Looked, error)
 
-	// History returns what was said in a branch up to a message of the thread, that included, oldest first, the newest
-	// messages that limit allows: questions, and answers that are complete and have text. Of each message it reads what
-	// the model is told: id, role, content and prompt.
+	// History returns the messages of a branch up to and including leaf, oldest first, the newest ones that limit
+	// allows: questions, and complete answers with text. Of each it reads what the model needs: id, role, content and
+	// prompt.
 	History(ctx context.Context, owner Owner, threadID, leaf uuid.UUID, limit Limit) ([]Message, error)
 
 	// BeginGeneration stores a question, its answer, pending or running, and its generation, makes their branch the one
-	// that was looked at last, and touches the thread. The thread's row is locked meanwhile, so that of several at the
-	// same time one wins. The parent of the question is one that Look or FindMessage has found. Errors: ErrNoThread,
-	// ErrThreadBusy, ErrRequestConflict.
+	// to show, and touches the thread. It locks the thread's row, so that one of several concurrent calls wins. The
+	// parent of the question must come from Look or FindMessage. Errors: ErrNoThread, ErrThreadBusy,
+	// ErrRequestConflict.
 	BeginGeneration(ctx context.Context, begin Begin) (Begun, error)
 }
 
 // AnswerStore stores the progress and end of answers, and the titles of their threads.
 type AnswerStore interface {
-	// StartAnswer makes a pending answer a running one, and reports whether it was pending.
+	// StartAnswer changes a pending answer to running, and reports whether it was pending.
 	StartAnswer(ctx context.Context, owner Owner, messageID uuid.UUID) (started bool, err error)
 
 	// EndGeneration stores how a generation ended. If its run or its server is no longer the current one, or the thread
-	// is gone, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no
-	// error: the first try may have been stored although it was reported as failed. fault.Invalid says that this
+	// was deleted, nothing is written and the error is ErrStaleRun. Ending the same run again changes nothing and is no
+	// error: the first attempt may have been stored although it was reported as failed. fault.Invalid means that this
 	// outcome can never be stored.
 	EndGeneration(ctx context.Context, outcome Outcome) (Ended, error)
 
-	// CountDeleted counts what an answer took if it is gone with its thread, and reports whether it is.
+	// CountDeleted counts the tokens of an answer that was deleted with its thread, and reports whether it was.
 	CountDeleted(ctx context.Context, outcome Outcome) (counted bool, err error)
 
-	// RequestStop notes that the owner wants an answer to end. It reports whether the answer was still being written.
+	// RequestStop stores that the owner wants an answer to end. It reports whether the answer was still being
+	// generated.
 	RequestStop(ctx context.Context, owner Owner, messageID uuid.UUID) (running bool, err error)
 
-	// TitleThread gives a thread a title that was made, if it is called by its first question until then, and reports
-	// whether it did. What the title took is counted in any case. The thread is as it is then, empty if it was not
-	// given.
+	// TitleThread sets a generated title if the thread's title is still its first question, and reports whether it did.
+	// The tokens are counted in any case. The thread is returned as it is then, empty if the title was not set.
 	TitleThread(ctx context.Context, made MadeTitle) (thread Thread, given bool, err error)
 }
 
-// ServerStore knows which server runs which generation.
+// ServerStore records which server runs which generation.
 type ServerStore interface {
-	// Renew notes that a server lives, creating its row if it has none, and says what has become of the generations
-	// that it believes to hold, in one round trip. What it does not name as lost is the server's own, and stays so for
-	// a lease from when the call began.
+	// Renew renews a server's lease, creating its row if it has none, and returns the state of the generations that it
+	// believes to own, in one round trip. Those that are not named as lost are the server's own, and remain so for a
+	// lease from the beginning of the call.
 	Renew(ctx context.Context, serverID uuid.UUID, held []Held) (Renewal, error)
 
-	// EndedRuns returns those of some runs that will not go on: ended longer than ago, gone, or followed by a later
-	// run.
+	// EndedRuns returns those of the given runs that cannot continue: ended longer than ago, deleted, or superseded by
+	// a later run.
 	EndedRuns(ctx context.Context, runs []Held, ago time.Duration) ([]Held, error)
 
-	// RemoveServer takes a server off the list: its generations can be taken over at once.
+	// RemoveServer removes a server's row: its generations can be taken over at once.
 	RemoveServer(ctx context.Context, serverID uuid.UUID) error
 
-	// TakeOver makes generations of dead servers this server's own, each as the next run, and returns them: those whose
-	// server's last heartbeat is older than lease or has no row, and this server's own that began more than lease ago
-	// and are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by one
-	// with SKIP LOCKED, so that several servers share the work. A server whose generations are taken cannot renew
-	// meanwhile. Servers that are long dead are removed. The number of a run is one higher than that of the one before,
-	// and not less than epoch.
+	// TakeOver makes orphaned generations this server's own, each as the next run, and returns them: those whose
+	// server's last heartbeat is older than lease or that has no row, and this server's own that began more than lease
+	// ago and are not among held (their beginning was reported as failed, but was stored). At most limit, locked one by
+	// one with SKIP LOCKED, so that several servers share the work. A server whose generations are taken cannot renew
+	// meanwhile. Rows of servers that are long dead are removed. The number of a run is one higher than that of the one
+	// before, and at least epoch.
 	TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit, epoch int) ([]Begun,
 		error)
 }

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// takeOverBatch is how many generations one sweep takes at most; those that are left go to the next, or to another
-	// server.
+	// takeOverBatch is how many generations one sweep takes at most; the next sweep, or another server, takes the rest.
 	takeOverBatch = 50
 
-	// maxAttempts is how often an answer is begun. One whose servers die so often may be what they die of.
+	// maxAttempts is how often an answer is begun at most. After that it is suspected to crash its servers.
 	maxAttempts = 10
 )
 
-// Start makes this server known and begins to take over what dead servers left. It returns when the server is known.
+// Start registers this server and begins to take over the generations of dead servers. It returns once the server is
+// registered.
 func (s *Service) Start(ctx context.Context) error {
 	if err := s.renew(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
-// BeginStop refuses new generations. Those that run go on, and so does the lease. It may be called before Stop, more
+// BeginStop refuses new generations. Running ones continue, and so does the lease. It may be called before Stop, more
 // than once.
 func (s *Service) BeginStop() {
 	s.mu.Lock()
@@ -40,8 +40,9 @@ func (s *Service) BeginStop() {
 	s.stopping = true
 }
 
-// Stop refuses new generations, gives the running ones until the context ends, and hands what is left to other servers,
-// which take it at once, or to the next start: their watches end without a terminal event, and their clients come back.
+// Stop refuses new generations, lets the running ones continue until the context ends, and releases the rest, which
+// other servers take over at once, or this one after its restart: their streams end without a terminal event, and their
+// clients reconnect.
 func (s *Service) Stop(ctx context.Context) {
 	s.BeginStop()
 	done := make(chan struct{})
@@ -53,7 +54,7 @@ func (s *Service) Stop(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 	}
-	s.cancel(errShutdown) // Titles end by it too: each thread has a name to go by.
+	s.cancel(errShutdown) // Also ends title generation: those threads keep their first question as their title.
 	s.sweeper.Wait()
 	<-done
 	s.titles.Wait()
@@ -64,14 +65,14 @@ func (s *Service) Stop(ctx context.Context) {
 	}
 }
 
-// Stats returns what this server does at the moment.
+// Stats returns what this server is doing at the moment.
 func (s *Service) Stats() Stats {
 	running, waiting, _ := s.places.stats()
 	return Stats{Running: running, Waiting: waiting}
 }
 
-// keepLease says that this server lives until the Service stops, and learns what has become of its generations. Nothing
-// else may hold it up.
+// keepLease renews the lease until the Service stops, and learns the state of this server's generations. It has its own
+// goroutine, so that nothing else can delay it.
 func (s *Service) keepLease() {
 	heartbeat := time.NewTicker(s.cfg.Heartbeat)
 	defer heartbeat.Stop()
@@ -80,12 +81,12 @@ func (s *Service) keepLease() {
 		case <-s.root.Done():
 			return
 		case <-heartbeat.C:
-			_ = s.renew() // It has logged its error.
+			_ = s.renew() // Logs its own error.
 		}
 	}
 }
 
-// watchOver looks for the generations of dead servers, and for mirrors of what has ended, until the Service stops.
+// watchOver looks for generations of dead servers, and for mirrors of ended runs, until the Service stops.
 func (s *Service) watchOver() {
 	sweep := time.NewTicker(s.cfg.Sweep)
 	defer sweep.Stop()
@@ -101,8 +102,8 @@ func (s *Service) watchOver() {
 	}
 }
 
-// sweep takes over generations whose server has been silent for longer than lease, as many as can be run, and runs
-// them.
+// sweep takes over and runs the generations of servers that have been silent for longer than lease, as many as this
+// server can run.
 func (s *Service) sweep(ctx context.Context, lease time.Duration) {
 	for s.takeOver(ctx, lease) == takeOverBatch {
 	}
@@ -122,7 +123,7 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	}
 	s.mu.Unlock()
 
-	// No longer than a lease: what is held now must still be all that is held when the database looks at it.
+	// No longer than a lease: the held generations must still be complete when the database compares them.
 	ctx, cancel := context.WithTimeout(ctx, min(commitTimeout, max(s.cfg.Lease, time.Second)))
 	defer cancel()
 	began := time.Now()
@@ -137,7 +138,7 @@ func (s *Service) takeOver(ctx context.Context, lease time.Duration) int {
 	resumed := 0
 	for _, b := range taken {
 		if err := s.resume(ctx, b, began); err != nil {
-			// It stays this server's and unheld: a later sweep finds it again.
+			// It stays assigned to this server but is not held: a later sweep finds it again.
 			s.log.ErrorContext(ctx, "taking over a generation failed", "message_id", b.Answer.ID, "run", b.Answer.Run,
 				"err", err)
 			continue
@@ -173,7 +174,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	if b.Untitled && b.Question.ParentID == nil {
 		s.beginTitle(g)
 	}
-	close(g.told) // Its beginning was told by the first run.
+	close(g.told) // The first run has sent the event of its beginning.
 	s.hold(g, since)
 	if b.Stopped {
 		g.cancel(errStopped)
@@ -181,7 +182,7 @@ func (s *Service) resume(ctx context.Context, b Begun, since time.Time) error {
 	return nil
 }
 
-// condemn ends an answer that has been begun too often.
+// condemn fails an answer that has been begun too often.
 func (s *Service) condemn(ctx context.Context, b Begun) error {
 	ended, err := s.answers.EndGeneration(ctx, Outcome{
 		Owner: b.Owner, ThreadID: b.Thread.ID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: s.serverID,

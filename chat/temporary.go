@@ -6,22 +6,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// TemporaryLifetime is how long a temporary thread lasts, counted from when it was begun: its owner is told so at its
-// head.
+// TemporaryLifetime is how long a temporary thread lasts from its creation. The thread's page shows it to the owner.
 const TemporaryLifetime = 24 * time.Hour
 
 // expiryBatch is how many expired threads one transaction deletes at most.
 const expiryBatch = 100
 
-// Expired is a temporary thread that was deleted because its time is over.
+// Expired is a temporary thread that was deleted because its lifetime is over.
 type Expired struct {
 	Owner    Owner
 	ThreadID uuid.UUID
-	Running  *uuid.UUID // The answer that was being written in it, nil for none.
+	Running  *uuid.UUID // The answer that was being generated in it, nil for none.
 }
 
-// expireThreads deletes temporary threads whose time is over, until the Service stops. Every server does it, so that it
-// needs none in particular.
+// expireThreads deletes expired temporary threads until the Service stops. Every server does it, so that no leader is
+// needed.
 func (s *Service) expireThreads() {
 	again := time.NewTicker(s.cfg.Expiry)
 	defer again.Stop()
@@ -36,7 +35,7 @@ func (s *Service) expireThreads() {
 	}
 }
 
-// expire deletes a batch of expired threads, ends what is being written in them, and returns how many there were.
+// expire deletes a batch of expired threads, ends their running generations, and returns how many threads there were.
 func (s *Service) expire() int {
 	expired, err := s.threads.DeleteExpired(s.root, expiryBatch)
 	if err != nil && s.root.Err() == nil {

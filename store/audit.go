@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// audit adds an entry to the audit log, in the transaction of what it tells of.
+// audit adds an entry to the audit log, in the transaction of the change that it records.
 func audit(ctx context.Context, e executor, event org.Event) error {
 	_, err := e.Exec(ctx, `
 		INSERT INTO audit_events (id, organization_id, actor_kind, actor_id, actor_name, actor_email, action, target_kind,
@@ -32,7 +32,7 @@ func memberEvent(by org.Doer, action org.Action, m org.Member, details ...org.Ch
 	}
 }
 
-// eventRow is an entry of the audit log as it is read, with how many there are.
+// eventRow is an entry of the audit log, with the total number of entries.
 type eventRow struct {
 	ID             uuid.UUID
 	OrganizationID *uuid.UUID
@@ -65,14 +65,14 @@ func (r eventRow) event() org.Event {
 	return e
 }
 
-// whereEvents chooses entries. Its parameters are the organization, the action, what is searched for, and two times;
-// NULL or ” chooses all.
+// whereEvents selects entries. Its parameters are the organization, the action, the search text, and two times; NULL or
+// an empty string selects all.
 const whereEvents = `
 	WHERE ($1::uuid IS NULL OR organization_id = $1) AND ($2 = '' OR action = $2)
 	  AND ($3 = '' OR position($3 IN searched) > 0)
 	  AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)`
 
-// whereKind names the kind in the words of the indexes that have entries of that kind alone.
+// whereKind is the condition for a kind, written exactly as in the partial indexes, so that they are used.
 var whereKind = map[org.EventKind]string{"": "", org.SignIns: " AND sign_in", org.Administration: " AND NOT sign_in"}
 
 // ListEvents implements org.Store.
@@ -80,7 +80,7 @@ func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, in
 	args := []any{q.OrganizationID, q.Action, searched(q.Search), orNull(q.From), orNull(q.To)}
 	where := whereEvents + whereKind[q.Kind]
 	if q.Action != "" {
-		where += ` AND action = $2` // Said once more, so that its index serves.
+		where += ` AND action = $2` // Repeated without the alternatives of whereEvents, so that its index is used.
 	}
 	var rows []eventRow
 	var total int
@@ -103,7 +103,7 @@ func (db *DB) ListEvents(ctx context.Context, q org.AuditQuery) ([]org.Event, in
 	return events, total, nil
 }
 
-// collect has the rows of a query in a batch read into a slice, by column name.
+// collect returns a batch callback that reads rows into a slice, by column name.
 func collect[T any](into *[]T) func(pgx.Rows) error {
 	return func(rows pgx.Rows) (err error) {
 		*into, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
@@ -111,7 +111,7 @@ func collect[T any](into *[]T) func(pgx.Rows) error {
 	}
 }
 
-// orNull makes the zero time NULL.
+// orNull converts the zero time to NULL.
 func orNull(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -14,8 +14,8 @@ var _ chat.Store = (*DB)(nil)
 
 // Locks are always taken in the order thread, generation, message, which prevents deadlock.
 
-// CreateThread implements chat.Store. The skill is looked at only if the request has made none before: a repeated
-// request finds its thread even if the skill has been retired since.
+// CreateThread implements chat.Store. The skill is checked only for a new request: a repeated one finds its thread even
+// if the skill has been retired since.
 func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThread) (chat.Thread, error) {
 	var threads []chat.Thread
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -40,8 +40,7 @@ func (db *DB) CreateThread(ctx context.Context, owner chat.Owner, t chat.NewThre
 	return threads[0], nil
 }
 
-// threadColumns are those of a chat.Thread, of the tables threads t and skills s. What is missing is whether an answer
-// is being written, as running.
+// threadColumns are the columns of a chat.Thread, from the tables threads t and skills s, without running.
 const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS skill_icon_path, t.title, t.created_at,
 	t.updated_at, t.touched_at, t.pinned, t.archived, t.expires_at,
 	(SELECT jsonb_agg(jsonb_build_object(
@@ -52,7 +51,7 @@ const threadColumns = `t.id, t.skill_id, s.name AS skill_name, s.icon_path AS sk
 	 JOIN data_sources d ON d.id = a.data_source_id
 	 WHERE a.thread_id = t.id) AS sources`
 
-// isRunning is whether an answer is being written in the thread t.
+// isRunning reports whether an answer is being generated in the thread t.
 const isRunning = `EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running`
 
 // ListThreads implements chat.Store.
@@ -90,13 +89,13 @@ func findThread(ctx context.Context, q querier, owner chat.Owner, id uuid.UUID) 
 	return thread, err
 }
 
-// queueThread adds the query for a thread to a batch. found is empty afterwards if there is none.
+// queueThread adds the query for a thread to a batch. found stays empty if there is none.
 func queueThread(batch *pgx.Batch, owner chat.Owner, id uuid.UUID, found *[]chat.Thread) {
 	batch.Queue(findThreadSQL, owner.OrganizationID, owner.UserID, id).Query(collect(found))
 }
 
-// EditThread implements chat.Store. A client takes the record that was updated last for the newer one. The thread is
-// locked before the end of a branch is looked for, so that nothing is added to it meanwhile.
+// EditThread implements chat.Store. It sets updated_at, because clients keep the record with the later one. The thread
+// is locked before the end of a branch is looked up, so that no message is added meanwhile.
 func (db *DB) EditThread(ctx context.Context, owner chat.Owner, id uuid.UUID, edit chat.ThreadEdit) (chat.Thread,
 	error,
 ) {
@@ -134,7 +133,7 @@ func (db *DB) TouchThread(ctx context.Context, owner chat.Owner, id uuid.UUID) (
 	})
 }
 
-// changeThread changes one thread and returns what it is then.
+// changeThread changes one thread and returns it.
 func (db *DB) changeThread(
 	ctx context.Context, owner chat.Owner, id uuid.UUID, change func(pgx.Tx) error,
 ) (thread chat.Thread, err error) {
@@ -148,7 +147,7 @@ func (db *DB) changeThread(
 	return thread, err
 }
 
-// TitleThread implements chat.Store. What the title took is counted last, as with an answer.
+// TitleThread implements chat.Store. The tokens are counted last, as in queueOutcome.
 func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread, bool, error) {
 	var threads []chat.Thread
 	given := false
@@ -175,7 +174,7 @@ func (db *DB) TitleThread(ctx context.Context, made chat.MadeTitle) (chat.Thread
 	return threads[0], true, nil
 }
 
-// DeleteThread implements chat.Store. Foreign keys take everything in the thread along.
+// DeleteThread implements chat.Store. Foreign keys delete everything in the thread.
 func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) ([]uuid.UUID, error) {
 	var running []uuid.UUID
 	err := db.tx(ctx, func(tx pgx.Tx) error {
@@ -202,7 +201,7 @@ func (db *DB) DeleteThread(ctx context.Context, owner chat.Owner, id uuid.UUID) 
 	return running, nil
 }
 
-// DeleteExpired implements chat.Store. The threads are locked before their answers are looked for: none begins
+// DeleteExpired implements chat.Store. The threads are locked before their answers are looked up, so that none begins
 // meanwhile.
 func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, error) {
 	type row struct {
@@ -245,8 +244,8 @@ func (db *DB) DeleteExpired(ctx context.Context, limit int) ([]chat.Expired, err
 	return expired, nil
 }
 
-// lockThreadSQL keeps others from writing to a thread until the transaction ends. Its parameters are organization, user
-// and thread.
+// lockThreadSQL locks a thread against writes until the transaction ends. Its parameters are organization, user and
+// thread.
 const lockThreadSQL = `
 	SELECT 1 FROM threads
 	WHERE id = $3 AND organization_id = $1 AND user_id = $2

@@ -13,14 +13,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// japanToday is the day in Japan, by the database's clock.
+// japanToday is the current day in Japan, by the database's clock.
 const japanToday = `(now() AT TIME ZONE 'Asia/Tokyo')::date`
 
-// thisMonth is the first day of Japan's month.
+// thisMonth is the first day of the current month in Japan.
 const thisMonth = `date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date`
 
 // lockOrganization keeps others from changing an organization's members and contract until the transaction ends.
-// Whoever only refers to it, as every new row of its members does, does not wait.
+// Statements that only refer to the organization, such as inserts of its members' rows, do not wait.
 func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	var one int
 	err := tx.QueryRow(ctx, `SELECT 1 FROM organizations WHERE id = $1 FOR NO KEY UPDATE`, id).Scan(&one)
@@ -30,7 +30,7 @@ func lockOrganization(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	return err
 }
 
-// freeSeats returns how many more active members an organization may have. It must be locked.
+// freeSeats returns how many more active members an organization may have. The organization must be locked.
 func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (free int, err error) {
 	err = tx.QueryRow(ctx, `
 		SELECT c.seats - (SELECT count(*) FROM users u WHERE u.organization_id = $1 AND u.state = 'active')
@@ -39,7 +39,7 @@ func freeSeats(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID) (free i
 	return free, err
 }
 
-// contractRow is a contract with what is used of it.
+// contractRow is a contract with its current usage.
 type contractRow struct {
 	Plan        string
 	Status      org.ContractStatus
@@ -71,7 +71,7 @@ const selectContract = `
 	       (` + thisMonth + ` + interval '1 month')::date AS resets_on
 	FROM contracts c`
 
-// dayRow is what an organization used on a day.
+// dayRow is the usage of an organization on one day.
 type dayRow struct {
 	Date         time.Time
 	Messages     int64
@@ -113,7 +113,7 @@ func (db *DB) ContractView(ctx context.Context, organizationID uuid.UUID) (org.C
 	return view, nil
 }
 
-// OwnUsage implements org.Store. The days are counted out, so that each is looked up by the whole of the key.
+// OwnUsage implements org.Store. The days are enumerated, so that each is looked up by the whole primary key.
 func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (org.OwnUsage, error) {
 	usage, err := queryRow[org.OwnUsage](ctx, db.pool, `
 		SELECT coalesce(sum(d.messages), 0)::bigint AS messages, coalesce(sum(d.input_tokens), 0)::bigint AS input_tokens,
@@ -125,7 +125,7 @@ func (db *DB) OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (o
 	return usage, translate(err)
 }
 
-// memberUsageRow is what a member used, or all removed ones together.
+// memberUsageRow is the usage of one member, or of all removed ones together.
 type memberUsageRow struct {
 	UserID       *uuid.UUID
 	Name         string
@@ -135,7 +135,7 @@ type memberUsageRow struct {
 	OutputTokens int64
 }
 
-// usedByMember is what members of the organization $1 used in the last $2 days.
+// usedByMember is the usage by member in the organization $1 over the last $2 days.
 const usedByMember = `
 	WITH used AS (
 	    SELECT u.id AS user_id, coalesce(u.name, '') AS name, coalesce(u.email, '') AS email,
@@ -215,7 +215,7 @@ func (db *DB) PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, 
 	})
 }
 
-// addUsage follows the insertion of what was used, into usage_daily AS d.
+// addUsage follows an INSERT INTO usage_daily AS d, and adds the new row to an existing one.
 const addUsage = `
 	ON CONFLICT (organization_id, date, user_id) DO UPDATE
 	SET messages = d.messages + excluded.messages, input_tokens = d.input_tokens + excluded.input_tokens,
@@ -233,8 +233,8 @@ func (db *DB) CountDeleted(ctx context.Context, o chat.Outcome) (counted bool, e
 	return tag.RowsAffected() > 0, translate(err)
 }
 
-// OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. What the edit leaves
-// out is as every new contract has it. Errors: those of CreateOrganization and SetContract.
+// OpenOrganization adds an organization with its contract on behalf of an operator, and logs it. Fields that the edit
+// leaves out have the defaults of every new contract. Errors: those of CreateOrganization and SetContract.
 func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org.ContractEdit, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := claimDomains(ctx, tx, o); err != nil {
@@ -260,7 +260,7 @@ func (db *DB) OpenOrganization(ctx context.Context, o org.Organization, edit org
 }
 
 // SetContract changes an organization's contract on behalf of an operator, logs it, and returns it. Errors:
-// org.ErrNoOrganization, and fault.Invalid for what no contract has.
+// org.ErrNoOrganization, and fault.Invalid for values that no contract may have.
 func (db *DB) SetContract(ctx context.Context, organizationID uuid.UUID, edit org.ContractEdit,
 	by org.Doer,
 ) (org.Contract, error) {
@@ -317,7 +317,7 @@ func editContract(ctx context.Context, tx pgx.Tx, organizationID uuid.UUID, e or
 	return row.contract(), before, err
 }
 
-// contractChanges tells two contracts apart.
+// contractChanges returns the differences between two contracts.
 func contractChanges(before, after org.Contract) (changes []org.Change) {
 	note := func(field, before, after string) {
 		if before != after {
@@ -346,7 +346,7 @@ func contractChanges(before, after org.Contract) (changes []org.Change) {
 	return changes
 }
 
-// OrganizationSummary is an organization as operators list it.
+// OrganizationSummary is an organization in an operator's list.
 type OrganizationSummary struct {
 	org.Organization
 	org.Contract

@@ -24,18 +24,18 @@ const (
 	codeSerialization    = "40001"
 	codeDeadlock         = "40P01"
 	codeLockTimeout      = "55P03"
-	codeQueryCanceled    = "57014" // By statement_timeout.
+	codeQueryCanceled    = "57014" // Caused by statement_timeout.
 	codeDiskFull         = "53100"
 	codeCannotConnectNow = "57P03"
 	codeIdleInTx         = "25P03"
-	codeBadText          = "22021" // NUL, or what is no UTF-8.
-	codeBadJSONText      = "22P05" // NUL within JSON.
+	codeBadText          = "22021" // NUL, or invalid UTF-8.
+	codeBadJSONText      = "22P05" // NUL in JSON.
 )
 
 const unavailable = "データベースに接続できません。少し時間をおいて、もう一度お試しください。"
 
-// translate gives an error of the driver its fault code. Faults pass unchanged; what is not to be expected stays
-// without a code, which makes it internal.
+// translate gives a driver error its fault code. Faults pass unchanged; unexpected errors get no code, which makes them
+// internal.
 func translate(err error) error {
 	if err == nil {
 		return nil
@@ -49,14 +49,14 @@ func translate(err error) error {
 	case hasCode(err, codeDiskFull):
 		return fault.Wrap(err, fault.Unavailable, "サーバーの保存容量に空きがないため、保存できません。管理者にお知らせください。")
 	case errors.Is(err, context.DeadlineExceeded) && !connecting(err):
-		// It waited for a connection of the pool, or for other calls' locks.
+		// It timed out waiting for a connection of the pool or for locks of other calls.
 		return fault.Wrap(err, fault.Unavailable, "ただいま混み合っています。少し時間をおいて、もう一度お試しください。")
 	case isUnavailable(err):
 		return fault.Wrap(err, fault.Unavailable, unavailable)
 	case errors.Is(err, pgx.ErrNoRows):
 		return fault.Wrap(err, fault.NotFound, "見つかりません。")
 	case hasCode(err, codeForeignKey) && strings.HasSuffix(constraintOf(err), "_organization_id_user_id_fkey"):
-		// They were removed since the call began.
+		// The user was removed since the call began.
 		return fault.Wrap(err, fault.Unauthenticated, "%s", identity.ErrNoUser.Detail)
 	case hasCode(err, codeBadText) || hasCode(err, codeBadJSONText):
 		return fault.Wrap(err, fault.Invalid, "保存できない文字が含まれています。")
@@ -64,13 +64,13 @@ func translate(err error) error {
 	return fmt.Errorf("store: %w", err)
 }
 
-// connecting reports whether it is the way to the database that failed.
+// connecting reports whether connecting to the database failed.
 func connecting(err error) bool {
 	_, failed := errors.AsType[*pgconn.ConnectError](err)
 	return failed
 }
 
-// isUnavailable reports whether the database, or the way to it, is the trouble: trying again later may help.
+// isUnavailable reports whether the database or the connection to it failed: a retry may succeed.
 func isUnavailable(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch pg.Code {
@@ -92,7 +92,7 @@ func isUnavailable(err error) bool {
 		pgconn.SafeToRetry(err)
 }
 
-// mayRepeat reports whether a transaction did nothing and may succeed if it is run again at once.
+// mayRepeat reports whether a transaction had no effect and may succeed if it is repeated at once.
 func mayRepeat(err error) bool {
 	return hasCode(err, codeDeadlock) || hasCode(err, codeSerialization) || (err != nil && pgconn.SafeToRetry(err))
 }
@@ -110,7 +110,7 @@ func constraintOf(err error) string {
 	return pg.ConstraintName
 }
 
-// violates reports whether an error is the violation of a constraint or unique index of that name.
+// violates reports whether an error is a violation of the named constraint or unique index.
 func violates(err error, constraint string) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && strings.HasPrefix(pg.Code, "23") && pg.ConstraintName == constraint

@@ -16,9 +16,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// BeginGeneration implements chat.Store. A person waits for it before the first word, so that it is one round trip: the
-// thread is locked, and what follows sees what was committed before the lock was given. If nothing could be written,
-// notBegun says why.
+// BeginGeneration implements chat.Store. A person waits for it before the first token, so it is one round trip: the
+// thread is locked, and the next statement sees everything that was committed before the lock was granted. If nothing
+// was written, notBegun finds out why.
 func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	var written []beginRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -30,7 +30,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	})
 	switch {
 	case violates(err, "generations_user_id_request_id_key"):
-		// The same request id at the same time in another thread, and so with another body.
+		// The same request id was used at the same time in another thread, and so with another body.
 		return chat.Begun{}, chat.ErrRequestConflict
 	case err != nil:
 		return chat.Begun{}, err
@@ -40,7 +40,7 @@ func (db *DB) BeginGeneration(ctx context.Context, b chat.Begin) (chat.Begun, er
 	return written[0].begun(b), nil
 }
 
-// notBegun returns what the request has begun before, or why it can begin nothing.
+// notBegun returns what the request began before, or why it cannot begin anything.
 func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	if _, err := db.FindThread(ctx, b.Owner, b.Answer.ThreadID); err != nil {
 		return chat.Begun{}, err
@@ -48,7 +48,7 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	request, err := queryRow[requestRow](ctx, db.pool, findRequestSQL, b.Owner.OrganizationID, b.Owner.UserID,
 		b.RequestID)
 	switch {
-	case isNoRows(err): // The answer that was being written may have ended since.
+	case isNoRows(err): // The running answer may have ended since.
 		return chat.Begun{}, chat.ErrThreadBusy
 	case err != nil:
 		return chat.Begun{}, translate(err)
@@ -57,20 +57,20 @@ func (db *DB) notBegun(ctx context.Context, b chat.Begin) (chat.Begun, error) {
 	switch {
 	case err != nil:
 		return chat.Begun{}, translate(err)
-	case exchange == nil: // Deleted since, and the thread with it: the hash says that it is the same one.
+	case exchange == nil: // Deleted since with its thread, which is this one, because the hashes match.
 		return chat.Begun{}, chat.ErrNoThread
 	}
 	return chat.Begun{Owner: b.Owner, Exchange: *exchange, Existing: true}, nil
 }
 
-// beginSQL adds the question, unless it is stored already, the answer and its generation, and touches the thread,
-// unless the thread is not the owner's, the request is known, or an answer is being written. Its parameters are
-// organization, user, thread, request, its hash, server, question, answer, the question's content and prompt, whether
-// it is stored already, the answer's status, what an untitled thread is called from now on, the run, and what the
-// question follows and the values of its form, NULL for none. Each part takes its rows from the one before, so that
-// they are written in this order.
+// beginSQL adds the question, unless it is stored already, the answer and its generation, and touches the thread. It
+// does nothing if the thread is not the owner's, the request is known, or an answer is being generated. Its parameters
+// are organization, user, thread, request, its hash, server, question, answer, the question's content and prompt,
+// whether it is stored already, the answer's status, the title of an untitled thread, the run, the question's parent
+// and its form values, both NULL for none. Each CTE takes its rows from the one before, so that they are written in
+// this order.
 //
-// A thread is untitled, too, while it is called by a question that began it and that is now asked otherwise.
+// A thread also counts as untitled if its title is its first question and that question is edited now.
 const beginSQL = `
 	WITH allowed AS (
 	    SELECT t.id, t.expires_at IS NULL AND (t.title = '' OR (t.title_provisional AND $15::uuid IS NULL AND NOT $11)) AS untitled
@@ -112,8 +112,8 @@ const beginSQL = `
 	          END AS questions,
 	          ARRAY(SELECT m.id FROM messages m WHERE m.parent_id = $7 ORDER BY m.seq) AS answers`
 
-// beginRow is what beginSQL has written: nothing in it is the database's own but the times. The questions and answers
-// are those that were there before.
+// beginRow is the result of beginSQL: only the times come from the database. Questions and Answers are the siblings
+// that existed before.
 type beginRow struct {
 	chat.Thread
 	BegunAt   time.Time
@@ -144,7 +144,7 @@ func (db *DB) StartAnswer(ctx context.Context, owner chat.Owner, messageID uuid.
 	return tag.RowsAffected() == 1, translate(err)
 }
 
-// EndGeneration implements chat.Store. What the columns do not take, they will not take the next time.
+// EndGeneration implements chat.Store. Data that the columns refuse now will be refused on every retry.
 func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	ended, err := db.endGeneration(ctx, o)
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && fault.CodeOf(err) == fault.Internal && isRefusal(pg.Code) {
@@ -153,14 +153,14 @@ func (db *DB) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	return ended, err
 }
 
-// isRefusal reports whether a code says that the data will never do: 22 data exceptions, 23 violated constraints, 54
-// limits of the program.
+// isRefusal reports whether an SQLSTATE means that the data can never be stored: class 22 data exception, 23 constraint
+// violation, 54 program limit exceeded.
 func isRefusal(code string) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23") || strings.HasPrefix(code, "54")
 }
 
-// endGeneration is EndGeneration. The condition on run and server is checked again when the row is written: a
-// server that was only slow cannot overwrite what its successor does.
+// endGeneration is EndGeneration without the translation of errors. The condition on run and server is checked again
+// when the row is written, so that a slow server cannot overwrite its successor's answer.
 func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, error) {
 	var (
 		threads []chat.Thread
@@ -188,8 +188,8 @@ func (db *DB) endGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, er
 	return chat.Ended{Thread: threads[0], Message: message}, nil
 }
 
-// endedBefore returns what there is of an answer if this very run of this server has ended: then the first try was
-// stored, and only its acknowledgement was lost.
+// endedBefore returns the stored records if this very run of this server has ended: the first attempt was committed,
+// and only its acknowledgement was lost.
 func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended, err error) {
 	var over bool
 	err = db.pool.QueryRow(ctx, `
@@ -211,7 +211,7 @@ func (db *DB) endedBefore(ctx context.Context, o chat.Outcome) (ended chat.Ended
 	return ended, err
 }
 
-// storedOutcome returns an outcome as the message that is stored of it.
+// storedOutcome returns the message to store for an outcome.
 func storedOutcome(o chat.Outcome) chat.Message {
 	m := chat.Message{
 		ID: o.MessageID, ThreadID: o.ThreadID, Role: chat.RoleAssistant, Content: storable(o.Content), Status: o.Status,
@@ -228,12 +228,12 @@ func storedOutcome(o chat.Outcome) chat.Message {
 	return m
 }
 
-// goesOn is the condition that a generation, of which the message is known, is at a run, the second parameter, by a
-// server, the third. It is a CASE to have the message looked up: the index of what goes on holds all that the server
-// has written lately.
+// goesOn is the condition that the generation of a known message is running as the run $2 on the server $3. The CASE
+// keeps the planner from using the index of running generations, which still has entries of everything that the server
+// wrote lately, instead of looking up the message.
 const goesOn = `CASE WHEN ended_at IS NULL THEN run = $2 AND server_id = $3 END`
 
-// endRow is what the database adds to an answer that is complete.
+// endRow is what the database adds to a completed answer.
 type endRow struct {
 	ParentID    *uuid.UUID
 	Siblings    []uuid.UUID
@@ -241,9 +241,9 @@ type endRow struct {
 	CompletedAt *time.Time
 }
 
-// queueOutcome has the generation end, the message completed and what it took counted, if the run is the server's own.
-// It is one statement, so that what is counted once cannot be counted twice, and the transaction's last one: a person's
-// answers wait for each other's commits to be counted.
+// queueOutcome ends the generation, completes the message and counts its usage, if the run is the server's own. It is
+// one statement, so that nothing is counted twice, and the last one of the transaction: the usage row is locked until
+// the commit, and a person's answers all update the same row.
 func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written *[]endRow) {
 	failure := chat.Failure{}
 	if m.Failure != nil {
@@ -273,6 +273,6 @@ func queueOutcome(batch *pgx.Batch, m chat.Message, serverID uuid.UUID, written 
 		storableCount(int(m.ReasoningTime.Milliseconds()))).Query(collect(written))
 }
 
-// storableCount returns a count that the column takes: providers report what they like, and an answer that cannot be
-// stored would be tried again for ever.
+// storableCount clamps a count to the column's range: providers may report anything, and an answer that cannot be
+// stored would be retried for ever.
 func storableCount(n int) int { return min(max(n, 0), math.MaxInt32) }

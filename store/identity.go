@@ -13,7 +13,7 @@ import (
 
 var _ identity.Store = (*DB)(nil)
 
-// UserBySubject implements identity.Store. It looks through all organizations: it is what tells the organization.
+// UserBySubject implements identity.Store. It searches all organizations, because the user determines the organization.
 func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {
 	found, err := queryRow[identity.Standing](ctx, db.pool, `
 		SELECT u.id, u.organization_id, o.name AS organization_name, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
@@ -30,7 +30,7 @@ func (db *DB) UserBySubject(ctx context.Context, claims identity.Claims) (identi
 	return found, translate(err)
 }
 
-// Outdated implements identity.Store. It looks through all organizations: a server has streams of members of many.
+// Outdated implements identity.Store. It searches all organizations, because a server has streams of members of many.
 func (db *DB) Outdated(ctx context.Context, userIDs []uuid.UUID, within time.Duration) ([]uuid.UUID, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT p.id
@@ -78,7 +78,7 @@ func (db *DB) MarkSignedIn(ctx context.Context, userID uuid.UUID) error {
 	return translate(err)
 }
 
-// ProviderByMailDomain implements identity.Store. Of several organizations with the domain the oldest answers.
+// ProviderByMailDomain implements identity.Store. If several organizations have the domain, the oldest one is used.
 func (db *DB) ProviderByMailDomain(ctx context.Context, domain string) (identity.Provider, error) {
 	provider, err := queryRow[identity.Provider](ctx, db.pool, `
 		SELECT c.id AS organization_id, c.auth_type

@@ -47,7 +47,7 @@ func (db *DB) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, er
 	return begun, err
 }
 
-// checkInviter asks whether the inviting member may still invite.
+// checkInviter checks whether the inviting member is still allowed to invite.
 func checkInviter(ctx context.Context, tx pgx.Tx, call org.Inviting) error {
 	var actor *org.Member
 	if call.By.ID != nil {
@@ -59,15 +59,15 @@ func checkInviter(ctx context.Context, tx pgx.Tx, call org.Inviting) error {
 	return call.Check(actor)
 }
 
-// inviteRow is a call that invites, as it was begun before.
+// inviteRow is an invite call as stored before.
 type inviteRow struct {
 	RequestHash []byte
-	Results     []org.Invitation // Nil: there are none yet.
+	Results     []org.Invitation // Nil: no results yet.
 	Busy        bool
 }
 
-// claimInvite makes a call this caller's, unless somebody is at it or it is over, and returns what it was before. It is
-// nil for a new one. The organization is locked: nobody else claims meanwhile.
+// claimInvite claims a call, unless it is being processed or finished, and returns its earlier state, nil for a new
+// one. The organization is locked, so that claims are serialized.
 func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow, error) {
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO invite_requests (organization_id, request_id, request_hash, claimed_until)
@@ -90,7 +90,7 @@ func claimInvite(ctx context.Context, tx pgx.Tx, call org.Inviting) (*inviteRow,
 	return &row, err
 }
 
-// answered returns what a call was answered, with those who are members by it.
+// answered returns the results of a call with the members that it has added.
 func answered(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.Invitation) ([]org.Invitation, error) {
 	members, err := queryRows[org.Member](ctx, tx, selectMember+`
 		WHERE u.organization_id = $1 AND u.invite_request_id = $2`, call.OrganizationID, call.RequestID)
@@ -110,11 +110,11 @@ func answered(ctx context.Context, tx pgx.Tx, call org.Inviting, results []org.I
 // knownRow is a member who has one of the invited addresses.
 type knownRow struct {
 	org.Member
-	Mine    bool // Invited by this very call.
-	Pending bool // And not at the identity provider yet.
+	Mine    bool // Invited by this call.
+	Pending bool // Invited by this call and not known to the identity provider yet.
 }
 
-// reserve gives each invitee a row and a seat, or a result.
+// reserve gives each invitee a member row and a seat, or a result.
 func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitation, error) {
 	known, err := knownMembers(ctx, tx, call)
 	if err != nil {
@@ -137,7 +137,7 @@ func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitatio
 		case found && row.OrganizationID != call.OrganizationID:
 			invitation.Result = org.InviteUnavailable
 		case found && row.Mine && row.Pending:
-			invitation.Member = &row.Member // An earlier try of this call ended halfway.
+			invitation.Member = &row.Member // An earlier attempt of this call was interrupted.
 		case found && row.Mine:
 			invitation.Result, invitation.Member = org.Invited, &row.Member
 		case found:
@@ -158,7 +158,8 @@ func reserve(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]org.Invitatio
 	return invitations, nil
 }
 
-// knownMembers returns who has one of the invited addresses, and takes over what an earlier try of the call has left.
+// knownMembers returns the members who have one of the invited addresses, and takes over what an earlier attempt of the
+// call left.
 func knownMembers(ctx context.Context, tx pgx.Tx, call org.Inviting) (map[string]knownRow, error) {
 	rows, err := queryRows[knownRow](ctx, tx, `
 		SELECT m.*, m.subject = '' AS pending,
@@ -189,7 +190,7 @@ func addresses(call org.Inviting) []string {
 	return list
 }
 
-// addInvited adds a member whom the identity provider does not know yet. It returns nil if somebody has the address.
+// addInvited adds a member whom the identity provider does not know yet. It returns nil if the address is taken.
 func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee,
 	organization identity.AuthType,
 ) (*org.Member, error) {
@@ -222,7 +223,7 @@ func addInvited(ctx context.Context, tx pgx.Tx, call org.Inviting, i org.Invitee
 		org.Change{Field: "name", After: m.Name}, org.Change{Field: "role", After: string(m.Role)}))
 }
 
-// leftovers returns removed members with one of the invited addresses whose accounts are still to be removed.
+// leftovers returns removed members with one of the invited addresses whose accounts are not deleted yet.
 func leftovers(ctx context.Context, tx pgx.Tx, call org.Inviting) ([]uuid.UUID, error) {
 	rows, err := tx.Query(ctx, `SELECT user_id FROM account_changes WHERE remove AND email = ANY ($1)`, addresses(call))
 	if err != nil {
@@ -263,8 +264,8 @@ func (db *DB) FinishInvite(ctx context.Context, userID uuid.UUID, subject string
 	return err
 }
 
-// AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. What is no invitation any more
-// stays: somebody else has done it.
+// AbandonInvite implements org.Store. Rows are locked in the order of ChangeMember. A row that is no longer an
+// invitation stays: another call has changed it.
 func (db *DB) AbandonInvite(ctx context.Context, m org.Member, result org.InviteResult, by org.Doer) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `DELETE FROM users WHERE id = $1 AND starts_with(subject, '`+noSubject+`')`, m.ID)
@@ -312,7 +313,7 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error 
 		if err != nil {
 			return err
 		}
-		if m.AuthType == identity.AuthFederated { // The account is what it was, or has a password since.
+		if m.AuthType == identity.AuthFederated { // An existing account: unchanged, or it has a password since.
 			m.Subject, m.AuthType = now.Subject, now.AuthType
 		}
 		if err := setSubject(ctx, tx, m.ID, m.Subject); err != nil {
@@ -337,7 +338,7 @@ func (db *DB) MarkInvited(ctx context.Context, m org.Member, by org.Doer) error 
 	return err
 }
 
-// setSubject stores what the identity provider calls a member, for what it has still to be told as well.
+// setSubject stores the identity provider's subject of a member, also in pending account changes.
 func setSubject(ctx context.Context, tx pgx.Tx, userID uuid.UUID, subject string) error {
 	_, err := tx.Exec(ctx, `UPDATE users SET subject = $2 WHERE id = $1 AND subject <> $2`, userID, subject)
 	if hasCode(err, codeUnique) {
@@ -353,7 +354,7 @@ func setSubject(ctx context.Context, tx pgx.Tx, userID uuid.UUID, subject string
 	return err
 }
 
-// leaveAccount has the account of a member who is gone removed.
+// leaveAccount schedules the deletion of a removed member's account.
 func leaveAccount(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO account_changes AS a (user_id, organization_id, subject, email, remove, due_at)

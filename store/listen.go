@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// A connection that says nothing is asked whether it is alive. Both together are how late a change may be told
-	// where a connection was lost and nobody noticed.
+	// An idle connection is checked after this time. With listenPatience it is the longest delay of a notification if
+	// the connection was lost unnoticed.
 	listenCheck    = 2 * time.Second
-	listenPatience = 2500 * time.Millisecond // For an answer of the database.
+	listenPatience = 2500 * time.Millisecond // For the database's answer to the check.
 
 	listenPauseMin = 200 * time.Millisecond
 	listenPauseMax = 5 * time.Second
 )
 
-// listener is told what comes over a channel of the database.
+// listener has the callbacks for the notifications of a channel.
 type listener struct {
-	began    func()               // From now on everything is told. Called again after an interruption.
-	notified func(payload string) // What a notification says.
-	lost     func(err error)      // An interruption begins; the connection is made anew.
+	began    func()               // Nothing is missed from now on. Called again after an interruption.
+	notified func(payload string) // Called for each notification.
+	lost     func(err error)      // An interruption begins; listen reconnects.
 }
 
-// listen tells the listener, from this goroutine, what comes over a channel until the context ends. It has a connection
-// of its own: one of the pool's would be taken for good.
+// listen calls the listener, in this goroutine, for the notifications of a channel until the context ends. It has a
+// connection of its own, because it would occupy one of the pool's for good.
 func (db *DB) listen(ctx context.Context, channel string, l listener) {
 	pause := listenPauseMin
 	for {
@@ -57,7 +57,7 @@ func (db *DB) listen(ctx context.Context, channel string, l listener) {
 func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began bool, err error) {
 	cfg := db.pool.Config().ConnConfig
 	cfg.RuntimeParams["application_name"] += " " + channel
-	// While this goroutine reads from the connection.
+	// Called in this goroutine while it reads from the connection.
 	cfg.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
 		l.notified(n.Payload)
 	}
@@ -68,7 +68,7 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenPatience)
 		defer cancel()
-		_ = conn.Close(ctx) // It may be lost: nothing is left to do.
+		_ = conn.Close(ctx) // The connection may be lost already.
 	}()
 	if err := within(ctx, func(ctx context.Context) error {
 		_, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize())
@@ -87,7 +87,7 @@ func (db *DB) listenOnce(ctx context.Context, channel string, l listener) (began
 	}
 }
 
-// hear takes what comes over a connection, until nothing has come for a while.
+// hear receives notifications until the connection has been idle for listenCheck.
 func hear(ctx context.Context, conn *pgx.Conn) error {
 	for {
 		wait, cancel := context.WithTimeout(ctx, listenCheck)
@@ -102,18 +102,18 @@ func hear(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// within limits how long a connection that nobody else waits for may wait.
+// within limits how long a call on the listening connection may take.
 func within(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, listenPatience)
 	defer cancel()
 	return do(ctx)
 }
 
-// The channels, and what their triggers write to them.
+// The channels, with the payloads that their triggers send.
 const (
-	notificationChannel = "tsumugi_notification" // The id of each notification that is added.
-	userChannel         = "tsumugi_user"         // The id of each user who changed, or whose session was revoked.
-	sourceChannel       = "tsumugi_source"       // Nothing but that a data source waits to be read.
+	notificationChannel = "tsumugi_notification" // The id of each new notification.
+	userChannel         = "tsumugi_user"         // The id of each user who was changed or whose session was revoked.
+	sourceChannel       = "tsumugi_source"       // No payload: a data source is waiting to be processed.
 )
 
 // WatchNotifications implements org.Store.
@@ -121,12 +121,13 @@ func (db *DB) WatchNotifications(ctx context.Context, w org.Watcher) {
 	db.listen(ctx, notificationChannel, listener{began: w.Listening, notified: withID(w.Added), lost: w.Lost})
 }
 
-// WatchUsers implements identity.Store. PostgreSQL tells of a change when it is committed.
+// WatchUsers implements identity.Store. PostgreSQL sends a notification when its transaction commits.
 func (db *DB) WatchUsers(ctx context.Context, w identity.Watcher) {
 	db.listen(ctx, userChannel, listener{began: w.Listening, notified: withID(w.Changed), lost: w.Lost})
 }
 
-// withID reads the id that a notification is. Anybody with the database may write to a channel: others are passed over.
+// withID parses a payload as an id. Anybody with access to the database may notify a channel: other payloads are
+// ignored.
 func withID(tell func(uuid.UUID)) func(payload string) {
 	return func(payload string) {
 		if id, err := uuid.Parse(payload); err == nil {

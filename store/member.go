@@ -15,7 +15,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// A member whom the identity provider does not know yet has a subject that none of its people has.
+// noSubject begins the placeholder subject of a member whom the identity provider does not know yet. No real subject
+// begins with it.
 const noSubject = "invite:"
 
 // selectMember begins every query for members.
@@ -27,8 +28,8 @@ const selectMember = `
 	               WHERE i.organization_id = u.organization_id AND i.user_id = u.id) AS sso_linked
 	FROM users u`
 
-// whereMembers chooses members. Its parameters are the organization, what is searched for, the role and the state; ”
-// chooses all.
+// whereMembers selects members. Its parameters are the organization, the search text, the role and the state; an empty
+// string selects all.
 const whereMembers = `
 	WHERE u.organization_id = $1
 	  AND ($2 = '' OR position($2 IN lower(normalize(u.name, NFKC))) > 0 OR position($2 IN u.email) > 0)
@@ -37,8 +38,8 @@ const whereMembers = `
 	                            WHEN u.invited_at > coalesce(u.last_signed_in_at, '-infinity') THEN 'invited'
 	                            ELSE 'active' END)`
 
-// hasPassword holds for members u who can sign in with a password, and were not only invited to: the embedded user pool
-// knows one of their own or, where it is not asked, they have signed in since they were invited, if they ever were.
+// hasPassword is the condition that a member u can sign in with a password of their own and was not only invited to:
+// the embedded user pool has one or, with another provider, they have signed in since they were last invited, if ever.
 //
 //nolint:gosec // SQL, no credential.
 const hasPassword = `
@@ -122,7 +123,7 @@ func (db *DB) ChangeMember(
 	return member, err
 }
 
-// unlinkMember forgets what identity providers call a member, and ends their sessions.
+// unlinkMember removes a member's links to identity providers and ends their sessions.
 func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM federated_identities WHERE organization_id = $1 AND user_id = $2`, m.OrganizationID, m.ID); err != nil {
@@ -131,8 +132,8 @@ func unlinkMember(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	return endMemberSessions(ctx, tx, m)
 }
 
-// removeMember removes a member with their threads, which are locked first: a question locks its thread, and then looks
-// for its owner.
+// removeMember removes a member with their threads. The threads are locked first, in the order of BeginGeneration,
+// which locks a thread and then refers to its owner.
 func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `
 		SELECT 1 FROM threads WHERE organization_id = $1 AND user_id = $2 ORDER BY id FOR UPDATE`, organizationID, userID); err != nil {
@@ -142,8 +143,8 @@ func removeMember(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UU
 	return err
 }
 
-// lockRoster locks an organization and reads what the rules look at. The statements come after the lock: they see what
-// was committed before it was given. The member's row may still be referred to.
+// lockRoster locks an organization and reads what the rules need. The reads are separate statements after the lock, so
+// that they see what was committed before it was granted. Foreign keys may still refer to the member's row.
 func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID, actorID *uuid.UUID) (r org.Roster,
 	err error,
 ) {
@@ -173,7 +174,7 @@ func lockRoster(ctx context.Context, tx pgx.Tx, organizationID, userID uuid.UUID
 	return r, err
 }
 
-// findActor returns who does something, as they are now. It is nil for somebody who is no member any more.
+// findActor returns the acting member in their current state, nil if they are no longer a member.
 func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*org.Member, error) {
 	actor, err := findMember(ctx, tx, `WHERE u.id = $1 AND u.organization_id = $2`, id, organizationID)
 	switch {
@@ -185,7 +186,7 @@ func findActor(ctx context.Context, tx pgx.Tx, organizationID, id uuid.UUID) (*o
 	return &actor, nil
 }
 
-// noteChange leaves what the identity provider has to be told of a change.
+// noteChange queues a change for the identity provider.
 func noteChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange) error {
 	name, state := !c.Remove && c.Name != m.Name, !c.Remove && c.State != m.State
 	if !name && !state && !c.Remove {
@@ -201,10 +202,10 @@ func noteChange(ctx context.Context, tx pgx.Tx, m org.Member, c org.MemberChange
 	return err
 }
 
-// searched returns what a person types as it is looked for: case and width do not matter.
+// searched normalizes a search text: case and width do not matter.
 func searched(text string) string { return strings.ToLower(norm.NFKC.String(strings.TrimSpace(text))) }
 
-// changeRow is an account change as it is claimed.
+// changeRow is a claimed account change.
 type changeRow struct {
 	UserID   uuid.UUID
 	Subject  string
@@ -247,7 +248,7 @@ func (db *DB) ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim 
 	return changes, err
 }
 
-// withMembers adds to changes how the members are now.
+// withMembers adds the current state of the members to changes.
 func withMembers(ctx context.Context, tx pgx.Tx, rows []changeRow) ([]org.AccountChange, error) {
 	ids := make([]uuid.UUID, len(rows))
 	for i, r := range rows {

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// messageRow is a message as it is read, with the run of its generation and its owner's feedback.
+// messageRow is a message with the run of its generation and its owner's feedback.
 type messageRow struct {
 	ID              uuid.UUID
 	ThreadID        uuid.UUID
@@ -67,7 +67,7 @@ func (r messageRow) message() chat.Message {
 	return m
 }
 
-// siblings are the messages that follow the same one as the message m, with itself.
+// siblings are the messages with the same parent as the message m, including m.
 const siblings = `CASE WHEN m.parent_id IS NULL
 	    THEN ARRAY(SELECT s.id FROM messages s WHERE s.thread_id = m.thread_id AND s.parent_id IS NULL ORDER BY s.seq)
 	    ELSE ARRAY(SELECT s.id FROM messages s WHERE s.parent_id = m.parent_id ORDER BY s.seq)
@@ -86,7 +86,7 @@ const selectMessage = `
 	LEFT JOIN generations g ON g.message_id = m.id
 	LEFT JOIN message_feedback f ON f.message_id = m.id AND f.user_id = $2`
 
-// queryMessages reads messages of the owner by what follows selectMessage.
+// queryMessages reads messages of the owner with the clauses that follow selectMessage.
 func queryMessages(ctx context.Context, q querier, owner chat.Owner, rest string, args ...any) ([]chat.Message, error) {
 	rows, err := queryRows[messageRow](ctx, q, selectMessage+rest,
 		append([]any{owner.OrganizationID, owner.UserID}, args...)...)
@@ -113,7 +113,7 @@ func (db *DB) ListMessages(
 		ORDER BY m.seq DESC
 		OFFSET $5 LIMIT $6`, owner.OrganizationID, owner.UserID, threadID, leaf, offset, limit)
 	if err == nil && len(rows) == 0 {
-		// An empty page of the owner's, or somebody else's thread or message.
+		// Either an empty page, or the thread or message is not the owner's.
 		if _, err = findThread(ctx, db.pool, owner, threadID); err == nil && leaf != nil {
 			_, err = newestAfter(ctx, db.pool, owner, threadID, *leaf)
 		}
@@ -122,8 +122,7 @@ func (db *DB) ListMessages(
 }
 
 // branchSQL reads the ids of a branch, from its end to the end of a page. Its parameters are the owner's organization
-// and user, the thread, the message through which the branch goes or NULL, how many messages come before the page, and
-// its length.
+// and user, the thread, the message through which the branch leads or NULL, the offset of the page, and its length.
 const branchSQL = `
 	WITH RECURSIVE ` + afterSQL + `, branch AS (
 	    SELECT m.id, m.parent_id, 1 AS length
@@ -138,8 +137,8 @@ const branchSQL = `
 	    WHERE b.length < $5::int + $6::int
 	)`
 
-// afterSQL is the message of the thread $3 that has the id $4, with all that come after it, in whatever branch. The
-// newest one is one that nothing follows: messages are stored after those that they follow.
+// afterSQL is the message $4 of the thread $3 with all its descendants, in whatever branch. The newest one is a leaf:
+// messages are stored after their parents.
 const afterSQL = `after AS (
 	    SELECT m.id, m.seq
 	    FROM messages m
@@ -151,7 +150,7 @@ const afterSQL = `after AS (
 	    JOIN messages c ON c.parent_id = a.id
 	)`
 
-// newestAfter returns the end of the branch that goes through a message of a thread.
+// newestAfter returns the end of the branch through a message of a thread.
 func newestAfter(ctx context.Context, q querier, owner chat.Owner, threadID, id uuid.UUID) (uuid.UUID, error) {
 	type row struct{ ID uuid.UUID }
 	newest, err := queryRow[row](ctx, q, `WITH RECURSIVE `+afterSQL+`
@@ -203,7 +202,7 @@ const whereExchange = `
 	  AND m.id IN ($3, (SELECT a.parent_id FROM messages a WHERE a.id = $3 AND a.organization_id = $1))
 	ORDER BY m.seq`
 
-// toExchange makes an exchange of what whereExchange has found.
+// toExchange makes an exchange of the rows of whereExchange.
 func toExchange(rows []messageRow) (chat.Exchange, error) {
 	if len(rows) != 2 {
 		return chat.Exchange{}, chat.ErrNoMessage
@@ -221,7 +220,7 @@ func findExchange(ctx context.Context, q querier, owner chat.Owner, answerID uui
 	return toExchange(rows)
 }
 
-// findRequestSQL finds what a request has begun. Its parameters are organization, user and request id.
+// findRequestSQL finds what a request began. Its parameters are organization, user and request id.
 const findRequestSQL = `
 	SELECT message_id, request_hash FROM generations
 	WHERE organization_id = $1 AND user_id = $2 AND request_id = $3`
@@ -231,7 +230,7 @@ type requestRow struct {
 	RequestHash []byte
 }
 
-// queueRequest adds the query for what a request has begun to a batch. found is nil afterwards if it is not known.
+// queueRequest adds the query for what a request began to a batch. found stays nil if the request is unknown.
 func queueRequest(batch *pgx.Batch, owner chat.Owner, requestID uuid.UUID, found **requestRow) {
 	batch.Queue(findRequestSQL, owner.OrganizationID, owner.UserID, requestID).Query(func(rows pgx.Rows) error {
 		row, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByName[requestRow])
@@ -253,7 +252,7 @@ func (db *DB) Look(
 	var history []saidRow
 	batch := &pgx.Batch{}
 	batch.Queue(lookSQL, owner.OrganizationID, owner.UserID, threadID, parent).Query(collect(&threads))
-	queueRequest(batch, owner, requestID, &request) // After what keeps the thread busy, which may be this very request.
+	queueRequest(batch, owner, requestID, &request) // After the query for the running answer, which it may be itself.
 	batch.Queue(historySQL, owner.OrganizationID, owner.UserID, threadID, parent, limit.Messages, limit.Bytes).
 		Query(collect(&history))
 	if err := db.pool.SendBatch(ctx, batch).Close(); err != nil {
@@ -274,8 +273,9 @@ func (db *DB) Look(
 	return threads[0].looked(history), nil
 }
 
-// lookSQL reads of a thread and its skill what asking needs: a person waits for it before the first word. Its fourth
-// parameter is the answer after which is asked, NULL for the end of the branch that was looked at last.
+// lookSQL reads what a new question needs of a thread and its skill, in one query, because a person waits for the first
+// token. Its fourth parameter is the answer that the question follows, NULL for the end of the branch that was shown
+// last.
 const lookSQL = `
 	SELECT EXISTS (SELECT FROM generations g WHERE g.thread_id = t.id AND g.ended_at IS NULL) AS running,
 	       (SELECT m.id
@@ -307,7 +307,7 @@ func (r lookRow) looked(history []saidRow) chat.Looked {
 	}
 }
 
-// exchange returns what a known request has begun. It is nil if its thread was deleted between the two queries.
+// exchange returns what a known request began. It is nil if its thread was deleted between the two queries.
 func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, hash [32]byte) (*chat.Exchange, error) {
 	if !slices.Equal(r.RequestHash, hash[:]) {
 		return nil, chat.ErrRequestConflict
@@ -322,10 +322,9 @@ func (r requestRow) exchange(ctx context.Context, q querier, owner chat.Owner, h
 	return &exchange, nil
 }
 
-// historySQL reads what was said in a branch, newest first: of each message only what the model is told. Its parameters
-// are the owner's organization and user, the thread, the message up to which it was said, NULL for the end of the
-// branch that was looked at last, how many messages at most, and how many bytes the model would read of them. The sizes
-// are summed up before a text is read.
+// historySQL reads the messages of a branch, newest first, with only what the model needs. Its parameters are the
+// owner's organization and user, the thread, the last message or NULL for the end of the branch that was shown last,
+// the maximum number of messages, and the maximum number of bytes. The sizes are summed before any text is read.
 const historySQL = `
 	WITH RECURSIVE branch AS (
 	    SELECT m.id, m.parent_id, m.seq, ` + isTold + ` AS told, (` + isTold + `)::int AS count
@@ -347,10 +346,10 @@ const historySQL = `
 	WHERE bytes <= $6
 	ORDER BY seq DESC`
 
-// isTold is whether the model is told of the message m: of a question, and of an answer that is complete and has text.
+// isTold is the condition that the message m is sent to the model: a question, or a complete answer with text.
 const isTold = `(m.role = 'user' OR (m.role = 'assistant' AND m.completed_at IS NOT NULL AND m.content <> ''))`
 
-// saidRow is a message as the model is told of it.
+// saidRow is a message with only what the model needs.
 type saidRow struct {
 	ID      uuid.UUID
 	Role    chat.Role
@@ -358,7 +357,7 @@ type saidRow struct {
 	Prompt  string
 }
 
-// toHistory makes a history, oldest first, of what historySQL has found.
+// toHistory makes a history, oldest first, of the rows of historySQL.
 func toHistory(rows []saidRow) []chat.Message {
 	var history []chat.Message
 	for _, r := range slices.Backward(rows) {
@@ -379,7 +378,7 @@ func (db *DB) History(ctx context.Context, owner chat.Owner, threadID, leaf uuid
 	return toHistory(rows), translate(err)
 }
 
-// GiveFeedback implements chat.Store. An answer that is still being written gives fault.Conflict.
+// GiveFeedback implements chat.Store. If the answer is still being generated, the error has the code fault.Conflict.
 func (db *DB) GiveFeedback(ctx context.Context, owner chat.Owner, messageID uuid.UUID, feedback chat.Feedback) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		message, err := findMessage(ctx, tx, owner, messageID)
@@ -419,8 +418,8 @@ func (db *DB) WithdrawFeedback(ctx context.Context, owner chat.Owner, messageID 
 	return removed, err
 }
 
-// storable returns text that PostgreSQL takes. It knows no NUL, so that becomes SUB, which is as long: the cursors of
-// clients, which count bytes, stay valid.
+// storable returns text that PostgreSQL accepts. NUL, which it cannot store, becomes SUB, which is as long: clients'
+// cursors, which count bytes, remain valid.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\x1A")
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// EditOrganization changes what an organization is called and its mail domains (lower case), on behalf of an operator,
-// logs it, and returns it. Nil leaves what is. Errors: org.ErrNoOrganization, and fault.Conflict for domains of which
-// another organization has one.
+// EditOrganization changes an organization's name and its mail domains (lower case) on behalf of an operator, logs it,
+// and returns it. Nil leaves a value unchanged. Errors: org.ErrNoOrganization, and fault.Conflict if another
+// organization has one of the domains.
 func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, domains []string,
 	by org.Doer,
 ) (org.Organization, error) {
@@ -57,8 +57,8 @@ func (db *DB) EditOrganization(ctx context.Context, id uuid.UUID, name *string, 
 	return after, err
 }
 
-// claimDomains refuses mail domains that another organization has: the domain of an address says how its owner signs
-// in.
+// claimDomains refuses mail domains that another organization has: the domain of an address determines how its owner
+// signs in.
 func claimDomains(ctx context.Context, tx pgx.Tx, o org.Organization) error {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tsumugi mail domains'))`); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (db *DB) Announce(ctx context.Context, n org.Notification, by org.Doer) err
 	})
 }
 
-// Operated is the database of a user pool that an operator has do something: that is logged.
+// Operated is the database of a user pool for an operator, whose changes are logged.
 type Operated struct {
 	*DB
 	By org.Doer

@@ -14,13 +14,13 @@ import (
 
 var _ org.Store = (*DB)(nil)
 
-// CreateOrganization adds an organization without members. An id that is taken gives fault.Conflict.
+// CreateOrganization adds an organization without members. If the id is taken, the error has the code fault.Conflict.
 func (db *DB) CreateOrganization(ctx context.Context, o org.Organization) error {
 	return insertOrganization(ctx, db.pool, o)
 }
 
-// FoundOrganization adds an organization with its first members, or nothing at all: one without members would keep the
-// place of a later one of the same name. The errors are those of CreateOrganization and CreateUser.
+// FoundOrganization adds an organization with its first members in one transaction: an organization without members
+// would block a later one of the same name. The errors are those of CreateOrganization and CreateUser.
 func (db *DB) FoundOrganization(ctx context.Context, o org.Organization, members []identity.NewUser) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if err := insertOrganization(ctx, tx, o); err != nil {
@@ -49,7 +49,7 @@ func insertOrganization(ctx context.Context, e executor, o org.Organization) err
 	return translate(err)
 }
 
-// CountUsers returns how many users all organizations have together.
+// CountUsers returns the number of users of all organizations.
 func (db *DB) CountUsers(ctx context.Context) (int, error) {
 	var n int
 	err := db.pool.QueryRow(ctx, `SELECT count(*) FROM users`).Scan(&n)
@@ -81,7 +81,7 @@ func (db *DB) ListNotifications(ctx context.Context, organizationID, userID uuid
 }
 
 // ReadNotifications implements org.Store. The rows are added in the order of their ids, so that two calls for the same
-// user cannot wait for each other.
+// user cannot deadlock.
 func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO notification_reads (organization_id, user_id, notification_id)
@@ -94,8 +94,8 @@ func (db *DB) ReadNotifications(ctx context.Context, organizationID, userID uuid
 	return translate(err)
 }
 
-// PublishNotification adds a notice, on nobody's behalf. Without a time it is published now. An organization that does
-// not exist gives fault.NotFound.
+// PublishNotification adds a notice without an actor. Without a time it is published now. If the organization does not
+// exist, the error has the code fault.NotFound.
 func (db *DB) PublishNotification(ctx context.Context, n org.Notification) error {
 	return insertNotification(ctx, db.pool, n)
 }

@@ -13,8 +13,8 @@ import (
 
 var _ pool.Store = (*DB)(nil)
 
-// Rows that have run out are removed by those that add new ones, some at a time. Grants stay for as long after their
-// end as their last access tokens may still be shown, and keys for as long as a clock may be wrong.
+// Each insert removes some expired rows. Grants are kept until their last access tokens have expired, and keys longer
+// by the allowed clock skew.
 const (
 	poolSweep      = 10
 	poolGrantAfter = 24 * time.Hour
@@ -37,7 +37,7 @@ func (db *DB) PoolKeys(ctx context.Context) ([]pool.Key, error) {
 // AddFirstPoolKey implements pool.Store.
 func (db *DB) AddFirstPoolKey(ctx context.Context, key pool.Key) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
-		// Servers that start at once take turns; reading is not held up.
+		// Servers that start at the same time are serialized; reads are not blocked.
 		if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func rotatePoolKey(ctx context.Context, tx pgx.Tx, next pool.Key, retireAt time.
 	if _, err := tx.Exec(ctx, `LOCK TABLE pool_keys IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return err
 	}
-	// A key that was to come into use later than it now retires never will be used.
+	// A key that was to be activated later than it retires now would never be used.
 	if _, err := tx.Exec(ctx,
 		`UPDATE pool_keys SET retire_at = greatest($1, active_from) WHERE retire_at IS NULL`, retireAt); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (db *DB) SetPoolUserEnabled(ctx context.Context, sub uuid.UUID, enabled boo
 
 // DeletePoolUser implements pool.Store.
 func (db *DB) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
-	return db.tx(ctx, func(tx pgx.Tx) error { // For tx's repeating: it may meet a challenge that is being completed.
+	return db.tx(ctx, func(tx pgx.Tx) error { // Retries a deadlock with a completing challenge.
 		tag, err := tx.Exec(ctx, `DELETE FROM pool_users WHERE sub = $1`, sub)
 		if err == nil && tag.RowsAffected() == 0 {
 			err = pgx.ErrNoRows
@@ -179,7 +179,7 @@ func (db *DB) DeletePoolUser(ctx context.Context, sub uuid.UUID) error {
 	})
 }
 
-// poolAttempts is a row of pool_attempts. One that has just been made has no times.
+// poolAttempts is a row of pool_attempts. A new row has no times.
 type poolAttempts struct {
 	Failures    int
 	LockedUntil *time.Time
@@ -229,7 +229,7 @@ func updatePoolAttempts(
 ) error {
 	before := make([]pool.Attempts, len(keys))
 	for i, key := range keys {
-		// Setting the key to itself locks the row, which exists from here on.
+		// The no-op update locks the row, which exists afterwards.
 		row, err := queryRow[poolAttempts](ctx, tx, `
 			INSERT INTO pool_attempts (key) VALUES ($1) ON CONFLICT (key) DO UPDATE SET key = excluded.key
 			RETURNING failures, locked_until, forgotten_at`, key)
@@ -343,8 +343,8 @@ func (db *DB) CreateGrant(ctx context.Context, grant pool.Grant, version int64, 
 	return newDevice, err
 }
 
-// holdPoolUser keeps a user as they are until the transaction ends, so that nobody who is being disabled, or given
-// another password, gets anything by the old one. A user who is not as expected any more is a fault.Conflict.
+// holdPoolUser locks a user until the transaction ends, so that nothing is granted by an old password to a user who is
+// being disabled or given another one. If the user has changed, the error is a fault.Conflict.
 func holdPoolUser(ctx context.Context, tx pgx.Tx, sub uuid.UUID, version int64) error {
 	tag, err := tx.Exec(ctx, `SELECT FROM pool_users WHERE sub = $1 AND version = $2 AND enabled FOR SHARE`, sub,
 		version)
@@ -358,7 +358,7 @@ func errPoolUserChanged() error {
 	return fault.Errorf(fault.Conflict, "ユーザーの状態が変わりました。")
 }
 
-// poolGrantUser reads a grant and its user from one row. Both have a sub; it is the same one.
+// poolGrantUser reads a grant and its user from one row. Both have a column sub with the same value.
 func poolGrantUser(ctx context.Context, q querier, where string, arg any) (pool.GrantUser, error) {
 	rows, err := q.Query(ctx, `
 		SELECT `+poolGrantColumns+`, `+poolUserColumns+`
@@ -411,18 +411,18 @@ func (db *DB) RevokeGrants(ctx context.Context, sub uuid.UUID, event pool.Event)
 	})
 }
 
-// revokePoolGrants ends all grants of a user but one.
+// revokePoolGrants revokes all grants of a user but one.
 func revokePoolGrants(ctx context.Context, tx pgx.Tx, sub, keep uuid.UUID, at time.Time) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE pool_grants SET revoked_at = $3 WHERE sub = $1 AND id <> $2 AND revoked_at IS NULL`, sub, keep, at)
 	return err
 }
 
-// endEarlierSessions ends what is left of the sessions of an account's earlier owner: a member begins with none. Those
-// of accounts elsewhere are not known here.
+// endEarlierSessions ends the remaining sessions of an account's earlier owner, so that a new member begins with none.
+// Sessions of accounts at other providers are not known here.
 func endEarlierSessions(ctx context.Context, tx pgx.Tx, subject string, at time.Time) error {
 	sub, err := uuid.Parse(subject)
-	if err != nil { // None of the pool's.
+	if err != nil { // Not an account of the pool.
 		return nil //nolint:nilerr // There is nothing to end.
 	}
 	return revokePoolGrants(ctx, tx, sub, uuid.Nil, at)

@@ -18,11 +18,11 @@ import (
 
 const (
 	tallyTime     = time.Hour
-	tallyNetworks = 1024 // Kept apart, of those that try something with one account, or nobody's.
-	poolDevices   = 50   // Of a user: those seen last.
+	tallyNetworks = 1024 // Counted separately, of those that try something with one account or with none.
+	poolDevices   = 50   // Per user: the ones seen last.
 )
 
-// tallied adds an event to the entry that stands for its hour.
+// tallied adds an event to the entry of its hour.
 const tallied = `
 	ON CONFLICT (tally) DO UPDATE SET times = audit_events.times + 1, last_at = excluded.at, request_id = excluded.request_id,
 	    address = CASE WHEN audit_events.address = excluded.address THEN excluded.address END`
@@ -32,8 +32,8 @@ func (db *DB) RecordPoolEvent(ctx context.Context, event pool.Event) error {
 	return translate(auditSignIn(ctx, db.pool, event))
 }
 
-// auditSignIn tells the audit log of the member whose account it is, if there is one. What is not proved to be that
-// member's doing is one entry an hour, so that nobody can fill the log.
+// auditSignIn adds an event to the audit log if the account is a member's. Events that are not proved to be the
+// member's own are one entry per hour, so that nobody can flood the log.
 func auditSignIn(ctx context.Context, e executor, event pool.Event) error {
 	if event.Action == "" {
 		return nil
@@ -65,7 +65,7 @@ func signInDetails(method, reason string) []org.Change {
 	return details
 }
 
-// tally returns what an event is counted under, nil for one that stands alone.
+// tally returns the key under which an event is counted, nil for an entry of its own.
 func tally(event pool.Event) []byte {
 	if event.Proved {
 		return nil
@@ -73,8 +73,8 @@ func tally(event pool.Event) []byte {
 	return tallyOf(string(event.Action), event.Sub.String()+" "+event.Reason, event.Origin.Network(), event.At)
 }
 
-// tallyOf returns what is counted together within an hour. Networks are kept apart, up to so many that there are no
-// more entries than that.
+// tallyOf returns the key of what is counted together within an hour. Networks are hashed into a fixed number of keys,
+// which limits the number of entries.
 func tallyOf(action, what, network string, at time.Time) []byte {
 	sum := sha256.Sum256([]byte(network))
 	place := binary.BigEndian.Uint32(sum[:]) % tallyNetworks
@@ -82,7 +82,7 @@ func tallyOf(action, what, network string, at time.Time) []byte {
 	return sum[:]
 }
 
-// storableAddress returns an address as the audit log keeps it, nil for none.
+// storableAddress returns an address for the audit log, nil for none.
 func storableAddress(address netip.Addr) *netip.Addr {
 	if !address.IsValid() {
 		return nil
@@ -117,8 +117,8 @@ func (db *DB) KnowsDevice(ctx context.Context, sub uuid.UUID, device []byte) (kn
 	return known, translate(err)
 }
 
-// keepPoolDevice notes that a user has signed in on a device. It reports whether they have on others before, and not on
-// it.
+// keepPoolDevice records that a user signed in on a device. It reports whether the device is new to a user who has
+// signed in on others before.
 func keepPoolDevice(ctx context.Context, tx pgx.Tx, sub uuid.UUID, device []byte, at time.Time) (isNew bool,
 	err error,
 ) {

@@ -11,16 +11,16 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// toRead is the condition that a data source d waits to be read: it is its time, or the server that read it is silent.
+// toRead is the condition that a data source d can be processed: it is due, or the lease of its server has expired.
 const toRead = `(d.status = 'pending' AND d.read_after <= now()
 	OR d.status = 'running' AND coalesce(d.read_until, '-infinity') < now())`
 
-// readingsOf counts the readings of a person w that run.
+// readingsOf counts the running readings of a person w.
 const readingsOf = `(SELECT count(*) FROM data_sources r
 	WHERE r.user_id = w.user_id AND r.status = 'running' AND r.read_until >= now())`
 
-// NextReading implements datasource.Store. Servers decide one after the other, by a lock that both statements hold: who
-// has the fewest readings on all servers together is next, then who was served least recently.
+// NextReading implements datasource.Store. Servers are serialized by a lock that both statements take: the person with
+// the fewest readings on all servers comes first, then the one served least recently.
 func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) (datasource.Reading, bool, error) {
 	var begun []readingRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
@@ -62,7 +62,7 @@ func (db *DB) NextReading(ctx context.Context, quick bool, lease time.Duration) 
 	}, true, nil
 }
 
-// readingRow is a reading as it is read.
+// readingRow is the row of a reading.
 type readingRow struct {
 	datasource.Source
 	OrganizationID uuid.UUID

@@ -21,7 +21,7 @@ import (
 
 var _ saml.Store = (*DB)(nil)
 
-// Rows that have run out are removed by those that add new ones, some at a time.
+// Each insert removes some expired rows.
 const (
 	samlSweep     = 10
 	samlTestAfter = 24 * time.Hour
@@ -59,7 +59,7 @@ func samlSettings(ctx context.Context, q querier, organizationID uuid.UUID) (sam
 		return saml.Settings{}, fault.Wrap(err, fault.NotFound, "組織が見つかりません。")
 	}
 	settings.EmailDomains = slices.DeleteFunc(settings.EmailDomains, func(domain string) bool {
-		return !slices.Contains(settings.MailDomains, domain) // An operator has taken it away.
+		return !slices.Contains(settings.MailDomains, domain) // An operator has removed it.
 	})
 	return settings, translate(err)
 }
@@ -72,7 +72,7 @@ func (db *DB) ChangeSAMLSettings(
 		if err := lockOrganization(ctx, tx, actor.OrganizationID); err != nil {
 			return err
 		}
-		// As they are now: another super-admin may have been before them.
+		// In their current state: another super-admin may have changed it.
 		member, err := findActor(ctx, tx, actor.OrganizationID, actor.ID)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (db *DB) ChangeSAMLSettings(
 		}
 		changes := samlChanges(before, after)
 		if action == saml.ActionEdit && len(changes) == 0 {
-			return nil // What was there already was saved once more.
+			return nil // Nothing was changed.
 		}
 		return audit(ctx, tx, org.Event{
 			OrganizationID: &actor.OrganizationID, By: org.DoerOf(actor), Action: org.Action(action),
@@ -133,7 +133,8 @@ func saveSAMLSettings(ctx context.Context, tx pgx.Tx, s saml.Settings) error {
 	return err
 }
 
-// samlChanges tells what was changed. Certificates are told by their fingerprints, as the settings show them.
+// samlChanges returns the differences between two settings. Certificates are named by their fingerprints, as the
+// settings show them.
 func samlChanges(before, after saml.Settings) []org.Change {
 	certificates := func(s saml.Settings) string {
 		var prints []string
@@ -213,7 +214,7 @@ func (db *DB) UseAssertion(ctx context.Context, use saml.Use, at time.Time) erro
 func (db *DB) AcceptAssertion(
 	ctx context.Context, a saml.Acceptance, at time.Time, decide func(saml.Candidates) (saml.Decision, error),
 ) error {
-	var refused error // What decide says is not the database's error, and is not translated to one.
+	var refused error // decide's error is not the database's and must not be translated.
 	err := db.tx(ctx, func(tx pgx.Tx) error {
 		if err := lockOrganization(ctx, tx, a.OrganizationID); err != nil {
 			return err
@@ -257,9 +258,9 @@ func (db *DB) AcceptAssertion(
 
 var errRefused = errors.New("refused")
 
-// samlCandidates returns whom an assertion may mean. The organization must be locked.
+// samlCandidates returns the members whom an assertion may mean. The organization must be locked.
 func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found saml.Candidates, err error) {
-	// Signed in has whoever opened the app, and whoever was let in once, by whichever identity provider.
+	// Signed in means that the member has opened the app or was ever let in, by whichever identity provider.
 	const member = `
 		SELECT u.id, u.organization_id, u.subject, u.email, u.name, u.role, u.state, u.auth_type,
 		    u.last_signed_in_at IS NOT NULL OR EXISTS (
@@ -275,7 +276,7 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 		found.Linked = &linked[0]
 		return found, nil
 	}
-	// Of whatever organization: an address is a member of one alone.
+	// In any organization: an address belongs to one member only.
 	named, err := queryRows[saml.Member](ctx, tx, member+`WHERE u.email = $1`, strings.ToLower(a.Email))
 	if err != nil {
 		return found, err
@@ -293,7 +294,7 @@ func samlCandidates(ctx context.Context, tx pgx.Tx, a saml.Acceptance) (found sa
 	return found, err
 }
 
-// linkSAML binds a NameID to a member, and tells the audit log.
+// linkSAML links a NameID to a member, and logs it.
 func linkSAML(ctx context.Context, tx pgx.Tx, a saml.Acceptance, decision saml.Decision, found saml.Candidates,
 	at time.Time,
 ) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity/saml"
 )
 
-// holdAssertion keeps an assertion until its member has agreed to it, under the hash of its code.
+// holdAssertion stores an assertion, under the hash of its code, until its member has consented.
 func holdAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, userID uuid.UUID, at time.Time) error {
 	if _, err := tx.Exec(ctx, `
 		DELETE FROM saml_links WHERE hash IN (
@@ -39,7 +39,7 @@ func (db *DB) HeldAssertion(
 	return held, translate(err)
 }
 
-// takeHeldAssertion uses a held assertion up.
+// takeHeldAssertion uses up a held assertion.
 func takeHeldAssertion(ctx context.Context, tx pgx.Tx, a saml.Acceptance, at time.Time) error {
 	used, err := tx.Exec(ctx, `
 		DELETE FROM saml_links WHERE hash = $1 AND browser_hash = $2 AND organization_id = $3 AND expires_at > $4`,

@@ -12,7 +12,7 @@ import (
 
 var _ chat.SearchStore = (*DB)(nil)
 
-// pendingText is a text that waits to be indexed.
+// pendingText is a text that is waiting to be indexed.
 type pendingText struct {
 	ID             int64
 	OrganizationID uuid.UUID
@@ -22,9 +22,8 @@ type pendingText struct {
 	Text           string
 }
 
-// IndexPending implements chat.SearchStore. Triggers note what has to be indexed, in the transaction that writes it, so
-// that nothing is forgotten whatever dies. Both rows are locked without waiting: a thread that is being deleted waits
-// for neither of them.
+// IndexPending implements chat.SearchStore. Triggers queue new texts in the transaction that writes them, so that none
+// is lost in a crash. Both rows are locked with SKIP LOCKED, so that deleting a thread does not wait for either.
 func (db *DB) IndexPending(ctx context.Context, owner *chat.Owner, limit int) (int, error) {
 	var userID *uuid.UUID
 	if owner != nil {
@@ -68,7 +67,7 @@ type candidateRow struct {
 	Messages []uuid.UUID
 }
 
-// Candidates implements chat.SearchStore. The ids of messages are UUIDv7, so that the newest one has the greatest.
+// Candidates implements chat.SearchStore. Message ids are UUIDv7, so the newest one is the greatest.
 func (db *DB) Candidates(
 	ctx context.Context, owner chat.Owner, keys []int32, after *chat.Place, limit int,
 ) ([]chat.Candidate, error) {
@@ -78,7 +77,8 @@ func (db *DB) Candidates(
 	}
 	var rows []candidateRow
 	err := db.batch(ctx, func(batch *pgx.Batch) {
-		// Statistics do not know that reading the keys of a row is expensive: a common word would have them all read.
+		// The statistics do not know that reading the keys of a row is expensive: for a common word the planner would
+		// scan the whole table.
 		batch.Queue(`SELECT set_config('enable_seqscan', 'off', true)`)
 		batch.Queue(candidatesSQL, owner.OrganizationID, owner.UserID, keys, after != nil, place.TouchedAt, place.ID,
 			limit).
@@ -95,7 +95,7 @@ func (db *DB) Candidates(
 }
 
 // candidatesSQL finds threads by the keys of their entries. Its parameters are organization, user, keys, whether there
-// is a place to go on from, that place, and how many threads at most.
+// is a place to continue from, that place, and the maximum number of threads.
 const candidatesSQL = `
 	WITH hit AS MATERIALIZED (
 	    SELECT e.thread_id, e.message_id

@@ -14,12 +14,12 @@ import (
 
 var _ identity.SessionStore = (*DB)(nil)
 
-// sessionKept is how long ended sessions are kept: no session lasts longer, so that none comes back as a new one.
+// sessionKept is how long ended sessions are kept. No session lasts longer, so that none can reappear as a new one.
 const sessionKept = 31 * 24 * time.Hour
 
-// sessionOver holds for a session of user u of organization o that is over, by what the user pool (g) and this server
-// (s) know of it. began and how are columns or parameters. A session by password is over, too, once single sign-on was
-// switched on or off since, but for super-admins. Tokens tell seconds.
+// sessionOver is the condition that a session of user u of organization o is over, by the records of the user pool (g)
+// and this server (s). began and how are columns or parameters. A session by password is also over if single sign-on
+// was switched on or off since, except for super-admins. Times are compared in seconds, as tokens have them.
 func sessionOver(began, how string) string {
 	return `(g.revoked_at IS NOT NULL OR g.expires_at <= now() OR s.ended_at IS NOT NULL
 	    OR ` + began + ` < date_trunc('second', u.sessions_since)
@@ -65,13 +65,14 @@ func (db *DB) EndSession(ctx context.Context, actor identity.Actor, session uuid
 // EndOtherSessions implements identity.SessionStore.
 func (db *DB) EndOtherSessions(ctx context.Context, actor identity.Actor) error {
 	err := db.endSessions(ctx, actor, `id <> $3`, actor.Session, true)
-	if fault.CodeOf(err) == fault.NotFound { // There are none.
+	if fault.CodeOf(err) == fault.NotFound { // There are none to end.
 		return nil
 	}
 	return err
 }
 
-// endSessions ends sessions of the actor, of which there must be one. The pool keeps some that nobody has used yet.
+// endSessions ends sessions of the actor, of which there must be at least one. Some are known to the pool only, because
+// they have not been used yet.
 func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which string, session uuid.UUID,
 	logged bool,
 ) error {
@@ -103,7 +104,7 @@ func (db *DB) endSessions(ctx context.Context, actor identity.Actor, which strin
 	})
 }
 
-// EndStaleSessions implements identity.SessionStore. Servers may do it at the same time.
+// EndStaleSessions implements identity.SessionStore. Several servers may call it at the same time.
 func (db *DB) EndStaleSessions(ctx context.Context) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
@@ -128,7 +129,7 @@ func (db *DB) EndStaleSessions(ctx context.Context) error {
 	})
 }
 
-// endMemberSessions ends all sessions of a member, those included that only another provider knows.
+// endMemberSessions ends all sessions of a member, including those that only another provider knows.
 func endMemberSessions(ctx context.Context, tx pgx.Tx, m org.Member) error {
 	if _, err := tx.Exec(ctx, `
 		UPDATE users SET sessions_since = clock_timestamp() WHERE organization_id = $1 AND id = $2`, m.OrganizationID, m.ID); err != nil {

@@ -112,7 +112,7 @@ const upToSQL = `
 	)
 	SELECT b.id FROM branch b ORDER BY b.seq`
 
-// shareEvent returns an entry about a share.
+// shareEvent returns an audit entry about a share.
 func shareEvent(by org.Doer, action org.Action, organizationID uuid.UUID, share chat.Share) org.Event {
 	event := org.Event{
 		OrganizationID: &organizationID, By: by, Action: action, TargetKind: org.TargetShare,
@@ -125,8 +125,8 @@ func shareEvent(by org.Doer, action org.Action, organizationID uuid.UUID, share 
 	return event
 }
 
-// sharedRow is a message as a share shows it: nothing of what the model was told or thought, and of documents no more
-// than the answer says.
+// sharedRow is a message of a share, without its prompt and reasoning, and without more of its documents than the
+// answer says.
 type sharedRow struct {
 	Role         chat.Role
 	Content      string
@@ -188,7 +188,7 @@ func (db *DB) CopyShare(
 	ctx context.Context, owner chat.Owner, shareID uuid.UUID, t chat.NewThread,
 ) (copied chat.Thread, created bool, err error) {
 	err = db.tx(ctx, func(tx pgx.Tx) error {
-		// What it shows stays as it is meanwhile, and so does its thread, with which it would go.
+		// Locks the share against changes and deletion, and thereby its thread, whose deletion would delete the share.
 		if _, err := tx.Exec(ctx, `
 			SELECT 1 FROM shares WHERE organization_id = $1 AND id = $2 FOR SHARE`, owner.OrganizationID, shareID); err != nil {
 			return err
@@ -225,8 +225,8 @@ func (db *DB) CopyShare(
 	return copied, created && err == nil, err
 }
 
-// copyMessages copies what a share shows into a thread. What the model was told besides, what it thought, what it
-// quotes of documents, what it cost and how it was rated stays with the owner.
+// copyMessages copies the messages of a share into a thread. Prompts, reasoning, quotes from documents, usage and
+// feedback are not copied.
 func copyMessages(ctx context.Context, tx pgx.Tx, organizationID, shareID, threadID uuid.UUID) error {
 	rows, err := tx.Query(ctx, `
 		SELECT unnest(h.message_ids) FROM shares h WHERE h.organization_id = $1 AND h.id = $2`, organizationID, shareID)

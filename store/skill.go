@@ -12,7 +12,7 @@ import (
 
 var _ skill.Store = (*DB)(nil)
 
-// skillRow is a skill as it is read: nullable columns come as "".
+// skillRow is a skill with nullable columns read as "".
 type skillRow struct {
 	ID                 uuid.UUID
 	OrganizationID     *uuid.UUID
@@ -151,17 +151,17 @@ func (db *DB) RemoveFavoriteSkill(ctx context.Context, organizationID, userID, s
 	return translate(err)
 }
 
-// skillsLock keeps servers that start together, and operators who import, from each other.
+// skillsLock serializes servers that start together, and operators who import.
 const skillsLock = `SELECT pg_advisory_xact_lock(hashtext('tsumugi builtin skills'))`
 
-// saveCategory inserts a category, or updates it if anything in it is another.
+// saveCategory inserts a category, or updates it if anything in it differs.
 const saveCategory = `
 	INSERT INTO categories AS c (id, name, position, organization_id, key)
 	VALUES ($1, $2, $3, $4, nullif($5::text, ''))
 	ON CONFLICT (id) DO UPDATE SET name = excluded.name, position = excluded.position
 	WHERE (c.name, c.position) IS DISTINCT FROM (excluded.name, excluded.position)`
 
-// saveSkill inserts a skill, or updates it if anything in it is another. It returns whether it is new, and no row if
+// saveSkill inserts a skill, or updates it if anything in it differs. It returns whether it is new, and no row if
 // nothing changed.
 const saveSkill = `
 	INSERT INTO skills AS s (id, category_id, position, name, description, icon_path, kind, task_type, form_type,
@@ -182,7 +182,7 @@ const saveSkill = `
 	       excluded.accepts_data_sources, excluded.prompt, NULL)
 	RETURNING xmax = 0 AS added`
 
-// skillValues are the parameters of saveSkill.
+// skillValues returns the parameters of saveSkill.
 func skillValues(s skill.Skill, key string) []any {
 	return []any{
 		s.ID, s.CategoryID, s.Position, s.Name, s.Description, s.IconPath, s.Kind, s.TaskType, s.FormType,
@@ -191,7 +191,7 @@ func skillValues(s skill.Skill, key string) []any {
 	}
 }
 
-// SaveBuiltinSkills implements skill.Store. Servers that start together take turns.
+// SaveBuiltinSkills implements skill.Store. Servers that start together are serialized.
 func (db *DB) SaveBuiltinSkills(ctx context.Context, categories []skill.Category, skills []skill.Skill) error {
 	return db.tx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, skillsLock); err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// errDry undoes what was only tried.
+// errDry rolls back a dry run.
 var errDry = errors.New("store: only tried")
 
 // ImportSkills saves an operator's skills, for one organization or, with nil, for all, and returns the result for each.
-// They are known by their keys within that scope, so repeating an import changes nothing. What changed is logged as one
-// event. With dry, nothing is saved. Errors: org.ErrNoOrganization for an organization that is not there,
+// They are identified by their keys within that scope, so repeating an import changes nothing. The changes are logged
+// as one event. With dry, nothing is saved. Errors: org.ErrNoOrganization for an organization that does not exist,
 // fault.Conflict for a name that another skill has, fault.NotFound for a key to retire that no skill has.
 func (db *DB) ImportSkills(ctx context.Context, organizationID *uuid.UUID, in skill.Import, by org.Doer,
 	dry bool,
 ) ([]skill.Imported, error) {
 	var outcome []skill.Imported
 	err := db.tx(ctx, func(tx pgx.Tx) error {
-		outcome = nil // Of an attempt before.
+		outcome = nil // From an earlier attempt.
 		if _, err := tx.Exec(ctx, skillsLock); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func importSkill(
 	return done, err
 }
 
-// retireSkill has a skill no longer offered. Its threads stay.
+// retireSkill retires a skill. Its threads stay.
 func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key string) (skill.Imported, error) {
 	done := skill.Imported{Key: key, Change: skill.ImportRetired}
 	var before bool
@@ -132,8 +132,8 @@ func retireSkill(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, key 
 	return done, err
 }
 
-// checkSkillNames refuses names that people would see twice in one list: those of an organization have its own skills
-// and those for all.
+// checkSkillNames refuses names that would appear twice in one list: an organization sees its own skills and those for
+// all.
 func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, list []skill.ImportedSkill) error {
 	names := make([]string, len(list))
 	for i, s := range list {
@@ -156,7 +156,7 @@ func checkSkillNames(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, 
 	return err
 }
 
-// auditImport logs what an import changed, if anything.
+// auditImport logs the changes of an import, if any.
 func auditImport(ctx context.Context, tx pgx.Tx, organizationID *uuid.UUID, outcome []skill.Imported,
 	by org.Doer,
 ) error {

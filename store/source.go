@@ -18,7 +18,7 @@ var _ datasource.Store = (*DB)(nil)
 // looseBatch is how many loose files are removed at a time.
 const looseBatch = 100
 
-// sourceColumns are what a datasource.Source is read from.
+// sourceColumns are the columns of a datasource.Source.
 const sourceColumns = `id, filename, media_type, size, sha256, status, failure, page_count, chunk_count, stage, done, total, revision, created_at`
 
 func noSource(err error) error {
@@ -63,9 +63,9 @@ func (db *DB) CreateSource(ctx context.Context, owner datasource.Owner, session 
 	return stored, created, err
 }
 
-// claimFile makes a file somebody's, who must still be a member, and signed in. A person's uploads take turns from here
-// on, so that nothing is stored twice and the limit holds; who they are and whether the session lives cannot change
-// until the end.
+// claimFile assigns a loose file to its owner, who must still be a member and signed in. The row locks serialize a
+// person's uploads until the transaction ends, so that nothing is stored twice and the limit is kept, and keep the user
+// and the session unchanged.
 func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, id uuid.UUID) error {
 	var active bool
 	err := tx.QueryRow(ctx, `
@@ -85,7 +85,7 @@ func claimFile(ctx context.Context, tx pgx.Tx, owner datasource.Owner, session, 
 	if ended {
 		return identity.ErrExpired
 	}
-	if err != nil && !isNoRows(err) { // AWS keeps its own.
+	if err != nil && !isNoRows(err) { // Grants of AWS are not stored here.
 		return err
 	}
 	claimed, err := tx.Exec(ctx, `DELETE FROM loose_files WHERE id = $1 AND remove_at > now()`, id)
@@ -118,8 +118,8 @@ func insertSource(ctx context.Context, tx pgx.Tx, owner datasource.Owner, source
 		source.ID, owner.OrganizationID, owner.UserID, source.Filename, source.MediaType, source.Size, source.SHA256)
 }
 
-// checkRoom refuses a file for which a person or their organization have no room left. Members who upload at the same
-// moment may pass the organization's limit by a file each.
+// checkRoom refuses a file that exceeds the person's or the organization's storage limit. Members who upload at the
+// same moment may exceed the organization's limit by one file each.
 func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, limit int64) error {
 	var own, all, allowed int64
 	err := tx.QueryRow(ctx, `
@@ -140,7 +140,7 @@ func checkRoom(ctx context.Context, tx pgx.Tx, owner datasource.Owner, size, lim
 	return nil
 }
 
-// inBytes says a limit as a person does.
+// inBytes formats a limit for people.
 func inBytes(n int64) string {
 	if n >= 1<<30 {
 		return strconv.FormatFloat(float64(n)/(1<<30), 'f', -1, 64) + " GB"
@@ -148,7 +148,7 @@ func inBytes(n int64) string {
 	return strconv.FormatFloat(float64(n)/(1<<20), 'f', -1, 64) + " MB"
 }
 
-// waitAgain has a source that could not be read wait once more, under the name by which it was uploaded now.
+// waitAgain queues a failed source for another attempt, under the name of this upload.
 func waitAgain(ctx context.Context, tx pgx.Tx, owner datasource.Owner, id uuid.UUID,
 	named datasource.Source,
 ) (datasource.Source, error) {
@@ -246,7 +246,7 @@ func (db *DB) EndReading(ctx context.Context, reading datasource.Reading,
 
 // LooseFiles implements datasource.Store.
 func (db *DB) LooseFiles(ctx context.Context) ([]uuid.UUID, error) {
-	// The caller that discarded an upload may not have known that it was stored.
+	// The row check protects a stored file whose upload was reported as failed and discarded.
 	rows, err := db.pool.Query(ctx, `
 		SELECT l.id
 		FROM loose_files l

@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/datasource/index"
 )
 
-// insertIndex stores the index of a data source in place of what there is.
+// insertIndex stores the index of a data source and replaces an earlier one.
 func insertIndex(ctx context.Context, tx pgx.Tx, owner datasource.Owner, of datasource.Indexed,
 	packed index.Packed,
 ) error {
@@ -52,8 +52,8 @@ func (db *DB) ReplaceIndex(ctx context.Context, owner datasource.Owner, of datas
 	})
 }
 
-// FindIndexes implements datasource.Store. A data source does not change after it was read, unless it is read again:
-// then both have another revision.
+// FindIndexes implements datasource.Store. A processed data source does not change, unless it is processed again: then
+// it has another revision, and so has its index.
 func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uuid.UUID) ([]datasource.Indexed, error) {
 	list, err := queryRows[datasource.Indexed](ctx, db.pool, `
 		SELECT d.id, d.filename, d.revision, CASE WHEN i.revision = d.revision THEN i.version ELSE 0 END AS version
@@ -65,7 +65,7 @@ func (db *DB) FindIndexes(ctx context.Context, owner datasource.Owner, ids []uui
 	return list, translate(err)
 }
 
-// ownIndex is the condition that an index i is of a revision, $4, of a data source, $3, of an owner, $1 and $2.
+// ownIndex is the condition that an index i is of the revision $4 of the data source $3 of the owner $1, $2.
 const ownIndex = `i.organization_id = $1 AND i.data_source_id = $3 AND i.revision = $4
 	AND EXISTS (SELECT FROM data_sources d WHERE d.id = i.data_source_id AND d.user_id = $2)`
 
@@ -134,7 +134,7 @@ func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasou
 	return list, translate(err)
 }
 
-// passageColumns are those of a datasource.Passage, of the tables data_source_chunks c and data_sources d.
+// passageColumns are the columns of a datasource.Passage, from the tables data_source_chunks c and data_sources d.
 const passageColumns = `c.id, c.data_source_id AS source_id, d.filename, c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end,
 	c.locator, c.text`
 

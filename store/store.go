@@ -1,9 +1,9 @@
-// Package store keeps everything that must survive in PostgreSQL. It implements the Store interfaces that the domains
-// declare, a file a domain, and migrates the schema.
+// Package store stores everything persistent in PostgreSQL. It implements the Store interfaces that the domains
+// declare, one file per domain, and migrates the schema.
 //
 // It imports the domains and fault, pgx, and the migrations; only cmd sees both it and the services. An exported method
-// is one transaction; a method that needs a single statement leaves it to the statement. Helpers take a pgx.Tx. Queries
-// on a tenant's rows name the organization, even where an id alone would do.
+// is one transaction; a method with a single statement needs no explicit one. Helpers take a pgx.Tx. Queries on a
+// tenant's rows name the organization, even where an id alone would do.
 package store
 
 import (
@@ -23,13 +23,14 @@ import (
 const (
 	defaultMaxConns = 16               // Unless the connection string sets pool_max_conns.
 	connectTimeout  = 5 * time.Second  // For each address.
-	openPatience    = 10 * time.Second // For a database that is just starting.
+	openPatience    = 10 * time.Second // For a database that is starting up.
 	openPoll        = 100 * time.Millisecond
-	maxAttempts     = 4 // Of a transaction that the database asks to repeat.
+	maxAttempts     = 4 // Of a transaction that the database asks to retry.
 )
 
 // sessionSettings keep a lost client or a runaway statement from holding locks for ever. They are set after connecting
-// and not in the startup packet, which connection poolers refuse to pass on. What the connection string sets wins.
+// and not in the startup packet, which connection poolers refuse to pass on. Settings in the connection string take
+// precedence.
 var sessionSettings = map[string]string{
 	"statement_timeout":                   "30s",
 	"lock_timeout":                        "10s",
@@ -40,13 +41,13 @@ var sessionSettings = map[string]string{
 type DB struct {
 	pool *pgxpool.Pool
 
-	// vital is a connection for what must not wait behind calls: the lease, and whether the database answers. A server
-	// that has much to do is not to be taken for a dead one.
+	// vital is a separate connection for calls that must not wait behind others: the lease and the health check.
+	// Otherwise a busy server could be mistaken for a dead one.
 	vital *pgxpool.Pool
 }
 
 // Open connects to the database that a PostgreSQL connection string (URL or keywords) names. It waits up to 10 s for
-// one that is just starting; every other failure is final. The schema is not touched: see [DB.Migrate].
+// one that is starting up; every other failure is final. The schema is not touched: see [DB.Migrate].
 func Open(ctx context.Context, dsn string) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -85,9 +86,9 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	return db, nil
 }
 
-// hasPoolSize reports whether the connection string itself sets the size of the pool.
+// hasPoolSize reports whether the connection string sets the size of the pool.
 func hasPoolSize(dsn string) bool {
-	cfg, err := pgx.ParseConfig(dsn) // Keeps the pool's parameters, which it does not know.
+	cfg, err := pgx.ParseConfig(dsn) // Leaves the pool's parameters, which it does not know.
 	return err == nil && cfg.RuntimeParams["pool_max_conns"] != ""
 }
 
@@ -124,7 +125,7 @@ func awaitPing(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 }
 
-// isStarting reports whether an error is what a starting database answers.
+// isStarting reports whether an error is the answer of a database that is starting up.
 func isStarting(err error) bool {
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pg.Code == codeCannotConnectNow
@@ -141,14 +142,15 @@ func (db *DB) Close() {
 // Ping reports whether the database answers. A failure has the code fault.Unavailable.
 func (db *DB) Ping(ctx context.Context) error { return translate(db.vital.Ping(ctx)) }
 
-// tx runs fn in a transaction, which is committed if fn returns nil. fn may run several times: when the database ends a
-// deadlock, or the connection turned out to be dead before anything was sent. Its error is translated to a fault.
+// tx runs fn in a transaction, which is committed if fn returns nil. fn may run several times: when the database
+// resolved a deadlock, or the connection turned out to be dead before anything was sent. Its error is translated to a
+// fault.
 func (db *DB) tx(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	return repeat(ctx, func() error { return pgx.BeginFunc(ctx, db.pool, fn) })
 }
 
-// batch is tx for statements that do not wait for each other: they are one transaction and one round trip. An error of
-// what reads an answer comes too late to undo anything.
+// batch is tx for independent statements: they are one transaction and one round trip. An error of a callback that
+// reads a result comes too late to roll anything back.
 func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
 	return repeat(ctx, func() error {
 		batch := &pgx.Batch{}
@@ -157,7 +159,7 @@ func (db *DB) batch(ctx context.Context, queue func(batch *pgx.Batch)) error {
 	})
 }
 
-// repeat runs a transaction until it neither deadlocks nor meets a dead connection.
+// repeat retries a transaction that deadlocks or meets a dead connection.
 func repeat(ctx context.Context, transaction func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := transaction()
@@ -168,12 +170,12 @@ func repeat(ctx context.Context, transaction func() error) error {
 	}
 }
 
-// querier is what a pool and a transaction have in common, for reads that stand alone or in a transaction.
+// querier is the common part of a pool and a transaction for reads.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// executor is the same for statements that return no rows.
+// executor is the same for statements without result rows.
 type executor interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
@@ -197,7 +199,7 @@ func queryRow[T any](ctx context.Context, q querier, sql string, args ...any) (T
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[T])
 }
 
-// orEmpty makes a nil slice an empty one: the driver stores nil as NULL, which the columns do not take.
+// orEmpty turns a nil slice into an empty one: the driver stores nil as NULL, which the columns do not allow.
 func orEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}

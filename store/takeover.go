@@ -10,15 +10,15 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// Which server runs a generation is decided by two rows: the generation names a server and a run, and the server's row
-// says when it was heard last, by the database's clock alone.
+// Two rows decide which server runs a generation: the generation names a server and a run, and the server's row has the
+// time of its last heartbeat, by the database's clock alone.
 //
-// A renewal writes its server's row and then looks at the generations. A takeover holds the rows of the servers that it
-// takes from, so that they cannot renew, while it gives their generations away. So one of both comes first: either the
-// server is alive and keeps them all, or it finds out with this very renewal.
+// A renewal writes its server's row and then reads the generations. A takeover locks the rows of the servers that it
+// takes from, so that they cannot renew, while it reassigns their generations. So they are serialized: either the
+// server is alive and keeps all its generations, or it learns of the takeover with this very renewal.
 
-// Renew implements chat.Store. Both statements travel together; the second sees what was committed before the server's
-// row could be written.
+// Renew implements chat.Store. Both statements are sent together; the second one sees what was committed before the
+// server's row could be written.
 func (db *DB) Renew(ctx context.Context, serverID uuid.UUID, held []chat.Held) (chat.Renewal, error) {
 	var renewal chat.Renewal
 	batch := &pgx.Batch{}
@@ -79,14 +79,14 @@ func (db *DB) RemoveServer(ctx context.Context, serverID uuid.UUID) error {
 	return translate(err)
 }
 
-// longDead is how long a server is silent before its row is removed.
+// longDead is how long a server must be silent before its row is removed.
 const longDead = time.Hour
 
 // TakeOver implements chat.Store.
 //
-// The dead servers are named first and the generations then chosen by these names alone. With a join between both, a
-// generation that another server takes over at the same moment could be chosen again: after waiting for a row,
-// PostgreSQL checks the new version of it against the old version of what it was joined with.
+// The dead servers are determined first, and the generations are then selected by these ids alone. With a join of both,
+// a generation that another server takes over at the same moment could be selected again: after waiting for a row lock,
+// PostgreSQL checks the new version of the row against the old versions of the rows joined with it.
 func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID, lease time.Duration, limit,
 	epoch int,
 ) ([]chat.Begun, error) {
@@ -127,10 +127,10 @@ func (db *DB) TakeOver(ctx context.Context, serverID uuid.UUID, held []uuid.UUID
 	return begun, nil
 }
 
-// lockDead returns the servers, other than this one, that hold running generations and are silent for longer than lease
-// or unknown, and keeps them from renewing until the transaction ends: unknown ones are given a row for that, as old as
-// can be. One that is just renewing is not dead. It removes the rows of those that are silent for very long and hold
-// nothing.
+// lockDead returns the servers, other than this one, that have running generations and are silent for longer than lease
+// or unknown, and keeps them from renewing until the transaction ends: unknown ones get a row for that, with the oldest
+// possible time. A server that is renewing at this moment is not dead. It also removes the rows of servers that are
+// long dead and have no generations.
 func lockDead(ctx context.Context, tx pgx.Tx, serverID uuid.UUID, lease time.Duration) ([]uuid.UUID, error) {
 	var dead []uuid.UUID
 	batch := &pgx.Batch{}
@@ -172,7 +172,8 @@ type takenRow struct {
 	Untitled       bool
 }
 
-// loadTaken reads the threads and exchanges of generations. There are few of them, after a server has died.
+// loadTaken reads the threads and exchanges of generations one by one: there are few of them, and only after a server
+// has died.
 func loadTaken(ctx context.Context, tx pgx.Tx, rows []takenRow) ([]chat.Begun, error) {
 	taken := make([]chat.Begun, 0, len(rows))
 	for _, r := range rows {

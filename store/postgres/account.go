@@ -19,7 +19,7 @@ type account struct {
 	other    bool // It is not the user of this process, which is root then.
 }
 
-// chooseAccount returns the user of this process, or for root the one that cfg or the state of the folder asks for:
+// chooseAccount returns the user of this process or, for root, the one that cfg or the owner of the folder determines:
 // PostgreSQL refuses to run as root.
 func chooseAccount(cfg Config) (account, error) {
 	if os.Geteuid() != 0 {
@@ -64,7 +64,7 @@ func newAccount(u *user.User) (account, error) {
 	a := account{name: u.Username, uid: uid, gid: gid, other: true}
 	ids, err := u.GroupIds()
 	if err != nil {
-		ids = nil // The primary group is enough for everything that the server does.
+		ids = nil // The server needs no more than the primary group.
 	}
 	for _, id := range ids {
 		if n, err := strconv.Atoi(id); err == nil {
@@ -92,7 +92,8 @@ func clusterOwner(dataDir string) *user.User {
 	return u
 }
 
-// credential returns what a child process needs to run as the account, or nil where it does so anyway.
+// credential returns the credentials of a child process that runs as the account, or nil if they are those of this
+// process.
 func (a account) credential() *syscall.Credential {
 	if !a.other {
 		return nil
@@ -104,7 +105,7 @@ func (a account) credential() *syscall.Credential {
 	return c
 }
 
-// give hands path to the account when this process is root.
+// give makes the account the owner of path if this process is root.
 func (a account) give(path string) error {
 	if !a.other {
 		return nil
@@ -112,7 +113,7 @@ func (a account) give(path string) error {
 	return os.Lchown(path, a.uid, a.gid)
 }
 
-// giveTree hands over everything below path that is not the account's yet.
+// giveTree makes the account the owner of everything below path.
 func (a account) giveTree(path string) error {
 	if !a.other {
 		return nil
@@ -144,7 +145,7 @@ func (a account) mayEnter(dir string) bool {
 	}
 }
 
-// holds reports whether the permission bits of info grant the account what bits (1 execute, 2 write, 4 read) asks for.
+// holds reports whether the permission bits of info grant the account the access in bits (1 execute, 2 write, 4 read).
 func (a account) holds(info fs.FileInfo, bits fs.FileMode) bool {
 	uid, gid := owner(info)
 	switch mode := info.Mode().Perm(); {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// createCluster makes the data directory and the database in it. It works beside the final place and renames at the
+// createCluster creates the data directory and the database in it. It works in a temporary place and renames at the
 // end, so that an interrupted first start begins anew.
 func (s *Server) createCluster(ctx context.Context) error {
 	part := filepath.Join(s.folder.root, "cluster.part")
@@ -35,8 +35,8 @@ func (s *Server) createCluster(ctx context.Context) error {
 	return nil
 }
 
-// initialize runs initdb. Text is UTF-8, sorted by code point on every machine alike, while the character classes are
-// Unicode's: with plain C, Japanese text breaks in extensions.
+// initialize runs initdb. Text is UTF-8, sorted by code point on every machine, while the character classes are
+// Unicode's: with plain C, extensions mishandle Japanese text.
 func (s *Server) initialize(ctx context.Context, dir string) error {
 	args := []string{
 		"-D", dir, "-U", database, "-E", "UTF8", "--locale=C", "--auth=peer", "--data-checksums",
@@ -58,8 +58,8 @@ func (s *Server) initialize(ctx context.Context, dir string) error {
 	return err
 }
 
-// writeAccess lets in exactly one operating system user: the one of this process, by the credentials of the socket's
-// peer. Together with the private socket folder nobody else gets near, and no password has to be kept.
+// writeAccess allows exactly one operating system user to connect: that of this process, by the credentials of the
+// socket's peer. The socket's folder is private as well, so no password has to be stored.
 func (s *Server) writeAccess() error {
 	self, err := user.Current()
 	if err != nil {
@@ -81,8 +81,8 @@ func (s *Server) writeAccess() error {
 	return nil
 }
 
-// arguments returns the server's command line. Settings stand here and not in postgresql.conf, so that a new version of
-// this program brings its own. What a person puts into postgresql.conf holds for everything not named here.
+// arguments returns the server's command line. Settings are set here and not in postgresql.conf, so that a new version
+// of this program brings its own. postgresql.conf applies to everything that is not set here.
 func (s *Server) arguments() []string {
 	settings := map[string]string{
 		"listen_addresses":        "",
@@ -97,10 +97,10 @@ func (s *Server) arguments() []string {
 		"logging_collector":       "off",
 		"log_line_prefix":         "",
 		"log_checkpoints":         "off",
-		// Statements that fail are the caller's business: it gets the error, and the log gets nobody's data.
+		// Failed statements are reported to the caller as errors; logging them would put people's data into the log.
 		"log_min_messages":        "log",
 		"log_min_error_statement": "panic",
-		// Our queries are short; compiling them would take longer than running them.
+		// The queries are short; compiling them would take longer than running them.
 		"jit": "off",
 	}
 	if !s.cfg.Durable {
@@ -126,13 +126,13 @@ func sortedKeys(m map[string]string) []string {
 	return keys
 }
 
-// pidFile is what a server writes about itself into postmaster.pid.
+// pidFile is the content of postmaster.pid, which a server writes about itself.
 type pidFile struct {
-	pid   int  // 0 if there is no such file, or it is empty.
+	pid   int  // 0 if the file does not exist or is empty.
 	ready bool // The server accepts connections.
 }
 
-// The status stands in line 8 of postmaster.pid since PostgreSQL 10; pg_ctl reads it too.
+// The status is in line 8 of postmaster.pid since PostgreSQL 10; pg_ctl reads it too.
 const statusLine = 7
 
 func (f folder) readPID() pidFile {
@@ -141,6 +141,6 @@ func (f folder) readPID() pidFile {
 		return pidFile{}
 	}
 	lines := strings.Split(string(text), "\n")
-	pid, _ := strconv.Atoi(strings.TrimSpace(lines[0])) // 0 for a file that is just being written.
+	pid, _ := strconv.Atoi(strings.TrimSpace(lines[0])) // 0 for a file that is being written.
 	return pidFile{pid: pid, ready: len(lines) > statusLine && strings.TrimSpace(lines[statusLine]) == "ready"}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// locationFile stands in a data folder that the account cannot reach and names the folder used in its place, so
-	// that the data is found again after the checkout has moved.
+	// locationFile is a file in a data folder that the account cannot reach. It names the folder used instead, so that
+	// the data is found again after the checkout has moved.
 	locationFile = "LOCATION"
 	// maxSocketDir keeps the socket's path, with the name that PostgreSQL adds, below the limit of 104 bytes (macOS;
 	// 108 on Linux).
@@ -24,12 +24,12 @@ const (
 
 // folder is a data folder. All paths are absolute and free of symbolic links.
 type folder struct {
-	root    string // Config.DataDir, or what stands in for it.
+	root    string // Config.DataDir, or its replacement.
 	cluster string // The PostgreSQL data directory.
 }
 
-// openFolder makes the data folder, with access for the account only. As root it moves aside to cfg.FallbackDir when
-// the account cannot reach the configured place, and says so.
+// openFolder creates the data folder, accessible to the account only. As root it uses cfg.FallbackDir, and logs that,
+// if the account cannot reach the configured folder.
 func openFolder(cfg Config, acct account, log *slog.Logger) (folder, error) {
 	root := cfg.DataDir
 	if err := os.MkdirAll(root, 0o755); err != nil { //nolint:gosec // The account must get through; claim closes the last one.
@@ -51,7 +51,7 @@ func openFolder(cfg Config, acct account, log *slog.Logger) (folder, error) {
 	return f, f.claimCluster(acct)
 }
 
-// standIn returns the folder that takes the place of root, which the account cannot reach.
+// standIn returns the replacement of root, which the account cannot reach.
 func standIn(cfg Config, root string, acct account, log *slog.Logger) (string, error) {
 	note := filepath.Join(root, locationFile)
 	var other string
@@ -87,7 +87,7 @@ func standIn(cfg Config, root string, acct account, log *slog.Logger) (string, e
 	return other, nil
 }
 
-// claim gives a folder to the account and keeps everybody else out.
+// claim makes the account the only one with access to a folder.
 func claim(dir string, acct account) error {
 	if err := acct.give(dir); err != nil {
 		return fmt.Errorf("the data folder %s cannot be handed to %s: %w", dir, acct.name, err)
@@ -98,7 +98,7 @@ func claim(dir string, acct account) error {
 	return nil
 }
 
-// ownershipError explains a refusal that comes from having run as another user before.
+// ownershipError explains a permission error after a run as another user.
 func ownershipError(dir string, acct account, err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the data folder %s: %w", dir, err)
@@ -107,7 +107,7 @@ func ownershipError(dir string, acct account, err error) error {
 		"program as the user it belongs to (or as root): %w", dir, acct.name, err)
 }
 
-// claimCluster hands over a cluster that another user has made, as after a restore from a backup by root.
+// claimCluster makes the account the owner of a cluster that another user created, for example after a restore by root.
 func (f folder) claimCluster(acct account) error {
 	info, err := os.Stat(f.cluster)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,7 @@ func (f folder) claimCluster(acct account) error {
 	return nil
 }
 
-// major returns the PostgreSQL version that made the cluster, or 0 where there is none yet.
+// major returns the PostgreSQL version of the cluster, or 0 if there is no cluster yet.
 func (f folder) major() (int, error) {
 	path := filepath.Join(f.cluster, "PG_VERSION")
 	text, err := os.ReadFile(path)
@@ -149,8 +149,8 @@ func (f folder) major() (int, error) {
 	return n, nil
 }
 
-// socketDir makes the private folder for the server's socket: run/ in the data folder, or one with a short name among
-// the temporary files when the path would not fit into a socket address.
+// socketDir creates the private folder for the server's socket: run/ in the data folder, or a folder with a short name
+// in the temporary folder if the path would not fit into a socket address.
 func (f folder) socketDir(acct account) (string, error) {
 	dir := filepath.Join(f.root, "run")
 	foreign := len(dir) > maxSocketDir
@@ -161,7 +161,7 @@ func (f folder) socketDir(acct account) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("the folder for the database socket: %w", err)
 	}
-	// Somebody else could have made a folder of that name below /tmp: theirs is not used.
+	// Somebody else could have created a folder of that name in /tmp: it must not be used.
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return "", fmt.Errorf("the folder for the database socket: %w", err)

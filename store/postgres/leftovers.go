@@ -10,13 +10,13 @@ import (
 
 const (
 	leftoverPoll     = 10 * time.Millisecond
-	leftoverPatience = 15 * time.Second // For a predecessor's server to write out its data by itself.
+	leftoverPatience = 15 * time.Second // For a predecessor's server to shut down by itself.
 )
 
-// clearLeftovers makes the data directory ready for a launch when the last server did not end cleanly. That server gets
-// the signal to stop when its supervisor dies, but may need a moment; a dead one may linger as a zombie that holds its
-// place in the process table; its children end soon after it. Only when no process works on the directory any more is
-// postmaster.pid removed: a number in it that now belongs to a stranger would stop PostgreSQL from starting.
+// clearLeftovers makes the data directory ready for a launch if the last server did not end cleanly. That server is
+// signaled to stop when its supervisor dies, but may need a moment; a dead one may linger as a zombie in the process
+// table; its children end soon after it. postmaster.pid is removed only when no process uses the directory any more: if
+// the pid in it belonged to an unrelated process by now, PostgreSQL would refuse to start.
 func (s *Server) clearLeftovers() error {
 	pid := s.folder.readPID().pid
 	path := filepath.Join(s.folder.cluster, "postmaster.pid")
@@ -41,7 +41,7 @@ func (s *Server) clearLeftovers() error {
 		if step := leftoverPatience / 3; ours && len(signals) > 0 &&
 			time.Since(begin) >= time.Duration(3-len(signals))*step {
 			for _, p := range left {
-				_ = syscall.Kill(p, signals[0]) // It may be gone already.
+				_ = syscall.Kill(p, signals[0]) // It may have ended already.
 			}
 			signals = signals[1:]
 		}
@@ -63,6 +63,6 @@ func (s *Server) clearLeftovers() error {
 
 func (s *Server) socketPath() string { return filepath.Join(s.socketDir, ".s.PGSQL."+port) }
 
-// cleanUp removes the socket's folder, which may lie outside the data folder. A server that ended cleanly has removed
-// its files; otherwise they stay, and the next start deals with them.
+// cleanUp removes the socket's folder, which may be outside the data folder. A server that ended cleanly has removed
+// its files; otherwise they stay, and the next start removes them.
 func (s *Server) cleanUp() { _ = os.Remove(s.socketDir) }

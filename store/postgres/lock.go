@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// folderLock is held from start to stop and makes sure that a data folder has one supervisor. The kernel releases it
-// with the process, however that ends, so it is never stale. Its file names the supervisor and its server for people
-// and for the next supervisor, which may end a server only if it was ours.
+// folderLock is held from start to stop and ensures that a data folder has one supervisor. The kernel releases it when
+// the process ends in whatever way, so it is never stale. Its file names the supervisor and its server, for people and
+// for the next supervisor, which may end a server only if it was started by ours.
 type folderLock struct {
 	file *os.File
 	// previous is the process id of the server that the last supervisor ran, 0 if there was none.
@@ -43,10 +43,10 @@ func lockFolder(f folder, acct account) (*folderLock, error) {
 	return l, nil
 }
 
-// read returns the process ids of the supervisor and the server in the file, 0 for what is missing.
+// read returns the process ids of the supervisor and the server in the file, 0 for missing ones.
 func (l *folderLock) read() (supervisor, server int) {
 	buf := make([]byte, 64)
-	n, _ := l.file.ReadAt(buf, 0) // A short read is the rule here, and an unreadable file says nothing.
+	n, _ := l.file.ReadAt(buf, 0) // A short read is normal, and an unreadable file is treated as empty.
 	fields := strings.Fields(string(buf[:n]))
 	if len(fields) > 0 {
 		supervisor, _ = strconv.Atoi(fields[0])
@@ -57,7 +57,7 @@ func (l *folderLock) read() (supervisor, server int) {
 	return supervisor, server
 }
 
-// note records which server process this supervisor runs.
+// note records the server process of this supervisor.
 func (l *folderLock) note(server int) error {
 	text := fmt.Sprintf("%-10d %-10d\n", os.Getpid(), server)
 	_, err := l.file.WriteAt([]byte(text), 0)
@@ -67,9 +67,9 @@ func (l *folderLock) note(server int) error {
 
 func (l *folderLock) release() {
 	if l != nil {
-		// Said in so many words: a child that was forked a moment ago, and has not begun its program yet, has the file
-		// open, too.
+		// Explicitly, because closing is not enough: a child that was just forked and has not executed its program yet
+		// has the file open, too.
 		_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
-		_ = l.file.Close() // The file stays: removing it would race with the next one to lock it.
+		_ = l.file.Close() // The file stays: removing it would race with the next process to lock it.
 	}
 }

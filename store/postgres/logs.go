@@ -12,19 +12,20 @@ import (
 
 const maxLogLine = 8 << 10 // Longer lines are cut.
 
-// logReader passes the server's messages on to the log and remembers the last error, which says why it ended.
+// logReader forwards the server's messages to the log and remembers the last error, which explains why the server
+// ended.
 type logReader struct {
 	pipe *os.File
 	log  *slog.Logger
 
-	mu    sync.Mutex // Guards what follows.
-	quiet bool       // While starting and stopping, refused connections are to be expected.
-	last  []string   // The last error or unprefixed message with the hints that belong to it.
-	level slog.Level // Of the message that further lines belong to.
+	mu    sync.Mutex // Guards the fields below.
+	quiet bool       // While starting and stopping, refused connections are expected.
+	last  []string   // The last error or unprefixed message with its hints.
+	level slog.Level // Of the message that continuation lines belong to.
 
-	severity string // What the last line that was no continuation began with; "" for none.
-	fatal    bool   // The message ends a process.
-	withheld bool   // Its lines are not logged: people's texts may stand in them.
+	severity string // Prefix of the last line that was no continuation; "" for none.
+	fatal    bool   // The message is the last one of a process.
+	withheld bool   // Its lines are not logged: they may contain people's texts.
 }
 
 func newLogReader(pipe *os.File, log *slog.Logger) *logReader {
@@ -47,7 +48,7 @@ func (l *logReader) run() {
 
 func (l *logReader) close() { _ = l.pipe.Close() }
 
-// line files one line. Lines that go on with the one before begin with a tab.
+// line processes one line. Continuation lines begin with a tab.
 func (l *logReader) line(text string) {
 	l.mu.Lock()
 	message, continues := strings.CutPrefix(text, "\t")
@@ -64,10 +65,10 @@ func (l *logReader) line(text string) {
 	}
 }
 
-// begin files a line that is no continuation and returns it without its severity. PostgreSQL's messages begin with one
-// and two spaces, and so does what it adds to them. Statements, what they were called from, and details, such as a row
-// that breaks a rule, hold what people have written. Those of a process that ends do not, and tell why. The caller
-// holds mu.
+// begin processes a line that is no continuation and returns it without its severity. Each message of PostgreSQL, and
+// each line that it adds to one, begins with a severity, a colon and two spaces. Statements, contexts, and details,
+// such as a row that violates a constraint, contain people's texts. Details of a process that ends do not, and explain
+// why it ends. The caller holds mu.
 func (l *logReader) begin(text string) string {
 	severity, message, _ := strings.Cut(text, ":  ")
 	l.severity, l.withheld = severity, false
@@ -85,14 +86,14 @@ func (l *logReader) begin(text string) string {
 	case "FATAL", "PANIC", "ERROR":
 		l.level, l.fatal = slog.LevelError, severity != "ERROR"
 		l.last = []string{message}
-	default: // The dynamic linker and the shell know no severities.
+	default: // The dynamic linker and the shell write no severities.
 		l.level, l.fatal, l.severity, message = slog.LevelWarn, false, "", text
 		l.last = []string{message}
 	}
 	return message
 }
 
-// settled is called when the server runs: errors are news from now on, and what was said before is over.
+// settled is called when the server accepts connections: errors count from now on, and earlier ones are forgotten.
 func (l *logReader) settled() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +107,7 @@ func (l *logReader) ending() {
 	l.quiet = true
 }
 
-// lastError returns the last error with its hints in one line, or "".
+// lastError returns the last error with its hints on one line, or "".
 func (l *logReader) lastError() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

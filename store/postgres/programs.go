@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// minMajor is the oldest PostgreSQL whose SQL package store may use.
+// minMajor is the oldest PostgreSQL that supports the SQL of package store.
 const minMajor = 14
 
 var versionPattern = regexp.MustCompile(`\(PostgreSQL\) ((\d+)[.\w]*)`)
@@ -31,7 +31,7 @@ type programs struct {
 func (p programs) path(name string) string { return filepath.Join(p.dir, name) }
 
 // findPrograms returns the first usable programs in the order of Config.BinDir's comment. major is the version that the
-// data folder asks for, 0 for a new one.
+// data folder requires, 0 for a new one.
 func findPrograms(ctx context.Context, cfg Config, acct account, major int) (programs, error) {
 	var rejected []string
 	wrongVersion := false
@@ -71,7 +71,7 @@ func wanted(major int) string {
 	return strconv.Itoa(major)
 }
 
-// candidates lists the folders that hold both programs, in order of preference and each once.
+// candidates lists the folders that contain both programs, in order of preference and without duplicates.
 func candidates(cfg Config) []string {
 	if cfg.BinDir != "" {
 		return []string{cfg.BinDir}
@@ -83,7 +83,7 @@ func candidates(cfg Config) []string {
 				return
 			}
 		}
-		// The link in PATH may point to one program of an installation that lies elsewhere as a whole.
+		// PATH may contain a symbolic link to one program of an installation elsewhere.
 		if real, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres")); err == nil {
 			dir = filepath.Dir(real)
 		}
@@ -157,7 +157,7 @@ func npmPackages() []string {
 	return found
 }
 
-// tryPrograms makes the programs in dir usable for the account, as far as that takes, and asks for their version.
+// tryPrograms makes the programs in dir usable for the account, as far as possible, and returns their version.
 func tryPrograms(ctx context.Context, dir string, cfg Config, acct account) (programs, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -190,14 +190,14 @@ func tryPrograms(ctx context.Context, dir string, cfg Config, acct account) (pro
 	return p, err
 }
 
-// runAs runs a program to its end as the account and returns what it wrote. A failure carries the last lines of that.
+// runAs runs a program to its end as the account and returns its output. An error includes the last lines of it.
 func runAs(ctx context.Context, acct account, path string, args ...string) (string, error) {
 	return runInput(ctx, acct, "", path, args...)
 }
 
 func runInput(ctx context.Context, acct account, input, path string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // PostgreSQL's own programs.
-	cmd.Dir = "/"                                  // The account may not be allowed into our working directory.
+	cmd.Dir = "/"                                  // The account may not be allowed into the current working directory.
 	cmd.Env = environment()
 	cmd.Stdin = strings.NewReader(input)
 	cmd.WaitDelay = time.Second
@@ -219,8 +219,8 @@ func runInput(ctx context.Context, acct account, input, path string, args ...str
 	return "", errors.New(text)
 }
 
-// environment returns what the programs see: nothing that could change how they behave, and messages in English,
-// because they are read by program.
+// environment returns the environment of the programs: without variables that change their behaviour, and with messages
+// in English, because they are parsed.
 func environment() []string {
 	env := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, name := range []string{"PATH", "LD_LIBRARY_PATH", "TMPDIR"} {

@@ -13,8 +13,8 @@ import (
 // ErrNotRunning says that no server runs on a data folder.
 var ErrNotRunning = errors.New("no database is running on the data folder")
 
-// Running returns the connection string of the server that another process runs on a data folder, for the user of the
-// operating system who runs it. If none does, the error is ErrNotRunning.
+// Running returns the connection string of the server that another process runs on a data folder, for the operating
+// system user that runs it. If none does, the error is ErrNotRunning.
 func Running(dataDir string) (dsn string, err error) {
 	note, err := os.ReadFile(filepath.Join(dataDir, locationFile))
 	if err == nil {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	maxCrashes   = 5           // Crashes in a row after which the server is given up.
-	calm         = time.Minute // Running this long ends a row of crashes.
+	maxCrashes   = 5           // Consecutive crashes after which the server is given up.
+	calm         = time.Minute // Running this long resets the count of crashes.
 	readyPoll    = 3 * time.Millisecond
 	quitPatience = 5 * time.Second // How long a server may take to end without a checkpoint.
 )
@@ -21,13 +21,13 @@ const (
 // process is one run of the server's program.
 type process struct {
 	cmd    *exec.Cmd
-	exited chan struct{} // Closed when the process has ended and its log is read.
+	exited chan struct{} // Closed when the process has ended and its log has been read.
 	logs   *logReader
 }
 
-// supervise owns the server's process: it starts it, starts it again after a crash and stops it. It keeps its operating
-// system thread for itself until the end, because the kernel's promise to signal the server when its parent dies
-// (Pdeathsig) holds for the thread that started it.
+// supervise owns the server's process: it starts it, restarts it after a crash and stops it. It locks its operating
+// system thread until the end, because Pdeathsig, the kernel's signal to the server when its parent dies, refers to the
+// thread that started it.
 func (s *Server) supervise() {
 	runtime.LockOSThread()
 	defer close(s.done)
@@ -77,7 +77,7 @@ func (s *Server) stopping() bool {
 	}
 }
 
-// pause waits and reports whether to go on.
+// pause waits and reports whether to continue.
 func (s *Server) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -89,7 +89,7 @@ func (s *Server) pause(d time.Duration) bool {
 	}
 }
 
-// launch starts the server's program and returns once it accepts connections. Runs on supervise's thread.
+// launch starts the server's program and returns once it accepts connections. It runs on supervise's thread.
 func (s *Server) launch() (*process, error) {
 	if err := s.clearLeftovers(); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (s *Server) launch() (*process, error) {
 	for {
 		select {
 		case <-tick.C:
-			// The number is compared, because the file may still be that of a predecessor.
+			// The pid is compared, because the file may still be a predecessor's.
 			if f := s.folder.readPID(); f.ready && f.pid == p.cmd.Process.Pid {
 				p.logs.settled()
 				return p, nil
@@ -125,7 +125,7 @@ func (s *Server) launch() (*process, error) {
 	}
 }
 
-// spawn starts the program with its output going to the log.
+// spawn starts the program with its output connected to the log.
 func (s *Server) spawn() (*process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Server) spawn() (*process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = w, w
 	p.cmd.SysProcAttr = serverAttributes(s.account)
 	err = p.cmd.Start()
-	_ = w.Close() // The child has its own.
+	_ = w.Close() // The child has its own copy.
 	if err != nil {
 		_ = r.Close()
 		return nil, fmt.Errorf("the database server does not start: %w", err)
@@ -147,7 +147,7 @@ func (s *Server) spawn() (*process, error) {
 	return p, nil
 }
 
-// watch ends with the process and its log. Its owner is supervise, which never leaves a process before that.
+// watch ends with the process and its log. Its owner is supervise, which always waits for it.
 func (p *process) watch() {
 	defer close(p.exited)
 	read := make(chan struct{})
@@ -155,8 +155,8 @@ func (p *process) watch() {
 		defer close(read)
 		p.logs.run()
 	}()
-	_ = p.cmd.Wait() // The state tells what there is to tell.
-	// Children that survive a killed server hold the pipe; they end by themselves soon, but nobody waits for that.
+	_ = p.cmd.Wait() // The process state has the result.
+	// Children that survive a killed server keep the pipe open; they end soon, but are not waited for.
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
@@ -168,7 +168,7 @@ func (p *process) watch() {
 	p.logs.close()
 }
 
-// reason says in one line why the process ended. Only after exited is closed.
+// reason returns in one line why the process ended. It may be called only after exited is closed.
 func (p *process) reason() string {
 	if last := p.logs.lastError(); last != "" {
 		return last
@@ -176,7 +176,7 @@ func (p *process) reason() string {
 	return p.cmd.ProcessState.String()
 }
 
-// shutdown ends the process: with a checkpoint if there is time for it, else without, at last by force.
+// shutdown ends the process: with a checkpoint if there is time for it, then without, finally by SIGKILL.
 func (s *Server) shutdown(p *process) {
 	p.logs.ending()
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.StopTimeout)
@@ -200,5 +200,5 @@ func (s *Server) shutdown(p *process) {
 	}
 }
 
-// signal ignores that the process may have ended meanwhile: exited tells.
+// signal ignores the error of a process that has ended: exited reports that.
 func (p *process) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }

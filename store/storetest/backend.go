@@ -28,7 +28,7 @@ func open(ctx context.Context) (*backend, error) {
 	return openOwn(ctx)
 }
 
-// config is that of a server whose data nobody will miss.
+// config is the configuration of a server with throwaway data.
 func config(dir string) postgres.Config {
 	return postgres.Config{
 		DataDir: dir,
@@ -85,8 +85,8 @@ func startOwn(ctx context.Context, dir string, remove func() error) (*backend, e
 	}, nil
 }
 
-// copyStrategy returns the clause that makes CREATE DATABASE copy files instead of writing every page to the log, which
-// is several times faster. PostgreSQL 14 knows no other way.
+// copyStrategy returns the clause that makes CREATE DATABASE copy files instead of writing every page to the WAL, which
+// is several times faster. PostgreSQL 14 always copies files and does not know the clause.
 func copyStrategy(ctx context.Context, conn *pgx.Conn) (string, error) {
 	var text string
 	if err := conn.QueryRow(ctx, `SHOW server_version_num`).Scan(&text); err != nil {
@@ -102,7 +102,7 @@ func copyStrategy(ctx context.Context, conn *pgx.Conn) (string, error) {
 	return " STRATEGY FILE_COPY", nil
 }
 
-// migrateTemplate brings the database that a connection string names up to date.
+// migrateTemplate migrates the database that a connection string names.
 func migrateTemplate(ctx context.Context, dsn string) error {
 	db, err := store.Open(ctx, dsn)
 	if err != nil {
@@ -112,8 +112,8 @@ func migrateTemplate(ctx context.Context, dsn string) error {
 	return db.Migrate(ctx)
 }
 
-// openForeign uses a server that somebody else runs. Its databases carry a tag of this process, for whose life an
-// advisory lock is held, so that another process can tell which databases a killed one has left behind.
+// openForeign uses an external server. The names of its databases contain a tag of this process, which holds an
+// advisory lock while it lives, so that another process can find the databases of killed ones.
 func openForeign(ctx context.Context, dsn string) (*backend, error) {
 	admin, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -136,7 +136,7 @@ func openForeign(ctx context.Context, dsn string) (*backend, error) {
 
 const (
 	foreignPrefix = "tsumugi_test_"
-	migratedNote  = "migrated" // Comment on a template that is complete.
+	migratedNote  = "migrated" // Comment of a complete template.
 )
 
 func (b *backend) prepareForeign(ctx context.Context, tag string) error {
@@ -158,8 +158,8 @@ func (b *backend) prepareForeign(ctx context.Context, tag string) error {
 	return errors.Join(err, unlockErr)
 }
 
-// makeTemplate creates and migrates the template unless that is done. The lock on its name is held. A complete template
-// is not connected to any more: a database in use cannot be copied.
+// makeTemplate creates and migrates the template unless it is complete. The lock on its name must be held. Nothing
+// connects to a complete template any more: a database in use cannot be copied.
 func (b *backend) makeTemplate(ctx context.Context) error {
 	var note *string
 	err := b.admin.QueryRow(ctx, `
@@ -217,7 +217,7 @@ func withDatabase(dsn, name string) string {
 	return dsn + " dbname=" + name
 }
 
-// withPool bounds the connections of one test.
+// withPool limits the connections of one test.
 func withPool(dsn string) string {
 	if u, err := url.Parse(dsn); err == nil && strings.HasPrefix(u.Scheme, "postgres") {
 		q := u.Query()

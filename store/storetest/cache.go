@@ -19,13 +19,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// cacheLayout changes when the way the cached cluster is made does.
+// cacheLayout must change when the way of creating the cached cluster does.
 const cacheLayout = "1"
 
-// schemaHash names the state of the schema that the migrations lead to.
+// schemaHash identifies the schema that the migrations produce.
 func schemaHash() string {
 	sum := sha256.New()
-	_, _ = io.WriteString(sum, cacheLayout) // A hash takes everything.
+	_, _ = io.WriteString(sum, cacheLayout) // A hash never returns an error.
 	err := fs.WalkDir(migrations.Files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -35,19 +35,19 @@ func schemaHash() string {
 		return err
 	})
 	if err != nil {
-		panic(err) // Embedded files are always there to read.
+		panic(err) // Embedded files are always readable.
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// tempDir makes the folder of a server of this process and sees to its removal: by remove, or else by a helper process
-// that notices this one's end, whatever that may be, and waits until the server has ended too.
+// tempDir creates the folder of this process's server and ensures its removal: by remove, or else by a helper process
+// that notices this one's end, however it ends, and waits until the server has ended too.
 func tempDir() (dir string, remove func() error, err error) {
 	dir, err = os.MkdirTemp(tempRoot(), "tsumugi-test-*")
 	if err != nil {
 		return "", nil, err
 	}
-	// As root the server runs as somebody else, who has to get through.
+	// As root the server runs as another user, who needs to pass through it.
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // The folders in it are private.
 		return "", nil, err
 	}
@@ -62,7 +62,7 @@ rm -rf "$1"`
 	helper := exec.Command("/bin/sh", "-c", script, "sh", dir) //nolint:gosec,noctx // Our own folder; it ends after this process.
 	helper.Stdin = r
 	helper.Dir = "/"
-	helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C must not keep it from its work.
+	helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C must not end it before it has cleaned up.
 	err = helper.Start()
 	_ = r.Close()
 	if err != nil {
@@ -71,11 +71,11 @@ rm -rf "$1"`
 	return dir, func() error { return errors.Join(w.Close(), helper.Wait(), os.RemoveAll(dir)) }, nil
 }
 
-// roomy is how much must be free in memory for a server's files to be put there.
+// roomy is the free space in memory that is required to put a server's files there.
 const roomy = 2 << 30
 
-// tempRoot is the folder for the server's files: in memory where that has room, because tests write tens of megabytes
-// each and none of it is worth a disk; else the one for temporary files, or /tmp where not everybody can reach that.
+// tempRoot is the folder for the server's files: in memory if there is room, because tests write tens of megabytes each
+// that need no disk; else the temporary folder, or /tmp if that is not accessible to everybody.
 func tempRoot() string {
 	const memory = "/dev/shm"
 	var st syscall.Statfs_t
@@ -88,7 +88,7 @@ func tempRoot() string {
 	return "/tmp"
 }
 
-// openToAll reports whether the account that root runs the server as can pass through a folder and those above it.
+// openToAll reports whether the account that root runs the server as can pass through a folder and its parents.
 func openToAll(dir string) bool {
 	if os.Geteuid() != 0 {
 		return true
@@ -105,7 +105,7 @@ func openToAll(dir string) bool {
 	}
 }
 
-// cacheDir is where migrated clusters are kept between runs, one for each state of the schema.
+// cacheDir is where migrated clusters are kept between runs, one per schema.
 func cacheDir() (string, error) {
 	root, err := os.UserCacheDir()
 	if err != nil {
@@ -115,8 +115,8 @@ func cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// copyCached copies the migrated cluster to a new folder and makes it first if it is not in the cache. Processes that
-// start at the same time wait for the one that makes it.
+// copyCached copies the migrated cluster to a new folder and creates it first if it is not in the cache. Processes that
+// start at the same time wait for the one that creates it.
 func copyCached(ctx context.Context, to string) error {
 	root, err := cacheDir()
 	if err != nil {
@@ -136,7 +136,7 @@ func copyCached(ctx context.Context, to string) error {
 		return err
 	}
 	if _, err := os.Stat(cached); errors.Is(err, fs.ErrNotExist) {
-		// Changing the lock's mode lets others in between; so the cache is looked at again.
+		// Upgrading the lock's mode is not atomic, so the cache is checked again.
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 			return err
 		}
@@ -149,8 +149,8 @@ func copyCached(ctx context.Context, to string) error {
 	return copyTree(cached, to)
 }
 
-// makeCached makes a cluster with the template. Clusters of other states of the schema are removed: migrations are only
-// ever added, so that they are old. The lock is held.
+// makeCached creates a cluster with the template. Clusters of other schemas are removed: migrations are only ever
+// added, so they are outdated. The lock must be held.
 func makeCached(ctx context.Context, root, cached string) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -178,7 +178,7 @@ func makeCached(ctx context.Context, root, cached string) error {
 	return errors.Join(err, remove())
 }
 
-// makeCluster makes a cluster in dir that holds the template and no more than it needs.
+// makeCluster creates a cluster in dir that contains the template and no more than it needs.
 func makeCluster(ctx context.Context, dir string) error {
 	srv, err := postgres.Start(ctx, config(dir))
 	if err != nil {
@@ -200,7 +200,7 @@ func makeCluster(ctx context.Context, dir string) error {
 	return errors.Join(err, srv.Stop(ctx))
 }
 
-// copyTree copies folders and files. A cluster holds nothing else.
+// copyTree copies folders and files. A cluster contains nothing else.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -228,6 +228,6 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in) // Within the kernel, where it can.
+	_, err = io.Copy(out, in) // Within the kernel if possible.
 	return errors.Join(err, out.Close())
 }

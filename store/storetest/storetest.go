@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	startPatience = 2 * time.Minute // Several packages may share two cores and one download of pages into memory.
+	startPatience = 2 * time.Minute // Several packages may share two cores and read the programs from disk at once.
 	dropPatience  = 2 * time.Minute
 	testConns     = 10 // Per test: many run at once.
 )
@@ -40,7 +40,7 @@ func New(t testing.TB) *store.DB {
 }
 
 // DSN returns the connection string of a new database like that of [New], for tests that open it themselves, for
-// example several times. It is dropped when the test ends, connections or not.
+// example several times. It is dropped when the test ends, with its connections.
 func DSN(t testing.TB) string {
 	t.Helper()
 	b, err := shared.get()
@@ -61,8 +61,8 @@ func DSN(t testing.TB) string {
 	return b.dsn(name)
 }
 
-// Suite runs the tests of a package and then stops the server. Packages need it only if they look for goroutines that
-// are left over: leak.Main(storetest.Suite{M: m}).
+// Suite runs the tests of a package and then stops the server. Only packages that check for leaked goroutines need it:
+// leak.Main(storetest.Suite{M: m}).
 type Suite struct{ M *testing.M }
 
 // Run runs the tests and returns the exit code.
@@ -75,12 +75,12 @@ func (s Suite) Run() int {
 	return code
 }
 
-// shared is the server of this process. A test binary has no other place for what its tests have in common.
+// shared is the server of this process. A test binary has no other place for state that its tests share.
 var shared process
 
 // process starts the server of a test process when the first test asks for it.
 type process struct {
-	mu      sync.Mutex // Guards the rest.
+	mu      sync.Mutex // Guards the fields below.
 	backend *backend
 	err     error
 }
@@ -107,10 +107,10 @@ func (p *process) stop() error {
 	return b.close()
 }
 
-// backend is a server that has a migrated template.
+// backend is a server with a migrated template.
 type backend struct {
 	template string
-	strategy string // Clause that has the template's files copied, "" where the server knows no other way.
+	strategy string // Clause that makes CREATE DATABASE copy files, "" if the server does not know it.
 	prefix   string // Of the test databases' names.
 	dsn      func(name string) string
 	close    func() error
@@ -127,8 +127,8 @@ func (b *backend) drop(ctx context.Context, name string) error {
 	return b.exec(ctx, "DROP DATABASE IF EXISTS "+quote(name)+" WITH (FORCE)")
 }
 
-// exec runs a command that takes no parameters. A command that has begun is not cut off by the end of a test, because
-// that would cost the other tests the connection.
+// exec runs a command without parameters. The end of a test does not cancel a running command, because that would close
+// the connection for the other tests.
 func (b *backend) exec(ctx context.Context, sql string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
