@@ -1,4 +1,4 @@
-// Package fault gives errors a stable machine-readable code and a text that a person may read.
+// Package fault gives errors a stable machine-readable code and a text for people.
 //
 // Domains and the store raise faults; package api translates them to problem documents (RFC 9457) in one place. An
 // error without a code is internal: it is logged and never shown. The package imports the standard library only.
@@ -13,31 +13,31 @@ import (
 // Code names a kind of failure. It is part of the API's contract: clients switch on it.
 type Code string
 
-// The kinds that every domain shares. Their HTTP status is given by package api. A domain may raise a more specific
-// code with the same kind by Errorf(code, …) when the contract names one.
+// The codes that every domain shares. Package api determines their HTTP status. A domain may raise a more specific code
+// with Errorf(code, …) if the API names one.
 const (
 	Invalid          Code = "invalid"             // The input is malformed or breaks a rule.
-	Unauthenticated  Code = "unauthenticated"     // No credentials, or none that hold.
+	Unauthenticated  Code = "unauthenticated"     // No credentials, or invalid ones.
 	Forbidden        Code = "forbidden"           // Signed in, but not allowed.
 	NotFound         Code = "not_found"           // It does not exist, or belongs to somebody else.
-	Conflict         Code = "conflict"            // The state of the thing does not allow it.
+	Conflict         Code = "conflict"            // The state of the resource does not allow it.
 	TooLarge         Code = "too_large"           // The body or file exceeds its limit.
 	RateLimited      Code = "rate_limited"        // Too many requests; try again later.
 	Unavailable      Code = "unavailable"         // A component is down or the server is overloaded; try again.
 	Internal         Code = "internal"            // A defect or an unexpected failure. Details stay in the log.
 	Canceled         Code = "canceled"            // The caller went away.
 	ThreadBusy       Code = "thread_busy"         // A generation is running in this thread.
-	SkillUnavailable Code = "skill_unavailable"   // The means that a skill needs are not configured.
-	RequestConflict  Code = "request_id_conflict" // The same request id came with another body.
+	SkillUnavailable Code = "skill_unavailable"   // A facility that the skill needs is not configured.
+	RequestConflict  Code = "request_id_conflict" // The same request id was used with another body.
 	NoSeat           Code = "no_seat"             // The contract allows no more active members.
 	TokenLimit       Code = "token_limit_reached" //nolint:gosec // No credential. The contract's tokens of the month are used up.
-	ContractEnded    Code = "contract_ended"      // The contract is suspended or over.
+	ContractEnded    Code = "contract_ended"      // The contract is suspended or has ended.
 )
 
 // FieldError says what is wrong with one field of the input.
 type FieldError struct {
 	Field   string `json:"field"`   // Path of the field, for example "users[2].email".
-	Message string `json:"message"` // What a person reads, in Japanese.
+	Message string `json:"message"` // For people, in Japanese.
 }
 
 // Error is a failure with a code. Detail may be shown to a person; the wrapped error may not.
@@ -46,7 +46,7 @@ type Error struct {
 	Detail string
 	Fields []FieldError
 
-	// RetryAfter is when asking again is worth it, for RateLimited and Unavailable. 0 leaves it to the API.
+	// RetryAfter is when a retry may succeed, for RateLimited and Unavailable. 0 leaves it to the API.
 	RetryAfter time.Duration
 
 	err error
@@ -60,7 +60,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
 }
 
-// Unwrap returns the cause, which stays in the log.
+// Unwrap returns the cause, which is only logged.
 func (e *Error) Unwrap() error { return e.err }
 
 // Errorf returns an error with the given code. The formatted text may be shown to a person.
@@ -68,7 +68,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Wrap returns an error with the given code and text whose cause is kept for the log.
+// Wrap returns an error with the given code and text. Its cause err is only logged.
 func Wrap(err error, code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...), err: err}
 }
@@ -109,7 +109,7 @@ func FieldsOf(err error) []FieldError {
 	return nil
 }
 
-// RetryAfterOf returns when asking again is worth it, by the first fault in err's chain, or 0 if it does not say.
+// RetryAfterOf returns the RetryAfter of the first fault in err's chain, or 0 if it has none.
 func RetryAfterOf(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

@@ -15,22 +15,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// folder keeps mails that are not sent, a file each, and shows what people need of them on the console.
+// folder stores mails in files instead of sending them, and prints their links and codes on the console.
 type folder struct {
 	dir string
 
-	mu      sync.Mutex // Guards console: a mail's lines stay together.
+	mu      sync.Mutex // Guards console, so that the lines of a mail stay together.
 	console io.Writer
 }
 
-// fileTime is the form of the time in a file's name: names stand in order.
+// fileTime is the time format of file names, whose order is that of time.
 const fileTime = "20060102T150405.000000000Z"
 
-// keepFor is how long mails are kept. By then what they say has long run out: without an end, a person who forgets
-// passwords would fill the disk.
+// keepFor is how long mails are kept. Their links and codes have expired by then, and repeated password resets must not
+// fill the disk.
 const keepFor = 30 * 24 * time.Hour
 
-// keep writes the mail, and removes old ones. Only this user of the operating system may read it.
+// keep writes the mail, and removes old ones. Only this operating system user may read it.
 func (f *folder) keep(_ context.Context, letter letter, message *gomail.Msg) error {
 	name, err := f.write(message)
 	if err != nil {
@@ -50,12 +50,12 @@ func (f *folder) keep(_ context.Context, letter letter, message *gomail.Msg) err
 	return err
 }
 
-// write puts the mail into a file that appears when it is whole, and returns its name.
+// write writes the mail to a temporary file, renames it when it is complete, and returns its name.
 func (f *folder) write(message *gomail.Msg) (string, error) {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return "", err
 	}
-	file, err := os.CreateTemp(f.dir, ".mail-*") // For this user alone.
+	file, err := os.CreateTemp(f.dir, ".mail-*") // Readable by this user only.
 	if err != nil {
 		return "", err
 	}
@@ -74,13 +74,13 @@ func (f *folder) write(message *gomail.Msg) (string, error) {
 	return name, err
 }
 
-// sweep removes the mails that are too old. What it cannot remove, or did not write, stays.
+// sweep removes expired mails. Errors, and files that it did not write, are ignored.
 func (f *folder) sweep() {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return
 	}
-	for _, entry := range entries { // In order: the oldest first.
+	for _, entry := range entries { // Sorted: the oldest first.
 		at, rest, _ := strings.Cut(entry.Name(), "-")
 		written, err := time.Parse(fileTime, at)
 		if err != nil || !strings.HasSuffix(rest, ".eml") {

@@ -1,7 +1,7 @@
 package mail
 
 import (
-	_ "embed" // The forms of the letters.
+	_ "embed" // For the templates of the letters.
 	"fmt"
 	htmltemplate "html/template"
 	"net/url"
@@ -16,17 +16,17 @@ var textForm string
 //go:embed letter.html
 var htmlForm string
 
-// letter is what a mail says, before it is text or HTML. Its words are in Japanese.
+// letter is the content of a mail, in Japanese, before it is rendered as text and HTML.
 type letter struct {
 	Email   string
-	Name    string // Whom it is for. "" is possible.
+	Name    string // Of the recipient, may be "".
 	Subject string
 	Intro   []string // Paragraphs.
 	Facts   []fact
-	Button  string // What the link is called.
+	Button  string // Text of the link.
 	Link    string
 	Notes   []string // Paragraphs after the link.
-	Home    string   // The app.
+	Home    string   // URL of the app.
 }
 
 // fact is something to copy, such as a code.
@@ -123,7 +123,7 @@ func (m *Mailer) newDevice(n Notice) letter {
 	}
 }
 
-// facts are when, with what and from where something was done. Times are Japan's.
+// facts returns when, with what and from where something was done. Times are Japan's.
 func (n Notice) facts() []fact {
 	facts := []fact{{"日時", n.At.In(time.FixedZone("JST", 9*60*60)).Format("2006年1月2日 15:04") + "（日本時間）"}}
 	if n.Agent != "" {
@@ -156,7 +156,7 @@ func (l letter) render() (text, html string, err error) {
 	return strings.ReplaceAll(t.String(), "\n", "\r\n"), h.String(), nil
 }
 
-// period says how long something holds, in the largest unit that leaves no rest.
+// period formats a duration in the largest unit that divides it.
 func period(d time.Duration) string {
 	switch minutes := int64(d / time.Minute); {
 	case minutes >= 24*60 && minutes%(24*60) == 0:

@@ -1,7 +1,7 @@
-// Package mail writes to people: invitations and codes, in Japanese, as plain text with an HTML alternative.
+// Package mail sends mails to people: invitations and codes, in Japanese, as plain text with an HTML alternative.
 //
-// It owns the texts and how they travel: by SMTP, or, where no server is configured, into a folder and onto the
-// console. It imports fault and a library for SMTP; who is written to, and when, is the business of those who call it.
+// It owns the texts and the transport: SMTP or, if no server is configured, a folder and the console. It imports fault
+// and an SMTP library; its callers decide who gets a mail and when.
 package mail
 
 import (
@@ -20,22 +20,22 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Config is what New takes.
+// Config is the configuration of New.
 type Config struct {
-	// SMTPURL names the server: smtp://user:password@host:587, with STARTTLS unless ?tls=none, or smtps://host:465,
-	// with TLS from the start. "": mails go into Folder and onto Console.
+	// SMTPURL is the URL of the server: smtp://user:password@host:587, with STARTTLS unless ?tls=none, or
+	// smtps://host:465, with implicit TLS. If empty, mails go to Folder and Console.
 	SMTPURL string
 
-	From      string       // Sender, as Tsumugi <no-reply@example.com>. Needed with SMTPURL.
-	Folder    string       // Of mails that are not sent. Made when the first one is written.
-	Console   io.Writer    // Where the links and codes of mails that are not sent are shown.
-	PublicURL string       // Of the app, without a slash at the end: links begin with it.
+	From      string       // Sender, such as Tsumugi <no-reply@example.com>. Required with SMTPURL.
+	Folder    string       // For mails that are not sent. Created with the first one.
+	Console   io.Writer    // Receives the links and codes of mails that are not sent.
+	PublicURL string       // Of the app, without a trailing slash: prefix of all links.
 	Logger    *slog.Logger // Default: nothing is logged.
 
 	SMTP SMTPConfig
 }
 
-// Invitation asks somebody in who will sign in with a password.
+// Invitation invites somebody who will sign in with a password.
 type Invitation struct {
 	Email             string
 	Name              string
@@ -43,7 +43,7 @@ type Invitation struct {
 	ValidFor          time.Duration // Of the temporary password.
 }
 
-// ResetCode lets somebody choose a new password.
+// ResetCode allows somebody to choose a new password.
 type ResetCode struct {
 	Email    string
 	Name     string
@@ -51,27 +51,27 @@ type ResetCode struct {
 	ValidFor time.Duration
 }
 
-// Notice tells somebody of what was done with their account, in case it was not them.
+// Notice informs somebody of a change to their account, in case it was not their own.
 type Notice struct {
 	Email   string
 	Name    string
 	At      time.Time
-	Agent   string // "" where it is not known.
-	Address string // "" where it is not known.
+	Agent   string // "" if unknown.
+	Address string // "" if unknown.
 }
 
-// Mailer sends mails. It is safe for concurrent use and has nothing to stop.
+// Mailer sends mails. It is safe for concurrent use and needs no Close.
 type Mailer struct {
 	cfg     Config
 	from    *mail.Address
 	deliver func(ctx context.Context, letter letter, message *gomail.Msg) error
 }
 
-// localSender is the sender of mails that leave no machine.
+// localSender is the sender of mails that never leave the machine.
 const localSender = "Tsumugi <tsumugi@localhost>"
 
-// New returns the mailer. It reaches no server: one that is away now may be there when there is something to send.
-// Errors name what is wrong with the configuration and quote no secret.
+// New returns a Mailer. It does not connect to the server, which may be down until the first mail. Errors say what is
+// wrong with the configuration and contain no secret.
 func New(cfg Config) (*Mailer, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -100,7 +100,7 @@ func New(cfg Config) (*Mailer, error) {
 	return m, err
 }
 
-// CheckFrom tells what is wrong with a sender's address. "" is none, and right.
+// CheckFrom returns what is wrong with a sender's address. An empty one is allowed.
 func CheckFrom(from string) error {
 	if from == "" {
 		return nil
@@ -112,8 +112,8 @@ func CheckFrom(from string) error {
 	return nil
 }
 
-// SendInvitation sends an invitation. What keeps it from being sent has the code fault.Unavailable, an address that is
-// none fault.Invalid.
+// SendInvitation sends an invitation. An error has the code fault.Invalid for an invalid address, else
+// fault.Unavailable.
 func (m *Mailer) SendInvitation(ctx context.Context, invitation Invitation) error {
 	return m.send(ctx, "invitation", m.invitation(invitation))
 }
@@ -123,23 +123,23 @@ func (m *Mailer) SendResetCode(ctx context.Context, code ResetCode) error {
 	return m.send(ctx, "reset_code", m.resetCode(code))
 }
 
-// SendPasswordChanged tells of a new password. The errors are those of SendInvitation.
+// SendPasswordChanged reports a new password. The errors are those of SendInvitation.
 func (m *Mailer) SendPasswordChanged(ctx context.Context, notice Notice) error {
 	return m.send(ctx, "password_changed", m.passwordChanged(notice))
 }
 
-// SendNewDevice tells of a sign-in on a device that was not used before. The errors are those of SendInvitation.
+// SendNewDevice reports a sign-in on a device that was not used before. The errors are those of SendInvitation.
 func (m *Mailer) SendNewDevice(ctx context.Context, notice Notice) error {
 	return m.send(ctx, "new_device", m.newDevice(notice))
 }
 
-// SendSSOInvitation asks somebody in who signs in by the organization's identity provider. The errors are those of
+// SendSSOInvitation invites somebody who signs in with the organization's identity provider. The errors are those of
 // SendInvitation.
 func (m *Mailer) SendSSOInvitation(ctx context.Context, email, name string) error {
 	return m.send(ctx, "sso_invitation", m.ssoInvitation(email, name))
 }
 
-// send writes a letter and has it delivered. The log names its kind, never whom it is for or what it says.
+// send renders and delivers a letter. The log contains its kind, but neither the recipient nor the content.
 func (m *Mailer) send(ctx context.Context, kind string, letter letter) error {
 	message, err := m.message(letter)
 	if err != nil {
@@ -153,8 +153,8 @@ func (m *Mailer) send(ctx context.Context, kind string, letter letter) error {
 	return nil
 }
 
-// message makes a letter what a server takes. Nothing in it can add a header or a recipient: what comes from outside is
-// cleaned of control characters before, and encoded by the library (RFC 2047) after.
+// message builds the message of a letter. Its values cannot add a header or a recipient: they are cleaned of control
+// characters first, and then encoded by the library (RFC 2047).
 func (m *Mailer) message(letter letter) (*gomail.Msg, error) {
 	to, err := mail.ParseAddress("<" + letter.Email + ">")
 	if err != nil || to.Address != letter.Email || !plain(letter.Email) {
@@ -165,14 +165,14 @@ func (m *Mailer) message(letter letter) (*gomail.Msg, error) {
 		return nil, err
 	}
 	to.Name = letter.Name
-	// Base64, because it passes every server and every line length as it is.
+	// Base64 passes every server unchanged, whatever its line limit.
 	message := gomail.NewMsg(gomail.WithEncoding(gomail.EncodingB64), gomail.WithNoDefaultUserAgent())
 	message.FromMailAddress(m.from)
 	message.ToMailAddress(to)
 	message.Subject(letter.Subject)
 	message.SetDate()
 	message.SetMessageIDWithValue(messageID(m.from.Address))
-	// No answers of absent people's programs (RFC 3834, and Exchange's own).
+	// Suppresses automatic replies (RFC 3834, and Exchange's own header).
 	message.SetGenHeader("Auto-Submitted", "auto-generated")
 	message.SetGenHeader("X-Auto-Response-Suppress", "All")
 	message.SetBodyString(gomail.TypeTextPlain, text)
@@ -180,7 +180,7 @@ func (m *Mailer) message(letter letter) (*gomail.Msg, error) {
 	return message, nil
 }
 
-// link returns an address within the app.
+// link returns a URL in the app.
 func (m *Mailer) link(path string, query url.Values) string {
 	address := m.cfg.PublicURL + path
 	if len(query) > 0 {
@@ -189,7 +189,7 @@ func (m *Mailer) link(path string, query url.Values) string {
 	return address
 }
 
-// plain reports whether an address has only the characters that every server takes.
+// plain reports whether an address has only characters that every server accepts.
 func plain(address string) bool {
 	return !strings.ContainsFunc(address, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f ||
@@ -197,16 +197,16 @@ func plain(address string) bool {
 	})
 }
 
-// clean makes what comes from outside one line of what can be seen.
+// clean turns untrusted text into one line of visible characters.
 func clean(s string) string { return strings.Join(strings.Fields(visible(s)), " ") }
 
-// visible keeps what can be seen of a text, and its spaces.
+// visible removes all characters but visible ones and spaces.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp):
 			return ' '
-		case unicode.Is(unicode.Cf, r): // Among them what turns or hides text.
+		case unicode.Is(unicode.Cf, r): // Includes characters that hide text or change its direction.
 			return -1
 		}
 		return r

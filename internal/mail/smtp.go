@@ -17,10 +17,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// SMTPConfig is what may be tuned of sending by SMTP. Zero values are replaced by the defaults.
+// SMTPConfig tunes sending by SMTP. Zero values mean the defaults.
 type SMTPConfig struct {
-	Timeout time.Duration  // From connecting to the server's last word. Default 10 s: somebody may be waiting for it.
-	RootCAs *x509.CertPool // Whose certificates are believed. Default: the machine's.
+	Timeout time.Duration  // Of the whole session. Default 10 s: a person may be waiting for it.
+	RootCAs *x509.CertPool // Trusted certificates. Default: the machine's.
 }
 
 // sendTimeout is the default of SMTPConfig.Timeout.
@@ -32,18 +32,18 @@ const (
 	portTLS      = 465
 )
 
-// relay is the SMTP server that mails are handed to.
+// relay is the SMTP server that mails are sent through.
 type relay struct {
 	host           string
 	port           int
 	user, password string
-	implicitTLS    bool // From the first byte.
-	startTLS       bool // After a greeting in the clear. Without either, nothing is encrypted.
+	implicitTLS    bool // TLS from the first byte.
+	startTLS       bool // TLS after a plaintext greeting. Without either, nothing is encrypted.
 	cfg            SMTPConfig
 }
 
-// CheckURL tells what is wrong with the URL of an SMTP server. "" is none, and right. The URL holds a password: it is
-// not repeated.
+// CheckURL returns what is wrong with the URL of an SMTP server. An empty one is allowed. The errors do not repeat the
+// URL, because it contains a password.
 func CheckURL(smtpURL string) error {
 	if smtpURL == "" {
 		return nil
@@ -91,20 +91,20 @@ func newRelay(smtpURL string, cfg SMTPConfig) (*relay, error) {
 	return r, nil
 }
 
-// loopback reports whether a host is this machine, in the forms in which the library lets a password go there.
+// loopback reports whether a host is this machine, in the forms for which the library sends a password without TLS.
 func loopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
-// send hands a message over, within the time limit whatever the server does.
+// send delivers a message within the timeout, whatever the server does.
 func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
 	err := r.transmit(ctx, message)
-	if err == nil || message.IsDelivered() { // A server that took it and then failed to say goodbye has it.
+	if err == nil || message.IsDelivered() { // The server may fail to close the session after it has accepted the mail.
 		return nil
 	}
 	var refused *gomail.SendError
 	nobody := errors.As(err, &refused) && refused.Reason == gomail.ErrSMTPRcptTo && !refused.IsTemp()
-	// The library, and most servers, repeat the address. The log is not to have it.
+	// The library, and most servers, repeat the address, which must not be logged.
 	err = errors.New(strings.ReplaceAll(err.Error(), letter.Email, "…"))
 	if nobody {
 		return fault.Wrap(err, fault.Unavailable, "メールサーバーが宛先のメールアドレスを受け付けませんでした。アドレスをご確認ください。")
@@ -112,7 +112,7 @@ func (r *relay) send(ctx context.Context, letter letter, message *gomail.Msg) er
 	return fault.Wrap(errors.Join(err, ctx.Err()), fault.Unavailable, "メールを送信できませんでした。少し時間をおいて、もう一度お試しください。")
 }
 
-// transmit connects, sends and closes. The connection is ours and not the library's: the library extends its deadline
+// transmit connects, sends and closes. The connection is dialed here and not by the library, which extends its deadline
 // with each step and leaves it open after some failures.
 func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 	tcp, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(r.host, strconv.Itoa(r.port)))
@@ -120,7 +120,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 		return err
 	}
 	defer func() { _ = tcp.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = tcp.Close() })() // Whatever is encrypted ends with it.
+	defer context.AfterFunc(ctx, func() { _ = tcp.Close() })() // Closes the TLS connection on top as well.
 	conn := tcp
 	security := &tls.Config{ServerName: r.host, RootCAs: r.cfg.RootCAs, MinVersion: tls.VersionTLS12}
 	policy := gomail.NoTLS
@@ -132,7 +132,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 		if err := encrypted.HandshakeContext(ctx); err != nil {
 			return err
 		}
-		conn, policy = encrypted, gomail.TLSOpportunistic // Which sees that it is encrypted already.
+		conn, policy = encrypted, gomail.TLSOpportunistic // The policy detects that it is encrypted already.
 	}
 	options := []gomail.Option{
 		gomail.WithPort(r.port), gomail.WithTimeout(r.cfg.Timeout), gomail.WithTLSPolicy(policy),
@@ -153,7 +153,7 @@ func (r *relay) transmit(ctx context.Context, message *gomail.Msg) error {
 	return client.DialAndSendWithContext(ctx, message)
 }
 
-// messageID returns an id for a message that tells nothing of this machine, in the sender's domain.
+// messageID returns a message id in the sender's domain that reveals nothing of this machine.
 func messageID(sender string) string {
 	_, domain, _ := strings.Cut(sender, "@")
 	return rand.Text() + "@" + domain

@@ -1,9 +1,9 @@
-// Package ngram finds text in Japanese without a dictionary: it folds spellings that a reader takes for the same, and
-// cuts what remains into n-grams of one to three characters for an index. It knows no database and imports
+// Package ngram searches Japanese text without a dictionary: it folds spellings that a reader considers equal, and
+// splits the result into n-grams of one to three characters for an index. It does not know the database and imports
 // golang.org/x/text only.
 //
-// An index of n-grams finds candidates, never results: a text that holds all trigrams of a term need not hold the term.
-// Find tells them apart.
+// An index of n-grams finds candidates, not results: a text with all trigrams of a term need not contain the term. Find
+// tells them apart.
 package ngram
 
 import (
@@ -17,14 +17,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Text is a folded text that remembers where each of its characters came from.
+// Text is a folded text that keeps the original position of each character.
 type Text struct {
 	folded []rune
-	// from and to are the characters (code points) of the original that folded[i] stands for.
+	// from and to delimit the characters (code points) of the original that folded[i] stands for.
 	from, to []int
 }
 
-// Fold folds a text: NFKC, lower case, hiragana as katakana, and every white space as one space.
+// Fold folds a text: NFKC, lower case, hiragana as katakana, and every white space character as a space.
 func Fold(text string) Text {
 	t := Text{
 		folded: make([]rune, 0, len(text)/2), from: make([]int, 0, len(text)/2), to: make([]int, 0, len(text)/2),
@@ -32,8 +32,8 @@ func Fold(text string) Text {
 	position := 0
 	var buffer []byte
 	for len(text) > 0 {
-		// Most text is ASCII, kana and kanji that stand for themselves. The rest is normalized up to the next boundary,
-		// because a mark changes the character before it (か and a voiced mark are が).
+		// Most text is ASCII, kana and kanji, which NFKC does not change. The rest is normalized up to the next
+		// boundary, because a mark changes the character before it (か with a voiced mark is が).
 		r, n := utf8.DecodeRuneInString(text)
 		next, _ := utf8.DecodeRuneInString(text[n:])
 		width := 1
@@ -56,7 +56,7 @@ func Fold(text string) Text {
 	return t
 }
 
-// plain reports whether a character is one that NFKC leaves alone, and that changes none before it.
+// plain reports whether NFKC leaves a character alone, and the character does not change the one before it.
 func plain(r rune) bool {
 	return r < utf8.RuneSelf || ('ぁ' <= r && r <= 'ゖ') || ('ァ' <= r && r <= 'ヺ') || r == 'ー' ||
 		('一' <= r && r <= '\u9fff') ||
@@ -76,8 +76,8 @@ func fold(r rune) rune {
 // String returns the folded text.
 func (t Text) String() string { return string(t.folded) }
 
-// Find returns where a term occurs in the original text, as pairs of character positions [from, to), without overlap.
-// At most limit are returned. The term must be folded.
+// Find returns where a term occurs in the original text, as pairs of character positions [from, to), without overlap,
+// at most limit. The term must be folded.
 func (t Text) Find(term string, limit int) [][2]int {
 	var found [][2]int
 	wanted := []rune(term)
@@ -92,12 +92,12 @@ func (t Text) Find(term string, limit int) [][2]int {
 	return found
 }
 
-// Tokens yields what a text is ranked by, in order, each as often as it occurs: words and numbers of scripts that have
-// spaces, whole, and of all others single characters and pairs of neighbours. The commas of a number are left out.
+// Tokens yields the tokens that a text is ranked by, in order and with repetitions: whole words and numbers of scripts
+// with spaces, and single characters and pairs of neighbours of all others. Commas in a number are omitted.
 func (t Text) Tokens() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		text := t.String()
-		pair := 0 // Where the character before begins, if it makes a pair with this one.
+		pair := 0 // Start of the previous character, if it forms a pair with this one.
 		paired := false
 		for i := 0; i < len(text); {
 			r, n := utf8.DecodeRuneInString(text[i:])
@@ -129,7 +129,7 @@ func isLetter(r rune) bool {
 		(unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// isSpaced reports whether a letter is of a script that parts words by spaces, or a digit.
+// isSpaced reports whether a letter is a digit or of a script that separates words by spaces.
 func isSpaced(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -140,7 +140,7 @@ func isSpaced(r rune) bool {
 	return unicode.Is(unicode.Hangul, r)
 }
 
-// wordEnd returns where the word or number ends that begins at an offset.
+// wordEnd returns the end of the word or number that begins at an offset.
 func wordEnd(text string, start int) int {
 	end, last := start, rune(0)
 	for i, r := range text[start:] {
@@ -155,10 +155,10 @@ func wordEnd(text string, start int) int {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// maxWord bounds a word, in bytes: what is longer is none, and an index need not hold it.
+// maxWord limits the bytes of a word: anything longer is not a word, and is not indexed.
 const maxWord = 60
 
-// word returns a word as it is ranked by.
+// word returns the form of a word that is ranked.
 func word(text string) string {
 	for i := range text {
 		if i > maxWord {
@@ -172,9 +172,8 @@ func word(text string) string {
 // Terms returns the words of a query, folded: all of them must occur.
 func Terms(query string) []string { return strings.Fields(Fold(query).String()) }
 
-// Keys returns the sorted keys of a text for an index: one for each of its n-grams, without those that hold white
-// space. Keys of one scope, such as a person, are other ones than those of the next, so that a look-up reads the
-// entries of its own scope only; now and then two n-grams share a key.
+// Keys returns the sorted keys of a text for an index: one for each of its n-grams without white space. The keys differ
+// by scope, such as a person, so that a lookup reads the entries of its own scope only; two n-grams rarely share a key.
 func Keys(scope []byte, t Text) []int32 {
 	seen := make(map[gram]struct{}, 2*len(t.folded))
 	for i := range t.folded {
@@ -192,7 +191,7 @@ func Keys(scope []byte, t Text) []int32 {
 	return slices.Compact(keys)
 }
 
-// QueryKeys returns keys that every text with all terms has: of each term its longest n-grams.
+// QueryKeys returns keys that every text with all terms has: those of the longest n-grams of each term.
 func QueryKeys(scope []byte, terms []string) []int32 {
 	var keys []int32
 	for _, term := range terms {
@@ -208,7 +207,7 @@ func QueryKeys(scope []byte, terms []string) []int32 {
 	return slices.Compact(keys)
 }
 
-// gram is an n-gram; what it lacks is 0.
+// gram is an n-gram, padded with 0.
 type gram [3]rune
 
 func (g gram) key(scope []byte) int32 {

@@ -10,65 +10,65 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Accounts manages people at the identity provider. Errors have the codes fault.Conflict, fault.NotFound,
-// fault.Unavailable and, for what the provider never takes, fault.Invalid, or none.
+// Accounts manages accounts at the identity provider. Errors have the codes fault.Conflict, fault.NotFound,
+// fault.Unavailable and, for values that the provider never accepts, fault.Invalid, or none.
 type Accounts interface {
-	// Invite makes an account with a temporary password and sends it by mail. For an account that is there but was
-	// never signed in to, it sends another temporary password and returns its subject; for any other one the error has
-	// the code fault.Conflict.
+	// Invite creates an account with a temporary password and mails it. If the account exists but was never used to
+	// sign in, it mails another temporary password and returns its subject; for any other existing account the error
+	// has the code fault.Conflict.
 	Invite(ctx context.Context, email, name string) (subject string, err error)
 
-	// InviteFederated makes an account without a password and sends mail with the way to sign in. For such an account
-	// that is there it only sends the mail.
+	// InviteFederated creates an account without a password and mails how to sign in. If there is such an account
+	// already, it only sends the mail.
 	InviteFederated(ctx context.Context, email, name string) (subject string, err error)
 
-	// Resend sends another temporary password.
+	// Resend mails another temporary password.
 	Resend(ctx context.Context, email string) error
 
-	// Rename tells the person's name.
+	// Rename changes the person's name.
 	Rename(ctx context.Context, subject, name string) error
 
 	// Disable ends all sessions and refuses new ones.
 	Disable(ctx context.Context, subject string) error
 
-	// Enable lets a disabled person sign in again.
+	// Enable allows a disabled person to sign in again.
 	Enable(ctx context.Context, subject string) error
 
-	// Delete removes the account.
+	// Delete deletes the account.
 	Delete(ctx context.Context, subject string) error
 }
 
-// AccountChange is what the identity provider has still to be told of a member.
+// AccountChange is a change to a member that the identity provider has not received yet.
 type AccountChange struct {
 	UserID   uuid.UUID
-	Subject  string // "" if the provider does not know them.
+	Subject  string // "" if the provider does not know the member.
 	Invite   bool
 	Name     bool
 	State    bool
 	Remove   bool
 	Version  int64
-	Attempts int // This one included.
+	Attempts int // Including this one.
 
-	// Member is what it is told: how they are now. Nil for a removed one.
+	// Member is the current state, which is sent. Nil for a removed one.
 	Member *Member
 
-	// Reused says that another member has the account meanwhile.
+	// Reused says that another member has the account by now.
 	Reused bool
 }
 
 const (
 	storePatience    = 5 * time.Second
-	settlePatience   = 3 * time.Second  // Somebody waits, although the change holds already.
-	accountSweep     = 15 * time.Second // How often changes are looked for that were not told.
-	accountClaim     = time.Minute      // How long nobody else tells a change.
+	settlePatience   = 3 * time.Second  // The caller waits, although the change is already in effect.
+	accountSweep     = 15 * time.Second // How often pending changes are retried.
+	accountClaim     = time.Minute      // How long a claimed change is not retried by others.
 	accountPauseMin  = 10 * time.Second
 	accountPauseMax  = 5 * time.Minute
 	accountBatch     = 20
 	inviteRequestAge = 7 * 24 * time.Hour // How long a call may be repeated.
 )
 
-// settle tells the identity provider what has changed of a member, if it has to be told. The change itself holds
-// already: a failure is logged, and tried again by the sweep.
+// settle sends pending changes of a member to the identity provider. They are already in effect here: a failure is
+// logged, and retried by the sweep.
 func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
 	defer cancel()
@@ -82,7 +82,7 @@ func (s *Service) settle(ctx context.Context, userID uuid.UUID) {
 	}
 }
 
-// sweep tells the identity provider what it could not be told before, from time to time until the context ends.
+// sweep retries pending account changes until the context ends.
 func (s *Service) sweep(ctx context.Context) {
 	ticker := time.NewTicker(accountSweep)
 	defer ticker.Stop()
@@ -97,7 +97,8 @@ func (s *Service) sweep(ctx context.Context) {
 	}
 }
 
-// sweepOnce tells a batch of changes, one after the other, so that no claim runs out meanwhile, and returns how many.
+// sweepOnce sends a batch of changes, one after the other, and returns how many there were. The batch is small, so that
+// no claim expires meanwhile.
 func (s *Service) sweepOnce(ctx context.Context) (told int) {
 	for told < accountBatch {
 		changes, err := s.changes.ClaimAccountChanges(ctx, nil, accountClaim, 1)
@@ -116,10 +117,10 @@ func (s *Service) sweepOnce(ctx context.Context) (told int) {
 	return told
 }
 
-// tell tells one claimed change.
+// tell sends one claimed change.
 func (s *Service) tell(ctx context.Context, c AccountChange) {
 	if c.Invite && c.Member != nil {
-		// Its server died in the middle. The client asks again.
+		// Its server died while inviting. The client may repeat the call.
 		s.inviteMember(ctx, &Invitation{Email: c.Member.Email, Member: c.Member}, System())
 		return
 	}
@@ -129,10 +130,10 @@ func (s *Service) tell(ctx context.Context, c AccountChange) {
 	switch fault.CodeOf(err) {
 	case fault.NotFound:
 		s.log.InfoContext(ctx, "the identity provider does not know a member", "user_id", c.UserID)
-		err = nil // Nobody is there to be told of.
+		err = nil // There is no account to change.
 	case fault.Invalid:
 		s.log.WarnContext(ctx, "the identity provider does not take a member's name", "user_id", c.UserID, "err", err)
-		err = nil // It never will.
+		err = nil // The provider will never accept it.
 	}
 	noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
@@ -161,7 +162,7 @@ func (s *Service) tellAccount(ctx context.Context, c AccountChange) error {
 		return s.accounts.Delete(ctx, c.Subject)
 	}
 	var err error
-	switch { // First: it must not wait for a name.
+	switch { // First: disabling must not wait for a new name.
 	case !c.State:
 	case c.Member.State == identity.StateActive:
 		err = s.accounts.Enable(ctx, c.Subject)
@@ -174,7 +175,7 @@ func (s *Service) tellAccount(ctx context.Context, c AccountChange) error {
 	return s.accounts.Rename(ctx, c.Subject, c.Member.Name)
 }
 
-// noAccounts is an identity provider that is not there.
+// noAccounts is used without an identity provider.
 type noAccounts struct{}
 
 var errNoAccounts = fault.Errorf(fault.Unavailable, "アカウントの管理が設定されていません。")

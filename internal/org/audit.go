@@ -10,7 +10,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Action names what was done, as the audit log keeps it.
+// Action names what was done in an entry of the audit log.
 type Action string
 
 // The actions of the audit log.
@@ -19,10 +19,10 @@ const (
 	ActionResend           Action = "member.resend"
 	ActionEdit             Action = "member.edit"
 	ActionRemove           Action = "member.remove"
-	ActionProvision        Action = "member.provision" // By a first single sign-on.
-	ActionLink             Action = "member.link"      // A first single sign-on met a member with the same address.
+	ActionProvision        Action = "member.provision" // By the first single sign-on.
+	ActionLink             Action = "member.link"      // By the first single sign-on of a member with the same address.
 	ActionUnlink           Action = "member.unlink"
-	ActionSessionEnd       Action = "session.revoke" // By its owner elsewhere, or an administrator.
+	ActionSessionEnd       Action = "session.revoke" // By its owner on another device, or by an administrator.
 	ActionSessionLimits    Action = "session_limits.edit"
 	ActionSAMLEdit         Action = "saml.edit"
 	ActionSAMLOn           Action = "saml.on"
@@ -40,7 +40,7 @@ const (
 	ActionShareUpdate      Action = "share.update"
 	ActionShareEnd         Action = "share.end"
 
-	// Of sign-ins and passwords. Packages identity/pool and identity/saml tell of them.
+	// For sign-ins and passwords. Packages identity/pool and identity/saml log them.
 	ActionSignIn          Action = "session.begin"
 	ActionSignInFailed    Action = "session.fail"
 	ActionLocked          Action = "session.lock"
@@ -59,11 +59,11 @@ type EventKind string
 
 // The kinds of entries.
 const (
-	SignIns        EventKind = "sign_in" // Of sign-ins and passwords.
+	SignIns        EventKind = "sign_in" // Sign-ins and passwords.
 	Administration EventKind = "administration"
 )
 
-// Actions returns all of them.
+// Actions returns all actions.
 func Actions() []Action {
 	return []Action{
 		ActionInvite, ActionResend, ActionEdit, ActionRemove, ActionProvision, ActionLink, ActionUnlink,
@@ -77,28 +77,28 @@ func Actions() []Action {
 	}
 }
 
-// ActorKind says what kind of somebody did something.
+// ActorKind says what kind of actor did something.
 type ActorKind string
 
 // The kinds of actors.
 const (
 	ByMember   ActorKind = "user"
-	ByOperator ActorKind = "operator" // Somebody with the command line.
+	ByOperator ActorKind = "operator" // Somebody on the command line.
 	BySystem   ActorKind = "system"
-	ByUnknown  ActorKind = "unknown" // Somebody who has not proved to be anybody.
+	ByUnknown  ActorKind = "unknown" // Somebody not authenticated.
 )
 
-// Doer is who did something, and from where.
+// Doer is the actor of an entry, with the address that they came from.
 type Doer struct {
 	Kind      ActorKind
 	ID        *uuid.UUID // Of a member.
 	Name      string     // Of a member, or of an operator's account on the machine.
 	Email     string
-	Address   netip.Addr // The zero Addr where it is not known.
+	Address   netip.Addr // The zero Addr if unknown.
 	RequestID string
 }
 
-// DoerOf returns who a signed-in person is.
+// DoerOf returns the Doer of a signed-in person.
 func DoerOf(actor identity.Actor) Doer {
 	return Doer{
 		Kind: ByMember, ID: &actor.ID, Name: actor.Name, Email: actor.Email, Address: actor.Address,
@@ -106,10 +106,10 @@ func DoerOf(actor identity.Actor) Doer {
 	}
 }
 
-// Operator returns somebody with the command line, by the name of their account.
+// Operator returns the Doer for somebody on the command line, by the name of their account.
 func Operator(name string) Doer { return Doer{Kind: ByOperator, Name: name} }
 
-// System returns the server itself.
+// System returns the Doer for the server itself.
 func System() Doer { return Doer{Kind: BySystem} }
 
 // Kinds of targets.
@@ -124,34 +124,34 @@ const (
 	TargetShare        = "share"
 )
 
-// Change is one thing that was changed. Nothing secret stands in it.
+// Change is a changed field. It must not contain secrets.
 type Change struct {
 	Field  string `json:"field"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// Event is an entry of the audit log. It is written in the transaction of what it tells of.
+// Event is an entry of the audit log. It is written in the transaction of the change that it records.
 type Event struct {
-	ID             uuid.UUID  // Given by the store.
-	At             time.Time  // Given by the store.
-	OrganizationID *uuid.UUID // Nil: of no one organization.
+	ID             uuid.UUID  // Set by the store.
+	At             time.Time  // Set by the store.
+	OrganizationID *uuid.UUID // Nil: no particular organization.
 	By             Doer
 	Action         Action
 	TargetKind     string
 	TargetID       string
-	TargetLabel    string // What a person knows it by, such as an address.
+	TargetLabel    string // A name for people, such as an address.
 	Details        []Change
-	Times          int        // Of what is told once an hour: how often it was done,
-	LastAt         *time.Time // and when last. Nil for once.
+	Times          int        // For events that are counted by the hour: how often it happened,
+	LastAt         *time.Time // and when last. Nil if it happened once.
 }
 
-// MaxEvents is up to how many entries are counted.
+// MaxEvents limits how many entries are counted.
 const MaxEvents = 10_000
 
-// AuditQuery chooses entries of the audit log. Zero values choose all.
+// AuditQuery selects entries of the audit log. Zero values select all.
 type AuditQuery struct {
-	OrganizationID *uuid.UUID // Nil: of all, and of none.
+	OrganizationID *uuid.UUID // Nil: entries of all organizations, and of none.
 	Kind           EventKind
 	Action         Action
 	Search         string // Part of the actor's name or address, or of the target's label.
@@ -159,8 +159,8 @@ type AuditQuery struct {
 	Offset, Limit  int
 }
 
-// AuditEvents returns a page of what was done in the actor's organization, newest first, and how many entries there
-// are, MaxEvents at most. For administrators.
+// AuditEvents returns a page of the audit log of the actor's organization, newest first, and the number of entries, at
+// most MaxEvents. For administrators.
 func (s *Service) AuditEvents(ctx context.Context, actor identity.Actor, query AuditQuery) ([]Event, int, error) {
 	if err := administers(actor); err != nil {
 		return nil, 0, err

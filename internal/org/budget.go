@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// The refusals of a Budget.
+// The errors of a Budget.
 var (
 	ErrTokenLimit = fault.Errorf(fault.TokenLimit,
 		"今月のトークン数の上限に達したため、新しいメッセージを送信できません。管理者にお問い合わせください。")
@@ -20,27 +20,27 @@ var (
 		"ご契約が終了しているため、新しいメッセージを送信できません。管理者にお問い合わせください。")
 )
 
-// Percents of the month's tokens at which administrators are told.
+// Percentages of the monthly tokens at which administrators are notified.
 const (
 	nearLimit = 80
 	atLimit   = 100
 )
 
 const (
-	balanceAge  = 5 * time.Second // How long what was read is taken for true.
-	balanceLook = 4 * time.Second // After how long it is read again, so that nobody waits where many ask.
-	maxBalances = 10_000          // Of organizations that are remembered. Some 200 bytes each.
+	balanceAge  = 5 * time.Second // How long a balance is considered valid.
+	balanceLook = 4 * time.Second // Age at which it is reloaded in the background, to keep callers from waiting.
+	maxBalances = 10_000          // Maximum number of cached organizations. Some 200 bytes each.
 )
 
-// Balance is how an organization stands with its contract.
+// Balance is an organization's usage compared with its contract.
 type Balance struct {
-	Over     bool  // The contract is suspended or ended, or its last day is over.
-	Limit    int64 // Tokens of a month.
+	Over     bool  // The contract is suspended or has ended.
+	Limit    int64 // Tokens per month.
 	Used     int64 // This month.
-	Notified int   // The highest percentage that administrators were told of this month; 0 for none.
+	Notified int   // The highest percentage that administrators were notified of this month; 0 for none.
 }
 
-// percent returns the highest percentage that administrators are to be told of.
+// percent returns the highest percentage that has been reached.
 func (b Balance) percent() int {
 	switch {
 	case b.Used >= b.Limit:
@@ -52,42 +52,42 @@ func (b Balance) percent() int {
 	}
 }
 
-// untold reports whether administrators are to be told of more than they were.
+// untold reports whether administrators have yet to be notified of a higher percentage.
 func (b Balance) untold() bool { return !b.Over && b.percent() > b.Notified }
 
 // BudgetStore is what a Budget needs of a database.
 type BudgetStore interface {
-	// Balance returns how an organization stands, or ErrNoOrganization. Months are Japan's.
+	// Balance returns an organization's balance, or ErrNoOrganization. Months are Japan's.
 	Balance(ctx context.Context, organizationID uuid.UUID) (Balance, error)
 
-	// PublishLimitNotice adds a notice for an organization's administrators that so many percent of this month's tokens
-	// are used, unless they were told of as much or more this month, by whichever server.
+	// PublishLimitNotice adds a notice for an organization's administrators that a percentage of this month's tokens is
+	// used, unless any server has notified them of the same or a higher one this month.
 	PublishLimitNotice(ctx context.Context, organizationID uuid.UUID, percent int, notice Notification) error
 }
 
-// Budget keeps organizations within their contracts. What it knows is at most balanceAge old, and what this server
-// spends counts at once: together, servers may exceed a limit by what they spend in that time. It is safe for
+// Budget enforces the contracts of organizations. Its balances are at most balanceAge old, and tokens spent on this
+// server count at once: several servers together may exceed a limit by what they spend in that time. It is safe for
 // concurrent use.
 type Budget struct {
 	store BudgetStore
 	log   *slog.Logger
 
-	root    context.Context // Ended by Stop.
+	root    context.Context // Canceled by Stop.
 	cancel  context.CancelFunc
-	looking sync.WaitGroup // Goroutines that read balances. Add under mu while not stopped.
+	looking sync.WaitGroup // Goroutines that read balances. Add only with mu held and while not stopped.
 
 	mu       sync.Mutex
 	stopped  bool                   // Guarded by mu.
-	balances map[uuid.UUID]*balance // Guarded by mu, with what they point to.
+	balances map[uuid.UUID]*balance // Guarded by mu, with the balances that they point to.
 }
 
-// balance is what is known of an organization. It is guarded by the Budget's mu.
+// balance is the cached balance of an organization. It is guarded by the Budget's mu.
 type balance struct {
 	Balance
 	asOf time.Time     // When reading it began. Zero: never read.
-	look chan struct{} // Closed when the reading under way is over; nil for none.
-	err  error         // Of the last reading.
-	late int64         // Tokens spent since it began, which may not be in it.
+	look chan struct{} // Closed when the read in progress is over; nil for none.
+	err  error         // Of the last read.
+	late int64         // Tokens spent since the read began, which may not be included.
 }
 
 // NewBudget returns a Budget. Stop must be called.
@@ -96,7 +96,7 @@ func NewBudget(store BudgetStore, log *slog.Logger) *Budget {
 	return &Budget{store: store, log: log, root: root, cancel: cancel, balances: make(map[uuid.UUID]*balance)}
 }
 
-// Stop ends what the Budget does by itself, and waits for it.
+// Stop ends the background reads and waits for them.
 func (b *Budget) Stop() {
 	b.mu.Lock()
 	b.stopped = true
@@ -105,8 +105,8 @@ func (b *Budget) Stop() {
 	b.looking.Wait()
 }
 
-// Check returns ErrContractEnded or ErrTokenLimit where an organization may not ask anything more. Other errors are the
-// database's. It asks the database at most once in balanceLook for an organization, however many callers wait for it.
+// Check returns ErrContractEnded or ErrTokenLimit if an organization may not send new messages. Other errors are the
+// database's. It queries the database at most once in balanceLook per organization, however many callers wait for it.
 func (b *Budget) Check(ctx context.Context, organizationID uuid.UUID) error {
 	b.mu.Lock()
 	known := b.get(organizationID)
@@ -135,7 +135,7 @@ func (b *Budget) Check(ctx context.Context, organizationID uuid.UUID) error {
 	return known.verdict()
 }
 
-// verdict is guarded by the Budget's mu.
+// verdict must be called with the Budget's mu held.
 func (b *balance) verdict() error {
 	switch {
 	case b.Over:
@@ -146,8 +146,7 @@ func (b *balance) verdict() error {
 	return nil
 }
 
-// Spent counts tokens that an organization has used, and sees to it that its administrators are told in time. It does
-// not block.
+// Spent counts tokens that an organization has used, and has its administrators notified in time. It does not block.
 func (b *Budget) Spent(organizationID uuid.UUID, tokens int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,12 +158,12 @@ func (b *Budget) Spent(organizationID uuid.UUID, tokens int) {
 	}
 }
 
-// get returns what is known of an organization. The caller holds mu.
+// get returns the cached balance of an organization. The caller holds mu.
 func (b *Budget) get(id uuid.UUID) *balance {
 	known := b.balances[id]
 	if known == nil {
 		if len(b.balances) >= maxBalances {
-			clear(b.balances) // Rare, and those in use are soon back.
+			clear(b.balances) // Rare, and active organizations are reloaded soon.
 		}
 		known = &balance{}
 		b.balances[id] = known
@@ -172,8 +171,8 @@ func (b *Budget) get(id uuid.UUID) *balance {
 	return known
 }
 
-// begin has an organization's balance read, unless that is under way or the Budget has stopped, and returns what is
-// closed when it is over. The caller holds mu.
+// begin starts reading an organization's balance, unless a read is in progress or the Budget has stopped, and returns
+// the channel that is closed when the read is over. The caller holds mu.
 func (b *Budget) begin(id uuid.UUID, known *balance) <-chan struct{} {
 	if known.look == nil && !b.stopped {
 		known.look, known.late = make(chan struct{}), 0
@@ -182,7 +181,7 @@ func (b *Budget) begin(id uuid.UUID, known *balance) <-chan struct{} {
 	return known.look
 }
 
-// read reads a balance and has administrators told. It runs in a goroutine of its own, one for an organization.
+// read reads a balance and publishes a notice if necessary. It runs in its own goroutine, one per organization.
 func (b *Budget) read(id uuid.UUID, known *balance) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(b.root, storePatience)
@@ -204,14 +203,15 @@ func (b *Budget) read(id uuid.UUID, known *balance) {
 		return
 	}
 	known.Balance, known.asOf = fresh, began
-	// It may be in what was read already. Then it counts twice until the next reading, which is what administrators are
-	// told by. Nothing else is looked at again at once: notices that fail would have it read without an end.
+	// The balance may include these tokens already. Then they count twice until the next read, by which the notice is
+	// decided. Only new tokens cause another read at once: otherwise a notice that keeps failing would cause reads
+	// without end.
 	if known.Used += known.late; known.late > 0 && known.untold() {
 		b.begin(id, known)
 	}
 }
 
-// limitNotice is what administrators are told.
+// limitNotice returns the notice for administrators.
 func limitNotice(organizationID uuid.UUID, percent int, b Balance) Notification {
 	n := Notification{
 		ID: newID(), OrganizationID: &organizationID, Audience: AudienceAdmins, Level: LevelWarning,
@@ -228,7 +228,7 @@ func limitNotice(organizationID uuid.UUID, percent int, b Balance) Notification 
 	return n
 }
 
-// grouped writes a number with a comma before every three digits.
+// grouped formats a number with a comma between groups of three digits.
 func grouped(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

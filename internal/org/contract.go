@@ -10,10 +10,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// ContractStatus says whether a contract lets members work.
+// ContractStatus says whether a contract allows members to work.
 type ContractStatus string
 
-// The states of a contract. Under the last two, and after its last day, no new messages are taken.
+// The states of a contract. In the last two, and after its last day, new messages are refused.
 const (
 	ContractActive    ContractStatus = "active"
 	ContractTrial     ContractStatus = "trial"
@@ -21,18 +21,18 @@ const (
 	ContractEnded     ContractStatus = "ended"
 )
 
-// Contract is what an organization may use. Days are Japan's, as midnight UTC.
+// Contract limits what an organization may use. Days are Japan's, represented as midnight UTC.
 type Contract struct {
 	Plan     string // 1 to 50 characters.
 	Status   ContractStatus
-	Seats    int   // Of active members, invited ones included.
-	Tokens   int64 // A month, read and written together.
+	Seats    int   // Active members, including invited ones.
+	Tokens   int64 // Per month, input and output together.
 	Storage  int64 // Of all members' files together, in bytes.
 	StartsOn time.Time
-	EndsOn   *time.Time // The last day. Nil: open.
+	EndsOn   *time.Time // The last day. Nil: unlimited.
 }
 
-// ContractEdit is what an operator changes of a contract. Nil leaves what is.
+// ContractEdit is an operator's change to a contract. Nil fields stay as they are.
 type ContractEdit struct {
 	Plan     *string
 	Status   *ContractStatus
@@ -41,23 +41,23 @@ type ContractEdit struct {
 	Storage  *int64
 	StartsOn *time.Time
 	EndsOn   *time.Time
-	Open     bool // It has no last day any more. EndsOn must be nil.
+	Open     bool // Removes the last day. EndsOn must be nil.
 }
 
-// Usage counts what was used. Messages are answers that ended, however they did.
+// Usage counts usage. Messages are answers that have ended in any way.
 type Usage struct {
 	Messages     int64
 	InputTokens  int64
 	OutputTokens int64
 }
 
-// DayUsage is what an organization used on a day.
+// DayUsage is the usage of an organization on one day.
 type DayUsage struct {
 	Date time.Time
 	Usage
 }
 
-// MemberUsage is what a member used. UserID is nil for all removed ones together.
+// MemberUsage is the usage of one member. UserID is nil for all removed ones together.
 type MemberUsage struct {
 	UserID *uuid.UUID
 	Name   string
@@ -65,24 +65,24 @@ type MemberUsage struct {
 	Usage
 }
 
-// ContractView is a contract with what is used of it.
+// ContractView is a contract with its current usage.
 type ContractView struct {
 	Contract
 	SeatsUsed  int
 	TokensUsed int64 // This month.
-	// StorageUsed is what the members' files have, in bytes.
+	// StorageUsed is the size of the members' files, in bytes.
 	StorageUsed int64
 	ResetsOn    time.Time  // The first day of the next month.
-	Usage       []DayUsage // The last UsageDays days, oldest first, each of them.
+	Usage       []DayUsage // The last UsageDays days, oldest first, without gaps.
 }
 
-// OwnUsage is what a person used this month.
+// OwnUsage is a person's usage this month.
 type OwnUsage struct {
 	Usage
 	ResetsOn time.Time // The first day of the next month.
 }
 
-// UsageDays is how many days usage is shown for, today included.
+// UsageDays is how many days of usage are shown, including today.
 const UsageDays = 30
 
 // ErrNoSeat says that an organization has as many active members as its contract allows.
@@ -101,8 +101,8 @@ func (s *Service) OwnUsage(ctx context.Context, actor identity.Actor) (OwnUsage,
 	return s.reports.OwnUsage(ctx, actor.OrganizationID, actor.ID)
 }
 
-// UsageByMember returns a page of what members used in the last UsageDays days, most tokens first, and how many have
-// used something. For administrators.
+// UsageByMember returns a page of the members' usage in the last UsageDays days, most tokens first, and the number of
+// members with any usage. For administrators.
 func (s *Service) UsageByMember(ctx context.Context, actor identity.Actor, offset, limit int) ([]MemberUsage, int,
 	error,
 ) {

@@ -17,13 +17,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// MaxInvitees is how many people one call invites.
+// MaxInvitees limits how many people one call invites.
 const MaxInvitees = 100
 
 const (
 	maxAddress       = 254              // Characters of an address.
 	inviteTimeout    = 60 * time.Second // For all people of a call. It does not end with the request.
-	inviteClaim      = 90 * time.Second // After it a call is taken for lost with its server.
+	inviteClaim      = 90 * time.Second // After it the server of a call is considered dead.
 	inviteLook       = 250 * time.Millisecond
 	invitesAtOnce    = 4
 	providerPatience = 10 * time.Second // For one call to the identity provider.
@@ -39,50 +39,50 @@ type Invitee struct {
 // InviteResult is the result of an invitation.
 type InviteResult string
 
-// What can become of an invitation.
+// The results of an invitation.
 const (
 	Invited           InviteResult = "invited"
 	AlreadyMember     InviteResult = "already_member"
 	NoSeat            InviteResult = "no_seat"
-	InviteUnavailable InviteResult = "unavailable" // The address cannot be invited: it is somebody else's.
-	InviteFailed      InviteResult = "failed"      // The account or the mail failed. Nothing is left of it; try again.
+	InviteUnavailable InviteResult = "unavailable" // The address cannot be invited: it belongs to another organization.
+	InviteFailed      InviteResult = "failed"      // The account or the mail failed, and was undone; try again.
 )
 
 // Invitation is an address and the result of inviting it.
 type Invitation struct {
 	Email  string       `json:"email"`
 	Result InviteResult `json:"result"`
-	Member *Member      `json:"-"` // Of one that was invited.
+	Member *Member      `json:"-"` // Of an invited one.
 }
 
-// Inviting is a call that invites, as the store takes it.
+// Inviting is an invite call, for the store.
 type Inviting struct {
 	OrganizationID uuid.UUID
 	RequestID      uuid.UUID
-	RequestHash    [32]byte // Of the people: the same request id with another hash is a conflict.
+	RequestHash    [32]byte // Of the invitees: the same request id with another hash is a conflict.
 	By             Doer
-	Check          func(actor *Member) error // Whether they may, as they are then; nil for somebody who is no member.
+	Check          func(actor *Member) error // Checks the actor's current state; nil for a former member.
 	Action         Action
-	Invitees       []Invitee     // Clean, no address twice.
-	Claim          time.Duration // How long nobody else may be at it.
+	Invitees       []Invitee     // Validated, without duplicate addresses.
+	Claim          time.Duration // How long the call is reserved for this caller.
 }
 
-// Begun is what BeginInvite answers.
+// Begun is the result of BeginInvite.
 type Begun struct {
-	Busy bool // Somebody is at it at this moment: look again. The rest is empty.
+	Busy bool // Another caller is processing the call: try again. The rest is empty.
 
-	// One for each invitee, in their order. Those without a result are for the caller to invite at the identity
-	// provider: their Member is there and has a seat.
+	// One for each invitee, in their order. Those without a result have a Member with a seat, and the caller must
+	// invite them at the identity provider.
 	Invitations []Invitation
 
-	// Leftovers are removed members with one of the addresses whose accounts are not removed yet.
+	// Leftovers are removed members with one of the addresses whose accounts are not deleted yet.
 	Leftovers []uuid.UUID
 }
 
-// Invite makes people members of the actor's organization and has the identity provider send them mail. Each address is
-// answered for itself, in their order. The call made again with the same requestID answers the same and sends nothing
-// twice; another list with it gives the code fault.RequestConflict. For administrators; only super-admins invite
-// admins.
+// Invite makes people members of the actor's organization and has the identity provider send them mail. It returns one
+// result per address, in their order. Repeating the call with the same requestID returns the same results and sends no
+// mail again; with other invitees the error has the code fault.RequestConflict. For administrators; only super-admins
+// may invite admins.
 func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uuid.UUID,
 	invitees []Invitee,
 ) ([]Invitation, error) {
@@ -100,8 +100,8 @@ func (s *Service) Invite(ctx context.Context, actor identity.Actor, requestID uu
 	})
 }
 
-// Enroll invites somebody into an organization on behalf of an operator. Errors: fault.Conflict if the address is a
-// member's, ErrNoSeat, fault.NotFound for the organization, fault.Invalid, and fault.Unavailable if the account or the
+// Enroll invites somebody into an organization on behalf of an operator. Errors: fault.Conflict if a member has the
+// address, ErrNoSeat, fault.NotFound for the organization, fault.Invalid, and fault.Unavailable if the account or the
 // mail failed.
 func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid.UUID, invitee Invitee) (Member,
 	error,
@@ -129,10 +129,10 @@ func (s *Service) Enroll(ctx context.Context, operator Doer, organizationID uuid
 	}
 }
 
-// Resend sends a member of the actor's organization who has not signed in since they were invited another invitation. A
-// member whom single sign-on has added and who has no way in without it, because the organization does not use it any
-// more, is invited to sign in with a password, as who they are. Errors: fault.Forbidden, fault.NotFound, fault.Conflict
-// for one who needs no invitation or is inactive, and those of Accounts.
+// Resend sends another invitation to a member of the actor's organization who has not signed in since they were
+// invited. A member whom single sign-on has added, and who cannot sign in because the organization no longer uses it,
+// is invited to sign in with a password, as the same member. Errors: fault.Forbidden, fault.NotFound, fault.Conflict
+// for a member who needs no invitation or is inactive, and those of Accounts.
 func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // A mail may take longer than the client waits.
+	ctx = context.WithoutCancel(ctx) // Sending mail may take longer than the client waits.
 	calling, cancel := context.WithTimeout(ctx, providerPatience)
 	if stranded {
 		member.AuthType = identity.AuthCognito
@@ -164,14 +164,14 @@ func (s *Service) Resend(ctx context.Context, actor identity.Actor, userID uuid.
 		return err
 	}
 	err = s.invites.MarkInvited(ctx, member, by)
-	if errors.Is(err, ErrNoMember) { // Removed meanwhile: the account goes as well.
+	if errors.Is(err, ErrNoMember) { // Removed meanwhile: the account is deleted as well.
 		s.settle(ctx, userID)
 	}
 	return err
 }
 
-// resend has the identity provider send another invitation, and returns the subject of the account. One that somebody
-// has removed there is made anew: nobody has signed in to it.
+// resend has the identity provider send another invitation, and returns the subject of the account. An account that was
+// deleted at the provider is created again, which is safe because nobody has signed in to it.
 func (s *Service) resend(ctx context.Context, m Member) (subject string, err error) {
 	if m.AuthType == identity.AuthFederated {
 		_, err = s.accounts.InviteFederated(ctx, m.Email, m.Name)
@@ -184,7 +184,7 @@ func (s *Service) resend(ctx context.Context, m Member) (subject string, err err
 	return m.Subject, err
 }
 
-// mayInvite says whether somebody may invite people, as they are now.
+// mayInvite checks whether a member, in their current state, may invite people.
 func mayInvite(actor *Member, invitees []Invitee) error {
 	if actor == nil || actor.State != identity.StateActive || !IsAdmin(actor.Role) {
 		return ErrForbidden
@@ -197,7 +197,7 @@ func mayInvite(actor *Member, invitees []Invitee) error {
 	return nil
 }
 
-// cleanInvitees checks people, and returns them as they are stored.
+// cleanInvitees validates invitees, and returns them in the form in which they are stored.
 func cleanInvitees(invitees []Invitee) ([]Invitee, error) {
 	if len(invitees) == 0 || len(invitees) > MaxInvitees {
 		return nil, fault.InvalidField("users", "1人以上%d人以下で指定してください。", MaxInvitees)
@@ -224,10 +224,10 @@ func cleanInvitees(invitees []Invitee) ([]Invitee, error) {
 	return clean, nil
 }
 
-// CleanAddress returns a mail address as it is stored, in lower case, or an error that names the field.
+// CleanAddress returns a mail address in lower case, as it is stored, or an error that names the field.
 func CleanAddress(field, address string) (string, error) {
 	address = strings.TrimSpace(address)
-	odd := strings.ContainsFunc(address, notInAddress) // Some letters turn into plain ones in lower case.
+	odd := strings.ContainsFunc(address, notInAddress) // Before lowering: some letters become ASCII in lower case.
 	address = strings.ToLower(address)
 	parsed, err := mail.ParseAddress(address)
 	if odd || err != nil || parsed.Address != address || len(address) > maxAddress {
@@ -236,12 +236,12 @@ func CleanAddress(field, address string) (string, error) {
 	return address, nil
 }
 
-// notInAddress finds what no address that people use has.
+// notInAddress reports whether a character occurs in no address that people use.
 func notInAddress(r rune) bool {
 	return r <= ' ' || r >= 0x7F || r == '"' || r == '<' || r == '>' || r == ','
 }
 
-// invite does what Invite and Enroll promise.
+// invite implements Invite and Enroll.
 func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, error) {
 	people, err := json.Marshal(call.Invitees)
 	if err != nil {
@@ -252,12 +252,12 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	if err != nil {
 		return nil, err
 	}
-	// It goes on without the client, which finds the result when it asks again.
+	// It continues without the client, which receives the results when it repeats the call.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inviteTimeout)
 	defer cancel()
 	for _, id := range begun.Leftovers {
 		if ctx.Err() != nil {
-			break // The sweep has more time.
+			break // The sweep does the rest.
 		}
 		s.settle(ctx, id)
 	}
@@ -275,7 +275,7 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 		})
 	}
 	inviting.Wait()
-	// What was done counts even if this is not stored: asked again, the members are there.
+	// The members exist even if this is not stored: a repeated call finds them.
 	ctx, cancelEnd := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancelEnd()
 	if err := s.invites.EndInvite(ctx, call.OrganizationID, call.RequestID, begun.Invitations); err != nil {
@@ -284,7 +284,7 @@ func (s *Service) invite(ctx context.Context, call Inviting) ([]Invitation, erro
 	return begun.Invitations, nil
 }
 
-// beginInvite gives people their seats, once nobody else is at the same call.
+// beginInvite reserves seats, once nobody else is processing the same call.
 func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error) {
 	ticker := time.NewTicker(inviteLook)
 	defer ticker.Stop()
@@ -303,7 +303,7 @@ func (s *Service) beginInvite(ctx context.Context, call Inviting) (Begun, error)
 	}
 }
 
-// inviteMember has the identity provider invite a member who has a seat, or takes the seat away again.
+// inviteMember has the identity provider invite a member who has a seat, and gives the seat up on failure.
 func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	member := *i.Member
 	calling, cancel := context.WithTimeout(ctx, providerPatience)
@@ -317,12 +317,12 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	}
 	switch code := fault.CodeOf(err); {
 	case err == nil:
-	case errors.Is(err, ErrNoMember): // Removed meanwhile: the account goes as well.
+	case errors.Is(err, ErrNoMember): // Removed meanwhile: the account is deleted as well.
 		s.settle(ctx, member.ID)
 		i.Result, i.Member = InviteFailed, nil
 		return
 	case invited && code != fault.Conflict:
-		// The sweep invites again, finds the account there, and has only this left to do.
+		// The sweep invites again, finds the existing account, and then only stores this.
 		s.log.ErrorContext(ctx, "storing an invitation failed, trying again later", "user_id", member.ID, "err", err)
 	default:
 		s.log.WarnContext(ctx, "inviting failed", "user_id", member.ID, "err", err)
@@ -340,7 +340,7 @@ func (s *Service) inviteMember(ctx context.Context, i *Invitation, by Doer) {
 	i.Result, i.Member = Invited, &member
 }
 
-// inviteAccount has the identity provider make the account of a member.
+// inviteAccount has the identity provider create the account of a member.
 func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, err error) {
 	if m.AuthType == identity.AuthFederated {
 		return s.accounts.InviteFederated(ctx, m.Email, m.Name)
@@ -351,8 +351,8 @@ func (s *Service) inviteAccount(ctx context.Context, m Member) (subject string, 
 // newID returns a UUIDv7, which sorts by time.
 func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// AuthTypeOf says how a new member of an organization signs in. Where it uses single sign-on, administrators alone have
-// a password: with it they agree to be linked, and super-admins get in when single sign-on fails.
+// AuthTypeOf returns how a new member of an organization signs in. With single sign-on, only administrators get a
+// password: they confirm with it that they are linked, and super-admins can still sign in when single sign-on fails.
 func AuthTypeOf(organization identity.AuthType, role identity.Role) identity.AuthType {
 	if organization == identity.AuthFederated && !IsAdmin(role) {
 		return identity.AuthFederated

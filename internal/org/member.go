@@ -16,13 +16,13 @@ import (
 type Member struct {
 	ID             uuid.UUID
 	OrganizationID uuid.UUID
-	Subject        string // "" while the identity provider does not know them.
+	Subject        string // "" until the identity provider knows the member.
 	Email          string
 	Name           string
 	Role           identity.Role
 	State          identity.State
 	AuthType       identity.AuthType
-	SSOLinked      bool // The organization's identity provider has signed them in: they are known by its NameID.
+	SSOLinked      bool // A NameID of the organization's identity provider is linked to them.
 	InvitedAt      *time.Time
 	LastSignedInAt *time.Time // Nil: never.
 }
@@ -32,35 +32,35 @@ func (m Member) invited() bool {
 	return m.LastSignedInAt == nil || m.InvitedAt != nil && m.InvitedAt.After(*m.LastSignedInAt)
 }
 
-// MemberState is a state as the list shows it: each member has one.
+// MemberState is a state in the member list. Each member has exactly one.
 type MemberState string
 
-// The states of the list.
+// The states of the member list.
 const (
-	MemberActive   MemberState = "active" // And has signed in, or needed no invitation.
+	MemberActive   MemberState = "active" // Has signed in, or needed no invitation.
 	MemberInvited  MemberState = "invited"
 	MemberInactive MemberState = "inactive"
 )
 
-// MemberQuery chooses members. Zero values choose all.
+// MemberQuery selects members. Zero values select all.
 type MemberQuery struct {
-	Search        string // Part of a name or an address, in any case and width.
+	Search        string // Part of a name or an address, ignoring case and width.
 	Role          identity.Role
 	State         MemberState
 	Offset, Limit int
 }
 
-// MemberEdit is what an administrator changes of a member. Nil leaves what is.
+// MemberEdit is an administrator's change to a member. Nil fields stay as they are.
 type MemberEdit struct {
 	Name  *string
 	Role  *identity.Role
 	State *identity.State
 }
 
-// maxName bounds a person's name, in characters.
+// maxName is the maximum length of a person's name, in characters.
 const maxName = 100
 
-// Members returns a page of the members of the actor's organization, by name, and how many there are. For
+// Members returns a page of the members of the actor's organization, by name, and their total number. For
 // administrators.
 func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQuery) ([]Member, int, error) {
 	if err := administers(actor); err != nil {
@@ -69,9 +69,9 @@ func (s *Service) Members(ctx context.Context, actor identity.Actor, q MemberQue
 	return s.members.ListMembers(ctx, actor.OrganizationID, q)
 }
 
-// EditMember changes a member of the actor's organization and returns what they are then. It holds from their next
-// request on. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for a super-admin who cannot be
-// spared, and ErrNoSeat if there is none for a member who is made active.
+// EditMember changes a member of the actor's organization and returns them. The change takes effect with their next
+// request. Errors: fault.Forbidden, fault.NotFound, fault.Invalid, fault.Conflict for a super-admin who is still
+// needed, and ErrNoSeat if there is no seat for a member who becomes active.
 func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID uuid.UUID, edit MemberEdit) (Member,
 	error,
 ) {
@@ -93,7 +93,7 @@ func (s *Service) EditMember(ctx context.Context, actor identity.Actor, userID u
 }
 
 // RemoveMember removes a member of the actor's organization with their threads. Errors: fault.Forbidden,
-// fault.NotFound, and fault.Conflict for a super-admin who cannot be spared.
+// fault.NotFound, and fault.Conflict for a super-admin who is still needed.
 func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
@@ -109,9 +109,9 @@ func (s *Service) RemoveMember(ctx context.Context, actor identity.Actor, userID
 	return nil
 }
 
-// UnlinkMember forgets who a member of the actor's organization is at its identity provider, and ends their sessions:
-// their next single sign-on is a first one again. Errors: fault.Forbidden, fault.NotFound, and fault.Conflict for one
-// who is not linked.
+// UnlinkMember removes the links of a member of the actor's organization to its identity provider, and ends their
+// sessions: their next single sign-on counts as their first. Errors: fault.Forbidden, fault.NotFound, and
+// fault.Conflict for a member who is not linked.
 func (s *Service) UnlinkMember(ctx context.Context, actor identity.Actor, userID uuid.UUID) error {
 	if err := administers(actor); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (s *Service) EndMemberSessions(ctx context.Context, actor identity.Actor, u
 	return err
 }
 
-// DisableMember makes a member inactive on behalf of an operator, who may do so to anybody, and returns what they are
-// then. If there is nobody with the address, the error has the code fault.NotFound.
+// DisableMember makes a member inactive on behalf of an operator, who may do so to anybody, and returns them. If nobody
+// has the address, the error has the code fault.NotFound.
 func (s *Service) DisableMember(ctx context.Context, operator Doer, email string) (Member, error) {
 	return s.operate(ctx, operator, email, func(r Roster) (MemberChange, error) { return r.disable(), nil })
 }
@@ -163,7 +163,7 @@ func (s *Service) operate(ctx context.Context, operator Doer, email string,
 	return member, nil
 }
 
-// clean trims the edit and checks what can be seen without the member.
+// clean trims the edit and validates what does not depend on the member.
 func (e *MemberEdit) clean() error {
 	if e.Name != nil {
 		name, err := cleanName("name", *e.Name)
@@ -181,7 +181,7 @@ func (e *MemberEdit) clean() error {
 	return nil
 }
 
-// cleanName returns a person's name without what stands around it.
+// cleanName returns a person's name without surrounding white space.
 func cleanName(field, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	switch {

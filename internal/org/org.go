@@ -1,5 +1,5 @@
-// Package org owns organizations: their members and who may change them, contracts and what is used of them, the audit
-// log, and the notices to members. It imports fault and identity; it knows no technology.
+// Package org owns organizations: their members and permissions, contracts and usage, the audit log, and the notices to
+// members. It imports fault and identity; it does not know the database or HTTP.
 package org
 
 import (
@@ -20,7 +20,7 @@ type Organization struct {
 // Level says how urgent a notice is.
 type Level string
 
-// The levels of the contract.
+// The levels of the API.
 const (
 	LevelInfo        Level = "info"
 	LevelWarning     Level = "warning"
@@ -47,7 +47,7 @@ type Notification struct {
 	Audience       Audience // "" is AudienceAll.
 	PublishedAt    time.Time
 
-	// Read holds for the user on whose behalf the notice was read.
+	// Read refers to the user for whom the notice was read.
 	Read bool
 }
 
@@ -61,123 +61,123 @@ type Store interface {
 	SessionStore
 }
 
-// NoticeStore has the notices to members.
+// NoticeStore stores the notices to members.
 type NoticeStore interface {
-	// ListNotifications returns the notices for the user of the organization that are published by now, newest first,
-	// then by id descending, with Read set for the user. Those for administrators are for the user if they are one.
+	// ListNotifications returns the published notices for the user of the organization, newest first, then by id
+	// descending, with Read set for the user. Those for administrators are included if the user is one.
 	ListNotifications(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Notification, error)
 
-	// ReadNotifications marks notices as read by the user. Ids that do not exist or are another organization's are
-	// passed over.
+	// ReadNotifications marks notices as read by the user. Ids that do not exist or belong to another organization are
+	// ignored.
 	ReadNotifications(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error
 
 	// FindNotification returns a notice, published by now or not, with Read unset. If there is none, the error has the
 	// code fault.NotFound.
 	FindNotification(ctx context.Context, id uuid.UUID) (Notification, error)
 
-	// UpcomingNotifications returns when the notices that are not published yet will be, by their ids.
+	// UpcomingNotifications returns the publication times of the notices that are not published yet, by id.
 	UpcomingNotifications(ctx context.Context) (map[uuid.UUID]time.Time, error)
 
-	// WatchNotifications tells the watcher of each notice that is added, until the context ends. It calls the
+	// WatchNotifications notifies the watcher of each notice that is added, until the context ends. It calls the
 	// watcher from one goroutine.
 	WatchNotifications(ctx context.Context, watcher Watcher)
 }
 
-// MemberStore has the members, and changes them one by one.
+// MemberStore stores the members, and changes them one by one.
 type MemberStore interface {
-	// ListMembers returns the organization's members that the query chooses, by name, and how many it chooses on all
-	// pages.
+	// ListMembers returns the organization's members that the query selects, by name, and their total number.
 	ListMembers(ctx context.Context, organizationID uuid.UUID, query MemberQuery) ([]Member, int, error)
 
-	// FindMemberByEmail returns the member with an address (lower case), of whatever organization, or ErrNoMember.
+	// FindMemberByEmail returns the member with an address (lower case), in any organization, or ErrNoMember.
 	FindMemberByEmail(ctx context.Context, email string) (Member, error)
 
-	// ChangeMember lets decide say how a member changes, does and logs it, and notes what the identity provider has to
-	// be told. The organization is locked meanwhile. It returns the member as they are then, or were. Errors:
-	// ErrNoMember, and those of decide, which may be called several times.
+	// ChangeMember asks decide how a member changes, then stores and logs the change, and queues it for the identity
+	// provider. The organization is locked meanwhile. It returns the member as they are then, or were before a removal.
+	// Errors: ErrNoMember, and those of decide, which may be called several times.
 	ChangeMember(ctx context.Context, organizationID, userID uuid.UUID, by Doer,
 		decide func(Roster) (MemberChange, error)) (Member, error)
 }
 
-// InviteStore has the invitations, each with the call that it belongs to.
+// InviteStore stores the invite calls and their invitations.
 type InviteStore interface {
-	// BeginInvite adds a member for each invitee who can be one, with their seat, and logs it. The organization is
-	// locked meanwhile. Errors: ErrNoOrganization for an organization that is not there, fault.RequestConflict, and
+	// BeginInvite adds a member with a seat for each invitee who can become one, and logs it. The organization is
+	// locked meanwhile. Errors: ErrNoOrganization for an organization that does not exist, fault.RequestConflict, and
 	// those of Check.
 	BeginInvite(ctx context.Context, call Inviting) (Begun, error)
 
-	// FinishInvite stores what the identity provider calls an invited member. For one who was removed meanwhile the
-	// error is ErrNoMember, and the account is left to be removed.
+	// FinishInvite stores the identity provider's subject of an invited member. If the member was removed meanwhile,
+	// the error is ErrNoMember, and the account is queued for deletion.
 	FinishInvite(ctx context.Context, userID uuid.UUID, subject string) error
 
-	// AbandonInvite removes a member whose invitation came to nothing, and logs it.
+	// AbandonInvite removes a member whose invitation failed, and logs it.
 	AbandonInvite(ctx context.Context, member Member, result InviteResult, by Doer) error
 
-	// EndInvite stores what a call is answered when it is repeated.
+	// EndInvite stores the results of a call, for when it is repeated.
 	EndInvite(ctx context.Context, organizationID, requestID uuid.UUID, results []Invitation) error
 
-	// ForgetInvites removes calls that are older.
+	// ForgetInvites deletes calls older than age.
 	ForgetInvites(ctx context.Context, age time.Duration) error
 
-	// FailResend logs that an invitation was not sent again after all.
+	// FailResend logs that sending an invitation again has failed.
 	FailResend(ctx context.Context, member Member, by Doer) error
 
-	// MarkInvited notes that a member was invited again, with the account and the way to sign in that they have by it,
-	// and logs it if that is another one. For one who was removed meanwhile the error is ErrNoMember, and the account
-	// is left to be removed.
+	// MarkInvited records that a member was invited again, with their account and way to sign in from now on, and logs
+	// a change of that. If the member was removed meanwhile, the error is ErrNoMember, and the account is queued for
+	// deletion.
 	MarkInvited(ctx context.Context, member Member, by Doer) error
 }
 
-// AccountStore has what the identity provider has still to be told.
+// AccountStore stores the changes that the identity provider has not received yet.
 type AccountStore interface {
-	// ClaimAccountChanges returns changes that are due, of one user or of all, and keeps others from them for a time.
+	// ClaimAccountChanges returns due changes, of one user or of all, and reserves them for the caller for a time.
 	ClaimAccountChanges(ctx context.Context, userID *uuid.UUID, claim time.Duration, limit int) ([]AccountChange, error)
 
-	// FinishAccountChange notes that the provider was told. It reports whether more has changed meanwhile, which is due
-	// at once.
+	// FinishAccountChange records that the provider has received a change. It reports whether there are newer changes,
+	// which are due at once.
 	FinishAccountChange(ctx context.Context, change AccountChange) (more bool, err error)
 
-	// PutOffAccountChange makes a change due later.
+	// PutOffAccountChange makes a change due after a pause.
 	PutOffAccountChange(ctx context.Context, userID uuid.UUID, pause time.Duration) error
 }
 
-// ReportStore has what administrators look at: the contract, what was used of it, and the audit log.
+// ReportStore reads what administrators see: the contract, its usage, and the audit log.
 type ReportStore interface {
-	// ContractView returns an organization's contract with what is used of it, or ErrNoOrganization.
+	// ContractView returns an organization's contract with its current usage, or ErrNoOrganization.
 	ContractView(ctx context.Context, organizationID uuid.UUID) (ContractView, error)
 
-	// UsageByMember returns what an organization's members used in the last UsageDays days, most tokens first, and how
-	// many rows there are on all pages. Removed members are one row.
+	// UsageByMember returns the members' usage in the last UsageDays days, most tokens first, and the total number of
+	// rows. Removed members are one row.
 	UsageByMember(ctx context.Context, organizationID uuid.UUID, offset, limit int) ([]MemberUsage, int, error)
 
-	// OwnUsage returns what somebody used this month, by the calendar of Japan.
+	// OwnUsage returns a user's usage this month, by the calendar of Japan.
 	OwnUsage(ctx context.Context, organizationID, userID uuid.UUID) (OwnUsage, error)
 
-	// ListEvents returns entries of the audit log, newest first, and how many there are on all pages.
+	// ListEvents returns entries of the audit log, newest first, and their total number.
 	ListEvents(ctx context.Context, query AuditQuery) ([]Event, int, error)
 }
 
-// Watcher is told of notices as they are added.
+// Watcher is notified of added notices.
 type Watcher struct {
-	// From now on each one is told. Called again after an interruption: some may be missing.
+	// None is missed from now on. Called again after an interruption, in which some may have been missed.
 	Listening func()
-	Added     func(id uuid.UUID) // It may be one for a later time.
+	Added     func(id uuid.UUID) // It may be one that is published later.
 	Lost      func(err error)    // An interruption begins.
 }
 
-// Events is told what members' screens must show. Its methods are called from many goroutines and never block.
+// Events is notified of what members' screens must show. Its methods are called from many goroutines and must not
+// block.
 type Events interface {
-	// NotificationPublished is told on every server of a notice whose time has come.
+	// NotificationPublished is called on every server when a notice is published.
 	NotificationPublished(notification Notification)
 
-	// NotificationsMissed is told on a server that may have missed some.
+	// NotificationsMissed is called on a server that may have missed some.
 	NotificationsMissed()
 
-	// NotificationsRead is told of notices that a member has marked as read.
+	// NotificationsRead is called when a member has marked notices as read.
 	NotificationsRead(userID uuid.UUID, ids []uuid.UUID)
 }
 
-// noEvents tells nobody.
+// noEvents discards all events.
 type noEvents struct{}
 
 func (noEvents) NotificationPublished(Notification)       {}

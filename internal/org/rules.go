@@ -9,10 +9,10 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// The rules of who may do what to whom. They are asked within the transaction that does it, with the organization
-// locked: of two requests at once the second one sees what the first has made of it.
+// The rules of who may do what to whom. They are evaluated in the transaction of the change, with the organization
+// locked: of two concurrent requests the second one sees the result of the first.
 
-// The refusals of the rules.
+// The errors of the rules.
 var (
 	ErrForbidden       = fault.Errorf(fault.Forbidden, "この操作を行う権限がありません。")
 	ErrSelf            = fault.Errorf(fault.Forbidden, "自分自身を変更または削除することはできません。")
@@ -23,31 +23,31 @@ var (
 	ErrNoOrganization  = fault.Errorf(fault.NotFound, "組織が見つかりません。")
 )
 
-// Roster is what the rules look at: a member who is to be changed, and what is around them at that moment.
+// Roster is what the rules depend on: a member who is to be changed, and the organization's state at that moment.
 type Roster struct {
-	// Who does it, as they are now. Nil for operators, and for somebody who is no member any more.
+	// Actor is who makes the change, in their current state. Nil for operators and for former members.
 	Actor          *Member
 	Member         Member
-	SingleSignOn   bool // The organization uses it.
-	ActiveSupers   int  // Active super-admins, the member included.
-	PasswordSupers int  // Those of them who can sign in with a password: not who was only invited to.
+	SingleSignOn   bool // The organization uses single sign-on.
+	ActiveSupers   int  // Active super-admins, including the member.
+	PasswordSupers int  // Those of them who have set a password of their own, so without invited ones.
 	HasPassword    bool // The member is one of these.
 	FreeSeats      int
-	NameIDs        []string // What identity providers call the member.
+	NameIDs        []string // The member's NameIDs at identity providers.
 }
 
-// MemberChange is how a member changes.
+// MemberChange is a change to a member.
 type MemberChange struct {
 	Name   string
 	Role   identity.Role
 	State  identity.State
-	Remove bool // The rest does not matter then.
-	Unlink bool // From whom the identity provider knows. Sessions end.
+	Remove bool // The other fields are ignored then.
+	Unlink bool // Removes links to the identity provider and ends sessions.
 
 	EndSessions bool
 
 	Action  Action
-	Details []Change // None: nothing is changed, and nothing logged.
+	Details []Change // If empty, nothing is changed or logged.
 }
 
 // administers refuses everybody but an organization's administrators.
@@ -58,16 +58,16 @@ func administers(actor identity.Actor) error {
 	return nil
 }
 
-// IsAdmin reports whether a role is that of an organization's administrators.
+// IsAdmin reports whether a role is one of an organization's administrators.
 func IsAdmin(role identity.Role) bool {
 	return role == identity.RoleOrganizationAdmin || role == identity.RoleOrganizationSuperAdmin
 }
 
-// assignable reports whether a role is one of an organization's.
+// assignable reports whether a role is one of those in an organization.
 func assignable(role identity.Role) bool { return role == identity.RoleGeneralUser || IsAdmin(role) }
 
-// mayHandle reports whether an administrator may give, take or touch a role: a super-admin each of an organization's,
-// an admin only that of general users.
+// mayHandle reports whether an administrator may assign a role or change its members: a super-admin any role of an
+// organization, an admin only general users.
 func mayHandle(actor, role identity.Role) bool {
 	switch actor {
 	case identity.RoleOrganizationSuperAdmin:
@@ -79,7 +79,7 @@ func mayHandle(actor, role identity.Role) bool {
 	}
 }
 
-// touch says whether an administrator may change the member at all.
+// touch checks whether an administrator may change the member at all.
 func (r Roster) touch(actorID uuid.UUID) error {
 	switch {
 	case r.Actor == nil || r.Actor.State != identity.StateActive || !IsAdmin(r.Actor.Role):
@@ -137,7 +137,7 @@ func (r Roster) remove(actorID uuid.UUID) (MemberChange, error) {
 	}}, nil
 }
 
-// unlink decides on forgetting whom the identity provider knows the member as.
+// unlink decides on removing the member's links to the identity provider.
 func (r Roster) unlink(actorID uuid.UUID) (MemberChange, error) {
 	m := r.Member
 	if err := r.touch(actorID); err != nil {
@@ -165,8 +165,8 @@ func (r Roster) endSessions(actorID uuid.UUID) (MemberChange, error) {
 	}, nil
 }
 
-// resend decides whether an administrator may send another invitation. It is logged before it is sent: none goes out
-// without an entry.
+// resend decides whether an administrator may send another invitation. It is logged before it is sent, so that none is
+// sent without an entry.
 func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 	m := r.Member
 	switch err := r.touch(actorID); {
@@ -181,14 +181,14 @@ func (r Roster) resend(actorID uuid.UUID) (MemberChange, error) {
 	}, nil
 }
 
-// stranded reports whether the member has no way in without a password: single sign-on has added them, and is off, or
-// does not know them yet and links administrators by their password only.
+// stranded reports whether the member cannot sign in without a password: single sign-on has added them and is now off,
+// or is not linked to them yet and links administrators by their password only.
 func (r Roster) stranded() bool {
 	m := r.Member
 	return m.AuthType == identity.AuthFederated && (!r.SingleSignOn || IsAdmin(m.Role) && !m.SSOLinked)
 }
 
-// disable is an operator's change: they may do it to anybody.
+// disable is an operator's change, which is allowed for any member.
 func (r Roster) disable() MemberChange {
 	m := r.Member
 	change := MemberChange{Name: m.Name, Role: m.Role, State: identity.StateInactive, Action: ActionUserDisable}
@@ -196,7 +196,7 @@ func (r Roster) disable() MemberChange {
 	return change
 }
 
-// enable is an operator's change: they may do it to anybody, if there is a seat.
+// enable is an operator's change, which is allowed for any member if there is a seat.
 func (r Roster) enable() (MemberChange, error) {
 	m := r.Member
 	if m.State != identity.StateActive && r.FreeSeats <= 0 {
@@ -207,8 +207,8 @@ func (r Roster) enable() (MemberChange, error) {
 	return change, nil
 }
 
-// spare refuses to do without the member as a super-admin where nobody would be left who may do everything, or nobody
-// who gets in when single sign-on fails.
+// spare refuses to remove or demote a super-admin who is the last one, or the last one who can sign in when single
+// sign-on fails.
 func (r Roster) spare() error {
 	switch m := r.Member; {
 	case m.Role != identity.RoleOrganizationSuperAdmin || m.State != identity.StateActive:
@@ -221,12 +221,13 @@ func (r Roster) spare() error {
 	return nil
 }
 
-// note adds a field to what is logged if it changes.
+// note records a field's change for the log, if it has changed.
 func (c *MemberChange) note(field, before, after string) {
 	if before != after {
 		c.Details = append(c.Details, Change{Field: field, Before: before, After: after})
 	}
 }
 
-// isControl finds what no name has: control characters, and those that turn the direction of what follows.
+// isControl reports whether a character may not occur in names: control characters and those that change the direction
+// of text.
 func isControl(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

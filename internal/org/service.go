@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Service gives members their notices, and administrators their members. It is safe for concurrent use.
+// Service manages members, and notices to them. It is safe for concurrent use.
 type Service struct {
 	notices  NoticeStore
 	members  MemberStore
@@ -24,8 +24,8 @@ type Service struct {
 	watching sync.WaitGroup     // The goroutines of Start.
 }
 
-// NewService returns a Service. Where accounts is nil, nobody can be invited; where events is nil, nobody is told.
-// Nothing runs before Start.
+// NewService returns a Service. If accounts is nil, nobody can be invited; if events is nil, none are sent. Nothing
+// runs before Start.
 func NewService(store Store, accounts Accounts, events Events, log *slog.Logger) *Service {
 	if accounts == nil {
 		accounts = noAccounts{}
@@ -39,8 +39,8 @@ func NewService(store Store, accounts Accounts, events Events, log *slog.Logger)
 	}
 }
 
-// Start begins to tell of notices when they are published, and the identity provider of what it could not be told
-// before. It is called once; Stop must be called.
+// Start begins to publish notices when they are due, and to retry pending account changes. It is called once; Stop must
+// be called.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
@@ -50,7 +50,7 @@ func (s *Service) Start() {
 	s.watching.Go(func() { s.sweep(ctx) })
 }
 
-// Stop ends what Start began, and waits for it.
+// Stop ends the goroutines of Start and waits for them.
 func (s *Service) Stop() {
 	s.stop()
 	s.watching.Wait()
@@ -63,7 +63,7 @@ func (s *Service) Notifications(ctx context.Context, organizationID, userID uuid
 	return s.notices.ListNotifications(ctx, organizationID, userID, offset, limit)
 }
 
-// MarkRead marks notices as read by a member. Ids of notices that are not theirs are passed over.
+// MarkRead marks notices as read by a member. Ids of notices that are not the member's are ignored.
 func (s *Service) MarkRead(ctx context.Context, organizationID, userID uuid.UUID, ids []uuid.UUID) error {
 	if err := s.notices.ReadNotifications(ctx, organizationID, userID, ids); err != nil {
 		return err

@@ -10,37 +10,37 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// Bounds of what an organization sets for its sessions, in minutes. What the user pool keeps lasts 30 days at most.
+// Bounds of an organization's session limits, in minutes. Sessions of the user pool last 30 days at most.
 const (
 	minSessionIdle = 5
 	minSessionMax  = 60
 	maxSession     = 30 * 24 * 60
 )
 
-// SessionLimit is how long sessions last, in minutes.
+// SessionLimit limits the duration of sessions, in minutes.
 type SessionLimit struct {
-	Idle int // Without being used.
-	Max  int // At most, from signing in. Not less than Idle.
+	Idle int // Since the last use.
+	Max  int // Since signing in. Not less than Idle.
 }
 
-// SessionLimits are an organization's, by the way its members sign in.
+// SessionLimits are the limits of an organization, by the way of signing in.
 type SessionLimits struct {
 	SingleSignOn SessionLimit
 	Password     SessionLimit
 }
 
-// SessionStore is what the Service needs of a database for the limits of sessions.
+// SessionStore is what the Service needs of a database for session limits.
 type SessionStore interface {
 	// SessionLimits returns an organization's limits, or ErrNoOrganization.
 	SessionLimits(ctx context.Context, organizationID uuid.UUID) (SessionLimits, error)
 
-	// SetSessionLimits sets an organization's limits, which hold for sessions that have begun, too, and logs it. check
-	// is asked whether the actor may, as they are then; its error is returned as it is.
+	// SetSessionLimits sets an organization's limits, which apply to existing sessions as well, and logs it. check is
+	// called with the actor's current state; its error is returned unchanged.
 	SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits,
 		check func(actor *Member) error) error
 }
 
-// SessionLimits returns how long sessions of the actor's organization last. For administrators.
+// SessionLimits returns the session limits of the actor's organization. For administrators.
 func (s *Service) SessionLimits(ctx context.Context, actor identity.Actor) (SessionLimits, error) {
 	if err := administers(actor); err != nil {
 		return SessionLimits{}, err
@@ -48,7 +48,7 @@ func (s *Service) SessionLimits(ctx context.Context, actor identity.Actor) (Sess
 	return s.sessions.SessionLimits(ctx, actor.OrganizationID)
 }
 
-// SetSessionLimits sets how long sessions of the actor's organization last. For super-admins.
+// SetSessionLimits sets the session limits of the actor's organization. For super-admins.
 func (s *Service) SetSessionLimits(ctx context.Context, actor identity.Actor, limits SessionLimits) error {
 	if actor.Role != identity.RoleOrganizationSuperAdmin {
 		return ErrForbidden
@@ -79,7 +79,7 @@ func (l SessionLimit) check(name string) error {
 	return nil
 }
 
-// Changes returns what differs from other limits.
+// Changes returns the differences from earlier limits.
 func (l SessionLimits) Changes(before SessionLimits) (changes []Change) {
 	for _, field := range []struct {
 		name          string

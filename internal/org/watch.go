@@ -11,30 +11,30 @@ import (
 )
 
 const (
-	readTimeout = 5 * time.Second  // How long the watch waits for the database.
-	readAgain   = 10 * time.Second // After how long it looks again for what it could not read.
+	readTimeout = 5 * time.Second  // Timeout of each database read.
+	readAgain   = 10 * time.Second // Pause before a failed read is retried.
 )
 
-// watch tells of notices when their time has come.
+// watch publishes notices when they are due.
 type watch struct {
 	store  NoticeStore
 	events Events
 	log    *slog.Logger
 	news   chan news
 
-	// The rest belongs to run.
-	upcoming map[uuid.UUID]time.Time // Notices that are there, but for later.
+	// The fields below belong to run.
+	upcoming map[uuid.UUID]time.Time // Notices that are due later.
 	begun    bool                    // It has listened before.
-	unread   bool                    // What is there for later could not be read.
+	unread   bool                    // Reading the upcoming notices failed.
 }
 
-// news is what the database tells: a notice was added, or listening has begun.
+// news is a message from the database: a notice was added, or listening has begun.
 type news struct {
 	id        uuid.UUID
 	listening bool
 }
 
-// listen passes on what the database tells until the context ends.
+// listen forwards news from the database until the context ends.
 func (w *watch) listen(ctx context.Context) {
 	pass := func(n news) {
 		select {
@@ -52,7 +52,7 @@ func (w *watch) listen(ctx context.Context) {
 	})
 }
 
-// run tells of notices until the context ends.
+// run publishes notices until the context ends.
 func (w *watch) run(ctx context.Context) {
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -69,7 +69,7 @@ func (w *watch) run(ctx context.Context) {
 		case now := <-next.C:
 			if w.unread {
 				if w.look(ctx); !w.unread {
-					w.events.NotificationsMissed() // The time of some may have come meanwhile.
+					w.events.NotificationsMissed() // Some may have been published meanwhile.
 				}
 			}
 			for id, at := range w.upcoming {
@@ -83,7 +83,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// set lets the timer fire when the next notice is due.
+// set resets the timer to the next due notice.
 func (w *watch) set(next *time.Timer) {
 	next.Stop()
 	var first time.Time
@@ -100,7 +100,7 @@ func (w *watch) set(next *time.Timer) {
 	}
 }
 
-// listening is told that each notice is told of from now on.
+// listening is called when the database reports each new notice from now on.
 func (w *watch) listening(ctx context.Context) {
 	if w.begun {
 		w.events.NotificationsMissed()
@@ -109,7 +109,7 @@ func (w *watch) listening(ctx context.Context) {
 	w.look(ctx)
 }
 
-// look reads what nobody will tell of any more: notices that were added before, for later.
+// look reads the upcoming notices that were added before listening began.
 func (w *watch) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -121,7 +121,7 @@ func (w *watch) look(ctx context.Context) {
 	w.upcoming = upcoming
 }
 
-// announce tells of a notice, or keeps it for later.
+// announce publishes a notice, or keeps it for later.
 func (w *watch) announce(ctx context.Context, id uuid.UUID) {
 	reading, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -18,10 +18,10 @@ import (
 //go:embed builtin/*.yaml
 var builtinFiles embed.FS
 
-// categoriesFile is the name of the file of the categories; every other file is a skill.
+// categoriesFile is the name of the file with the categories; every other file is a skill.
 const categoriesFile = "categories.yaml"
 
-// builtinCategory and builtinSkill are the shape of the embedded files. Unknown keys are refused.
+// builtinCategory and builtinSkill are the schema of the embedded files. Unknown keys are refused.
 type builtinCategory struct {
 	ID       string `yaml:"id"`
 	Key      string `yaml:"key"`
@@ -34,7 +34,7 @@ type builtinSkill struct {
 	definition `yaml:",inline"`
 }
 
-// Seed brings the built-in categories and skills of this version into the store. It may run at every start.
+// Seed stores the built-in categories and skills of this version. It may run at every start.
 func Seed(ctx context.Context, store Store) error {
 	categories, skills, err := Builtin()
 	if err != nil {
@@ -44,8 +44,8 @@ func Seed(ctx context.Context, store Store) error {
 }
 
 // Builtin returns the categories and skills that every organization has, by position. Their ids never change, so that a
-// new version updates the texts and keeps threads and favourites. An error means that the program was built with a
-// broken file.
+// new version updates their texts and keeps threads and favourites. An error means that the program was built with an
+// invalid file.
 func Builtin() ([]Category, []Skill, error) {
 	categories, byKey, err := readCategories(builtinFiles)
 	if err != nil {
@@ -84,7 +84,7 @@ func Builtin() ([]Category, []Skill, error) {
 	return categories, skills, nil
 }
 
-// readCategories reads the categories, and their ids by the key that the skills' files use.
+// readCategories reads the categories, and their ids by the keys that the skills' files use.
 func readCategories(files fs.FS) ([]Category, map[string]uuid.UUID, error) {
 	var raw []builtinCategory
 	if err := decodeFile(files, "builtin/"+categoriesFile, &raw); err != nil {
@@ -125,7 +125,7 @@ func readSkill(files fs.FS, name string, categories map[string]uuid.UUID) (Skill
 	return raw.skill(id, category)
 }
 
-// decodeFile reads an embedded YAML document that has no keys but those of into.
+// decodeFile reads an embedded YAML document and refuses unknown keys.
 func decodeFile(files fs.FS, name string, into any) error {
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -134,7 +134,7 @@ func decodeFile(files fs.FS, name string, into any) error {
 	return decodeStrict(data, into)
 }
 
-// decodeStrict reads one YAML document that has no keys but those of into.
+// decodeStrict reads one YAML document and refuses unknown keys.
 func decodeStrict(data []byte, into any) error {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
@@ -147,7 +147,7 @@ func decodeStrict(data []byte, into any) error {
 	return nil
 }
 
-// parseID reads an id and holds it to version 7, as all ids of the API are.
+// parseID parses an id and requires version 7, as all ids of the API have.
 func parseID(s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Bounds of a skill's texts, in characters. They keep a card, a chip and a prompt at the size they are designed for.
+// Limits of a skill's texts, in characters. The layouts of cards, chips and prompts rely on them.
 const (
 	maxName            = 20
 	maxCategoryName    = 12
@@ -23,10 +23,10 @@ const (
 	maxKeyword         = 20
 )
 
-// maxPosition is the farthest that a skill or category stands from the middle, either way.
+// maxPosition limits the absolute value of a position.
 const maxPosition = 1_000_000
 
-// Bounds of a skill's lists.
+// Limits of a skill's lists.
 const (
 	maxSuggestions = 6
 	maxFields      = 20
@@ -34,7 +34,7 @@ const (
 	maxKeywords    = 30
 )
 
-// definition is a skill as a file describes it. Unknown keys are refused.
+// definition is the schema of a skill in a file. Unknown keys are refused.
 type definition struct {
 	Category           string      `yaml:"category"`
 	Position           int         `yaml:"position"`
@@ -51,7 +51,7 @@ type definition struct {
 	Prompt             string      `yaml:"prompt"`
 }
 
-// Where the app has its icons.
+// Paths of the app's icons.
 const (
 	iconFolder = "/icons/skills/"
 	iconSuffix = ".svg"
@@ -68,7 +68,7 @@ func icons() []string {
 
 // skill checks a definition and returns its skill.
 func (d definition) skill(id, category uuid.UUID) (Skill, error) {
-	// Lists are never null, neither in the database nor in the API.
+	// Lists are never null in the database or the API.
 	fields := append([]FormField{}, d.FormFields...)
 	for i := range fields {
 		fields[i].Options = append([]string{}, fields[i].Options...)
@@ -84,7 +84,7 @@ func (d definition) skill(id, category uuid.UUID) (Skill, error) {
 	return s, s.validate()
 }
 
-// validate refuses a skill that a screen could not show or a prompt could not carry.
+// validate refuses a skill that a screen could not show or a prompt could not contain.
 func (s Skill) validate() error {
 	if !fits(s.Name, maxName) {
 		return fmt.Errorf("name must have 1 to %d characters", maxName)
@@ -167,7 +167,7 @@ func validateFields(fields []FormField) error {
 	return nil
 }
 
-// placed reports whether a position is one.
+// placed reports whether a position is within its limits.
 func placed(position int) bool { return -maxPosition <= position && position <= maxPosition }
 
 // fits reports whether s has 1 to limit characters.

@@ -14,34 +14,34 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// Limits of a value whose field names none, in characters.
+// Default limits of a value, in characters.
 const (
 	defaultMaxText     = 200
 	defaultMaxTextarea = 20000
 	defaultMaxNumber   = 12
 )
 
-// maxUnknownFields is the most unknown fields that one error names, and maxFieldName the most characters of each: both
-// come from outside.
+// maxUnknownFields limits how many unknown fields an error names, and maxFieldName the characters of each: both are
+// untrusted.
 const (
 	maxUnknownFields = 10
 	maxFieldName     = 40
 )
 
-// textField is the name of the field whose value is the text to work on. Its value stands between <text> and </text>
-// in the prompt.
+// textField is the name of the field whose value is the text to work on. In the prompt its value is between <text> and
+// </text>.
 const textField = "text"
 
-// Question is a filled-in form as a question: what people see in the thread, and what the model is asked.
+// Question is a filled-in form as a question: what people see in the thread, and what the model reads.
 type Question struct {
 	Display string // Markdown.
-	Prompt  string // The same values, with the texts between tags that nothing in them can close.
-	Subject string // The first of its texts, else of its short values: what it is about.
+	Prompt  string // The same values, with texts between tags that the values cannot close.
+	Subject string // The topic: the first of its texts, else of its short values.
 }
 
-// CheckForm checks the values of a form, by field name. Text is measured in Unicode code points, numbers may be written
-// in full-width digits, the value of a file is the id of a data source. The error has the code fault.Invalid and names
-// each wrong field as form.NAME; fields that the skill doesn't have are wrong too.
+// CheckForm checks the values of a form, by field name. Text is measured in Unicode code points, numbers may have
+// full-width digits, and the value of a file is the id of a data source. The error has the code fault.Invalid and names
+// each invalid field as form.NAME, including fields that the skill does not have.
 func (s Skill) CheckForm(values map[string]string) error {
 	known := make(map[string]bool, len(s.FormFields))
 	var wrong []fault.FieldError
@@ -107,7 +107,7 @@ func (f FormField) check(value string) string {
 	return ""
 }
 
-// missing returns the message for a required field left blank.
+// missing returns the message for a blank required field.
 func (f FormField) missing() string {
 	switch f.Type {
 	case FieldSelect:
@@ -119,7 +119,7 @@ func (f FormField) missing() string {
 	}
 }
 
-// limit returns the most characters that the field's value may have.
+// limit returns the maximum length of the field's value, in characters.
 func (f FormField) limit() int {
 	switch {
 	case f.MaxLength > 0:
@@ -133,8 +133,8 @@ func (f FormField) limit() int {
 	}
 }
 
-// RenderForm returns the question that the values make, which CheckForm has accepted. Blank fields are left out. The
-// order is that of the fields, short values before texts, so that a model reads what is wanted before the material.
+// RenderForm renders values, which CheckForm must have accepted, as a question. Blank fields are omitted. The order is
+// that of the fields, with short values before texts, so that a model reads the instructions before the material.
 func (s Skill) RenderForm(values map[string]string) Question {
 	var shown, asked, shownTexts, askedTexts []string
 	var firstText, firstShort string
@@ -161,7 +161,7 @@ func (s Skill) RenderForm(values map[string]string) Question {
 			asked = append(asked, fmt.Sprintf("%s: %s", field.Label, Neutralize(value)))
 		}
 	}
-	// Two spaces before the line break keep the short values on lines of their own in Markdown.
+	// Two spaces before a line break make it a hard one in Markdown.
 	return Question{
 		Display: joinBlocks(strings.Join(shown, "  \n"), shownTexts),
 		Prompt:  joinBlocks(strings.Join(asked, "\n"), askedTexts),
@@ -183,7 +183,7 @@ func (s Skill) FormFiles(values map[string]string) []uuid.UUID {
 	return ids
 }
 
-// block returns a text as the model sees it, between tags.
+// block returns a text between tags, for the model.
 func (f FormField) block(value string) string {
 	value = Neutralize(value)
 	if f.Name == textField {
@@ -200,17 +200,18 @@ func joinBlocks(lines string, texts []string) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// normalizeNewlines turns the line ends of other systems to "\n".
+// normalizeNewlines converts all line ends to "\n".
 func normalizeNewlines(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
-// forbiddenControl reports whether r is a control character that no text should have. NUL, above all, cannot be stored.
+// forbiddenControl reports whether r is a control character that no text should contain. NUL in particular cannot be
+// stored.
 func forbiddenControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t'
 }
 
-// halfWidth turns the full-width digits, sign and point that a Japanese keyboard writes to ASCII.
+// halfWidth converts full-width digits, signs and points, which Japanese keyboards produce, to ASCII.
 func halfWidth(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -237,7 +238,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// printable returns a field name from outside, shortened and without what could disturb a log or a screen.
+// printable shortens an untrusted field name and removes what could garble a log or a screen.
 func printable(name string) string {
 	var b strings.Builder
 	n := 0

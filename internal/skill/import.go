@@ -13,24 +13,24 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Import is what an operator's file of skills says. Its categories and skills are known by their keys: importing them
-// again changes them.
+// Import is the content of an operator's file of skills. Categories and skills are identified by their keys: importing
+// them again updates them.
 type Import struct {
 	Categories []ImportedCategory
 	Skills     []ImportedSkill
-	Retire     []string // Keys of skills that are no longer offered.
+	Retire     []string // Keys of skills to retire.
 }
 
-// ImportedCategory is a category with its key. Its ID is for one that is new.
+// ImportedCategory is a category with its key. Its ID is used if the category is new.
 type ImportedCategory struct {
 	Key string
 	Category
 }
 
-// ImportedSkill is a skill with its key. Its ID is for one that is new.
+// ImportedSkill is a skill with its key. Its ID is used if the skill is new.
 type ImportedSkill struct {
 	Key         string
-	CategoryKey string // Of one of the import's categories. "": CategoryID is that of a built-in one.
+	CategoryKey string // Key of a category in the import. "": CategoryID is that of a built-in one.
 	Skill
 }
 
@@ -52,15 +52,15 @@ const (
 	ImportRetired   ImportChange = "retired"
 )
 
-// Bounds of an imported file.
+// Limits of an imported file.
 const (
 	MaxImportSize    = 1 << 20 // In bytes.
 	maxImportSkills  = 200
-	maxImportErrors  = 20   // That are told at once.
-	importedPosition = 1000 // Of the first skill or category without a position: behind the built-in ones.
+	maxImportErrors  = 20   // Reported at once.
+	importedPosition = 1000 // Of the first skill or category without a position: after the built-in ones.
 )
 
-// importFile, importCategory and importSkill are the shape of an operator's file. Unknown keys are refused.
+// importFile, importCategory and importSkill are the schema of an operator's file. Unknown keys are refused.
 type importFile struct {
 	Categories []importCategory `yaml:"categories"`
 	Skills     []importSkill    `yaml:"skills"`
@@ -78,8 +78,8 @@ type importSkill struct {
 	definition `yaml:",inline"`
 }
 
-// ParseImport reads an operator's file of categories and skills, in YAML. It is held to the rules of the built-in
-// skills. Errors are for the operator: each names its line.
+// ParseImport reads an operator's YAML file of categories and skills. The rules of the built-in skills apply. Errors
+// are for the operator: each names its line.
 func ParseImport(data []byte) (Import, error) {
 	if len(data) > MaxImportSize {
 		return Import{}, fmt.Errorf("the file is larger than %d bytes", MaxImportSize)
@@ -89,7 +89,7 @@ func ParseImport(data []byte) (Import, error) {
 	if err := decodeStrict(data, &file); err != nil {
 		return Import{}, readable(err)
 	}
-	if err := yaml.Unmarshal(data, &root); err != nil { // Once more, for the lines.
+	if err := yaml.Unmarshal(data, &root); err != nil { // A second time, for the line numbers.
 		return Import{}, readable(err)
 	}
 	if len(file.Skills) > maxImportSkills || len(file.Categories) > maxImportSkills ||
@@ -108,14 +108,14 @@ func ParseImport(data []byte) (Import, error) {
 	return imported, errors.Join(err, errors.Join(r.errs...))
 }
 
-// importReader gathers what is wrong with a file.
+// importReader collects the errors of a file.
 type importReader struct {
 	root       *yaml.Node
-	categories map[string]uuid.UUID // Those of the file, by key, with uuid.Nil, and the built-in ones.
+	categories map[string]uuid.UUID // By key: those of the file, with uuid.Nil, and the built-in ones.
 	errs       []error
 }
 
-// wrong notes an error at a line, or at none where that is 0.
+// wrong adds an error at a line, or without one if line is 0.
 func (r *importReader) wrong(line int, format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	if line > 0 {
@@ -126,7 +126,7 @@ func (r *importReader) wrong(line int, format string, args ...any) {
 	}
 }
 
-// characters refuses characters that no screen shows and no database takes.
+// characters refuses characters that no screen shows and the database cannot store.
 func (r *importReader) characters(node *yaml.Node) {
 	if strings.ContainsFunc(node.Value, func(c rune) bool { return c != '\n' && c != '\t' && unicode.IsControl(c) }) {
 		r.wrong(node.Line, "a control character")
@@ -136,7 +136,7 @@ func (r *importReader) characters(node *yaml.Node) {
 	}
 }
 
-// line returns where the item of a list begins, or 0 if that is hard to say.
+// line returns the line of a list item, or 0 if it cannot be determined.
 func (r *importReader) line(list string, item int) int {
 	if len(r.root.Content) == 0 {
 		return 0
@@ -232,8 +232,8 @@ func (r *importReader) builtin() (keys []string) {
 	return keys
 }
 
-// importKinds returns the kinds that a skill of an operator may have: those of the built-in skills. The browser
-// extension asks for its own by name.
+// importKinds returns the kinds that an operator's skill may have: those of the built-in skills, without the browser
+// extension's, which are found by name.
 func importKinds() []Kind {
 	return []Kind{
 		"", KindWebSearch, KindProofreading, KindTranslation, KindMail, KindMinutes, KindIdeas, KindProposal,
@@ -249,7 +249,7 @@ func importKey(key string) bool {
 	return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`).MatchString(key)
 }
 
-// position returns where something stands that may have a position of its own.
+// position returns the given position or, without one, the default for the index.
 func position(given, index int) int {
 	if given != 0 {
 		return given
@@ -257,7 +257,7 @@ func position(given, index int) int {
 	return importedPosition + index
 }
 
-// readable makes what the decoder says a text for people who do not know this program's types.
+// readable rewrites a decoder's error for people who do not know this program's types.
 func readable(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("the file is empty")

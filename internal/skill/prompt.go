@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// Tags that this package writes into prompts. An engine may rely on them, so text from outside must not contain them.
+// The tags of prompts. An engine may rely on them, so untrusted text must not contain them.
 const (
-	tagTask  = "task"  // First line of the system prompt: what kind of work it is.
+	tagTask  = "task"  // First line of the system prompt: the kind of work.
 	tagText  = "text"  // The text that a form skill works on.
-	tagField = "field" // Any other text of more than one line.
+	tagField = "field" // Any other multi-line text.
 )
 
-// japanTime is the zone of the dates in prompts. Japan has one zone and no summer time, so no zone database is needed.
+// japanTime is the zone of the dates in prompts. Japan has one zone and no daylight saving time, so no zone database is
+// needed.
 func japanTime() *time.Location { return time.FixedZone("JST", 9*60*60) }
 
-// Task names the work for the engine behind the model interface, as the word in the system prompt's first line: the
-// task type if there is one, else the kind, "proofreading" for the specification's proofreading_v2 and "chat" for none.
+// Task names the work for the engine behind the model interface, as in the first line of the system prompt: the task
+// type if there is one, else the kind, with "proofreading" for the specification's proofreading_v2 and "chat" for none.
 func (s Skill) Task() string {
 	switch {
 	case s.TaskType != "":
@@ -31,9 +32,9 @@ func (s Skill) Task() string {
 	}
 }
 
-// System returns the system prompt of a generation. Its first line is <task>WORD</task>, with the word of Task; an
-// engine without a language model chooses its work by it. The skill's own prompt follows, then what holds for every
-// skill. What changes comes last and only from day to day, so that a provider can keep the prompt's prefix.
+// System returns the system prompt of a generation. Its first line is <task>WORD</task> with the result of Task, by
+// which an engine without a language model chooses its work. The skill's own prompt follows, then the rules for every
+// skill. The date comes last, so that a provider can cache the prompt's prefix.
 func (s Skill) System(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<%s>%s</%s>\n", tagTask, s.Task(), tagTask)
@@ -60,9 +61,9 @@ func weekday(day time.Weekday) string {
 	return [...]string{"日", "月", "火", "水", "木", "金", "土"}[day]
 }
 
-// Neutralize returns text that cannot open or close the tags which this package writes into prompts, nor the further
-// ones given. Only the "<" of such a tag is changed, to its full-width form "＜": a person and a model still read the
-// same, an engine that looks for the tag finds none. Case and spaces within a tag don't matter.
+// Neutralize returns text that cannot open or close the tags of this package's prompts, nor the given ones. Only the
+// "<" of such a tag is replaced, by the full-width "＜": a person and a model still read the same, but an engine that
+// looks for the tag does not find it. Case and spaces within a tag do not matter.
 func Neutralize(text string, tags ...string) string {
 	reserved := append([]string{tagTask, tagText, tagField}, tags...)
 	var b strings.Builder
@@ -94,7 +95,7 @@ func opensTag(s string, tags []string) bool {
 	return false
 }
 
-// continuesName reports whether s goes on with a character of an ASCII tag name, so that <textarea> is not <text>.
+// continuesName reports whether s begins with a character of an ASCII tag name, so that <textarea> is not <text>.
 func continuesName(s string) bool {
 	if s == "" {
 		return false

@@ -11,20 +11,20 @@ import (
 // MaxPage is the largest number of records that one list call returns.
 const MaxPage = 100
 
-// What a person reads where a skill cannot be used.
+// Texts for skills that cannot be used.
 const (
 	webSearchMissing = "ウェブ検索は、まだご利用いただけません。"
 	modelMissing     = "AIモデルが未設定です。管理者にお知らせください。"
 )
 
-// Config says which means the server has that a skill may need.
+// Config says which facilities the server offers to skills.
 type Config struct {
-	WebSearch   bool // The web can be searched.
-	NoModel     bool // The engine without a model answers.
-	DataSources bool // Answers rest on data sources.
+	WebSearch   bool // Web search is available.
+	NoModel     bool // Answers come from the engine without a language model.
+	DataSources bool // Data sources are available.
 }
 
-// Service is what the rest of the program asks about skills. It is safe for concurrent use.
+// Service lists and finds skills, and keeps favourites. It is safe for concurrent use.
 //
 // organizationID and userID name the actor, whom the caller has authenticated.
 type Service struct {
@@ -37,13 +37,13 @@ func NewService(store Store, config Config) *Service {
 	return &Service{store: store, config: config}
 }
 
-// Categories returns the categories that have a skill the organization can see, in order.
+// Categories returns the categories with a skill that is visible to the organization, in order.
 func (s *Service) Categories(ctx context.Context, organizationID uuid.UUID) ([]Category, error) {
 	return s.store.ListCategories(ctx, organizationID)
 }
 
-// List returns a page of the skills that the organization can see, by category and position. offset is at least 0 and
-// limit 1 to MaxPage, else the error has the code fault.Invalid.
+// List returns a page of the skills that are visible to the organization, by category and position. offset must be at
+// least 0 and limit 1 to MaxPage, otherwise the error has the code fault.Invalid.
 func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, offset, limit int) ([]Skill, error) {
 	if err := checkPage(offset, limit); err != nil {
 		return nil, err
@@ -58,8 +58,7 @@ func (s *Service) List(ctx context.Context, organizationID, userID uuid.UUID, of
 	return skills, nil
 }
 
-// Get returns one skill. A skill that the organization cannot see does not exist: the error has the code
-// fault.NotFound.
+// Get returns one skill. If it is not visible to the organization, the error has the code fault.NotFound.
 func (s *Service) Get(ctx context.Context, organizationID, userID, skillID uuid.UUID) (Skill, error) {
 	found, err := s.store.FindSkill(ctx, organizationID, userID, skillID)
 	if err != nil {
@@ -78,25 +77,25 @@ func (s *Service) Favorites(ctx context.Context, organizationID, userID uuid.UUI
 	return s.store.ListFavoriteSkills(ctx, organizationID, userID, offset, limit)
 }
 
-// AddFavorite stars a skill for the user. Doing it twice is no error. A skill that the organization cannot see gives
-// fault.NotFound.
+// AddFavorite stars a skill for the user. It may be repeated. If the skill is not visible to the organization, the
+// error has the code fault.NotFound.
 func (s *Service) AddFavorite(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
 	return s.store.AddFavoriteSkill(ctx, organizationID, userID, skillID)
 }
 
-// RemoveFavorite takes the star away. It is no error if there is none.
+// RemoveFavorite removes the star. It is no error if there is none.
 func (s *Service) RemoveFavorite(ctx context.Context, organizationID, userID, skillID uuid.UUID) error {
 	return s.store.RemoveFavoriteSkill(ctx, organizationID, userID, skillID)
 }
 
-// present says of a skill what it can do on this server.
+// present sets the fields of a skill that depend on this server.
 func (s *Service) present(skill Skill) Skill {
 	skill.Unavailable = s.Unavailable(skill)
 	skill.AcceptsDataSources = skill.AcceptsDataSources && s.config.DataSources
 	return skill
 }
 
-// Unavailable returns the reason why a skill cannot do its work on this server, or "".
+// Unavailable returns why a skill cannot be used on this server, or "".
 func (s *Service) Unavailable(skill Skill) string {
 	if skill.Kind == KindWebSearch && !s.config.WebSearch {
 		return webSearchMissing
@@ -107,8 +106,8 @@ func (s *Service) Unavailable(skill Skill) string {
 	return ""
 }
 
-// needsModel says whether the engine without a model has nothing to offer for a skill. A plain conversation stays open:
-// it can at least summarise what is pasted.
+// needsModel reports whether the engine without a model cannot do a skill's work. It can do plain conversations, in
+// which it at least summarizes pasted text.
 func needsModel(skill Skill) bool {
 	if skill.TaskType != "" {
 		return false
@@ -122,7 +121,7 @@ func needsModel(skill Skill) bool {
 	return true
 }
 
-// checkPage refuses a page outside the bounds that the API promises.
+// checkPage refuses a page outside the bounds of the API.
 func checkPage(offset, limit int) error {
 	if offset < 0 {
 		return fault.InvalidField("offset", "0以上の整数を指定してください。")

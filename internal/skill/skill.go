@@ -1,9 +1,9 @@
 // Package skill owns what a person can choose to work with: skills (an assistant with a name, an icon and a prompt),
-// the categories they are grouped in, and each person's favourites. It renders a skill's prompt and checks and renders
-// its form, and it carries the built-in skills that every organization has.
+// the categories that group them, and each person's favourites. It renders a skill's prompt, checks and renders its
+// form, and embeds the built-in skills that every organization has.
 //
-// The package imports fault and the standard library, uuid for ids and yaml for the embedded built-in skills. It knows
-// no database, no HTTP and no model.
+// The package imports fault and the standard library, uuid for ids and yaml for the embedded built-in skills. It does
+// not know the database, HTTP or the model.
 package skill
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Kind names what a skill does where that matters to other parts of the program: the means it needs (web search), the
-// way its answer is checked, or how an engine without a language model can help. Empty means a plain conversation.
+// Kind names what a skill does if other parts of the program depend on it: the facility it needs (web search), the way
+// its answer is checked, or how an engine without a language model can help. Empty means a plain conversation.
 type Kind string
 
 // The kinds of the product specification.
@@ -26,7 +26,7 @@ const (
 	KindPageWholeSummaryFollowUp Kind = "chrome_extension_page_whole_summary_follow_up"
 )
 
-// The kinds of the built-in skills that the specification has no name for.
+// The kinds of built-in skills for which the specification has no name.
 const (
 	KindTranslation Kind = "translation"
 	KindMail        Kind = "mail"
@@ -43,7 +43,7 @@ const (
 	KindReport      Kind = "report"
 )
 
-// TaskType says that a skill works on the thread's data sources, and how. Empty means that it does neither.
+// TaskType says how a skill uses the thread's data sources. Empty means that it does not use them.
 type TaskType string
 
 // The task types of the product specification.
@@ -52,7 +52,7 @@ const (
 	TaskSummarization TaskType = "summarization" // Read whole documents, map, then reduce.
 )
 
-// FormType says how a person asks a skill: by typing freely, or by filling in fields.
+// FormType says whether a person types freely or fills in fields.
 type FormType string
 
 // The form types of the product specification.
@@ -64,8 +64,8 @@ const (
 // FieldType is the type of one field of a form.
 type FieldType string
 
-// The field types of the API. The value of every field travels as a string: a number in decimal digits, a file as the
-// id of a data source that was uploaded before.
+// The field types of the API. All values are strings: a number in decimal digits, a file as the id of an uploaded data
+// source.
 const (
 	FieldText     FieldType = "text"
 	FieldTextarea FieldType = "textarea"
@@ -81,14 +81,14 @@ type Category struct {
 	Position int
 }
 
-// FormField is one field of a form. Its JSON form is the one of the API, and the one the store keeps.
+// FormField is one field of a form. Its JSON form is that of the API and of the store.
 type FormField struct {
 	Name  string    `json:"name" yaml:"name"`   // Key of the value; a to z, digits and underscore.
-	Label string    `json:"label" yaml:"label"` // What a person reads.
+	Label string    `json:"label" yaml:"label"` // For people.
 	Type  FieldType `json:"type" yaml:"type"`   // How it is entered and checked.
-	// Blank is refused. A required select starts on its first option.
+	// Blank is refused. A required select starts with its first option.
 	Required    bool     `json:"required" yaml:"required"`
-	Options     []string `json:"options" yaml:"options"`         // The choices of a select, else empty.
+	Options     []string `json:"options" yaml:"options"`         // The choices of a select, otherwise empty.
 	Placeholder string   `json:"placeholder" yaml:"placeholder"` // An example, shown while the field is empty.
 	// In characters (code points); 0 means the default of the type.
 	MaxLength int `json:"max_length" yaml:"max_length"`
@@ -107,15 +107,15 @@ type Skill struct {
 	TaskType           TaskType
 	FormType           FormType
 	FormFields         []FormField // Empty for a chat skill.
-	Suggestions        []string    // Questions to start with; empty for a form skill.
-	Keywords           []string    // Words that find the skill although neither name nor description has them.
+	Suggestions        []string    // Suggested questions; empty for a form skill.
+	Keywords           []string    // Search words that occur in neither name nor description.
 	AcceptsDataSources bool
 	Prompt             string // The system prompt. Not part of the API's record.
 
-	// IsFavorite holds for the user on whose behalf the skill was read. It is no column of the skill.
+	// IsFavorite refers to the user for whom the skill was read. It is not a column of the skill.
 	IsFavorite bool
-	// Unavailable says in Japanese why the skill cannot do its work on this server, "" if it can. The Service sets it
-	// from its Config; the store neither reads nor writes it.
+	// Unavailable says in Japanese why the skill cannot be used on this server, "" if it can. The Service sets it from
+	// its Config; the store neither reads nor writes it.
 	Unavailable string
 }
 

@@ -9,8 +9,8 @@ import (
 // Store is what the Service needs of a database. Every method is one transaction and is safe for concurrent use.
 //
 // A skill is visible to a user if it is built in (no organization) or belongs to the user's organization. A skill that
-// is not visible is treated exactly as if it did not exist. organizationID and userID name the actor; the caller has
-// authenticated it.
+// is not visible is treated exactly as if it did not exist. organizationID and userID name the actor, whom the caller
+// has authenticated.
 type Store interface {
 	// ListCategories returns the categories that have at least one listed skill visible to the organization, by
 	// position, then name, then id.
@@ -32,13 +32,13 @@ type Store interface {
 	// skill is not visible, the error has the code fault.NotFound.
 	AddFavoriteSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) error
 
-	// RemoveFavoriteSkill takes the star away. A skill that has no star, or does not exist, is no error.
+	// RemoveFavoriteSkill removes the star. It is no error if the skill has none or does not exist.
 	RemoveFavoriteSkill(ctx context.Context, organizationID, userID, skillID uuid.UUID) error
 
-	// SaveBuiltinSkills makes the built-in categories and skills these ones, in one transaction: it inserts or updates
-	// them by id with no organization, and retires the built-in skills that are not among them. A retired skill is no
-	// longer listed but can still be found, because threads refer to it; it is no longer retired once it is among the
-	// given ones again. Favourites and imported skills are not touched. Repeating the call changes nothing,
-	// and two servers may make it at the same time.
+	// SaveBuiltinSkills replaces the built-in categories and skills, in one transaction: it inserts or updates them by
+	// id without an organization, and retires the built-in skills that are not among them. A retired skill is not
+	// listed but can still be found, because threads refer to it; if it is given again, it is no longer retired.
+	// Favourites and imported skills are not changed. Repeating the call changes nothing, and two servers may make it
+	// at the same time.
 	SaveBuiltinSkills(ctx context.Context, categories []Category, skills []Skill) error
 }

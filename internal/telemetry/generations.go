@@ -8,7 +8,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/chat"
 )
 
-// generations counts what chat.Metrics is told.
+// generations implements chat.Metrics.
 type generations struct {
 	begun      prometheus.Counter
 	ended      *prometheus.CounterVec
@@ -21,7 +21,7 @@ type generations struct {
 	refused    *prometheus.CounterVec
 }
 
-// Generations returns what the chat service is to tell how its answers go. It is called once.
+// Generations returns the metrics of the chat service. It must be called once only.
 func (t *Telemetry) Generations() chat.Metrics {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -52,7 +52,7 @@ func (t *Telemetry) Generations() chat.Metrics {
 			Name: "tsumugi_questions_refused_total", Help: "Questions that were turned away, by why.",
 		}, []string{"reason"}),
 	}
-	// Rates of what has never happened are zero, not unknown.
+	// Creates the series, so that the rate of an outcome that never happened is zero instead of unknown.
 	for _, outcome := range []string{
 		chat.OutcomeSuccess, chat.OutcomeStopped, chat.OutcomeFailed, chat.OutcomeHandedOver, chat.OutcomeDropped,
 	} {
@@ -91,7 +91,7 @@ func (g *generations) Fenced(n int) { g.fenced.Add(float64(n)) }
 
 func (g *generations) Refused(reason string) { g.refused.WithLabelValues(reason).Inc() }
 
-// WatchGenerations adds what the chat service does at the moment.
+// WatchGenerations adds gauges of the chat service.
 func (t *Telemetry) WatchGenerations(read func() chat.Stats) {
 	t.registry.MustRegister(newSnapshots(read, []series[chat.Stats]{
 		{

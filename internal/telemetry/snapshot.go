@@ -2,15 +2,15 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// series is one metric that is read from a snapshot S when it is scraped.
+// series is one metric that is read from a snapshot S on each scrape.
 type series[S any] struct {
 	name, help string
 	kind       prometheus.ValueType
-	labels     []string // Names and values by turns.
+	labels     []string // Names and values alternating.
 	value      func(S) float64
 }
 
-// snapshots is a collector whose metrics come from one snapshot, so that they fit together.
+// snapshots is a collector whose metrics come from one snapshot, so that they are consistent.
 type snapshots[S any] struct {
 	read   func() S
 	series []series[S]

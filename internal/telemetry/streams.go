@@ -7,8 +7,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// WatchStreams adds what the sender of streams and the hub have done and hold. Rates of every figure are those of
-// Prometheus's rate(): all but the gauges only grow.
+// WatchStreams adds metrics of the stream sender and the hub. All but the gauges are counters.
 func (t *Telemetry) WatchStreams(sender func() sse.Stats, hub func() stream.HubStats) {
 	t.registry.MustRegister(
 		newSnapshots(sender, senderSeries()), newSnapshots(hub, hubSeries()), newLag(sender),
@@ -95,7 +94,7 @@ func hubSeries() []series[stream.HubStats] {
 	}
 }
 
-// lag is the histogram of how long events wait for the write that carries them.
+// lag is the histogram of how long events wait until they are written.
 type lag struct {
 	read func() sse.Stats
 	desc *prometheus.Desc
@@ -134,7 +133,7 @@ func (t *Telemetry) WatchBridge(connected func() bool) {
 	}))
 }
 
-// WatchLive adds how many live sockets there are.
+// WatchLive adds the number of open live sockets.
 func (t *Telemetry) WatchLive(open func() int) {
 	t.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tsumugi_live_sockets", Help: "Browsers that are told of what happens in other tabs and on other devices.",

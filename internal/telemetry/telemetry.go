@@ -1,9 +1,9 @@
-// Package telemetry shows how the server is doing: metrics for Prometheus, and traces for an OpenTelemetry collector.
+// Package telemetry exports metrics for Prometheus, and traces for an OpenTelemetry collector.
 //
-// It owns both libraries. The domains know neither: they count by themselves or tell a small interface that they
-// declare, and use OpenTelemetry's API, which does nothing unless a collector is configured. Names, labels and units of
-// the metrics stand in docs/operating.md; no metric and no span holds what people write, their names or their
-// addresses.
+// It owns both libraries. The domains do not know the Prometheus client: they keep their own counters or call a small
+// interface that they declare. For traces they use OpenTelemetry's API, which does nothing unless a collector is
+// configured. The names, labels and units of the metrics are documented in docs/operating.md; no metric or span
+// contains people's texts, names or addresses.
 package telemetry
 
 import (
@@ -26,20 +26,20 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// exportTimeout bounds the sending of a batch of spans. A collector that is away costs nothing but the spans.
+// exportTimeout bounds the export of a batch of spans. If the collector is down, only the spans are lost.
 const exportTimeout = 5 * time.Second
 
-// Config says what is measured for whom.
+// Config configures the telemetry.
 type Config struct {
 	Version  string // Of the program.
-	ServerID string // Tells this server from its fellows in traces.
+	ServerID string // Identifies this server in traces.
 
-	// OTLPEndpoint is the collector's URL for OTLP over HTTP, such as http://127.0.0.1:4318; "" for no traces. A URL
+	// OTLPEndpoint is the collector's URL for OTLP over HTTP, such as http://127.0.0.1:4318; "" disables traces. A URL
 	// without a path gets /v1/traces.
 	OTLPEndpoint string
 }
 
-// Telemetry is the server's own measuring. It is safe for concurrent use.
+// Telemetry has the server's metrics and traces. It is safe for concurrent use.
 type Telemetry struct {
 	registry *prometheus.Registry
 	provider *sdktrace.TracerProvider // Nil without a collector.
@@ -47,7 +47,7 @@ type Telemetry struct {
 	requests *prometheus.HistogramVec
 }
 
-// New returns a telemetry that has measured nothing yet. The collector need not be there.
+// New returns a Telemetry without any measurements. The collector need not be running.
 func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 	t := &Telemetry{
 		registry: prometheus.NewRegistry(),
@@ -79,7 +79,7 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 	}
 	t.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter),
-		// What is kept is decided by the collector, which sees whole traces.
+		// The collector samples, because it sees whole traces.
 		sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", "tsumugi"), attribute.String("service.version", cfg.Version),
@@ -91,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Telemetry, error) {
 
 var errEndpoint = errors.New("the endpoint of the collector must be a URL that begins with http:// or https://")
 
-// tracesURL returns where spans are sent.
+// tracesURL returns the URL to which spans are exported.
 func tracesURL(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
@@ -103,7 +103,7 @@ func tracesURL(endpoint string) (string, error) {
 	return u.String(), nil
 }
 
-// Tracer returns what spans are begun with. Without a collector they go nowhere.
+// Tracer returns the tracer of all spans. Without a collector they are discarded.
 func (t *Telemetry) Tracer() trace.Tracer {
 	if t.provider == nil {
 		return noop.NewTracerProvider().Tracer("")
@@ -111,17 +111,17 @@ func (t *Telemetry) Tracer() trace.Tracer {
 	return t.provider.Tracer("github.com/tsumugi-ai/tsumugi")
 }
 
-// Handler answers the metrics in Prometheus's format.
+// Handler serves the metrics in Prometheus's format.
 func (t *Telemetry) Handler() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }
 
-// RequestDone notes a call that was answered. route is the pattern that it matched.
+// RequestDone records a request. route is the pattern that it matched.
 func (t *Telemetry) RequestDone(method, route string, status int, took time.Duration) {
 	t.requests.WithLabelValues(method, route, fmt.Sprint(status)).Observe(took.Seconds())
 }
 
-// Stop sends the spans that are left.
+// Stop exports the remaining spans.
 func (t *Telemetry) Stop(ctx context.Context) error {
 	if t.provider == nil {
 		return nil
