@@ -14,7 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// asked sends a question, has it answered, and returns it with what the model was told after its instructions.
+// asked sends a question, waits for its answer, and returns both with the messages that were sent to the model after
+// its instructions.
 func (f *fixture) asked(model *llmtest.Live, q chat.Question, answer string) (chat.Exchange, []string) {
 	f.t.Helper()
 	exchange := f.send(q)
@@ -47,8 +48,8 @@ func newBranchFixture(t *testing.T) (*fixture, *llmtest.Live) {
 	return f, model
 }
 
-// TestBranches edits a question, regenerates an answer in the middle, and goes on in each branch: the model is told
-// that branch alone, and the thread shows the one in which was asked last.
+// TestBranches edits a question, regenerates an answer in the middle, and continues each branch: the model receives
+// that branch alone, and the thread shows the branch of the last question.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -87,7 +88,7 @@ func TestBranches(t *testing.T) {
 		t.Errorf("for the first question the model is told %q", said)
 	}
 
-	// To go on in the first branch, without looking at it.
+	// Continues the first branch without showing it first.
 	_, said = f.asked(model, again(chat.Question{Content: "続き", ParentID: &second.Answer.ID}), "はい")
 	if !slices.Equal(said, []string{"問1", "答1", "問2", "答2", "続き"}) {
 		t.Errorf("in the first branch the model is told %q", said)
@@ -104,8 +105,8 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestBranchesThatCannotBegin: in place of what is no question, of another thread's, of nobody's; twice; and while an
-// answer is being written in another branch.
+// TestBranchesThatCannotBegin edits something that is no question, is in another thread, or does not exist; repeats an
+// edit; and edits while an answer is generated in another branch.
 func TestBranchesThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -169,7 +170,7 @@ func TestBranchesThatCannotBegin(t *testing.T) {
 	}
 }
 
-// TestABranchIsTakenOver: another server tells the model what was said in the branch, and nothing else.
+// TestABranchIsTakenOver: the other server sends the model the messages of the branch, and nothing else.
 func TestABranchIsTakenOver(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -191,7 +192,7 @@ func TestABranchIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestTheValuesOfAFormAreKept, so that it can be opened again with them.
+// TestTheValuesOfAFormAreKept: the form can be opened again with them.
 func TestTheValuesOfAFormAreKept(t *testing.T) {
 	t.Parallel()
 	f, model := newBranchFixture(t)
@@ -218,13 +219,13 @@ func TestTheValuesOfAFormAreKept(t *testing.T) {
 	}
 }
 
-// TestAThreadIsNamedByItsEditedQuestion while no title was made of the first one.
+// TestAThreadIsNamedByItsEditedQuestion until a title is generated.
 func TestAThreadIsNamedByItsEditedQuestion(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	model, _ := f.titling(llmtest.Say("答え"), chat.Config{})
 	first := f.wait(f.send(f.question("はじめの質問")))
-	model.next(t) // Its title is still to come.
+	model.next(t) // Its title is pending.
 	edited := f.wait(f.send(chat.Question{
 		RequestID: newID(), ThreadID: f.thread.ID, Content: "別の質問", Edit: &first.Question.ID,
 	}))

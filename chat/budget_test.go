@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// counting says with everything that it says how many tokens that took.
+// counting wraps a model and reports a token count with every answer.
 func counting(model llm.Model) llmtest.Func {
 	return func(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
 		result, err := model.Stream(ctx, req, emit)
@@ -24,9 +24,9 @@ func counting(model llm.Model) llmtest.Func {
 	}
 }
 
-// ledger is a budget that refuses when it is told to, and notes what is spent.
+// ledger is a budget that refuses on demand, and records what is spent.
 type ledger struct {
-	mu     sync.Mutex // Guards the rest.
+	mu     sync.Mutex // Guards the fields below.
 	refuse error
 	spent  []int
 }
@@ -52,7 +52,7 @@ func (l *ledger) total() (n int) {
 	return n
 }
 
-// usage returns what the owner's organization used in the days that the contract page shows.
+// usage returns the usage of the owner's organization in the days that the contract page shows.
 func (f *fixture) usage() (u org.Usage) {
 	f.t.Helper()
 	view, err := f.db.ContractView(f.t.Context(), f.owner.OrganizationID)
@@ -69,8 +69,8 @@ func (f *fixture) usage() (u org.Usage) {
 	return u
 }
 
-// TestNothingIsStoredWithoutBudget: a refused message leaves nothing, whichever way it is asked; what was accepted
-// before is answered, and may be asked for again.
+// TestNothingIsStoredWithoutBudget: a refused message is not stored, however it is sent; one that was accepted before
+// is answered, and may be repeated.
 func TestNothingIsStoredWithoutBudget(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -103,8 +103,8 @@ func TestNothingIsStoredWithoutBudget(t *testing.T) {
 	}
 }
 
-// TestUsageIsWhatMessagesSay: however answers end, what is counted is what stands in the messages, those that were
-// replaced included, and each is counted once.
+// TestUsageIsWhatMessagesSay: however answers end, the usage is the sum over the messages, including replaced ones, and
+// each is counted once.
 func TestUsageIsWhatMessagesSay(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
@@ -130,7 +130,7 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	}
 	f.waitAt(slow, stopped)
 
-	// A server that was slow, whose answer another one has written meanwhile.
+	// A slow server whose answer was taken over and completed meanwhile.
 	exchange := f.sendTo(slow, f.question("引き継ぎ"))
 	call := live.Next(t)
 	call.Emit("遅い")
@@ -153,7 +153,7 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	if total := budget.total(); total != int(want.InputTokens+want.OutputTokens) {
 		t.Errorf("the budget was told of %d tokens, the messages say %+v", total, want)
 	}
-	// Who used it is known, and what was used stays when the thread goes.
+	// The usage remains, with its user, when the thread is deleted.
 	if err := f.server.DeleteThread(t.Context(), f.owner, f.thread.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestUsageIsWhatMessagesSay(t *testing.T) {
 	}
 }
 
-// TestDeletedThreadsAreCounted: deleting a thread while its answer is generated does not undo what the answer used.
+// TestDeletedThreadsAreCounted: deleting a thread while its answer is generated does not undo the answer's usage.
 func TestDeletedThreadsAreCounted(t *testing.T) {
 	t.Parallel()
 	live := llmtest.NewLive()
@@ -183,8 +183,8 @@ func TestDeletedThreadsAreCounted(t *testing.T) {
 	}
 }
 
-// TestLimitOfTheContractStopsMessages: with the budget and the database as a server has them, the answer that crosses
-// the limit is the last one.
+// TestLimitOfTheContractStopsMessages: with a real budget and database, the answer that crosses the limit is the last
+// one.
 func TestLimitOfTheContractStopsMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

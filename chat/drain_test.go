@@ -12,8 +12,7 @@ import (
 )
 
 // TestR18_DrainRefusesFinishesAndHandsOver stops a server with two answers: new questions are refused at once, the
-// answer that ends in time is stored, and another server takes the other one at once, without a lease having to run
-// out.
+// answer that ends in time is stored, and another server takes over the other one at once, before any lease expires.
 func TestR18_DrainRefusesFinishesAndHandsOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -55,7 +54,7 @@ func TestR18_DrainRefusesFinishesAndHandsOver(t *testing.T) {
 	}
 }
 
-// TestAnswerWhoseServersDieIsGivenUp takes an answer over again and again, as if it were what its servers die of.
+// TestAnswerWhoseServersDieIsGivenUp takes an answer over again and again, as if it crashed its servers.
 func TestAnswerWhoseServersDieIsGivenUp(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())

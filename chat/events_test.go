@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// told is what a server tells its owners' tabs.
+// told records a server's events.
 type told struct {
 	mu      sync.Mutex
 	entries []string // Guarded by mu.
@@ -36,7 +36,7 @@ func (e *told) MessageChanged(_ chat.Owner, m chat.Message) {
 		m.Feedback != nil)
 }
 
-// take returns what was told since the last time.
+// take returns the events since the last call.
 func (e *told) take() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,7 +62,7 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	}
 	request := newID()
 	var err error
-	for range 2 { // The second time it is there.
+	for range 2 { // The second time it exists.
 		if f.thread, err = f.server.CreateThread(t.Context(), f.owner,
 			chat.NewThread{SkillID: chatSkill.ID, RequestID: &request}); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestEventsTellWhatIsCommitted(t *testing.T) {
 	f.follow(f.server, exchange.Answer.ID, "")
 	call := model.next(t)
 	call.say <- llmtest.Title
-	f.server.Stop(context.WithoutCancel(t.Context())) // It waits until all is told.
+	f.server.Stop(context.WithoutCancel(t.Context())) // Waits until all events were sent.
 	want := []string{
 		thread("質問", true), `user success  "質問" completed=true rated=false`,
 		`assistant running  "" completed=false rated=false`,

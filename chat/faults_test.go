@@ -21,11 +21,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// TestR21_DatabaseRestartsInMidAnswer stops PostgreSQL while an answer is written, lets the answer end without it, and
-// starts it again: the stream goes on all the time, and the answer is stored once.
+// TestR21_DatabaseRestartsInMidAnswer stops PostgreSQL while an answer is generated, lets the answer end, and starts
+// PostgreSQL again: the stream continues all the time, and the answer is stored once.
 func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("/tmp", "tsumugi-chat-*") // Which the server's account can reach, unlike t.TempDir.
+	dir, err := os.MkdirTemp("/tmp", "tsumugi-chat-*") // Accessible to the server's account, unlike t.TempDir.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestR21_DatabaseRestartsInMidAnswer(t *testing.T) {
 	f.server.kill()
 }
 
-// TestR24to27_ManyStreamsWhileTheProviderFails has a provider fail in every way while a hundred answers are written:
-// each ends once, and is stored as it was told.
+// TestR24to27_ManyStreamsWhileTheProviderFails has a provider fail in every way during a hundred answers: each ends
+// once, and is stored as it was streamed.
 func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	t.Parallel()
 	provider := httptest.NewServer(llmtest.NewHandler(0))
@@ -148,7 +148,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	}
 	streams.Wait()
 	if stats := s.Stats(); stats != (chat.Stats{}) || s.hub.Stats().Texts != 0 {
-		// The places are left before the text is, and that before the end of the stream can be missed.
+		// A client may see the end of its stream before the text has left the hub: Stop waits for that.
 		s.Stop(t.Context())
 		if stats = s.Stats(); stats != (chat.Stats{}) || s.hub.Stats().Texts != 0 {
 			t.Errorf("left over: %+v, %d texts", stats, s.hub.Stats().Texts)
@@ -156,7 +156,7 @@ func TestR24to27_ManyStreamsWhileTheProviderFails(t *testing.T) {
 	}
 }
 
-// picky is a store that takes no answer, ever, or not even a failed one.
+// picky is a store that refuses every answer, or failed ones as well.
 type picky struct {
 	chat.Store
 	all  bool
@@ -172,7 +172,7 @@ func (s *picky) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended, 
 	return s.Store.EndGeneration(ctx, o)
 }
 
-// TestAnswerThatCanNeverBeStoredFails is not tried for ever, whether the database names the reason or not.
+// TestAnswerThatCanNeverBeStoredFails without endless retries, whether the database gives a reason or not.
 func TestAnswerThatCanNeverBeStoredFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -52,7 +52,7 @@ type fixture struct {
 	server *server
 }
 
-// server is a chat service with its hub, as one process has it.
+// server is a chat service with its hub, like one process.
 type server struct {
 	*chat.Service
 	hub *stream.Hub
@@ -102,14 +102,14 @@ func (f *fixture) colleague(organizationID uuid.UUID) chat.Owner {
 	return owner
 }
 
-// start starts a server on the fixture's database, alone with its feed. It is stopped with the test, without waiting
+// start starts a server on the fixture's database with a feed of its own. It is stopped with the test, without waiting
 // for its answers.
 func (f *fixture) start(model llm.Model, db chat.Store, cfg chat.Config) *server {
 	f.t.Helper()
 	return f.startWith(chat.Needs{Store: db, Model: model}, cfg)
 }
 
-// startWith is start with more needs of the caller's own. A server without a model takes nothing over.
+// startWith is start with more dependencies chosen by the caller. A server without a model takes nothing over.
 func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 	f.t.Helper()
 	if n.Feed == nil {
@@ -120,7 +120,7 @@ func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 		n.Feed = feed
 	}
 	if cfg.Epoch == nil {
-		cfg.Epoch = func() int { return 1 } // Runs are counted.
+		cfg.Epoch = func() int { return 1 } // Runs are numbered from 1.
 	}
 	if n.Store == nil {
 		n.Store = f.db
@@ -129,7 +129,7 @@ func (f *fixture) startWith(n chat.Needs, cfg chat.Config) *server {
 		n.Hub = stream.NewHub(stream.HubConfig{})
 	}
 	if n.Model == nil {
-		n.Model = llmtest.NewLive() // Which nobody hears.
+		n.Model = llmtest.NewLive() // Nobody answers its calls.
 		cfg.Lease, cfg.Sweep = cmp.Or(cfg.Lease, time.Hour), cmp.Or(cfg.Sweep, time.Hour)
 	}
 	n.Skills, n.Log = skill.NewService(f.db, skill.Config{}), slog.New(slog.DiscardHandler)
@@ -157,7 +157,7 @@ func (f *fixture) newThread(sk skill.Skill) chat.Thread {
 	return thread
 }
 
-// named gives the thread a title, so that none is made.
+// named gives the thread a title, so that none is generated.
 func (f *fixture) named() {
 	f.t.Helper()
 	if _, err := f.server.EditThread(f.t.Context(), f.owner, f.thread.ID,
@@ -175,7 +175,7 @@ func (f *fixture) send(q chat.Question) chat.Exchange {
 	return f.sendTo(f.server, q)
 }
 
-// sendTo sends a question, and again if that took a busy machine too long: it is the same one.
+// sendTo sends a question, and repeats the request if a busy machine exceeds the timeout.
 func (f *fixture) sendTo(s *server, q chat.Question) (exchange chat.Exchange) {
 	f.t.Helper()
 	f.patiently(func() (err error) {
@@ -185,7 +185,7 @@ func (f *fixture) sendTo(s *server, q chat.Question) (exchange chat.Exchange) {
 	return exchange
 }
 
-// patiently does something, again and again while a busy machine takes longer for it than it may take.
+// patiently calls do until it no longer times out on a busy machine.
 func (f *fixture) patiently(do func() error) {
 	f.t.Helper()
 	err := do()
@@ -238,7 +238,7 @@ func (f *fixture) attach(s *server, answer uuid.UUID) *stream.Text {
 	return attachment.Text
 }
 
-// await waits for what a test knows to happen.
+// await waits for an expected event.
 func await(t *testing.T, what string, c <-chan struct{}) {
 	t.Helper()
 	select {
@@ -248,13 +248,13 @@ func await(t *testing.T, what string, c <-chan struct{}) {
 	}
 }
 
-// drain reads a watch until its text is over.
+// drain reads a watch to the end of its text.
 func (f *fixture) drain(w *stream.Watch) string {
 	f.t.Helper()
-	return f.drainUntil(w, "\x00") // Which no stream has.
+	return f.drainUntil(w, "\x00") // Occurs in no stream.
 }
 
-// drainUntil returns what a watch says up to its end, or to a write that brings a text.
+// drainUntil returns the output of a watch up to its end, or up to a write that contains a text.
 func (f *fixture) drainUntil(w *stream.Watch, text string) string {
 	f.t.Helper()
 	var all []byte

@@ -69,14 +69,15 @@ func TestTitleGivenBeforeTheFirstQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.wait(f.send(f.question("一つ目")))
-	f.server.Stop(context.WithoutCancel(t.Context())) // It waits for all that was begun.
+	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for everything that was begun.
 	thread, err := f.db.FindThread(t.Context(), f.owner, f.thread.ID)
 	if err != nil || thread.Title != "議事録" || asked.Load() != 1 {
 		t.Errorf("%q, %v, the model asked %d times", thread.Title, err, asked.Load())
 	}
 }
 
-// TestR05_ResumeAcrossTheSeam resumes from every character: live, while the answer is being stored, and from the store.
+// TestR05_ResumeAcrossTheSeam resumes after every character: live, while the answer is being stored, and from the
+// store.
 func TestR05_ResumeAcrossTheSeam(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -152,7 +153,7 @@ func TestR32_OneRequestManyTimes(t *testing.T) {
 	f := newFixture(t, llmtest.Func(func(ctx context.Context, req llm.Request, emit func(string)) (llm.Result, error) {
 		if !strings.Contains(req.Messages[0].Content, "<task>title</task>") {
 			<-written
-			if ctx.Err() == nil { // Else its question was not stored.
+			if ctx.Err() == nil { // Otherwise its question was not stored.
 				asked.Add(1)
 			}
 		}

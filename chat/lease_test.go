@@ -18,19 +18,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// heldUp is the store of a server that can be held up, as by SIGSTOP: its heartbeats go nowhere, and come through when
-// it goes on. It counts the ends that the server stores.
+// heldUp is the store of a server that can be suspended, as by SIGSTOP: its heartbeats block, and arrive when it
+// continues. It counts the ends that the server stores.
 type heldUp struct {
 	chat.Store
 	ends  atomic.Int32
-	stale chan struct{} // Closed when an end is refused as another run's. Nil if no test waits for it.
+	stale chan struct{} // Closed when an end is refused as stale. Nil if no test waits for it.
 	away  atomic.Bool   // Renewals fail.
 
-	// broken says that the renewal which was under way when the server was held up fails afterwards, its time being up.
+	// broken makes the renewal that was blocked fail afterwards, as if it had timed out.
 	broken bool
 
 	mu   sync.Mutex
-	gate chan struct{} // Guarded by mu. Renewals wait for it; nil while the server runs.
+	gate chan struct{} // Guarded by mu. Blocks renewals; nil while the server runs.
 	at   chan struct{} // Guarded by mu. Closed when a renewal waits.
 	seen bool          // Guarded by mu. at is closed.
 }
@@ -47,7 +47,7 @@ func (s *heldUp) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (cha
 		<-gate
 		if s.broken {
 			<-ctx.Done()
-			<-time.After(1200 * time.Millisecond) // No signal tells of it: it is how long the server was held up.
+			<-time.After(1200 * time.Millisecond) // No signal exists: this is how long the server was suspended.
 			return chat.Renewal{}, ctx.Err()
 		}
 		ctx = context.WithoutCancel(ctx)
@@ -69,7 +69,7 @@ func (s *heldUp) EndGeneration(ctx context.Context, o chat.Outcome) (chat.Ended,
 	return ended, err
 }
 
-// hold holds the server up, and returns when its heartbeat is.
+// hold suspends the server, and returns when its heartbeat is blocked.
 func (s *heldUp) hold(t *testing.T) (release func()) {
 	t.Helper()
 	gate, at := make(chan struct{}), make(chan struct{})
@@ -92,21 +92,21 @@ func (s *heldUp) hold(t *testing.T) (release func()) {
 
 const testLease = 300 * time.Millisecond
 
-// quick is a server whose lease runs out soon. It takes nothing over.
+// quick configures a server whose lease expires soon. It takes nothing over.
 func quick() chat.Config {
 	return chat.Config{Lease: testLease, Heartbeat: 20 * time.Millisecond, Sweep: time.Hour}
 }
 
-// takesOver is a server that takes over what such a server is silent about, be it for a moment in which the machine was
-// busy.
+// takesOver configures a server that takes over from such a server, even if that was silent only because the machine
+// was busy.
 func takesOver() chat.Config {
 	cfg := quick()
 	cfg.Sweep = 20 * time.Millisecond
 	return cfg
 }
 
-// TestR20_FencedServerPublishesNothing holds a server up until another one has taken its answer over. What it has to
-// say when it goes on is neither published nor stored.
+// TestR20_FencedServerPublishesNothing suspends a server until another one has taken its answer over. Its later output
+// is neither published nor stored.
 func TestR20_FencedServerPublishesNothing(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]bool{"its heartbeat comes through": false, "its heartbeat fails": true} {
@@ -133,7 +133,7 @@ func testFencing(t *testing.T, broken bool) {
 	}
 	late := make(chan struct{})
 	go func() {
-		call.Emit("、遅れた文章") // Waits for the heartbeat, which is held up.
+		call.Emit("、遅れた文章") // Waits for the heartbeat, which is blocked.
 		close(late)
 	}()
 	release()
@@ -148,8 +148,8 @@ func testFencing(t *testing.T, broken bool) {
 	}
 }
 
-// TestR20_FencedTextIsForgottenAtOnce has a model that does not let go of a generation which was taken over: who comes
-// back meanwhile is served what has become of the answer, and not sent away again and again.
+// TestR20_FencedTextIsForgottenAtOnce has a model that ignores the cancellation of a generation that was taken over: a
+// client that reconnects meanwhile gets the answer's current state, and is not sent away again and again.
 func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -171,9 +171,9 @@ func TestR20_FencedTextIsForgottenAtOnce(t *testing.T) {
 	}
 }
 
-// TestR20_ResumesBeforeTheFenceIsNoticed resumes at a server that was held up, and whose heartbeat has not told it yet
-// that its answer was finished elsewhere: by the message's id and by the repeated question. Its own run is dropped by
-// that, and counts as fenced.
+// TestR20_ResumesBeforeTheFenceIsNoticed resumes at a server that was suspended, and whose heartbeat has not yet
+// reported that its answer was completed elsewhere: by the message's id and by the repeated question. This drops its
+// own run, which counts as fenced.
 func TestR20_ResumesBeforeTheFenceIsNoticed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -210,7 +210,7 @@ func TestR20_ResumesBeforeTheFenceIsNoticed(t *testing.T) {
 	}
 }
 
-// TestR20_StaleEndCountsAsFenced ends an answer, at a server that was held up, that was finished elsewhere.
+// TestR20_StaleEndCountsAsFenced ends an answer on a server that was suspended while another one completed the answer.
 func TestR20_StaleEndCountsAsFenced(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -235,7 +235,7 @@ func TestR21_AnswersGoOnWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
 	db, model := &heldUp{Store: f.db}, llmtest.NewLive()
-	// It has run out with every piece.
+	// It has expired at every delta.
 	cfg := chat.Config{Lease: time.Millisecond, Heartbeat: 20 * time.Millisecond, Sweep: time.Hour}
 	s := f.start(model, db, cfg)
 	exchange := f.sendTo(s, f.question("はい"))
@@ -251,8 +251,8 @@ func TestR21_AnswersGoOnWithoutTheDatabase(t *testing.T) {
 	}
 }
 
-// TestServerThatLostItsRowKeepsWhatIsLeft removes a server that is held up from the list: of its two answers another
-// one takes the first, and the second stays its own.
+// TestServerThatLostItsRowKeepsWhatIsLeft removes the row of a suspended server: another one takes over the first of
+// its two answers, and it keeps the second.
 func TestServerThatLostItsRowKeepsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -286,7 +286,7 @@ func TestServerThatLostItsRowKeepsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestR20_OneOfManyServersTakesOver has several servers race for the answers of one that died.
+// TestR20_OneOfManyServersTakesOver has several servers race for the answers of a dead one.
 func TestR20_OneOfManyServersTakesOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
@@ -302,7 +302,7 @@ func TestR20_OneOfManyServersTakesOver(t *testing.T) {
 		servers[i] = f.start(llmtest.Say("引き継ぎ"), stores[i],
 			chat.Config{Lease: time.Hour, Sweep: 5 * time.Millisecond, Patience: 20 * time.Millisecond})
 	}
-	f.server.kill() // Their server is gone from the list, and all see it at once.
+	f.server.kill() // The dead server's row is removed, which all see at once.
 	for _, exchange := range exchanges {
 		got, err := servers[0].WaitFor(t.Context(), f.owner, exchange)
 		if err != nil || got.Answer.Content != "引き継ぎ" || got.Answer.Run != 2 {
@@ -311,7 +311,7 @@ func TestR20_OneOfManyServersTakesOver(t *testing.T) {
 	}
 	ends := 0
 	for i, db := range stores {
-		servers[i].Stop(t.Context()) // An answer is read by others before the one who stores it counts it.
+		servers[i].Stop(t.Context()) // An answer can be read by others before the server that stores it counts it.
 		ends += int(db.ends.Load())
 	}
 	if ends != len(exchanges) {
@@ -319,7 +319,7 @@ func TestR20_OneOfManyServersTakesOver(t *testing.T) {
 	}
 }
 
-// TestDeletedThreadEndsItsGenerationElsewhere deletes a thread through a server that cannot tell the one that writes.
+// TestDeletedThreadEndsItsGenerationElsewhere deletes a thread on a server that cannot notify the one that generates.
 func TestDeletedThreadEndsItsGenerationElsewhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -337,11 +337,11 @@ func TestDeletedThreadEndsItsGenerationElsewhere(t *testing.T) {
 	}
 }
 
-// TestR17_StopReachesTheServerThatWritesByAnEvent has no heartbeat come to its help.
+// TestR17_StopReachesTheServerThatWritesByAnEvent without the help of a heartbeat.
 func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
-	feed, err := stream.NewFeed(nil) // The servers' link.
+	feed, err := stream.NewFeed(nil) // Connects the servers.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +352,7 @@ func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 	exchange := f.sendTo(writer, f.question("別のサーバーで"))
 	call := model.Next(t)
 	call.Emit("ここまで")
-	feed.Publish("stop", []byte("no id")) // Of a version to come.
+	feed.Publish("stop", []byte("no id")) // Of a future version.
 	if err := other.StopMessage(t.Context(), f.owner, exchange.Answer.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestR17_StopReachesTheServerThatWritesByAnEvent(t *testing.T) {
 	}
 }
 
-// lastBeat is the store of a server whose heartbeat is slow. It notes the order of what is done.
+// lastBeat is the store of a server with a slow heartbeat. It records the order of calls.
 type lastBeat struct {
 	chat.Store
 	slow    atomic.Bool
@@ -387,7 +387,7 @@ func (s *lastBeat) Renew(ctx context.Context, id uuid.UUID, held []chat.Held) (c
 	select {
 	case <-s.end:
 	case <-ctx.Done():
-		s.note("cut off") // And who knows whether it has reached the database.
+		s.note("cut off") // It may have reached the database all the same.
 		return chat.Renewal{}, ctx.Err()
 	}
 	renewal, err := s.Store.Renew(ctx, id, held)
@@ -400,8 +400,8 @@ func (s *lastBeat) RemoveServer(ctx context.Context, id uuid.UUID) error {
 	return s.Store.RemoveServer(ctx, id)
 }
 
-// TestStopWaitsForTheHeartbeatUnderWay: else it might put the server back on the list, and others would wait for its
-// lease to run out before they take over what it has handed over.
+// TestStopWaitsForTheHeartbeatUnderWay: otherwise it might add the server's row again, and others would wait for its
+// lease to expire before they take over its generations.
 func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -415,7 +415,7 @@ func TestStopWaitsForTheHeartbeatUnderWay(t *testing.T) {
 	f.sendTo(s, f.question("続く"))
 	call := model.Next(t)
 	db.slow.Store(true)
-	feed.Missed() // Whereupon a server asks what it has missed, with its heartbeat.
+	feed.Missed() // Makes a server renew its lease to find what it has missed.
 	await(t, "a heartbeat", db.at)
 	stopped := make(chan struct{})
 	go func() {

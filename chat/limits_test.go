@@ -29,7 +29,7 @@ func wantRefusal(t *testing.T, err error, code fault.Code) {
 	}
 }
 
-// starts is told which answers have become running ones.
+// starts records which answers have changed to running.
 type starts struct {
 	told
 	ids chan uuid.UUID
@@ -55,8 +55,8 @@ func (s *starts) await(t *testing.T, id uuid.UUID) {
 	}
 }
 
-// TestQuestionsWaitForAPlace has a server that writes two answers at once: the next questions wait, stored and
-// followed, and what is more is refused.
+// TestQuestionsWaitForAPlace has a server that generates two answers at once: the next questions wait, stored and with
+// subscribers, and further ones are refused.
 func TestQuestionsWaitForAPlace(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -80,7 +80,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 		t.Errorf("a question that waits cannot be followed: %+v, %v", attachment, err)
 	}
 	_, err := f.askElsewhere(s, people[0])
-	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the places to wait.
+	wantRefusal(t, err, fault.RateLimited) // More than a quarter of the places in the queue.
 	status := func() chat.Status {
 		message, err := f.db.FindMessage(t.Context(), f.owner, waiting.Answer.ID)
 		if err != nil {
@@ -107,7 +107,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 		t.Errorf("stored %+v, %v", got.Answer, err)
 	}
 	first.Finish()
-	next := model.Next(t) // The place that the first has left.
+	next := model.Next(t) // The first one's place.
 	events.await(t, waiting.Answer.ID)
 	if got := status(); got != chat.StatusRunning {
 		t.Errorf("an answer that has its place is %s", got)
@@ -119,7 +119,7 @@ func TestQuestionsWaitForAPlace(t *testing.T) {
 	}
 }
 
-// TestWaitingQuestionsSurviveTheirServer hands over a question that waits.
+// TestWaitingQuestionsSurviveTheirServer: a waiting question is taken over.
 func TestWaitingQuestionsSurviveTheirServer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -173,7 +173,7 @@ func TestTextsThatFillTheirMemoryRefuseNewOnes(t *testing.T) {
 	for range 64 {
 		call.Emit("とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。とても長い回答の一部を、何度も繰り返して書きます。")
 	}
-	for range 1000 { // Until the next sweep has looked.
+	for range 1000 { // Until the next sweep has measured.
 		if _, err := f.askElsewhere(s, f.owner); err != nil {
 			wantRefusal(t, err, fault.Unavailable)
 			return

@@ -15,13 +15,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/streamtest"
 )
 
-// linked starts a server on a network.
+// linked starts a server in a cluster.
 func (f *fixture) linked(node *streamtest.Node, n chat.Needs, cfg chat.Config) *server {
 	f.t.Helper()
 	n.Hub = stream.NewHub(stream.HubConfig{Transport: node})
 	s := f.startWith(n, cfg)
 	f.t.Cleanup(func() {
-		s.kill() // What it writes ends before the hub does.
+		s.kill() // Its generations end before the hub does.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		n.Hub.Stop(ctx)
@@ -29,7 +29,7 @@ func (f *fixture) linked(node *streamtest.Node, n chat.Needs, cfg chat.Config) *
 	return s
 }
 
-// attachMirror attaches at a server to what another one writes.
+// attachMirror attaches at a server to an answer of another one.
 func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func()) {
 	f.t.Helper()
 	for {
@@ -42,7 +42,7 @@ func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func
 		}
 		await(f.t, "the other server's text", attachment.Opened)
 		again, err := s.Attach(f.t.Context(), f.owner, answer)
-		attachment.Leave() // Only now: the mirror is kept while somebody is interested.
+		attachment.Leave() // Not earlier: a mirror is kept only while it has subscribers.
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -53,9 +53,9 @@ func (f *fixture) attachMirror(s *server, answer uuid.UUID) (*stream.Watch, func
 	}
 }
 
-// TestR30_MirrorsOfAnswersThatAreOverAreDropped cuts the link between two servers while a client follows an answer
-// through the one that does not write it. The answer ends, or is gone: the client is told to come back, and finds it
-// so.
+// TestR30_MirrorsOfAnswersThatAreOverAreDropped cuts the connection between two servers while a client follows an
+// answer through the one that does not generate it. When the answer ends or is deleted, the client is told to
+// reconnect, and finds the result.
 func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 	t.Parallel()
 	for name, deleted := range map[string]bool{"ended": false, "deleted": true} {
@@ -100,8 +100,8 @@ func TestR30_MirrorsOfAnswersThatAreOverAreDropped(t *testing.T) {
 	}
 }
 
-// TestR20_AMirrorOfAnEarlierRunIsNotShown has a client come after an answer was taken over, and before the new run is
-// heard of.
+// TestR20_AMirrorOfAnEarlierRunIsNotShown has a client connect after an answer was taken over, and before this server
+// is notified of the new run.
 func TestR20_AMirrorOfAnEarlierRunIsNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

@@ -9,14 +9,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// reasoning returns what a stream tells of the model's reasoning.
+// reasoning returns the model's reasoning in a stream.
 func reasoning(t *testing.T, raw string) string {
 	t.Helper()
 	return join(t, raw, "reasoning-delta")
 }
 
 // TestReasoningIsStoredAsItWasSeen streams an answer with reasoning, live and from the store, and asks again: the model
-// is told of its answer, and not of what it thought.
+// receives its answer, but not its reasoning.
 func TestReasoningIsStoredAsItWasSeen(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -54,7 +54,7 @@ func TestReasoningIsStoredAsItWasSeen(t *testing.T) {
 	call.Finish()
 }
 
-// TestReasoningAloneIsAFailure keeps what the model thought, and says that there is no answer.
+// TestReasoningAloneIsAFailure that keeps the reasoning.
 func TestReasoningAloneIsAFailure(t *testing.T) {
 	t.Parallel()
 	provider := llmtest.NewProvider(t).Add(llmtest.Reasoning("考えた", "だけ。"), llmtest.Finish("stop"), llmtest.Done())
@@ -77,7 +77,7 @@ func TestReasoningAloneIsAFailure(t *testing.T) {
 	}
 }
 
-// TestStopWhileItThinks keeps what the model has thought.
+// TestStopWhileItThinks keeps the reasoning so far.
 func TestStopWhileItThinks(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -93,7 +93,7 @@ func TestStopWhileItThinks(t *testing.T) {
 	}
 }
 
-// TestReasoningOfADeadServerIsForgotten takes over an answer whose model was thinking: the next run thinks anew.
+// TestReasoningOfADeadServerIsForgotten takes over an answer during its reasoning: the next run begins anew.
 func TestReasoningOfADeadServerIsForgotten(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -114,7 +114,7 @@ func TestReasoningOfADeadServerIsForgotten(t *testing.T) {
 	}
 }
 
-// TestReasoningPastItsLimitIsDropped keeps its beginning, and the whole answer.
+// TestReasoningPastItsLimitIsDropped keeps the beginning, and the whole answer.
 func TestReasoningPastItsLimitIsDropped(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()

@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// backup is the rows of a database by table, as PostgreSQL copies them out and in.
+// backup has the rows of a database by table, in the format of COPY.
 type backup map[string]*bytes.Buffer
 
 func takeBackup(t *testing.T, conn *pgx.Conn) backup {
@@ -34,7 +34,7 @@ func takeBackup(t *testing.T, conn *pgx.Conn) backup {
 	return b
 }
 
-// restore takes a database back to a backup, whatever has become of it.
+// restore restores a database to a backup.
 func (b backup) restore(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
 	exec := func(sql string) {
@@ -56,8 +56,8 @@ func (b backup) restore(t *testing.T, conn *pgx.Conn) {
 	exec("COMMIT")
 }
 
-// TestCursorsOfALostFutureDoNotHold restores a backup while clients hold cursors of runs that were begun after it: the
-// next run of an answer that the backup knows, and the first run of one that it does not.
+// TestCursorsOfALostFutureDoNotHold restores a backup while clients hold cursors of later runs: the next run of an
+// answer in the backup, and the first run of one that is not.
 func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
@@ -89,7 +89,7 @@ func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
 	saved := takeBackup(t, conn)
 	f.server.kill()
 
-	epoch = 200 // The future that is lost.
+	epoch = 200 // In the lost future.
 	elsewhere := f.newThread(chatSkill)
 	later := f.question("後の質問")
 	later.ThreadID = elsewhere.ID
@@ -108,7 +108,7 @@ func TestCursorsOfALostFutureDoNotHold(t *testing.T) {
 
 	epoch = 300
 	next := f.start(llmtest.Say("復元後の回答"), db, drawn(chat.Config{Alone: true}))
-	later.ThreadID = f.thread.ID // Its own is lost with it.
+	later.ThreadID = f.thread.ID // Its own is lost as well.
 	f.waitAt(next, known)
 	for _, exchange := range []chat.Exchange{known, f.sendTo(next, later)} {
 		raw := f.follow(next, exchange.Answer.ID, cursor)

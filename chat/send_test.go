@@ -25,7 +25,7 @@ func skillOf(t *testing.T, kind skill.Kind) skill.Skill {
 	return skills[i]
 }
 
-// TestRefusedQuestionAsksNoModel: what is refused was not told to the model, and what was asked before is found.
+// TestRefusedQuestionAsksNoModel: a refused question is not sent to the model, and an earlier one is found.
 func TestRefusedQuestionAsksNoModel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -54,10 +54,10 @@ func TestRefusedQuestionAsksNoModel(t *testing.T) {
 		t.Errorf("stored %d, %v, and %d", len(list), err, len(f.messages()))
 	}
 	close(release)
-	f.server.Stop(context.WithoutCancel(t.Context())) // It waits for all that was begun.
+	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for everything that was begun.
 	close(asked)
 	for content := range asked {
-		if !strings.Contains(content, "一つ目") { // The question, or that its thread needs a title.
+		if !strings.Contains(content, "一つ目") { // The question, or the request for its thread's title.
 			t.Errorf("the model was asked %q", content)
 		}
 	}

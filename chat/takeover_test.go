@@ -21,7 +21,7 @@ func deltas(t testing.TB, raw string) string {
 	return join(t, raw, "text-delta")
 }
 
-// join returns the deltas of an event stream that are of one type.
+// join concatenates the deltas of one type in an event stream.
 func join(t testing.TB, raw, kind string) string {
 	t.Helper()
 	var text strings.Builder
@@ -41,12 +41,12 @@ func join(t testing.TB, raw, kind string) string {
 	return text.String()
 }
 
-// mute is a server that says that it lives when it starts, and never again. It takes nothing over.
+// mute configures a server that sends one heartbeat when it starts, and never again. It takes nothing over.
 func mute() chat.Config {
 	return chat.Config{Heartbeat: time.Hour, Lease: 2 * time.Hour, Sweep: time.Hour}
 }
 
-// attachOnce waits until a server writes an answer, and returns what its stream says to a client with a cursor.
+// attachOnce waits until a server generates an answer, and returns its stream for a client with a cursor.
 func (f *fixture) attachOnce(s *server, exchange chat.Exchange, cursor string) string {
 	f.t.Helper()
 	for {
@@ -72,14 +72,14 @@ func TestGenerationOfADeadServerIsRunAgain(t *testing.T) {
 	call.Emit("前の回の文章")
 	w := f.watch(slow, exchange.Answer.ID)
 
-	// The next start on the same database, where no other server can be alive.
+	// As after a restart on a database that no other server uses.
 	next := f.start(llmtest.Say("次の回の", "文章"), f.db, chat.Config{Alone: true})
 	raw := f.attachOnce(next, exchange, "1-18")
 	if deltas(t, raw) != "次の回の文章" || !strings.Contains(raw, `{"type":"data-reset","data":{"run":2},"transient":true}`) || !strings.Contains(raw, "[DONE]") {
 		t.Errorf("got %s", raw)
 	}
 
-	// The first server was only slow: what it has counts for nothing.
+	// The first server was only slow: its output is void.
 	call.Emit("、遅れて届いた")
 	call.Finish()
 	if late := f.drain(w); strings.Contains(late, "[DONE]") {
@@ -97,14 +97,14 @@ func TestSilentServerIsTakenOverByTheSweep(t *testing.T) {
 	f := newFixture(t, model)
 	exchange := f.send(f.question("はい"))
 	model.Next(t)
-	// The first server's heartbeat is as old as its start, and older than this lease at the next sweep.
+	// The first server's heartbeat is as old as its start, which exceeds this lease at the next sweep.
 	next := f.start(llmtest.Say("引き継ぎ"), f.db, chat.Config{Lease: time.Millisecond, Sweep: time.Millisecond})
 	if raw := f.attachOnce(next, exchange, ""); deltas(t, raw) != "引き継ぎ" {
 		t.Errorf("got %s", raw)
 	}
 }
 
-// TestWhoWaitsFindsAnotherServersAnswer waits at one server for what another one, which lives, writes.
+// TestWhoWaitsFindsAnotherServersAnswer waits on one server for the answer that another live one generates.
 func TestWhoWaitsFindsAnotherServersAnswer(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -132,7 +132,7 @@ func TestWhoWaitsFindsAnotherServersAnswer(t *testing.T) {
 	}
 }
 
-// TestStopReachesTheServerThatWrites asks one server to stop what another one writes.
+// TestStopReachesTheServerThatWrites stops on one server an answer that another one generates.
 func TestStopReachesTheServerThatWrites(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -168,7 +168,7 @@ func TestStopHandsOverWhatIsLeft(t *testing.T) {
 	if _, err := f.server.Send(t.Context(), f.owner, f.question("まだ")); err == nil {
 		t.Error("a server that stops takes questions")
 	}
-	// No lease has to run out: the server has signed off.
+	// No lease needs to expire: the server has removed its row.
 	next := f.start(llmtest.Say("続き"), f.db, chat.Config{Lease: time.Hour, Sweep: time.Millisecond})
 	if raw := f.attachOnce(next, exchange, "1-6"); deltas(t, raw) != "続き" || !strings.Contains(raw, "data-reset") {
 		t.Errorf("got %s", raw)
@@ -195,11 +195,11 @@ func TestStopWaitsForRunningAnswers(t *testing.T) {
 	}
 }
 
-// flaky is a store that fails to end generations a few times, or reports a begin as failed that was stored.
+// flaky is a store that fails to end generations a few times, or stores a begin and reports it as failed.
 type flaky struct {
 	chat.Store
-	ends, begins atomic.Int32 // How many calls are still to fail.
-	acks         atomic.Int32 // How many ends are stored and still reported as failed.
+	ends, begins atomic.Int32 // How many more calls fail.
+	acks         atomic.Int32 // How many ends are stored but reported as failed.
 }
 
 var errFlaky = errors.New("the connection was lost")
@@ -255,8 +255,8 @@ func TestEndWhoseCommitWasInDoubtIsTold(t *testing.T) {
 	}
 }
 
-// TestQuestionWhoseCommitWasInDoubtIsAnswered loses the connection after the commit: the client hears of a failure, and
-// its second try finds the answer, which the sweep has begun to write.
+// TestQuestionWhoseCommitWasInDoubtIsAnswered loses the connection after the commit: the client gets an error, and its
+// retry finds the answer, which the sweep has begun.
 func TestQuestionWhoseCommitWasInDoubtIsAnswered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -276,7 +276,7 @@ func TestQuestionWhoseCommitWasInDoubtIsAnswered(t *testing.T) {
 	}
 }
 
-// overtaken is a store through which answers are read, and taken over, when its test wants it.
+// overtaken is a store that delays takeovers, and one read of an answer until it was taken over and completed.
 type overtaken struct {
 	chat.Store
 	counted
@@ -307,8 +307,8 @@ func (o *overtaken) FindMessage(ctx context.Context, owner chat.Owner, id uuid.U
 
 func (o *overtaken) GenerationEnded(string, time.Duration, int) { close(o.ended) }
 
-// TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait has an answer be taken over, written and stored between the moment
-// when a client's server has read that it is being written, and the moment when the client waits for it.
+// TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait has an answer taken over, generated and stored between the moment
+// when a client's server has read that it is running, and the moment when the client waits for it.
 func TestWhoComesWhileAnAnswerIsTakenOverDoesNotWait(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())

@@ -16,8 +16,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// TestTemporaryThreadsAreDeletedByAnyServer: a thread's time is over while another server writes an answer in it: the
-// one that deletes it has the writing ended, tabs are told that it is gone, and threads that are kept stay.
+// TestTemporaryThreadsAreDeletedByAnyServer: a thread expires while another server generates an answer in it. The
+// server that deletes it stops the generation and notifies tabs; other threads stay.
 func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
@@ -32,7 +32,7 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	model, events := llmtest.NewLive(), &told{}
-	// It renews no lease in this time, by which it would find out as well.
+	// Its lease is not renewed in this time, which would stop the generation as well.
 	writer := f.startWith(chat.Needs{Model: model, Feed: feed},
 		chat.Config{Expiry: time.Hour, Lease: 4 * time.Hour, Heartbeat: time.Hour})
 	temporary := chat.NewThread{SkillID: chatSkill.ID, Lifetime: time.Hour}
@@ -61,7 +61,7 @@ func TestTemporaryThreadsAreDeletedByAnyServer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	f.startWith(chat.Needs{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour}) // It looks when it starts.
+	f.startWith(chat.Needs{Feed: feed, Events: events}, chat.Config{Expiry: time.Hour}) // Deletes at its start.
 	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := attached.Text.Wait(within); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// titler is a model whose titles come when a test says so. It has its answers from another model.
+// titler is a model that returns titles when the test says so. Its answers come from another model.
 type titler struct {
 	llm.Model
 	asked  chan titleCall
@@ -27,7 +27,7 @@ type titler struct {
 type titleCall struct {
 	prompt string
 	say    chan string
-	gone   chan struct{} // Closed when the model's caller has left or has the title.
+	gone   chan struct{} // Closed when the model's caller has gone or has the title.
 }
 
 func newTitler(answers llm.Model) *titler {
@@ -67,10 +67,10 @@ func (m *titler) next(t *testing.T) titleCall {
 	}
 }
 
-// titleTokens is what a title takes.
+// titleTokens is the usage of one title.
 const titleTokens = 1007
 
-// titles is told what a thread is called, and what was spent.
+// titles records a thread's titles, and what was spent.
 type titles struct {
 	told
 	changed chan chat.Thread
@@ -82,7 +82,7 @@ func (e *titles) ThreadChanged(_ chat.Owner, t chat.Thread) { e.changed <- t }
 func (e *titles) Check(context.Context, uuid.UUID) error { return nil }
 func (e *titles) Spent(_ uuid.UUID, tokens int)          { e.spent <- tokens }
 
-// awaitTokens returns once those of a title were spent: it is stored then, or was not needed.
+// awaitTokens returns once a title's tokens were spent: it is stored then, or was not needed.
 func (e *titles) awaitTokens(t *testing.T) {
 	t.Helper()
 	for {
@@ -97,7 +97,7 @@ func (e *titles) awaitTokens(t *testing.T) {
 	}
 }
 
-// await returns the thread as it was told once it had a title.
+// await returns the thread of the event with a title.
 func (e *titles) await(t *testing.T, title string) chat.Thread {
 	t.Helper()
 	for {
@@ -112,7 +112,7 @@ func (e *titles) await(t *testing.T, title string) chat.Thread {
 	}
 }
 
-// titling starts a server on the fixture's database whose titles come when the test says so.
+// titling starts a server on the fixture's database that generates titles when the test says so.
 func (f *fixture) titling(answers llm.Model, cfg chat.Config) (*titler, *titles) {
 	f.t.Helper()
 	model, events := newTitler(answers), &titles{changed: make(chan chat.Thread, 100), spent: make(chan int, 100)}
@@ -129,8 +129,8 @@ func (f *fixture) title() string {
 	return thread.Title
 }
 
-// TestNothingWaitsForTheTitle: an answer ends, and leaves its thread and its place to the next question, while the
-// title is still being made. The title is told once it is there, and counted.
+// TestNothingWaitsForTheTitle: an answer ends, and its thread and its place are free for the next question, while the
+// title is still being generated. Later the title is sent and counted.
 func TestNothingWaitsForTheTitle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -166,7 +166,7 @@ func TestNothingWaitsForTheTitle(t *testing.T) {
 	}
 }
 
-// TestTitleComesFromTheQuestionAlone and is told in the stream of an answer that is still being written.
+// TestTitleComesFromTheQuestionAlone and is sent in the stream of an answer that is still being generated.
 func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 	t.Parallel()
 	answers := llmtest.NewLive()
@@ -195,8 +195,7 @@ func TestTitleComesFromTheQuestionAlone(t *testing.T) {
 	}
 }
 
-// TestThreadIsCalledByItsQuestionAtOnce, so that it is never without a name, whatever becomes of the title and the
-// answer.
+// TestThreadIsCalledByItsQuestionAtOnce, so that it always has a title, even if generating one or the answer fails.
 func TestThreadIsCalledByItsQuestionAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -238,7 +237,7 @@ func TestThreadIsCalledByItsQuestionAtOnce(t *testing.T) {
 	}
 }
 
-// TestTitleOfAnAnswerThatEndedBadly is made all the same.
+// TestTitleOfAnAnswerThatEndedBadly is generated as well.
 func TestTitleOfAnAnswerThatEndedBadly(t *testing.T) {
 	t.Parallel()
 	answers := llmtest.NewLive()
@@ -265,7 +264,7 @@ func TestTitleOfAnAnswerThatEndedBadly(t *testing.T) {
 	}
 }
 
-// TestRenamedThreadKeepsItsName, even if that is what it was called before.
+// TestRenamedThreadKeepsItsName, even if it was renamed to its provisional title.
 func TestRenamedThreadKeepsItsName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -290,7 +289,7 @@ func TestRenamedThreadKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestTitleHasItsOwnTime, after which the thread keeps the name that it has.
+// TestTitleHasItsOwnTime: after the timeout the thread keeps its provisional title.
 func TestTitleHasItsOwnTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -322,8 +321,8 @@ func TestStopEndsTitles(t *testing.T) {
 	}
 }
 
-// TestTitleAfterATakeover: the server that goes on with a first answer makes its title. It makes none of a later
-// question, even if that of the first one failed.
+// TestTitleAfterATakeover: the server that takes over a first answer generates the title. It generates none for a later
+// question, even if the first one failed.
 func TestTitleAfterATakeover(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -347,7 +346,7 @@ func TestTitleAfterATakeover(t *testing.T) {
 	f.server.kill()
 	model, _ = f.titling(llmtest.Say("答え"), chat.Config{Alone: true})
 	f.wait(exchange)
-	f.server.Stop(context.WithoutCancel(t.Context())) // It has begun whatever it was going to.
+	f.server.Stop(context.WithoutCancel(t.Context())) // Waits for everything that was begun.
 	if n := model.titles.Load(); n != 0 || f.title() != "三つ目" {
 		t.Errorf("the thread is called %q, the model was asked %d times", f.title(), n)
 	}

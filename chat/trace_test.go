@@ -14,8 +14,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestSpansTellHowAnAnswerCameAbout looks at the spans of one answer: that of the call, and that of the generation,
-// which outlives it and names it. Neither holds what people write.
+// TestSpansTellHowAnAnswerCameAbout checks the spans of one answer: that of the request, and that of the generation,
+// which outlives it and refers to it. Neither contains people's texts.
 func TestSpansTellHowAnAnswerCameAbout(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
@@ -67,7 +67,7 @@ func TestSpansTellHowAnAnswerCameAbout(t *testing.T) {
 	}
 }
 
-// counted is what a server measures.
+// counted records a server's metrics.
 type counted struct {
 	mu sync.Mutex
 	n  map[string]int // Guarded by mu.

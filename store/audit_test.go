@@ -9,7 +9,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// TestTheAuditLogIsCountedUpToALimit: how many entries there are is not worth reading a year of sign-ins for.
+// TestTheAuditLogIsCountedUpToALimit: an exact total is not worth reading a year of sign-ins.
 func TestTheAuditLogIsCountedUpToALimit(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: storetest.DSN(t)}

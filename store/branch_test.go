@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/migrations"
 )
 
-// tree is what a test knows of a thread: its messages in the order in which they were stored.
+// tree is the expected state of a thread: its messages in the order in which they were stored.
 type tree struct {
 	thread   uuid.UUID
 	messages []chat.Message
@@ -26,7 +26,7 @@ func (tr *tree) find(id uuid.UUID) chat.Message {
 	return tr.messages[slices.IndexFunc(tr.messages, func(m chat.Message) bool { return m.ID == id })]
 }
 
-// newestAfter returns the newest of a message and those that come after it.
+// newestAfter returns the newest of a message and its descendants.
 func (tr *tree) newestAfter(id uuid.UUID) uuid.UUID {
 	after := map[uuid.UUID]bool{id: true}
 	newest := id
@@ -38,7 +38,7 @@ func (tr *tree) newestAfter(id uuid.UUID) uuid.UUID {
 	return newest
 }
 
-// branch returns the ids from a message to the beginning of the thread.
+// branch returns the ids from a message up to the beginning of the thread.
 func (tr *tree) branch(id uuid.UUID) []uuid.UUID {
 	branch := []uuid.UUID{id}
 	for parent := tr.find(id).ParentID; parent != nil; parent = tr.find(*parent).ParentID {
@@ -57,9 +57,8 @@ func (tr *tree) siblings(id uuid.UUID) []uuid.UUID {
 	return all
 }
 
-// TestBranchesOfRandomThreads grows threads at random, asking at the end, asking something else in place of an earlier
-// question, and asking answers again, and looks after each step whether what the store says of siblings, branches, the
-// leaf and the history is what follows from the parents alone.
+// TestBranchesOfRandomThreads grows random threads by asking at the end, editing questions and regenerating answers,
+// and checks after each step that the store's siblings, branches, leaf and history follow from the parents alone.
 func TestBranchesOfRandomThreads(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -114,7 +113,7 @@ func TestBranchesOfRandomThreads(t *testing.T) {
 	}
 }
 
-// checkBranch asks for the branch through a message, page by page, and for what was said in it.
+// checkBranch reads the branch through a message, page by page, and its history.
 func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uuid.UUID) {
 	t.Helper()
 	want := tr.branch(end)
@@ -151,7 +150,7 @@ func (f *fixture) checkBranch(t *testing.T, tr *tree, through *uuid.UUID, end uu
 	}
 }
 
-// TestR59_BranchesOfOthers: somebody else's message, or another thread's, is like none.
+// TestR59_BranchesOfOthers: a message of somebody else, or of another thread, is treated as if it did not exist.
 func TestR59_BranchesOfOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -186,8 +185,7 @@ func TestR59_BranchesOfOthers(t *testing.T) {
 	}
 }
 
-// TestOldThreadsBecomeChains migrates threads of before there were branches, when an answer that was asked again named
-// the one that replaced it.
+// TestOldThreadsBecomeChains migrates threads from before branches, when a regenerated answer named its replacement.
 func TestOldThreadsBecomeChains(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t)}

@@ -153,7 +153,7 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	if got := listed(true); !slices.Equal(got, []uuid.UUID{archived.ID}) {
 		t.Errorf("archived are %v", got)
 	}
-	// A question in an archived thread takes it out of the archive.
+	// A question in an archived thread unarchives it.
 	begun, err := f.BeginGeneration(t.Context(), question(f.ann, archived.ID, newID()))
 	must(t, err)
 	if begun.Thread.Archived || len(listed(true)) != 0 || listed(false)[1] != archived.ID {
@@ -161,8 +161,8 @@ func TestPinnedAndArchivedThreads(t *testing.T) {
 	}
 }
 
-// TestTitles: the first question names a thread, a title that was made takes its place once, and one that its owner
-// gave stays. What making a title took is counted whatever becomes of it.
+// TestTitles: the first question is the provisional title, a generated title replaces it once, and the owner's title
+// stays. The usage of a generated title is counted in any case.
 func TestTitles(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -243,7 +243,7 @@ func TestEditThread(t *testing.T) {
 	wantCode(t, err, fault.Invalid)
 }
 
-// TestR59_ForeignIsLikeMissing asks for a colleague's and another organization's things, and for what does not exist.
+// TestR59_ForeignIsLikeMissing reads a colleague's and another organization's records, and ones that do not exist.
 func TestR59_ForeignIsLikeMissing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

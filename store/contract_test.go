@@ -19,8 +19,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store"
 )
 
-// TestContractsOfAnOlderDatabase: organizations that were there have a contract, and what they used is counted, by
-// Japan's days.
+// TestContractsOfAnOlderDatabase: existing organizations get a contract, and their usage is counted by days in Japan.
 func TestContractsOfAnOlderDatabase(t *testing.T) {
 	t.Parallel()
 	f := &fixture{dsn: emptyDatabase(t), a: newID(), b: newID()}
@@ -110,7 +109,7 @@ func TestContractView(t *testing.T) {
 			month += d.InputTokens + d.OutputTokens
 		}
 	}
-	if today.Day() == 31 { // The whole month is more than the days that are shown.
+	if today.Day() == 31 { // The whole month is longer than the days shown.
 		month += 440
 	}
 	if view.TokensUsed != month || !view.ResetsOn.Equal(first.AddDate(0, 1, 0)) || view.SeatsUsed != 2 {
@@ -168,7 +167,7 @@ func TestOperatorsContracts(t *testing.T) {
 	if err != nil || c.Seats != 6 || c.EndsOn != nil || c.Plan != plan || c.Tokens != 1000 {
 		t.Errorf("set %+v, %v", c, err)
 	}
-	_, err = f.SetContract(t.Context(), o.ID, org.ContractEdit{Seats: &seats}, operator) // It is: nothing is logged.
+	_, err = f.SetContract(t.Context(), o.ID, org.ContractEdit{Seats: &seats}, operator) // No change: nothing is logged.
 	must(t, err)
 	_, err = f.SetContract(t.Context(), newID(), org.ContractEdit{Seats: &seats}, operator)
 	wantCode(t, err, fault.NotFound)
@@ -188,8 +187,8 @@ func TestOperatorsContracts(t *testing.T) {
 	}
 }
 
-// TestUsageIsCountedOnce: answers of one person that end at the same time in several threads, each reported twice, by
-// their servers and by one that was too slow.
+// TestUsageIsCountedOnce: answers of one person end at the same time in several threads, each reported twice, by its
+// server and by one that was too slow.
 func TestUsageIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -220,7 +219,7 @@ func TestUsageIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestNoticesForAdministrators: others neither see them nor can mark them.
+// TestNoticesForAdministrators: others can neither see nor mark them.
 func TestNoticesForAdministrators(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -255,7 +254,7 @@ func TestNoticesForAdministrators(t *testing.T) {
 	}
 }
 
-// TestLimitNoticesOfAMonth: a server that was slow to see the month's first limit does not come after the second.
+// TestLimitNoticesOfAMonth: a server that is slow to notice the first limit sends no notice after the second.
 func TestLimitNoticesOfAMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -276,7 +275,8 @@ func TestLimitNoticesOfAMonth(t *testing.T) {
 	}
 }
 
-// TestR45_MembersWhoChangeAreTold: role, state, removal and the organization's way to sign in, and nothing else.
+// TestR45_MembersWhoChangeAreTold: changes of role, state, membership and the organization's way to sign in, and no
+// others.
 func TestR45_MembersWhoChangeAreTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

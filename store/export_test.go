@@ -11,13 +11,13 @@ import (
 // EncodeUUIDs is encodeUUIDs.
 func EncodeUUIDs(types *pgtype.Map) { encodeUUIDs(types) }
 
-// MigrateFrom migrates with other files than those of the program.
+// MigrateFrom migrates with other files than the embedded ones.
 func (db *DB) MigrateFrom(ctx context.Context, files fs.FS) error { return db.migrateFrom(ctx, files) }
 
 // Translate is translate.
 func Translate(err error) error { return translate(err) }
 
-// Setting returns what a setting is in a session of the pool.
+// Setting returns the value of a setting in a session of the pool.
 func Setting(ctx context.Context, db *DB, name string) (value string, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT current_setting($1)`, name).Scan(&value)
 	return value, err

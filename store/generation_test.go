@@ -38,7 +38,7 @@ func question(owner chat.Owner, threadID, serverID uuid.UUID) chat.Begin {
 	return b
 }
 
-// outcome returns a successful end of what was begun.
+// outcome returns a successful outcome of a generation.
 func outcome(owner chat.Owner, b chat.Begun, serverID uuid.UUID, content string) chat.Outcome {
 	return chat.Outcome{
 		Owner: owner, ThreadID: b.Answer.ThreadID, MessageID: b.Answer.ID, Run: b.Answer.Run, ServerID: serverID,
@@ -54,7 +54,7 @@ func (f *fixture) end(t *testing.T, o chat.Outcome) error {
 	return err
 }
 
-// exchange asks at the end of the branch that was looked at last, and answers.
+// exchange asks at the end of the branch that was shown last, and answers.
 func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uuid.UUID, ask,
 	answer string,
 ) chat.Begun {
@@ -64,7 +64,7 @@ func (f *fixture) exchange(t *testing.T, owner chat.Owner, threadID, serverID uu
 	return f.answer(t, b, answer)
 }
 
-// answer begins what was asked and answers it.
+// answer begins a generation and ends it.
 func (f *fixture) answer(t *testing.T, b chat.Begin, answer string) chat.Begun {
 	t.Helper()
 	begun, err := f.BeginGeneration(t.Context(), b)
@@ -73,14 +73,14 @@ func (f *fixture) answer(t *testing.T, b chat.Begin, answer string) chat.Begun {
 	return begun
 }
 
-// again returns the same question, to be answered once more.
+// again returns the same question, to be answered again.
 func again(owner chat.Owner, asked chat.Message, serverID uuid.UUID) chat.Begin {
 	b := question(owner, asked.ThreadID, serverID)
 	b.Question, b.Asked, b.Answer.ParentID = asked, true, &asked.ID
 	return b
 }
 
-// leaf returns the end of the branch of a thread that was looked at last.
+// leaf returns the end of the branch of a thread that was shown last.
 func (f *fixture) leaf(t *testing.T, threadID uuid.UUID) *uuid.UUID {
 	t.Helper()
 	return value[*uuid.UUID](t, f, `SELECT leaf_id FROM threads WHERE id = $1`, threadID)
@@ -129,7 +129,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	if err != nil || after.Running || !after.TouchedAt.Equal(got.TouchedAt) || !after.UpdatedAt.After(got.UpdatedAt) {
 		t.Errorf("thread at the end: %+v, %v", after, err)
 	}
-	// The same end again, because its acknowledgement was lost: nothing changes.
+	// Repeated, as after a lost acknowledgement: nothing changes.
 	first := end.Content
 	end.Content = "別の文章"
 	must(t, f.end(t, end))
@@ -138,7 +138,7 @@ func TestGenerationFromBeginToEnd(t *testing.T) {
 	}
 }
 
-// TestAbsurdUsageIsStored holds that no figure of a provider's keeps an answer from being stored.
+// TestAbsurdUsageIsStored: no token count of a provider prevents an answer from being stored.
 func TestAbsurdUsageIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -168,7 +168,7 @@ func TestFailureIsKeptWithItsText(t *testing.T) {
 	must(t, f.end(t, end))
 	got, err := f.FindMessage(t.Context(), f.ann, begun.Answer.ID)
 	want := chat.Failure{Code: "unavailable", Detail: "モデルが\x1a応答しません。", Retryable: true}
-	// NUL, which PostgreSQL does not know, becomes another character of one byte.
+	// NUL, which PostgreSQL cannot store, becomes another character of one byte.
 	if got.Reasoning != "考え\x1a" || got.ReasoningTime != 1500*time.Millisecond {
 		t.Errorf("reasoning %q, %v", got.Reasoning, got.ReasoningTime)
 	}
@@ -240,7 +240,7 @@ func TestRequests(t *testing.T) {
 	if got, err := look(f.bob, b.RequestHash); !errors.Is(err, chat.ErrNoThread) || got.Known != nil {
 		t.Errorf("a colleague's: %+v, %v", got, err)
 	}
-	// Another request in the thread finds what was said there, as History does.
+	// Another request in the thread finds the same messages as History.
 	got, err = f.Look(t.Context(), f.ann, thread.ID, nil, newID(), b.RequestHash,
 		chat.Limit{Messages: 10, Bytes: 1 << 20})
 	must(t, err)
@@ -269,8 +269,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestR32_RequestThatIsJustStored: a request that another server stores while it is looked for is found, and no other
-// one that keeps the thread busy.
+// TestR32_RequestThatIsJustStored: a request that another server stores during the lookup is found, instead of
+// reporting the thread as busy.
 func TestR32_RequestThatIsJustStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -280,7 +280,7 @@ func TestR32_RequestThatIsJustStored(t *testing.T) {
 		return f.Look(t.Context(), f.ann, thread.ID, nil, b.RequestID, b.RequestHash,
 			chat.Limit{Messages: 10, Bytes: 1 << 20})
 	}
-	_, err := look() // Now its statements are prepared: nothing but the thread holds it up.
+	_, err := look() // Prepares its statements, so that only the thread's lock blocks it below.
 	must(t, err)
 	conn, err := pgx.Connect(t.Context(), f.dsn)
 	must(t, err)
@@ -336,7 +336,7 @@ func TestOneRequestInManyThreadsAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		b := question(f.ann, f.thread(t, f.ann).ID, newID())
-		b.RequestID = request // The hash differs, as it does when the body names another thread.
+		b.RequestID = request // The hash differs, as if the body named another thread.
 		wg.Go(func() {
 			switch _, err := f.BeginGeneration(t.Context(), b); {
 			case err == nil:

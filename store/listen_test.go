@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// watched is what a watcher was told: added ids, uuid.Nil for listening, uuid.Max for an interruption.
+// watched returns a watcher's notifications: added ids, uuid.Nil for listening, uuid.Max for an interruption.
 func watched(t *testing.T, f *fixture) <-chan uuid.UUID {
 	t.Helper()
 	told := make(chan uuid.UUID, 16)

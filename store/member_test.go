@@ -15,8 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// TestRemovedMembersTakeTheirThreadsAlong: with all that refers to each other in them, an answer that is being written
-// included; what they used stays.
+// TestRemovedMembersTakeTheirThreadsAlong, with everything in them, including a running answer; their usage stays.
 func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -68,8 +67,8 @@ func TestRemovedMembersTakeTheirThreadsAlong(t *testing.T) {
 	}
 }
 
-// TestChangesSurviveALateRefusal: of two that are at the same invitation one fails, after the other has done it and the
-// member was changed.
+// TestChangesSurviveALateRefusal: of two attempts at the same invitation one fails, after the other has succeeded and
+// the member was changed.
 func TestChangesSurviveALateRefusal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -99,8 +98,7 @@ func TestChangesSurviveALateRefusal(t *testing.T) {
 	}
 }
 
-// TestR58_InvitedMembersBeginWithoutSessions: a member who is given the account of a removed one gets none of its
-// sessions.
+// TestR58_InvitedMembersBeginWithoutSessions: a member who gets the account of a removed one gets none of its sessions.
 func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -131,7 +129,7 @@ func TestR58_InvitedMembersBeginWithoutSessions(t *testing.T) {
 	}
 }
 
-// TestRefusedChangesLeaveNothing: what the rules refuse is neither done nor logged nor told to anybody.
+// TestRefusedChangesLeaveNothing: a refused change is not made, logged or queued.
 func TestRefusedChangesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -163,8 +161,8 @@ func TestRefusedChangesLeaveNothing(t *testing.T) {
 	}
 }
 
-// TestWhoHasAPassword: those super-admins alone who can sign in with one at this moment keep single sign-on from being
-// the only way in.
+// TestWhoHasAPassword: only super-admins who can sign in with one at this moment count as an alternative to single
+// sign-on.
 func TestWhoHasAPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -172,8 +170,8 @@ func TestWhoHasAPassword(t *testing.T) {
 		f.ann.UserID)
 	admin := identity.Actor{User: identity.User{OrganizationID: f.a, ID: f.ann.UserID}}
 	for name, c := range map[string]struct {
-		user   string // What the row is.
-		status string // In the embedded user pool. "": AWS's knows them.
+		user   string // Description of the row.
+		status string // In the embedded user pool. "": the account is in AWS.
 		has    bool
 	}{
 		"never invited":                 {`auth_type = 'cognito'`, "", true},

@@ -62,7 +62,7 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("second page: %v", got)
 	}
 
-	for range 2 { // Reading twice is fine, and what is not visible is passed over.
+	for range 2 { // Marking twice is allowed, and invisible ids are ignored.
 		must(t, f.ReadNotifications(t.Context(), f.a, f.ann.UserID, []uuid.UUID{oldest, foreign, future, newID()}))
 	}
 	if _, read := titles(0, 10); read != 1 {
@@ -175,7 +175,7 @@ func TestMarkSignedIn(t *testing.T) {
 	if later := value[time.Time](t, f, query, f.ann.UserID); !later.After(first) {
 		t.Errorf("not set after a minute: %s, %s", first, later)
 	}
-	// A member who was invited a moment after signing in has come in by the invitation.
+	// A member who was invited shortly after signing in has used the invitation.
 	f.exec(t, `UPDATE users SET last_signed_in_at = now() - interval '20 seconds', invited_at = now() - interval '10 seconds'`)
 	must(t, f.MarkSignedIn(t.Context(), f.ann.UserID))
 	if !value[bool](t, f, `SELECT last_signed_in_at > invited_at FROM users WHERE id = $1`, f.ann.UserID) {
@@ -203,7 +203,7 @@ func TestProviderByMailDomain(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want %+v", domain, got, err, want)
 		}
 	}
-	// Where all sign in elsewhere an unknown address still cannot be told from one with a password.
+	// Even if all sign in elsewhere, an unknown address cannot be told from one with a password.
 	f.exec(t, `UPDATE organizations SET auth_type = 'federated_idp'`)
 	if got, err := f.ProviderByMailDomain(t.Context(), "unknown.test"); err != nil ||
 		got != (identity.Provider{OrganizationID: federated, AuthType: identity.AuthCognito}) {
@@ -214,12 +214,11 @@ func TestProviderByMailDomain(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
-// TestOrganizationsAreRenamedWhateverDomainsTheyShare: only who changes domains is told of others that have one of
-// them.
+// TestOrganizationsAreRenamedWhateverDomainsTheyShare: only a change of domains is checked against other organizations.
 func TestOrganizationsAreRenamedWhateverDomainsTheyShare(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.exec(t, `UPDATE organizations SET mail_domains = '{example.com}'`) // As before anybody looked at it.
+	f.exec(t, `UPDATE organizations SET mail_domains = '{example.com}'`) // As in data from before the check.
 	name := "紡ホールディングス"
 	after, err := f.EditOrganization(t.Context(), f.a, &name, nil, org.Operator("root"))
 	if err != nil || after.Name != name || !equal(after.MailDomains, "example.com") {

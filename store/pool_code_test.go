@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// save keeps a code that counts for nothing.
+// save stores a code that is not counted as an attempt.
 func (f *poolFixture) save(ctx context.Context, code pool.Code, at time.Time) error {
 	return f.SavePoolCode(ctx, code, code.Key, at, func(pool.Attempts) (pool.Attempts, error) {
 		return pool.Attempts{},
@@ -72,7 +72,7 @@ func TestR42_CodesAreReplacedAndTriesCounted(t *testing.T) {
 	}
 	stranger := uuid.New()
 	wantCode(t, f.save(ctx, pool.Code{Key: digest("c"), Sub: &stranger, ExpiresAt: f.now}, f.now), fault.NotFound)
-	// They go with their user, and with time.
+	// Codes are deleted with their user, and when they expire.
 	must(t, f.DeletePoolUser(ctx, f.user.Sub))
 	_, err = f.PoolCode(ctx, digest("a"), f.now)
 	wantCode(t, err, fault.NotFound)
@@ -130,7 +130,7 @@ func TestR42_ACodeIsUsedOnce(t *testing.T) {
 	if held, err := f.GrantByID(ctx, grant.ID); err != nil || held.Grant.RevokedAt == nil {
 		t.Errorf("grant %+v, %v", held.Grant, err)
 	}
-	// Not one that was replaced, has run out, is for another state of the user, or whose user may not sign in.
+	// A code is refused if it was replaced, has expired, is for another version of the user, or the user is disabled.
 	wantCode(t, f.UsePoolCode(ctx, f.code(t, "a", "hash", 1), password, pool.Event{At: f.now}), fault.Conflict)
 	replaced := f.code(t, "a", "one", 2)
 	f.code(t, "a", "two", 2)
@@ -172,7 +172,7 @@ func TestPoolUserIsChanged(t *testing.T) {
 	wantCode(t, f.UpdatePoolUser(ctx, uuid.New(), pool.UserChange{Name: &name}, f.now), fault.NotFound)
 }
 
-// Listeners are told of each member whose sessions end, once for each change, and of nobody else.
+// Listeners are notified of each member whose sessions end, once per change, and of nobody else.
 func TestR45_RevokedGrantsAreTold(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
@@ -205,8 +205,8 @@ func TestR45_RevokedGrantsAreTold(t *testing.T) {
 	f.user = own
 
 	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now}))
-	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now})) // Has ended.
-	must(t, f.RevokeGrants(ctx, own.Sub, pool.Event{At: f.now}))     // Two, told as one.
+	must(t, f.RevokeGrant(ctx, grants[0].ID, pool.Event{At: f.now})) // Has ended already.
+	must(t, f.RevokeGrants(ctx, own.Sub, pool.Event{At: f.now}))     // Two, with one notification.
 	f.exec(t, `NOTIFY done`)
 	var told []string
 	for {

@@ -47,7 +47,7 @@ func digest(text string) []byte {
 	return sum[:]
 }
 
-// grant keeps a grant that lasts for a day.
+// grant stores a grant that is valid for a day.
 func (f *poolFixture) grant(t *testing.T, token string, version int64, at time.Time) (pool.Grant, error) {
 	t.Helper()
 	g := pool.Grant{
@@ -59,7 +59,7 @@ func (f *poolFixture) grant(t *testing.T, token string, version int64, at time.T
 	return g, err
 }
 
-// updateAttempts is UpdatePoolAttempts of one key.
+// updateAttempts is UpdatePoolAttempts for one key.
 func (f *poolFixture) updateAttempts(ctx context.Context, key []byte, at time.Time,
 	update func(pool.Attempts) pool.Attempts,
 ) error {
@@ -145,7 +145,7 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 		t.Fatalf("keys %+v", keys)
 	}
 
-	// Two rotations in a row: the middle key retires no sooner than it would have begun.
+	// Two rotations in a row: the middle key retires no earlier than it would have become active.
 	retire := f.now.Add(time.Minute)
 	must(t, f.RotatePoolKey(ctx, key("second", f.now.Add(time.Hour)), retire))
 	must(t, f.RotatePoolKey(ctx, key("third", f.now.Add(2*time.Hour)), retire))
@@ -156,7 +156,7 @@ func TestFirstPoolKeyIsOne(t *testing.T) {
 		t.Errorf("keys %+v", keys)
 	}
 
-	// An operator's rotation is logged, or does not take place.
+	// An operator's rotation is logged, or fails.
 	nobody := store.Operated{DB: f.DB}
 	if err := nobody.RotatePoolKey(ctx, key("unlogged", f.now.Add(3*time.Hour)), retire); err == nil {
 		t.Error("the log took nobody")
@@ -200,7 +200,7 @@ func TestPoolAttemptsAreCountedOneAfterTheOther(t *testing.T) {
 		!got[0].ForgottenAt.Equal(f.now.Add(time.Minute)) {
 		t.Errorf("got %+v", got)
 	}
-	// None left: no row. So too where none were.
+	// Without remaining attempts there is no row, nor if there never were any.
 	for _, k := range [][]byte{key, digest("nobody")} {
 		must(t, f.updateAttempts(ctx, k, f.now, func(pool.Attempts) pool.Attempts { return pool.Attempts{} }))
 	}
@@ -316,7 +316,7 @@ func TestPoolGrantsNeedTheProofThatTheyCameFrom(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
-// A sign-in that races a change of password leaves no session behind that the change should have ended.
+// A sign-in that races a password change leaves no session that the change should have ended.
 func TestPoolSignInRacesANewPassword(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)
@@ -383,13 +383,13 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 		_, err := f.CompleteChallenge(ctx, digest(session), password, "新しい名前", pool.Event{At: at})
 		return err
 	}
-	wantCode(t, complete("other", f.now), fault.Conflict) // For the password before.
+	wantCode(t, complete("other", f.now), fault.Conflict) // Made with the old password.
 	if other, err := f.ChallengeByHash(ctx, digest("other")); err != nil || other.UsedAt != nil {
 		t.Errorf("a refusal left %+v, %v", other, err)
 	}
 	wantCode(t, complete("unknown", f.now), fault.Conflict)
 	must(t, f.challenge(t, "third", 2, f.now))
-	wantCode(t, complete("third", f.now.Add(3*time.Minute)), fault.Conflict) // Run out.
+	wantCode(t, complete("third", f.now.Add(3*time.Minute)), fault.Conflict) // Expired.
 	must(t, complete("third", f.now.Add(3*time.Minute-time.Microsecond)))
 	user, err := f.PoolUserBySub(ctx, f.user.Sub)
 	must(t, err)
@@ -398,7 +398,7 @@ func TestR43_ChallengeIsCompletedOnce(t *testing.T) {
 	}
 }
 
-// The rules that hold whatever a program writes.
+// The constraints hold whatever a program writes.
 func TestPoolTablesKeepTheirRules(t *testing.T) {
 	t.Parallel()
 	f := newPoolFixture(t)

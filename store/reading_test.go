@@ -38,7 +38,7 @@ func (f *fixture) endReading(t *testing.T, reading datasource.Reading) {
 	must(t, err)
 }
 
-// TestPeopleTakeTurns: the person with the fewest readings is next, however many files of others came before.
+// TestPeopleTakeTurns: the person with the fewest readings is next, however many files others uploaded before.
 func TestPeopleTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -73,7 +73,7 @@ func TestPeopleTakeTurns(t *testing.T) {
 	f.nothingWaits(t)
 }
 
-// TestServersTakeEachReadingOnce, and in turns, however many ask at once.
+// TestServersTakeEachReadingOnce, and fairly, even with concurrent calls.
 func TestServersTakeEachReadingOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -105,7 +105,7 @@ func TestServersTakeEachReadingOnce(t *testing.T) {
 	}
 }
 
-// TestReadingOfASilentServerIsTakenOver, and that of one that renews its lease is not.
+// TestReadingOfASilentServerIsTakenOver, while that of a server that renews its lease is not.
 func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -131,7 +131,7 @@ func TestReadingOfASilentServerIsTakenOver(t *testing.T) {
 	f.nothingWaits(t)
 }
 
-// TestReadingThatGaveWayIsKnownToBeSlow: it waits for a place where it may take its time, and was no attempt.
+// TestReadingThatGaveWayIsKnownToBeSlow: it waits for a slow place, and does not count as an attempt.
 func TestReadingThatGaveWayIsKnownToBeSlow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -145,7 +145,7 @@ func TestReadingThatGaveWayIsKnownToBeSlow(t *testing.T) {
 	}
 	waits(false)
 	f.source(t, datasource.Owner(f.ann), "もう一つ")
-	waits(false) // They have one that is read.
+	waits(false) // Their other reading is running.
 	f.source(t, datasource.Owner(f.bob), "短い本文")
 	waits(true)
 	back, err := f.PutBack(t.Context(), slow, datasource.PutBack{Slow: true})
@@ -181,7 +181,7 @@ func TestReadingThatFailedWaitsForItsTime(t *testing.T) {
 	}
 }
 
-// TestProgressIsOfTheLastReading, raises the revision, and ends with the reading.
+// TestProgressIsOfTheLastReading: it raises the revision, and ends with the reading.
 func TestProgressIsOfTheLastReading(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -206,7 +206,7 @@ func TestProgressIsOfTheLastReading(t *testing.T) {
 	}
 }
 
-// TestStoppedReadingStoresNothing, and may be begun again.
+// TestStoppedReadingStoresNothing, and may be started again.
 func TestStoppedReadingStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -250,7 +250,7 @@ func TestStoppedReadingStoresNothing(t *testing.T) {
 	wantCode(t, err, fault.Conflict)
 }
 
-// TestFilesHaveALimitTogether, of a person and of an organization.
+// TestFilesHaveALimitTogether: one per person and one per organization.
 func TestFilesHaveALimitTogether(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

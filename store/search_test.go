@@ -14,8 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/ngram"
 )
 
-// said adds a thread with a title and what was said in it, question and answer by turns, and returns the ids of the
-// messages.
+// said adds a thread with a title and messages, alternately questions and answers, and returns the ids of the messages.
 func (f *fixture) said(t *testing.T, owner chat.Owner, title string, texts ...string) (uuid.UUID, []uuid.UUID) {
 	t.Helper()
 	thread, err := f.CreateThread(t.Context(), owner, chat.NewThread{
@@ -95,7 +94,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 		}
 	}
 
-	// Newest first, and no gram but the words themselves.
+	// Newest first, and only threads that contain the words themselves.
 	if found := f.search(t, f.ann, "行"); len(found) != 2 || found[0].ID != trip {
 		t.Errorf("行 finds %+v", found)
 	}
@@ -103,7 +102,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 		t.Errorf("bigrams in another order are found: %+v", found)
 	}
 
-	// What changes is found as it is now; what is deleted is gone.
+	// A changed thread is found by its new text; a deleted one is not found.
 	_, err := f.EditThread(t.Context(), f.ann, budget, chat.ThreadEdit{Title: new("稟議")})
 	must(t, err)
 	if found := f.search(t, f.ann, "来期"); len(found) != 0 {
@@ -124,7 +123,7 @@ func TestSearchFindsTitlesAndWhatWasSaid(t *testing.T) {
 	}
 }
 
-// A search finds what reading everything finds, page by page.
+// A search finds the same as reading everything, page by page.
 func TestSearchIsExact(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -179,7 +178,7 @@ func TestSearchIsExact(t *testing.T) {
 	}
 }
 
-// Servers that index at the same time, beside deletions, forget nothing and wait for nobody.
+// Concurrent indexing, with deletions, loses nothing and waits for nobody.
 func TestIndexingIsShared(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

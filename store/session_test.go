@@ -12,7 +12,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// ann is her actor in a session that began a while ago.
+// annIn returns Ann's actor in a session that began a while ago.
 func (f *fixture) annIn(session uuid.UUID, how identity.AuthType, began time.Time) identity.Actor {
 	return identity.Actor{
 		User: identity.User{
@@ -24,7 +24,7 @@ func (f *fixture) annIn(session uuid.UUID, how identity.AuthType, began time.Tim
 	}
 }
 
-// over says whether a session is over by what UserBySubject says, and whether the list has it, which must agree.
+// over reports whether a session is over for UserBySubject, and checks that the list agrees.
 func (f *fixture) over(t *testing.T, a identity.Actor) bool {
 	t.Helper()
 	found, err := f.UserBySubject(t.Context(), identity.Claims{
@@ -43,7 +43,7 @@ func (f *fixture) over(t *testing.T, a identity.Actor) bool {
 	return found.SessionOver
 }
 
-// TestSessionsRunOut holds the limits of an organization, by the way a session began.
+// TestSessionsRunOut checks the limits of an organization, by the way a session began.
 func TestSessionsRunOut(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -80,7 +80,7 @@ func TestSessionsRunOut(t *testing.T) {
 	}
 }
 
-// TestEndedSessionsStayEnded whatever is set or used afterwards.
+// TestEndedSessionsStayEnded, whatever is changed or used afterwards.
 func TestEndedSessionsStayEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -115,7 +115,7 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	}
 }
 
-// TestSessionsByPasswordThatSingleSignOnEnded do not come back when it is switched off again, but for super-admins'.
+// TestSessionsByPasswordThatSingleSignOnEnded do not reappear when it is disabled again, except those of super-admins.
 func TestSessionsByPasswordThatSingleSignOnEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -140,7 +140,7 @@ func TestSessionsByPasswordThatSingleSignOnEnded(t *testing.T) {
 	}
 }
 
-// TestR45_SessionsAreEndedByTheirOwner one by one and together, and told, with those of accounts elsewhere.
+// TestR45_SessionsAreEndedByTheirOwner one by one and together, with notifications, including those of other providers.
 func TestR45_SessionsAreEndedByTheirOwner(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// put shares a thread of Ann's up to a message.
+// put shares a thread of Ann up to a message.
 func (f *fixture) put(t *testing.T, threadID, leaf uuid.UUID) chat.Share {
 	t.Helper()
 	share, err := f.PutShare(t.Context(), f.ann, chat.Snapshot{ShareID: uuid.New(), ThreadID: threadID, Leaf: leaf},
@@ -32,7 +32,7 @@ func (f *fixture) shared(t *testing.T, share chat.Share) (texts []string) {
 	return texts
 }
 
-// TestShareKeepsTheBranchOfItsMoment: an answer that is asked again later stays in the snapshot that has it.
+// TestShareKeepsTheBranchOfItsMoment: an answer that is regenerated later stays in its snapshot.
 func TestShareKeepsTheBranchOfItsMoment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -93,7 +93,7 @@ func TestShareRefuses(t *testing.T) {
 	}
 }
 
-// TestCopyOfAShareHasWhatItShowed and nothing that the model was told besides, or thought, or quoted.
+// TestCopyOfAShareHasWhatItShowed, without prompts, reasoning or quotes.
 func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -103,7 +103,7 @@ func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
 	share := f.put(t, thread, ids[3])
 	request := newID()
 	var copies []uuid.UUID
-	for range 2 { // The second time it is there.
+	for range 2 { // The second time it exists.
 		copied, created, err := f.CopyShare(t.Context(), f.bob, share.ID,
 			chat.NewThread{ID: newID(), RequestID: &request})
 		must(t, err)
@@ -137,7 +137,6 @@ func TestCopyOfAShareHasWhatItShowed(t *testing.T) {
 	wantCode(t, err, fault.NotFound)
 }
 
-// TestShareEndsWithItsThreadAndItsOwner.
 func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(f *fixture, thread uuid.UUID) error{
@@ -169,8 +168,7 @@ func TestShareEndsWithItsThreadAndItsOwner(t *testing.T) {
 	}
 }
 
-// TestTemporaryThreadsExpire: those whose time is over are deleted with what was said, and nothing of them was ever
-// indexed.
+// TestTemporaryThreadsExpire: expired ones are deleted with their messages, and none of them was ever indexed.
 func TestTemporaryThreadsExpire(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

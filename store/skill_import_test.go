@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// imported returns a file's skills with a category of their own, as they are read anew each time.
+// imported returns a file's skills with a category, as if parsed anew each time.
 func imported(names ...string) (in skill.Import) {
 	in.Categories = []skill.ImportedCategory{{Key: "sales", Category: skill.Category{
 		ID: newID(), Name: "営業",
@@ -28,7 +28,7 @@ func imported(names ...string) (in skill.Import) {
 	return in
 }
 
-// changes writes the results for skills.
+// changes formats the results for skills.
 func changes(list []skill.Imported) (all []string) {
 	for _, i := range list {
 		all = append(all, fmt.Sprintf("%s %s %s", i.Key, i.Name, i.Change))
@@ -80,7 +80,7 @@ func TestSkillsAreImported(t *testing.T) {
 		t.Errorf("the skill is another one: %+v %v", after, err)
 	}
 
-	// The same keys elsewhere are other skills, and a start of the program leaves them all alone.
+	// The same keys in another organization are other skills, and seeding the built-in ones changes none of them.
 	run(&f.b, imported("visit=訪問"), false)
 	run(nil, imported("visit=全社の訪問"), false)
 	must(t, f.SaveBuiltinSkills(ctx, f.cats, f.skills))
@@ -126,7 +126,7 @@ func TestImportsThatCannotBe(t *testing.T) {
 	if !strings.Contains(fault.DetailOf(err), "校正") {
 		t.Errorf("got %v", err)
 	}
-	// A person who sees both would see one name twice.
+	// A person who sees both would see the same name twice.
 	_, err = f.ImportSkills(ctx, &f.b, imported("visit=訪問"), by, false)
 	must(t, err)
 	_, err = f.ImportSkills(ctx, nil, imported("visit=訪問"), by, false)

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// ownSkill adds a skill of one organization, which the store has no method for yet.
+// ownSkill adds a skill of one organization, for which the store has no method.
 func (f *fixture) ownSkill(t *testing.T, organizationID uuid.UUID, position int, name string) uuid.UUID {
 	t.Helper()
 	id := newID()
@@ -104,7 +104,7 @@ func TestFavorites(t *testing.T) {
 	}
 	f.exec(t, `UPDATE favorite_skills SET created_at = now() - interval '1 hour'`)
 	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, second.ID))
-	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID)) // Its time stays.
+	must(t, f.AddFavoriteSkill(t.Context(), f.a, f.ann.UserID, first.ID)) // Keeps its time.
 
 	got, err := f.ListFavoriteSkills(t.Context(), f.a, f.ann.UserID, 0, 10)
 	must(t, err)
@@ -144,7 +144,7 @@ func TestBuiltinSkillsAreSavedRetiredAndBroughtBack(t *testing.T) {
 	before := value[string](t, f, stamp)
 
 	var wg sync.WaitGroup
-	for range 8 { // Servers that start together.
+	for range 8 { // Servers start together.
 		wg.Go(func() {
 			if err := f.SaveBuiltinSkills(t.Context(), f.cats, f.skills); err != nil {
 				t.Errorf("SaveBuiltinSkills: %v", err)
@@ -172,7 +172,7 @@ func TestBuiltinSkillsAreSavedRetiredAndBroughtBack(t *testing.T) {
 		t.Errorf("brought back: %v, %v", names(got), err)
 	}
 
-	// An id that belongs to an organization's own skill is not taken from it.
+	// A built-in skill cannot take the id of an organization's own skill.
 	thief := builtin(f.cats[0].ID, 1, "乗っ取り")
 	thief.ID = own
 	must(t, f.SaveBuiltinSkills(t.Context(), f.cats, append(slices.Clone(f.skills), thief)))

@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// source stores a data source whose file says something.
+// source stores a data source with a file of its own.
 func (f *fixture) source(t *testing.T, owner datasource.Owner, text string) datasource.Source {
 	t.Helper()
 	s := newSource(text)
@@ -37,8 +37,8 @@ func newSource(text string) datasource.Source {
 	}
 }
 
-// TestReadingThatWasTakenOverStoresNothing: a server that was only stopped comes back, after another one has read the
-// file.
+// TestReadingThatWasTakenOverStoresNothing: a server continues after a suspension in which another one has processed
+// the file.
 func TestReadingThatWasTakenOverStoresNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -83,7 +83,7 @@ func TestReadingOfADeletedSourceStoresNothing(t *testing.T) {
 	f.nothingWaits(t)
 }
 
-// TestUploadsOfTheSameContentTakeTurns: one data source, however many come at once, and one job.
+// TestUploadsOfTheSameContentTakeTurns: one data source, however many concurrent uploads, and one job.
 func TestUploadsOfTheSameContentTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -140,7 +140,7 @@ func TestFileOfASourceIsNeverLoose(t *testing.T) {
 	}
 }
 
-// TestUploadThatTookTooLongIsRefused: its file may be gone.
+// TestUploadThatTookTooLongIsRefused: its file may have been removed.
 func TestUploadThatTookTooLongIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -178,8 +178,7 @@ func TestSourcesAreLimitedAndListed(t *testing.T) {
 	}
 }
 
-// TestUploadEndsWithItsSession: nothing is stored for a person who is no longer a member, or signed in, when the file
-// is there.
+// TestUploadEndsWithItsSession: nothing is stored if the person was removed or signed out during the upload.
 func TestUploadEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -212,7 +211,8 @@ func TestUploadEndsWithItsSession(t *testing.T) {
 	}
 }
 
-// TestCallOfSomebodyWhoWasRemovedIsRefused: what a call adds after its maker was removed is 401, and no defect.
+// TestCallOfSomebodyWhoWasRemovedIsRefused: what a call adds after its user was removed gives 401, not an internal
+// error.
 func TestCallOfSomebodyWhoWasRemovedIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -63,7 +63,7 @@ func TestMigrateStepByStep(t *testing.T) {
 	files := fstest.MapFS{"0001_one.sql": {Data: []byte(`CREATE TABLE one (id int)`)}}
 	must(t, db.MigrateFrom(t.Context(), files))
 
-	// A step that fails leaves nothing of itself behind.
+	// A failed migration is rolled back as a whole.
 	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE two (id int); SELECT 1/0`)}
 	if err := db.MigrateFrom(t.Context(), files); err == nil || !strings.Contains(err.Error(), "0002_two.sql") {
 		t.Fatalf("a broken step: %v, want an error that names it", err)
@@ -71,7 +71,7 @@ func TestMigrateStepByStep(t *testing.T) {
 	files["0002_two.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE two (id int)`)}
 	must(t, db.MigrateFrom(t.Context(), files))
 
-	// An older program refuses the newer schema and leaves it alone.
+	// An older program refuses the newer schema and does not change it.
 	delete(files, "0002_two.sql")
 	err := db.MigrateFrom(t.Context(), files)
 	if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "version 2") {
@@ -82,7 +82,7 @@ func TestMigrateStepByStep(t *testing.T) {
 	}
 }
 
-// TestMigrationsAreForwardOnly keeps out what the migration tool would take for its own syntax: a way back, and
+// TestMigrationsAreForwardOnly refuses what the migration tool would take for its own syntax: a down migration, and
 // templates.
 func TestMigrationsAreForwardOnly(t *testing.T) {
 	t.Parallel()
@@ -147,7 +147,7 @@ func TestOpenWaitsForADatabaseThatStarts(t *testing.T) {
 	must(t, <-opened)
 }
 
-// ownServer returns the configuration of a server that a test may stop, on a folder that other users can reach.
+// ownServer returns the configuration of a server that a test may stop, in a folder that other users can access.
 func ownServer(t *testing.T) postgres.Config {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-store-*")
@@ -175,7 +175,7 @@ func TestErrorsAreTranslated(t *testing.T) {
 		{&pgconn.PgError{Code: "57014"}, fault.Unavailable}, // statement_timeout
 		{&pgconn.PgError{Code: "40P01"}, fault.Unavailable}, // deadlock_detected
 		{&pgconn.PgError{Code: "22021"}, fault.Invalid},     // NUL in text
-		{&pgconn.PgError{Code: "23505"}, fault.Internal},    // not foreseen by the method
+		{&pgconn.PgError{Code: "23505"}, fault.Internal},    // Not expected by the method.
 		{errors.New("bug"), fault.Internal},
 	} {
 		if got := fault.CodeOf(store.Translate(tt.err)); got != tt.code {

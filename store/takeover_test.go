@@ -21,7 +21,7 @@ func (f *fixture) silence(t *testing.T, serverID uuid.UUID, age time.Duration) {
 	f.exec(t, `UPDATE servers SET heartbeat_at = now() - $2::interval WHERE id = $1`, serverID, age)
 }
 
-// renew makes a server known, or says that it lives.
+// renew registers a server, or sends its heartbeat.
 func (f *fixture) renew(t *testing.T, serverID uuid.UUID, held ...chat.Held) chat.Renewal {
 	t.Helper()
 	renewal, err := f.Renew(t.Context(), serverID, held)
@@ -39,7 +39,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 	b := question(f.ann, thread.ID, dead)
 	begun, err := f.BeginGeneration(t.Context(), b)
 	must(t, err)
-	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete: nobody's work any more.
+	f.exchange(t, f.bob, f.thread(t, f.bob).ID, dead, "済み", "済み") // Complete: nothing to take over.
 
 	take := func() []chat.Begun {
 		jobs, err := f.TakeOver(t.Context(), alive, nil, lease, 10, 0)
@@ -67,7 +67,7 @@ func TestR20_GenerationsOfADeadServerAreTakenOver(t *testing.T) {
 		t.Errorf("once more: %+v", jobs)
 	}
 
-	// The server was only slow. Its run is over, whatever it has to say.
+	// The server was only slow. Its run is over, and its outcome is refused.
 	if err := f.end(t, outcome(f.ann, begun, dead, "遅い")); !errors.Is(err, chat.ErrStaleRun) {
 		t.Errorf("the end of run 1: %v", err)
 	}
@@ -128,7 +128,7 @@ func TestOwnGenerationsThatAreNotHeldAreTakenUp(t *testing.T) {
 	}
 }
 
-// TestStartAlone is what a server without others does: whatever was running when it starts is dead.
+// TestStartAlone: a server without others considers whatever was running when it starts an orphan.
 func TestStartAlone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -201,7 +201,7 @@ func TestLongDeadServersAreRemoved(t *testing.T) {
 	}
 	f.silence(t, old, 2*time.Hour)
 	f.silence(t, recent, time.Minute)
-	f.silence(t, self, 2*time.Hour) // It was asleep; it will say so itself.
+	f.silence(t, self, 2*time.Hour) // It was suspended, and will renew itself.
 	_, err := f.TakeOver(t.Context(), self, nil, lease, 10, 0)
 	must(t, err)
 	if n := value[int](t, f, `SELECT count(*) FROM servers WHERE id = ANY ($1)`, []uuid.UUID{recent, self}); n != 2 {
@@ -212,7 +212,7 @@ func TestLongDeadServersAreRemoved(t *testing.T) {
 	}
 }
 
-// TestEndRacesTakeOver lets a slow server end its run while another one takes it over: exactly one of both counts.
+// TestEndRacesTakeOver has a slow server end its run while another one takes it over: exactly one succeeds.
 func TestEndRacesTakeOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -270,7 +270,7 @@ func TestRenewTellsWhatIsLostAndWhatIsToStop(t *testing.T) {
 		t.Errorf("stopped: %v", renewal.Stopped)
 	}
 
-	// What other servers mirror of these: the one that ended just now still has its title and its end to tell.
+	// What other servers mirror: the run that ended just now still has its title and its end to send.
 	over := func(ago time.Duration) map[uuid.UUID]bool {
 		runs, err := f.EndedRuns(t.Context(), held, ago)
 		must(t, err)
@@ -288,10 +288,8 @@ func TestRenewTellsWhatIsLostAndWhatIsToStop(t *testing.T) {
 	}
 }
 
-// TestR20_RenewalRacesTakeOver has a server that is silent for longer than its lease renew while another one takes
-// over: what is taken is lost with that very renewal, with a row of its own or without.
-// TestLeaseIsRenewedWhileEveryConnectionIsTaken has as many calls under way as there are connections: a server is not
-// taken for dead because it has much to do.
+// TestLeaseIsRenewedWhileEveryConnectionIsTaken has as many calls in progress as there are connections: a busy server
+// is not considered dead.
 func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -318,6 +316,8 @@ func TestLeaseIsRenewedWhileEveryConnectionIsTaken(t *testing.T) {
 	}
 }
 
+// TestR20_RenewalRacesTakeOver has a server that was silent for longer than its lease renew while another one takes
+// over: what is taken is reported as lost by that very renewal, whether the server has a row or not.
 func TestR20_RenewalRacesTakeOver(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -358,7 +358,7 @@ func TestR20_RenewalRacesTakeOver(t *testing.T) {
 	t.Logf("%d of 60 were taken over", taken)
 }
 
-// TestEndsThatCanNeverBeStoredSaySo has the database refuse an outcome for what it is.
+// TestEndsThatCanNeverBeStoredSaySo has the database refuse an outcome for its contents.
 func TestEndsThatCanNeverBeStoredSaySo(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

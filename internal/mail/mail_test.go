@@ -31,7 +31,7 @@ const (
 	sender = "つむぎ <no-reply@tsumugi.example>"
 )
 
-// mailer returns one that hands mails to the server.
+// mailer returns a Mailer that sends to the server.
 func mailer(t *testing.T, s *smtpServer, url string, log io.Writer) *Mailer {
 	t.Helper()
 	m, err := New(Config{
@@ -49,7 +49,7 @@ var invited = Invitation{
 	ValidFor: 7 * 24 * time.Hour,
 }
 
-// parts reads a mail as a program for mail does: its headers, its text and its HTML.
+// parts parses a mail: its headers, its text and its HTML.
 func parts(t testing.TB, data string) (header mail.Header, text, html string) {
 	t.Helper()
 	message, err := mail.ReadMessage(strings.NewReader(data))
@@ -86,7 +86,7 @@ func parts(t testing.TB, data string) (header mail.Header, text, html string) {
 	return message.Header, text, html
 }
 
-// lines refuses headers that a strict server would.
+// lines checks headers as a strict server would.
 func lines(t testing.TB, data string) {
 	t.Helper()
 	header, _, _ := strings.Cut(data, "\n\n")
@@ -150,7 +150,7 @@ func TestLetters(t *testing.T) {
 	for name, letter := range map[string]struct {
 		send    func() error
 		subject string
-		link    string // Path of the one link into the app.
+		link    string // Path of the only link into the app.
 		query   url.Values
 		says    []string
 	}{
@@ -288,7 +288,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSlowServersAreGivenUp has a server that falls silent at each step: the limit holds for all of them together.
+// TestSlowServersAreGivenUp has a server stall at each step: the timeout covers all of them together.
 func TestSlowServersAreGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"greeting", "EHLO", "STARTTLS", "AUTH", "MAIL", "RCPT", "DATA"} {
@@ -313,7 +313,7 @@ func TestSlowServersAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestCallersMayLeave has callers go while a server makes them wait: nothing is held open for them.
+// TestCallersMayLeave has callers cancel while a server stalls: no connection stays open.
 func TestCallersMayLeave(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"greeting", "EHLO", "RCPT"} {
@@ -425,7 +425,7 @@ func TestWithoutServerMailsAreKept(t *testing.T) {
 	}
 }
 
-// TestKeptMailsGo has mails go that nobody needs any more, and nothing that is not the mailer's.
+// TestKeptMailsGo: expired mails are removed, and only files of the mailer.
 func TestKeptMailsGo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -462,7 +462,7 @@ func TestKeptMailsGo(t *testing.T) {
 	}
 }
 
-// TestNothingAddsHeaders puts line ends and worse into all that comes from outside.
+// TestNothingAddsHeaders puts line breaks and other control characters into all untrusted values.
 func TestNothingAddsHeaders(t *testing.T) {
 	t.Parallel()
 	for _, evil := range []string{
@@ -493,7 +493,7 @@ func FuzzLetters(f *testing.F) {
 	f.Fuzz(func(t *testing.T, email, name, code string) { check(t, email, name, code) })
 }
 
-// check writes a letter and reads it again: it is for one person, with the headers that we set and no others.
+// check writes a mail and parses it: it has one recipient and only the expected headers.
 func check(t testing.TB, email, name, code string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -19,12 +19,12 @@ import (
 	"time"
 )
 
-// smtpServer is an SMTP server that keeps what it is handed.
+// smtpServer is an SMTP server that records the mails it receives.
 type smtpServer struct {
 	address string
-	roots   *x509.CertPool // That believe its certificate.
+	roots   *x509.CertPool // Trusts its certificate.
 	took    chan received  // Buffered: the server never waits.
-	silent  chan struct{}  // Told when a client is left without an answer. Buffered.
+	silent  chan struct{}  // Receives when a client is left without an answer. Buffered.
 
 	config   serverConfig
 	security *tls.Config
@@ -33,10 +33,10 @@ type smtpServer struct {
 type serverConfig struct {
 	startTLS    bool
 	implicitTLS bool
-	credentials string            // user NUL password. "": none are asked for.
-	refused     map[string]string // What is answered to RCPT, by address.
-	silentAt    string            // The command after which nothing is said any more. "greeting" is possible.
-	rude        bool              // Closes the connection once it has the mail.
+	credentials string            // user NUL password. "": no authentication.
+	refused     map[string]string // Answers to RCPT, by address.
+	silentAt    string            // The command after which it stalls, or "greeting".
+	rude        bool              // Closes the connection after it has accepted the mail.
 }
 
 // received is a mail as it arrived.
@@ -90,7 +90,7 @@ func serve(t *testing.T, config serverConfig) *smtpServer {
 	return s
 }
 
-// certificate makes a certificate for this machine, and has roots believe it.
+// certificate creates a certificate for this machine, and adds it to roots.
 func (s *smtpServer) certificate(t *testing.T) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -116,7 +116,7 @@ func (s *smtpServer) certificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// session speaks with one client (RFC 5321).
+// session serves one client (RFC 5321).
 func (s *smtpServer) session(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	mail := received{encrypted: s.config.implicitTLS}
@@ -188,13 +188,13 @@ func (s *smtpServer) session(conn net.Conn) {
 	}
 }
 
-// wait leaves a client without an answer until it goes.
+// wait leaves a client without an answer until it disconnects.
 func (s *smtpServer) wait(conn net.Conn) {
 	s.silent <- struct{}{}
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// address returns what stands in angle brackets.
+// address returns the text in angle brackets.
 func address(s string) string {
 	_, rest, _ := strings.Cut(s, "<")
 	found, _, _ := strings.Cut(rest, ">")

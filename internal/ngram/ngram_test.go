@@ -15,7 +15,7 @@ func TestFold(t *testing.T) {
 		"ＡＢＣ１２３":    "abc123",
 		"ﾃﾞｰﾀ":      "データ",
 		"ひらがな":      "ヒラガナ",
-		"か\u3099":   "ガ", // A mark of its own.
+		"か\u3099":   "ガ", // A combining mark.
 		"㈱紡":        "(株)紡",
 		"①　第２条\n改行": "1 第2条 改行",
 		"𠮷野家":       "𠮷野家",
@@ -64,7 +64,7 @@ func TestKeysOfScopesDiffer(t *testing.T) {
 	}
 }
 
-// FuzzFind holds the index and Find to the plain search for a folded term in a folded text.
+// FuzzFind compares the index and Find with a plain search for a folded term in a folded text.
 func FuzzFind(f *testing.F) {
 	f.Add("来週の会議のﾃﾞｰﾀ", "データ")
 	f.Add("か\u3099き", "ガ")

@@ -16,9 +16,9 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// purse is a store with one balance. Reading it takes a moment.
+// purse is a store with one balance and slow reads.
 type purse struct {
-	mu      sync.Mutex // Guards the rest.
+	mu      sync.Mutex // Guards the fields below.
 	balance org.Balance
 	err     error
 	refused error // What adding a notice returns.
@@ -50,7 +50,7 @@ func (p *purse) PublishLimitNotice(_ context.Context, _ uuid.UUID, percent int, 
 	return nil
 }
 
-// spend stores tokens, as the end of an answer does, and tells the budget.
+// spend stores tokens, as the end of an answer does, and calls the budget's Spent.
 func (p *purse) spend(b *org.Budget, id uuid.UUID, tokens int) {
 	p.mu.Lock()
 	p.balance.Used += int64(tokens)
@@ -151,7 +151,7 @@ func TestBudgetHolds(t *testing.T) {
 	})
 }
 
-// TestBudgetRests: what administrators are not told of, or could not be, is not read again and again.
+// TestBudgetRests: a limit that needs no notice, or whose notice fails, does not cause repeated reads.
 func TestBudgetRests(t *testing.T) {
 	t.Parallel()
 	for what, p := range map[string]*purse{
@@ -181,7 +181,7 @@ func TestBudgetRests(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForABusyBudget: where messages are sent all the time, it is read before it is too old.
+// TestNobodyWaitsForABusyBudget: while messages keep coming, the balance is reloaded before it expires.
 func TestNobodyWaitsForABusyBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestNobodyWaitsForABusyBudget(t *testing.T) {
 	})
 }
 
-// TestLongAnswersAreSeen: an answer that ends when nobody asks anything crosses the limit as well.
+// TestLongAnswersAreSeen: an answer that ends while nobody asks anything crosses the limit as well.
 func TestLongAnswersAreSeen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -227,8 +227,8 @@ func TestStoppedBudgetSaysSo(t *testing.T) {
 	}
 }
 
-// TestLimitIsToldOnce: several servers see the same month cross its limits, and administrators alone are told, once
-// each.
+// TestLimitIsToldOnce: several servers see the same month cross its limits, and only administrators are notified, once
+// per limit.
 func TestLimitIsToldOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -236,7 +236,7 @@ func TestLimitIsToldOnce(t *testing.T) {
 	tokens := int64(1000)
 	_, err := f.db.SetContract(t.Context(), f.a, org.ContractEdit{Tokens: &tokens}, org.Operator("root"))
 	f.must(err)
-	// What was used last month does not count, whatever the clock of the database says.
+	// Last month's usage does not count, by Japan's calendar.
 	f.exec(`INSERT INTO usage_daily VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date - 1, $2, 1, 900, 900)`, f.a, user.ID)
 	spend := func(total int) []error {
 		f.exec(`INSERT INTO usage_daily VALUES ($1, date_trunc('month', now() AT TIME ZONE 'Asia/Tokyo')::date, $2, 1, $3, 0)

@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// fixture is a database with two organizations, and a service with an identity provider that notes what it is told.
+// fixture is a database with two organizations, and a service with a fake identity provider that records its calls.
 type fixture struct {
 	t        *testing.T
 	db       *store.DB
@@ -51,7 +51,7 @@ func (f *fixture) service() *org.Service {
 	return org.NewService(f.db, f.accounts, nil, slog.New(slog.DiscardHandler))
 }
 
-// actor adds a member and returns them as they act.
+// actor adds a member and returns their Actor.
 func (f *fixture) actor(organizationID uuid.UUID, name string, role identity.Role) identity.Actor {
 	f.t.Helper()
 	id := newID()
@@ -73,7 +73,7 @@ func (f *fixture) must(err error) {
 	}
 }
 
-// exec runs SQL that no method of the store offers, such as moving a clock.
+// exec runs SQL for which the store has no method, such as moving a time into the past.
 func (f *fixture) exec(sql string, args ...any) {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -132,12 +132,12 @@ func results(invitations []org.Invitation) []org.InviteResult {
 	return list
 }
 
-// accounts is an identity provider that notes what it is told.
+// accounts is a fake identity provider that records its calls.
 type accounts struct {
-	mu      sync.Mutex // Guards the rest.
+	mu      sync.Mutex // Guards the fields below.
 	told    []string
-	fails   map[string]error  // By what it is told.
-	meets   map[string]func() // What happens while it is told something, once.
+	fails   map[string]error  // By call.
+	meets   map[string]func() // Called once during a call, by call.
 	subject map[string]string
 	holding chan struct{} // Invitations wait until it is closed; nil for none.
 	waiting chan struct{} // Receives when one waits.
@@ -152,14 +152,14 @@ func newAccounts() *accounts {
 
 var errProvider = fault.Errorf(fault.Unavailable, "the provider is away")
 
-// fail makes the provider fail when it is told something; nil makes it well again.
+// fail makes a call return an error; nil makes it succeed again.
 func (a *accounts) fail(told string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.fails[told] = err
 }
 
-// take returns what it was told since the last time, in alphabetical order.
+// take returns the calls since the last take, in alphabetical order.
 func (a *accounts) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -48,15 +48,15 @@ func TestInvitationsAreAnsweredOneByOne(t *testing.T) {
 	if n := f.count(`SELECT count(*) FROM account_changes`); n != 0 {
 		t.Errorf("%d changes are left", n)
 	}
-	// What failed has given its seat back.
+	// The failed one has given up its seat.
 	f.accounts.fail("invite broken@example.com", nil)
 	if got := f.invite(newID(), "broken@example.com"); !slices.Equal(got, []org.InviteResult{org.Invited}) {
 		t.Errorf("tried again: %v", got)
 	}
 }
 
-// TestRepeatedInvitationsAreSentOnce: the same call answers the same, however often, at once or later, on whichever
-// server.
+// TestRepeatedInvitationsAreSentOnce: a repeated call returns the same results, however often, concurrently or later,
+// on any server.
 func TestRepeatedInvitationsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -85,15 +85,15 @@ func TestRepeatedInvitationsAreSentOnce(t *testing.T) {
 	if fault.CodeOf(err) != fault.RequestConflict {
 		t.Errorf("another list: %v", err)
 	}
-	// Another organization's ids are its own.
+	// Request ids are scoped to the organization.
 	if invitations, err := f.Invite(t.Context(), f.other, id, people("else@example.com")); err != nil ||
 		invitations[0].Result != org.Invited {
 		t.Errorf("another organization: %+v, %v", invitations, err)
 	}
 }
 
-// TestInvitationsOfADeadServer: what a server has begun is finished by a repeated request or by the sweep of another
-// server.
+// TestInvitationsOfADeadServer: a call that a dead server began is completed by a repeated request or by another
+// server's sweep.
 func TestInvitationsOfADeadServer(t *testing.T) {
 	t.Parallel()
 	for _, repeated := range []bool{true, false} {
@@ -142,7 +142,7 @@ func (d dying) BeginInvite(ctx context.Context, call org.Inviting) (org.Begun, e
 	return org.Begun{}, errors.Join(errDying, err)
 }
 
-// die begins a call as a server does that dies before it asks the provider.
+// die begins a call like a server that dies before it calls the provider.
 func die(f *fixture, id uuid.UUID, invitees []org.Invitee) {
 	f.t.Helper()
 	s := org.NewService(dying{f.db}, f.accounts, nil, slog.New(slog.DiscardHandler))
@@ -252,7 +252,7 @@ func TestInvitationsSentAgain(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileInvited: a member who is removed while the provider makes their account has none in the end.
+// TestRemovedWhileInvited: a member who is removed while the provider creates their account has no account in the end.
 func TestRemovedWhileInvited(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -284,8 +284,8 @@ func TestRemovedWhileInvited(t *testing.T) {
 	}
 }
 
-// TestAddressesOfRemovedMembers: a member who is invited again has an account of their own, even if the old one could
-// not be removed at first.
+// TestAddressesOfRemovedMembers: a member who is invited again gets an account of their own, even if the old one could
+// not be deleted at first.
 func TestAddressesOfRemovedMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -306,7 +306,7 @@ func TestAddressesOfRemovedMembers(t *testing.T) {
 	if second.Subject == first.Subject {
 		t.Error("the old account was given away")
 	}
-	// An account that another member has is not removed.
+	// An account that another member has is not deleted.
 	f.exec(`INSERT INTO account_changes (user_id, organization_id, subject, email, remove, due_at) VALUES ($1, $2, $3, '', true, now())`,
 		first.ID, f.a, second.Subject)
 	if n := f.SweepOnce(t.Context()); n != 1 || len(f.accounts.take()) != 0 {
@@ -314,7 +314,7 @@ func TestAddressesOfRemovedMembers(t *testing.T) {
 	}
 }
 
-// crowded is a database with many removed members whose provider does not answer.
+// crowded is a database with many removed members while the provider does not answer.
 type crowded struct {
 	org.Store
 }
@@ -335,7 +335,7 @@ func (crowded) ClaimAccountChanges(ctx context.Context, _ *uuid.UUID, _ time.Dur
 
 func (crowded) EndInvite(context.Context, uuid.UUID, uuid.UUID, []org.Invitation) error { return nil }
 
-// TestInvitationsEndBeforeTheirClaim: otherwise another server would be at it as well.
+// TestInvitationsEndBeforeTheirClaim: otherwise another server would process them as well.
 func TestInvitationsEndBeforeTheirClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

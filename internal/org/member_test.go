@@ -16,7 +16,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// TestR62_TheLastSuperAdminStays: two super-admins take the role of each other, or each other away, at the same moment.
+// TestR62_TheLastSuperAdminStays: two super-admins demote or remove each other at the same moment.
 func TestR62_TheLastSuperAdminStays(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -56,7 +56,7 @@ func TestR62_TheLastSuperAdminStays(t *testing.T) {
 	}
 }
 
-// TestR62_OneSuperAdminKeepsAPassword: while single sign-on is on, somebody gets in when it fails.
+// TestR62_OneSuperAdminKeepsAPassword: with single sign-on, one can still sign in when it fails.
 func TestR62_OneSuperAdminKeepsAPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -91,12 +91,13 @@ func TestR62_OneSuperAdminKeepsAPassword(t *testing.T) {
 	if err := lose["removed"](); !errors.Is(err, org.ErrLastPassword) {
 		t.Errorf("the other one was only invited: %v", err)
 	}
-	f.must(f.RemoveMember(t.Context(), boss, spare.ID)) // Nobody's way in is lost with them.
+	f.must(f.RemoveMember(t.Context(), boss, spare.ID)) // They had no password anyway.
 	f.actor(f.a, "another", super)
 	f.must(lose["removed"]())
 }
 
-// TestR61_OthersMembersDoNotExist: what is somebody else's is answered like what is not there, and stays as it is.
+// TestR61_OthersMembersDoNotExist: members of another organization are treated as if they did not exist, and stay
+// unchanged.
 func TestR61_OthersMembersDoNotExist(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -163,7 +164,7 @@ func TestMembersAreFound(t *testing.T) {
 	}
 }
 
-// TestR45_ChangesAreTold: a change holds in the database before the provider is told, and the provider is told at once.
+// TestR45_ChangesAreTold: a change is committed before the provider receives it, which is at once.
 func TestR45_ChangesAreTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -187,8 +188,8 @@ func TestR45_ChangesAreTold(t *testing.T) {
 	}
 }
 
-// TestWhatTheProviderMissedIsTold: changes hold while the provider is away, and it is told in the end how things are
-// then.
+// TestWhatTheProviderMissedIsTold: changes are in effect while the provider is down, and it receives the final state
+// later.
 func TestWhatTheProviderMissedIsTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -212,7 +213,7 @@ func TestWhatTheProviderMissedIsTold(t *testing.T) {
 	if told := f.accounts.take(); len(told) > 0 || f.SweepOnce(t.Context()) != 0 {
 		t.Errorf("told %v, or tried again at once", told)
 	}
-	for range 2 { // Trying again fails as well, and is not the end.
+	for range 2 { // A failed retry is followed by another one.
 		f.exec(`UPDATE account_changes SET due_at = now()`)
 		if n := f.service().SweepOnce(t.Context()); n != 3 {
 			t.Errorf("%d changes were due", n)
@@ -221,7 +222,7 @@ func TestWhatTheProviderMissedIsTold(t *testing.T) {
 	for _, told := range []string{"disable sub-ann", "disable sub-bob", "enable sub-bob"} {
 		f.accounts.fail(told, nil)
 	}
-	f.accounts.fail("delete sub-cat", fault.Errorf(fault.NotFound, "nobody")) // Somebody else has removed the account.
+	f.accounts.fail("delete sub-cat", fault.Errorf(fault.NotFound, "nobody")) // Somebody else has deleted the account.
 	f.exec(`UPDATE account_changes SET due_at = now()`)
 	f.SweepOnce(t.Context())
 	if told := f.accounts.take(); !slices.Equal(told, []string{"disable sub-ann", "enable sub-bob"}) {
@@ -232,7 +233,7 @@ func TestWhatTheProviderMissedIsTold(t *testing.T) {
 	}
 }
 
-// TestChangesWhileTheProviderIsTold: the last word is how things are.
+// TestChangesWhileTheProviderIsTold: the provider ends up with the current state.
 func TestChangesWhileTheProviderIsTold(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -256,7 +257,7 @@ func TestChangesWhileTheProviderIsTold(t *testing.T) {
 	}
 }
 
-// TestChangesAreLogged: each change with who did it, from where, and what was before; what was refused is not there.
+// TestChangesAreLogged: each change with its actor, address and the value before; refused changes are not logged.
 func TestChangesAreLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -305,7 +306,7 @@ func TestChangesAreLogged(t *testing.T) {
 		"later":           {org.AuditQuery{From: time.Now().Add(time.Hour)}, 0},
 		"until then":      {org.AuditQuery{To: edit.At}, 2},
 		"from then":       {org.AuditQuery{From: edit.At}, 2},
-		"somebody else’s": {org.AuditQuery{OrganizationID: &f.b}, 4}, // Not to be chosen.
+		"somebody else’s": {org.AuditQuery{OrganizationID: &f.b}, 4}, // The scope cannot be chosen.
 	} {
 		c.query.Limit = 10
 		if _, n, err := f.AuditEvents(t.Context(), f.admin, c.query); err != nil || n != c.want {
@@ -347,7 +348,7 @@ func TestOperatorsMembers(t *testing.T) {
 	}); !errors.Is(err, org.ErrNoSeat) {
 		t.Errorf("without a seat: %v", err)
 	}
-	// An operator may do what no member may: the only super-admin's account may be in wrong hands.
+	// An operator may do what no member may: the only super-admin's account may be compromised.
 	f.accounts.take()
 	for range 2 {
 		if m, err := f.DisableMember(t.Context(), operator, " Super@example.com"); err != nil ||
@@ -363,7 +364,7 @@ func TestOperatorsMembers(t *testing.T) {
 	}
 }
 
-// TestNamesThatTheProviderDoesNotTake: they are this server's alone then, and keep nothing else from being told.
+// TestNamesThatTheProviderDoesNotTake are kept here only, and do not block other changes.
 func TestNamesThatTheProviderDoesNotTake(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

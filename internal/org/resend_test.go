@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// strand invites somebody by single sign-on, has them sign in, and switches single sign-on off.
+// strand invites somebody with single sign-on, has them sign in, and disables single sign-on.
 func strand(f *fixture, email string) org.Member {
 	f.t.Helper()
 	f.exec(`UPDATE organizations SET auth_type = 'federated_idp' WHERE id = $1`, f.a)
@@ -32,20 +32,20 @@ func strand(f *fixture, email string) org.Member {
 	return m
 }
 
-// forget has the provider know somebody no more: the next account has another subject.
+// forget deletes an account at the provider: the next one has another subject.
 func (a *accounts) forget(email string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.subject, email)
 }
 
-// moved counts the entries of the audit log that tell of another way to sign in.
+// moved counts the audit entries about a changed way to sign in.
 func (f *fixture) moved(id uuid.UUID) int {
 	f.t.Helper()
 	return f.count(`SELECT count(*) FROM audit_events WHERE action = 'member.edit' AND target_id = $1 AND details @> '[{"field": "auth_type"}]'`, id.String())
 }
 
-// resends counts the entries of the audit log that tell of invitations that were sent again, and of those that failed.
+// resends counts the audit entries about repeated invitations, sent and failed.
 func (f *fixture) resends(id uuid.UUID) (sent, failed int) {
 	f.t.Helper()
 	const entries = `SELECT count(*) FROM audit_events WHERE action = 'member.resend' AND target_id = $1 AND details @> `
@@ -53,8 +53,8 @@ func (f *fixture) resends(id uuid.UUID) (sent, failed int) {
 		f.count(entries+`'[{"field": "result", "after": "failed"}]'`, id.String())
 }
 
-// TestMembersWhomSingleSignOnLeavesBehind: members it has added are given a password when it is off and stay the same,
-// whether the provider keeps the account or makes another.
+// TestMembersWhomSingleSignOnLeavesBehind: members added by single sign-on get a password when it is off and remain the
+// same members, whether the provider keeps the account or creates another.
 func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
 	t.Parallel()
 	for _, other := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestMembersWhomSingleSignOnLeavesBehind(t *testing.T) {
 		if err != nil || len(invited) != 1 || invited[0].ID != m.ID {
 			t.Errorf("invited are %+v, %v", invited, err)
 		}
-		// Until they sign in, it can be sent again.
+		// Until they sign in, it can be repeated.
 		f.must(f.Resend(t.Context(), f.admin, m.ID))
 		if told := f.accounts.take(); !slices.Equal(told, []string{"resend new@example.com"}) {
 			t.Errorf("again: told %v", told)
@@ -121,7 +121,7 @@ func TestWhoIsNotInvitedToAPassword(t *testing.T) {
 	}
 }
 
-// TestPasswordInvitationsThatFail: nothing has changed, and trying again is all it needs.
+// TestPasswordInvitationsThatFail change nothing, and can be retried.
 func TestPasswordInvitationsThatFail(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -152,7 +152,7 @@ func TestPasswordInvitationsThatFail(t *testing.T) {
 	}
 }
 
-// TestChangedWhileInvitedToAPassword: changes of the member meanwhile reach the new account.
+// TestChangedWhileInvitedToAPassword: concurrent changes of the member reach the new account.
 func TestChangedWhileInvitedToAPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -183,7 +183,7 @@ func TestChangedWhileInvitedToAPassword(t *testing.T) {
 	}
 }
 
-// TestInvitedMembersWithoutAnAccount: whose account was removed at the provider is invited anew.
+// TestInvitedMembersWithoutAnAccount, because it was deleted at the provider, are invited anew.
 func TestInvitedMembersWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -199,15 +199,14 @@ func TestInvitedMembersWithoutAnAccount(t *testing.T) {
 	}
 }
 
-// interrupted is a database that is away whenever an invitation has been sent.
+// interrupted is a database that fails after an invitation was sent.
 type interrupted struct{ org.Store }
 
 func (interrupted) MarkInvited(context.Context, org.Member, org.Doer) error { return errDatabase }
 
 var errDatabase = fault.Errorf(fault.Unavailable, "the database is away")
 
-// TestNoMailWithoutAnEntry: what an administrator has sent stands in the audit log, even if the database is away just
-// then.
+// TestNoMailWithoutAnEntry: every invitation that is sent is in the audit log, even if the database fails just then.
 func TestNoMailWithoutAnEntry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -224,13 +223,13 @@ func TestNoMailWithoutAnEntry(t *testing.T) {
 	if sent, failed := f.resends(m.ID); sent != 1 || failed != 0 {
 		t.Errorf("logged %d times, %d failures", sent, failed)
 	}
-	f.must(f.Resend(t.Context(), f.admin, m.ID)) // As they are told to.
+	f.must(f.Resend(t.Context(), f.admin, m.ID)) // The error asks for a retry.
 	if sent, _ := f.resends(m.ID); sent != 2 {
 		t.Errorf("logged %d times", sent)
 	}
 }
 
-// hasty is an administrator's browser that is closed while the provider sends a mail.
+// hasty is a browser that disconnects while the provider sends a mail.
 type hasty struct {
 	*accounts
 	leave context.CancelFunc
@@ -244,7 +243,7 @@ func (h hasty) Resend(ctx context.Context, email string) error {
 	return h.accounts.Resend(ctx, email)
 }
 
-// TestResendingGoesOnWithoutWhoAsked: a mail server may take longer than somebody looks at the screen.
+// TestResendingGoesOnWithoutWhoAsked: sending mail may take longer than the client waits.
 func TestResendingGoesOnWithoutWhoAsked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

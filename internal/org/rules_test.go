@@ -21,7 +21,7 @@ const (
 	system  = identity.RoleSystemAdmin
 )
 
-// table is a store with one roster, which the rules are asked about. It notes what they decide.
+// table is a store with one roster for the rules. It records their decisions.
 type table struct {
 	org.Store
 	roster org.Roster
@@ -71,7 +71,7 @@ func member(role identity.Role) org.Roster {
 	}}
 }
 
-// TestR59_R62_RolesOfTheContract is the contract's table of who may handle whom, for every pair of roles.
+// TestR59_R62_RolesOfTheContract checks for every pair of roles who may manage whom.
 func TestR59_R62_RolesOfTheContract(t *testing.T) {
 	t.Parallel()
 	handles := map[identity.Role][]identity.Role{admin: {general}, super: {general, admin, super}}
@@ -227,7 +227,7 @@ func TestInputOfInvitations(t *testing.T) {
 		"users[0].email a": person(`"a b"@example.com`, "a", general),
 		"users[0].email b": person("a@example.com, b@example.com", "a", general),
 		"users[0].email c": person("A <a@example.com>", "a", general),
-		// The sign of kelvin, in lower case a plain k.
+		// The kelvin sign, which becomes a plain k in lower case.
 		"users[0].email d": person("\u212Aei@example.com", "a", general),
 		"users[0].name ":   person("a@example.com", "a\u202eb", general),
 	} {

@@ -16,12 +16,12 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/org"
 )
 
-// board is a store whose notices the test puts up.
+// board is a store with notices added by the test.
 type board struct {
 	org.Store
 	added chan uuid.UUID // uuid.Nil: listening begins.
 
-	mu      sync.Mutex // Guards the rest.
+	mu      sync.Mutex // Guards the fields below.
 	notices map[uuid.UUID]org.Notification
 	down    bool
 }
@@ -109,9 +109,9 @@ func (b *board) ClaimAccountChanges(context.Context, *uuid.UUID, time.Duration, 
 
 func (b *board) ForgetInvites(context.Context, time.Duration) error { return nil }
 
-// screen notes what is told.
+// screen records events.
 type screen struct {
-	mu   sync.Mutex // Guards the rest.
+	mu   sync.Mutex // Guards the fields below.
 	told []uuid.UUID
 	when []time.Time
 }
@@ -182,8 +182,8 @@ func TestNoticesAreToldWhenTheirTimeHasCome(t *testing.T) {
 	})
 }
 
-// TestNoticesForLaterAreReadAgain: a database that tells of new notices but cannot be read for a moment must not make
-// the server forget those that are there for later.
+// TestNoticesForLaterAreReadAgain: a failed read after listening began must not make the server forget upcoming
+// notices.
 func TestNoticesForLaterAreReadAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -105,8 +105,7 @@ func TestBuiltinCoversTheSpecification(t *testing.T) {
 	}
 }
 
-// TestBuiltinPrompts holds every prompt to what makes it a careful one: a role, a method or form, what not to do, and
-// the polite, quiet tone of the product.
+// TestBuiltinPrompts requires of every prompt a role, a method or form, limits, and the polite tone of the product.
 func TestBuiltinPrompts(t *testing.T) {
 	t.Parallel()
 	_, skills := builtin(t)
@@ -139,7 +138,7 @@ func TestBuiltinPrompts(t *testing.T) {
 	}
 }
 
-// TestBuiltinFormsCanBeFilledIn fills each form with the least and with the most that it takes.
+// TestBuiltinFormsCanBeFilledIn fills each form with its minimum and its maximum.
 func TestBuiltinFormsCanBeFilledIn(t *testing.T) {
 	t.Parallel()
 	_, skills := builtin(t)
@@ -220,8 +219,8 @@ func golden(t *testing.T, name, text string) {
 	}
 }
 
-// TestIcons holds the icons to one format: small, square, self-contained, of plain shapes. They are loaded as images,
-// so anything active or foreign in them would be a mistake.
+// TestIcons checks that icons are small, square, self-contained and made of plain shapes. They are loaded as images, so
+// anything active or external in them would be a mistake.
 func TestIcons(t *testing.T) {
 	t.Parallel()
 	public := filepath.Join("..", "..", "web", "public")

@@ -11,7 +11,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// memoryStore keeps one organization's view in memory, as far as the Service can tell it from a database.
+// memoryStore is a Store in memory for one organization.
 type memoryStore struct {
 	mu         sync.Mutex // Guards everything below.
 	categories []skill.Category

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/skill"
 )
 
-// sales is a file as an operator writes one.
+// sales is an example of an operator's file.
 const sales = `# 営業部のスキル
 categories:
   - key: sales
@@ -85,7 +85,7 @@ func TestImportIsRead(t *testing.T) {
 	}
 }
 
-// TestDocumentedFileIsRead takes the file that the documentation shows.
+// TestDocumentedFileIsRead parses the file in the documentation.
 func TestDocumentedFileIsRead(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/skills.md")
@@ -104,7 +104,7 @@ func TestDocumentedFileIsRead(t *testing.T) {
 	}
 }
 
-// TestImportNamesWhatIsWrong changes one thing at a time.
+// TestImportNamesWhatIsWrong breaks one thing at a time.
 func TestImportNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ old, new, says string }{
@@ -172,7 +172,7 @@ func TestImportNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// FuzzImport reads anything without harm, and takes only skills that the rules allow.
+// FuzzImport parses anything without a panic, and accepts only valid skills.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(sales))
 	f.Add([]byte("a: &a [*a]\nskills: *a\n"))

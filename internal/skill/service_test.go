@@ -140,8 +140,8 @@ func TestFavorites(t *testing.T) {
 	}
 }
 
-// TestWithoutAModel holds that a skill says that it needs a model before anybody fills in its form, and that what works
-// without one stays open.
+// TestWithoutAModel checks that a skill reports that it needs a model before anybody fills in its form, and that skills
+// that need none stay available.
 func TestWithoutAModel(t *testing.T) {
 	t.Parallel()
 	open := map[string]bool{"汎用チャット": true, "要約": true, "文書に質問": true, "議事録作成": true, "文章校正": true}

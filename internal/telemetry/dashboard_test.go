@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// everything returns the metrics of a server that has done a little of everything.
+// everything returns the metrics of a server that has used every feature.
 func everything(t *testing.T) string {
 	t.Helper()
 	tel, err := telemetry.New(t.Context(), telemetry.Config{Version: "v1"})

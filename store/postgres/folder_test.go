@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// npmPackage copies the npm package of this platform below dir, without its symbolic links, as npm leaves it with
+// npmPackage copies the npm package of this platform below dir, without its symbolic links, like npm with
 // --ignore-scripts.
 func npmPackage(t *testing.T, dir string) string {
 	t.Helper()
@@ -80,7 +80,7 @@ func TestRefusesLinksOutOfAnNpmPackage(t *testing.T) {
 	}
 }
 
-// TestPrivateCheckout is the case of root working in a home that nobody else may enter.
+// TestPrivateCheckout runs as root in a home directory that nobody else may enter.
 func TestPrivateCheckout(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -113,7 +113,7 @@ func TestPrivateCheckout(t *testing.T) {
 		}
 	}
 
-	// The checkout moves: the note in it still leads to the data.
+	// The checkout moves: its LOCATION file still leads to the data.
 	moved := filepath.Join(home, "moved")
 	if err := os.Rename(cfg.DataDir, moved); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestRunsAsTheConfiguredAccount(t *testing.T) {
 	if err := srv.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Without the setting the owner of the cluster goes on; with another one the cluster changes hands.
+	// Without the setting the owner of the cluster is used; with another one the cluster changes its owner.
 	cfg.RunAs = ""
 	srv = start(t, cfg)
 	if got := read(t, srv.DSN()); got != "誰でもない" {
@@ -161,7 +161,7 @@ func TestRunsAsTheConfiguredAccount(t *testing.T) {
 	if err := srv.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cfg.RunAs = "daemon" // An account that every Unix has, even where PostgreSQL was never installed.
+	cfg.RunAs = "daemon" // An account that exists on every Unix, even without PostgreSQL.
 	if got := read(t, start(t, cfg).DSN()); got != "誰でもない" {
 		t.Errorf("%q", got)
 	}

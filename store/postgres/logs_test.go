@@ -16,7 +16,7 @@ type entry struct {
 	message, severity string
 }
 
-// recorder keeps what is logged.
+// recorder records log entries.
 type recorder struct {
 	slog.Handler
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ func (r *recorder) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// with returns the entries that have a text in them.
+// with returns the entries that contain a text.
 func (r *recorder) with(text string) []entry {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,8 +56,8 @@ func (r *recorder) with(text string) []entry {
 	})
 }
 
-// TestWhatPostgresSaysInSeveralLines: lines that go on with a message are as important as it is, and what people have
-// written, which stands in statements and details, is never logged, however the server is set up.
+// TestWhatPostgresSaysInSeveralLines: continuation lines have the level of their message, and people's texts, which
+// occur in statements and details, are never logged, however the server is configured.
 func TestWhatPostgresSaysInSeveralLines(t *testing.T) {
 	t.Parallel()
 	log, cfg := newRecorder(), config(folder(t))
@@ -80,7 +80,7 @@ func TestWhatPostgresSaysInSeveralLines(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `SELECT 1 / length($1) FROM (VALUES (1)) v WHERE $1 = '' OR $1 <> 'x' AND 1 / (length($1) - 5) = 0`, "秘密の本文"); err == nil {
 		t.Fatal("no error")
 	}
-	// A process that dies has the statement logged that it was at.
+	// PostgreSQL logs the statement of a process that dies.
 	var pid int
 	if err := conn.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWhatPostgresSaysInSeveralLines(t *testing.T) {
 	}
 }
 
-// kill ends a process at once.
+// kill kills a process.
 func kill(t *testing.T, pid int) {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

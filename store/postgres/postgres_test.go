@@ -21,7 +21,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/test/leak"
 )
 
-// childEnv makes the test binary act as the process that supervises a server, so that a test can kill it.
+// childEnv makes the test binary act as a supervisor, so that a test can kill it.
 const childEnv = "TSUMUGI_TEST_SUPERVISE"
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func config(dir string) postgres.Config {
 	}
 }
 
-// folder returns a new folder that other users can reach, which t.TempDir is not: as root the server runs as one.
+// folder returns a new folder that other users can access, unlike t.TempDir: as root the server runs as one of them.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-pg-*")
@@ -70,7 +70,7 @@ func start(t *testing.T, cfg postgres.Config) *postgres.Server {
 		t.Fatalf("Start: %v", err)
 	}
 	t.Cleanup(func() {
-		_ = srv.Stop(context.Background()) // Tests that care have stopped it before.
+		_ = srv.Stop(context.Background()) // Tests that check the error have stopped it before.
 	})
 	return srv
 }
@@ -157,7 +157,7 @@ func TestStartsOnAnEmptyFolderAndAgain(t *testing.T) {
 		`SHOW timezone`:                  "UTC",
 		`SELECT current_database()`:      "tsumugi",
 		`SELECT current_user::text`:      "tsumugi",
-		`SELECT ('つむぎ' ~ '^\w+$')::text`: "true", // Not so with the plain C locale.
+		`SELECT ('つむぎ' ~ '^\w+$')::text`: "true", // False with the plain C locale.
 		`SELECT string_agg(c, '' ORDER BY c) FROM (VALUES ('b'), ('ア'), ('B'), ('a')) v(c)`: "Babア",
 	} {
 		var got string
@@ -199,11 +199,10 @@ func TestRefusesASecondServerOnTheSameFolder(t *testing.T) {
 	if want := fmt.Sprintf("process %d", os.Getpid()); !strings.Contains(err.Error(), want) {
 		t.Errorf("%q does not name %s", err, want)
 	}
-	write(t, srv.DSN(), "still there") // The refusal did the first one no harm.
+	write(t, srv.DSN(), "still there") // The refusal did not harm the first one.
 }
 
-// TestStopLetsGoOfTheFolder has somebody else hold the files of this process open, as a child does between fork and
-// exec.
+// TestStopLetsGoOfTheFolder has a child keep the files of this process open, as between fork and exec.
 func TestStopLetsGoOfTheFolder(t *testing.T) {
 	t.Parallel()
 	cfg := config(folder(t))
@@ -349,7 +348,7 @@ func TestR20_StartsAfterKillOfSupervisorAndServer(t *testing.T) {
 	}
 }
 
-// restart starts at once after a kill; the kernel may need a moment to release the dead supervisor's lock.
+// restart starts right after a kill; the kernel may need a moment to release the dead supervisor's lock.
 func restart(t *testing.T, cfg postgres.Config) *postgres.Server {
 	t.Helper()
 	var srv *postgres.Server
@@ -378,7 +377,7 @@ func TestStartsDespiteAPidFileOfAStranger(t *testing.T) {
 	if err := srv.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// After a reboot the number in the file may belong to any process, such as this one.
+	// After a reboot the pid in the file may belong to any process, such as this one.
 	_, rest, _ := strings.Cut(string(text), "\n")
 	if err := os.WriteFile(path, []byte(fmt.Sprintf("%d\n%s", os.Getpid(), rest)), 0o644); err != nil {
 		t.Fatal(err)

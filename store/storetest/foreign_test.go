@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/postgres"
 )
 
-// foreignServer starts a server that test processes are pointed to, and returns its connection string.
+// foreignServer starts a server for test processes, and returns its connection string.
 func foreignServer(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "tsumugi-foreign-*")
@@ -81,7 +81,7 @@ func TestForeignServerIsUsedAndSwept(t *testing.T) {
 		if err := next.Wait(); err != nil {
 			t.Fatalf("child: %v\n%s", err, out)
 		}
-		// The server may not have noticed the killed process's end at once.
+		// The server may notice the end of the killed process a moment later.
 		return len(databases("tsumugi_test_")) == 1
 	})
 	if n := len(databases("tsumugi_template_")); n != 1 {

@@ -50,11 +50,11 @@ func TestDatabasesAreSeparate(t *testing.T) {
 	}
 }
 
-// TestChild is what a killed process runs: it tells where its server is and then waits.
+// TestChild runs in a process that is killed: it prints where its server is and waits.
 func TestChild(t *testing.T) {
 	mode := os.Getenv(childEnv)
 	if mode == "" {
-		return // Not a child.
+		return // Not the child process.
 	}
 	dsn := storetest.DSN(t)
 	fmt.Printf("\nDSN %s\n", dsn)
