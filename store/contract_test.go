@@ -167,7 +167,7 @@ func TestOperatorsContracts(t *testing.T) {
 	if err != nil || c.Seats != 6 || c.EndsOn != nil || c.Plan != plan || c.Tokens != 1000 {
 		t.Errorf("set %+v, %v", c, err)
 	}
-	_, err = f.SetContract(t.Context(), o.ID, org.ContractEdit{Seats: &seats}, operator) // No change: nothing is logged.
+	_, err = f.SetContract(t.Context(), o.ID, org.ContractEdit{Seats: &seats}, operator) // Unchanged: no entry.
 	must(t, err)
 	_, err = f.SetContract(t.Context(), newID(), org.ContractEdit{Seats: &seats}, operator)
 	wantCode(t, err, fault.NotFound)

@@ -91,7 +91,7 @@ func TestR62_OneSuperAdminKeepsAPassword(t *testing.T) {
 	if err := lose["removed"](); !errors.Is(err, org.ErrLastPassword) {
 		t.Errorf("the other one was only invited: %v", err)
 	}
-	f.must(f.RemoveMember(t.Context(), boss, spare.ID)) // They had no password anyway.
+	f.must(f.RemoveMember(t.Context(), boss, spare.ID)) // An invited one has no password.
 	f.actor(f.a, "another", super)
 	f.must(lose["removed"]())
 }
