@@ -1,4 +1,4 @@
-// Package web embeds the built React app, so that the server is one file. It imports nothing.
+// Package web embeds the built React app, so that the server is a single file. It imports nothing of this project.
 package web
 
 import (
@@ -9,11 +9,11 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// App returns the built app, with index.html at its root. It is empty if the app was not built before the server.
+// App returns the built app, with index.html at its root. It is empty if the server was built without the app.
 func App() fs.FS {
 	app, err := fs.Sub(dist, "dist")
 	if err != nil {
-		panic("web: " + err.Error()) // The name is a constant that the compiler has checked.
+		panic("web: " + err.Error()) // The name is a constant, checked at build time.
 	}
 	return app
 }

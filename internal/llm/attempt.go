@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// tailTimeout bounds the wait for the usage once the answer has ended. An answer that is whole doesn't fail, and
-	// isn't held back for long, because its bill is late.
+	// tailTimeout bounds the wait for the usage after the end of the answer. A late or missing usage must not fail or
+	// delay a complete answer.
 	tailTimeout = 2 * time.Second
-	// drainTimeout bounds the wait for the end of the body after [DONE], which lets the connection be used again.
+	// drainTimeout bounds reading the rest of the body after [DONE], so that the connection can be reused.
 	drainTimeout = 50 * time.Millisecond
-	// maxFirstToken is how many times the time for the first token a server may take that sends comments meanwhile.
+	// maxFirstToken is the factor by which comments can extend the time limit for the first token.
 	maxFirstToken = 5
-	// maxJoined is how many bytes of text are given to the caller at once, and a chunk more.
+	// maxJoined bounds the bytes of text passed to the caller at once, plus one chunk.
 	maxJoined = 16 << 10
 )
 
@@ -34,7 +34,7 @@ var (
 	errHTML     = errors.New("llm: the provider answered with an HTML page")
 )
 
-// attempt asks once. Its result is filled as far as the answer came.
+// attempt asks once. Its result holds the part of the answer that arrived.
 func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	cfg := &r.client.cfg
 	attemptCtx, cancel := context.WithCancelCause(ctx)
@@ -49,10 +49,10 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 		_ = response.Body.Close()
 	}
 	a.takeHeld()
-	a.send() // An answer that failed keeps what came.
+	a.send() // An answer that failed keeps its partial text.
 	a.count()
 	if a.result.FinishReason != "" {
-		return a.result, a.judge() // Whatever befell an answer after it was whole doesn't matter.
+		return a.result, a.judge() // Failures after the end of a complete answer are ignored.
 	}
 	if err == nil {
 		err = fault.Wrap(io.ErrUnexpectedEOF, CodeInterrupted, detailInterrupted)
@@ -60,7 +60,7 @@ func (r *run) attempt(ctx context.Context, model string) (Result, error) {
 	return a.result, attemptFault(ctx, attemptCtx, err)
 }
 
-// judge returns the failure of an answer that is whole and says nothing.
+// judge returns an error for a complete but empty answer.
 func (a *answer) judge() error {
 	switch {
 	case a.said:
@@ -77,7 +77,7 @@ func (a *answer) judge() error {
 func (c *Client) send(ctx context.Context, request openai.ChatCompletionRequest) (*http.Response, error) {
 	doer := &capture{client: c.http}
 	client := openai.NewClientWithConfig(c.endpoint.openaiConfig(c.cfg.APIKey, doer))
-	// The stream that comes with it reads lazily: nothing of the body is consumed.
+	// The returned stream reads lazily: nothing of the body is consumed.
 	_, err := client.CreateChatCompletionStream(ctx, request)
 	if err == nil {
 		return doer.response, nil
@@ -91,32 +91,32 @@ func (c *Client) send(ctx context.Context, request openai.ChatCompletionRequest)
 	return nil, err
 }
 
-// answer is the reading of one response. It belongs to the goroutine of the caller of Stream; only the timer's function
-// runs elsewhere, and does nothing but cancel.
+// answer reads one response. It belongs to the goroutine that called Stream; only the timer's function runs
+// elsewhere, and it only cancels.
 type answer struct {
 	run    *run
 	cancel context.CancelCauseFunc
 	asked  time.Time
 	timer  *time.Timer // Until the first token, then between tokens.
-	began  bool        // The first token has come; timer is the second kind.
+	began  bool        // The first token has arrived; timer is of the second kind.
 	result Result
 	counts bool       // The provider reported its usage.
-	tokens tokenCount // The output so far, for when it doesn't.
+	tokens tokenCount // Estimate of the output, used without counts.
 
 	text      joiner   // Of the answer's text.
-	reasoning joiner   // Of the reasoning that the server tells apart.
-	split     splitter // Of the reasoning that it does not.
-	piece     []byte   // Reused between pieces that split looks at.
-	thought   bool     // There was reasoning that is not blank.
+	reasoning joiner   // Of the reasoning that the server reports separately.
+	split     splitter // Of the reasoning inside the text.
+	piece     []byte   // Reused buffer for the input of split.
+	thought   bool     // There was non-blank reasoning.
 	said      bool     // There was text.
-	heard     bool     // A token came since the timer was set.
+	heard     bool     // A token arrived since the timer was set.
 
-	// What the caller is given before the next read of the response, which may block.
+	// Passed to the caller before the next read of the response, which may block.
 	unsentReasoning []byte
 	unsent          []byte
 }
 
-// read reads the response to its end, which may come too early: the caller looks for the finish reason.
+// read reads the response to its end, which may be premature: the caller checks the finish reason.
 func (a *answer) read(response *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch kind {
@@ -154,7 +154,7 @@ func (a *answer) readStream(body io.Reader) error {
 	}
 }
 
-// ended is what it means that no further line can be read.
+// ended translates the error that ended the stream.
 func (a *answer) ended(err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -167,8 +167,7 @@ func (a *answer) ended(err error) error {
 	return interrupted(err, a.run.emitted)
 }
 
-// interrupted is the error of a connection that broke. Before the first token that is no different from one that was
-// never made.
+// interrupted is the error of a broken connection. Before the first token, it is the same as a failed connection.
 func interrupted(err error, emitted bool) error {
 	if emitted {
 		return fault.Wrap(err, CodeInterrupted, detailInterrupted)
@@ -176,14 +175,14 @@ func interrupted(err error, emitted bool) error {
 	return fault.Wrap(err, CodeUnavailable, detailUnavailable)
 }
 
-// readWhole reads the answer of a server that doesn't stream, or an error that came with status 200.
+// readWhole reads the answer of a server that does not stream, or an error with status 200.
 func (a *answer) readWhole(body io.Reader) error {
 	buffered := bufio.NewReader(body)
 	if mark, _ := buffered.Peek(len(byteOrderMark)); bytes.Equal(mark, byteOrderMark) {
 		_, _ = buffered.Discard(len(mark))
 	}
 	if first, _ := buffered.Peek(1); string(first) != "{" && string(first) != "[" {
-		return a.readStream(buffered) // Streamed after all, under the wrong name.
+		return a.readStream(buffered) // Streamed despite its content type.
 	}
 	data, err := io.ReadAll(io.LimitReader(buffered, maxBody+1))
 	if err != nil {
@@ -215,7 +214,8 @@ func (a *answer) take(c *chunk) error {
 		a.result.Usage, a.counts = *c.usage, true
 	}
 	if a.result.FinishReason != "" {
-		// What follows the first finish reason isn't part of the answer, but Azure's filter may still take that back.
+		// Text after the first finish reason is not part of the answer, but Azure's filter may still revoke the
+		// answer.
 		if readFinish(c.finish) == finishFiltered {
 			a.result.FinishReason = ""
 			return a.takeFinish(c.finish)
@@ -239,7 +239,7 @@ func (a *answer) take(c *chunk) error {
 	return nil
 }
 
-// say takes a piece of the text.
+// say adds a piece of the text.
 func (a *answer) say(literal string) {
 	if a.split.answer {
 		a.unsent = a.text.add(a.unsent, literal)
@@ -251,7 +251,7 @@ func (a *answer) say(literal string) {
 	a.unsent = append(a.unsent, text...)
 }
 
-// reason takes a piece of the reasoning. An answer has one, before its text: what a model thinks later is dropped.
+// reason adds a piece of the reasoning. Reasoning comes before the text; later reasoning is dropped.
 func (a *answer) reason(piece []byte) {
 	if a.said || len(a.unsent) > 0 {
 		return
@@ -265,14 +265,14 @@ func (a *answer) reason(piece []byte) {
 	}
 }
 
-// takeHeld takes what was held of the beginning of an answer that goes no further.
+// takeHeld adds the held beginning of an answer that has ended.
 func (a *answer) takeHeld() {
 	reasoning, text := a.split.flush()
 	a.reason(reasoning)
 	a.unsent = append(a.unsent, text...)
 }
 
-// endText takes what is left of an answer that is whole.
+// endText adds the rest of a complete answer.
 func (a *answer) endText() {
 	a.reason(a.reasoning.flush(nil))
 	reasoning, text := a.split.add(a.text.flush(nil))
@@ -281,7 +281,7 @@ func (a *answer) endText() {
 	a.takeHeld()
 }
 
-// idle is called when all that one read of the response has brought is taken, before the next one.
+// idle is called when everything from one read of the response has been processed, before the next read.
 func (a *answer) idle() {
 	a.send()
 	if a.heard {
@@ -290,8 +290,8 @@ func (a *answer) idle() {
 	}
 }
 
-// alive is called for each comment. Servers send them while a question waits for its turn, or is being read: before the
-// first token they are signs of life, up to a limit.
+// alive is called for each comment. Servers send comments while a question is queued or its prompt is processed:
+// before the first token, they extend the time limit up to a bound.
 func (a *answer) alive() {
 	first := a.run.client.cfg.FirstTokenTimeout
 	if !a.began && a.timer.Stop() {
@@ -299,7 +299,7 @@ func (a *answer) alive() {
 	}
 }
 
-// arm sets the time by which the provider must be heard again.
+// arm restarts the timer.
 func (a *answer) arm(d time.Duration) {
 	if a.began {
 		a.timer.Reset(d)
@@ -311,13 +311,13 @@ func (a *answer) arm(d time.Duration) {
 	a.timer = time.AfterFunc(d, func() { cancel(errNextToken) })
 }
 
-// send gives the caller what has come: one piece for all that one read has brought, so that a provider in a hurry costs
-// little, and at once where a chunk comes alone.
+// send passes the pieces of one read to the caller as one, which makes a fast provider cheap. A single chunk is
+// passed at once.
 func (a *answer) send() {
 	if len(a.unsent)+len(a.unsentReasoning) == 0 {
 		return
 	}
-	a.timer.Stop() // The caller's time isn't the provider's.
+	a.timer.Stop() // The caller's time does not count as the provider's.
 	a.heard = true
 	if reasoning := string(a.unsentReasoning); reasoning != "" {
 		a.unsentReasoning = a.unsentReasoning[:0]
@@ -335,13 +335,13 @@ func (a *answer) send() {
 	}
 }
 
-// drain reads what is left of the body, nothing as a rule, so that its connection can carry the next question.
+// drain reads the rest of the body, usually empty, so that the connection can be reused.
 func (a *answer) drain(body io.Reader) {
 	a.arm(drainTimeout)
 	_, _ = io.CopyN(io.Discard, body, firstBuffer)
 }
 
-// count fills in the usage that the provider did not report.
+// count estimates the usage if the provider did not report it.
 func (a *answer) count() {
 	if output := a.tokens.total(); output > 0 && !a.counts {
 		a.result.Usage = Usage{InputTokens: estimateInput(a.run.req.Messages), OutputTokens: output}

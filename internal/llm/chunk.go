@@ -6,23 +6,23 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// chunk is what the client needs of a chat.completion.chunk, or of a whole answer. Texts are JSON string literals, so
-// that characters that are split over chunks can be joined. It is used again for the next one.
+// chunk holds the parts of a chat.completion.chunk, or of a complete answer, that the client needs. Texts are JSON
+// string literals, so that characters split over chunks can be joined. A chunk is reused.
 type chunk struct {
 	model     string
 	text      []string
-	reasoning []string // What the model says before its answer, where the server tells that apart.
+	reasoning []string // The model's reasoning, if the server reports it separately.
 	finish    string
 	usage     *Usage
 	err       *providerError
 }
 
-// decode reads valid JSON into c. Members are looked at by the form they have: what a server adds, or writes otherwise,
-// is passed over, but a text that is none is an error.
+// decode decodes valid JSON into c. It ignores members of unknown names or types, except that a content that is not
+// text is an error.
 func (c *chunk) decode(data []byte) error {
 	*c = chunk{text: c.text[:0], reasoning: c.reasoning[:0]}
 	whole := gjson.Parse(string(data))
-	if whole.IsArray() { // Gemini puts its errors into a list.
+	if whole.IsArray() { // Gemini wraps errors in a list.
 		whole = whole.Get("0")
 	}
 	var choices gjson.Result
@@ -48,7 +48,7 @@ func (c *chunk) decode(data []byte) error {
 	}
 	var err error
 	choices.ForEach(func(_, choice gjson.Result) bool {
-		// Only one answer was asked for. A server that sends several would interleave them.
+		// Only one answer was requested. A server that sends several would interleave them.
 		if choice.Get("index").Int() != 0 {
 			return true
 		}
@@ -99,12 +99,12 @@ func (c *chunk) decodeChoice(choice gjson.Result) error {
 		return err
 	}
 	if len(c.text) == 0 {
-		c.text = appendLiteral(c.text, refusal) // What the model says when it declines is an answer too.
+		c.text = appendLiteral(c.text, refusal) // A model's refusal is an answer too.
 	}
 	return nil
 }
 
-// decodeContent reads a text, or Mistral's list of texts and thoughts.
+// decodeContent decodes a text, or Mistral's list of texts and thoughts.
 func (c *chunk) decodeContent(content gjson.Result) error {
 	switch {
 	case content.Type == gjson.Null:
@@ -132,7 +132,7 @@ func (c *chunk) decodeContent(content gjson.Result) error {
 	return err
 }
 
-// decodeThoughts reads a thought, or Mistral's list of thoughts.
+// decodeThoughts decodes a thought, or Mistral's list of thoughts.
 func (c *chunk) decodeThoughts(thinking gjson.Result) {
 	if !thinking.IsArray() {
 		c.reasoning = appendLiteral(c.reasoning, thinking)
@@ -144,7 +144,7 @@ func (c *chunk) decodeThoughts(thinking gjson.Result) {
 	})
 }
 
-// decodeDetails reads OpenRouter's list of what a model has thought, for the models of which it says nothing else.
+// decodeDetails decodes OpenRouter's list of reasoning details, used for models without a plain reasoning text.
 func (c *chunk) decodeDetails(details gjson.Result) {
 	if !details.IsArray() {
 		return
@@ -156,7 +156,7 @@ func (c *chunk) decodeDetails(details gjson.Result) {
 	})
 }
 
-// appendLiteral appends the literal of a text, unless it is empty or no text at all.
+// appendLiteral appends the literal of a text, unless it is empty or not a string.
 func appendLiteral(literals []string, value gjson.Result) []string {
 	if value.Type != gjson.String || value.Raw == `""` {
 		return literals
@@ -165,11 +165,11 @@ func appendLiteral(literals []string, value gjson.Result) []string {
 }
 
 func notText(value gjson.Result) error {
-	// No more: it ends in the log.
+	// Only the first character: the error is logged.
 	return fmt.Errorf("llm: decode chunk: content is no text: it begins with %q", value.Raw[0])
 }
 
-// decodeUsage returns nil for an account that can't be read: an answer doesn't fail for its bill.
+// decodeUsage returns nil for a malformed usage, which must not fail the answer.
 func decodeUsage(usage gjson.Result) *Usage {
 	input, output := usage.Get("prompt_tokens"), usage.Get("completion_tokens")
 	if !usage.IsObject() || !isCount(input) || !isCount(output) {

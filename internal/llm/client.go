@@ -27,35 +27,36 @@ const (
 	DefaultMaxRetryAfter     = 15 * time.Second
 )
 
-// Config tells a Client whom to ask and how long to wait. Fields left zero take the defaults above.
+// Config configures a Client. Zero fields take the defaults above.
 type Config struct {
-	APIKey string // Sent as a bearer token, or as api-key to Azure. May be empty for servers that want none.
+	APIKey string // Sent as a bearer token, or as api-key to Azure. May be empty for servers without authentication.
 
-	// BaseURL is the root of the protocol, usually ending in /v1; a URL without a path gets /v1. For Azure it is either
-	// https://NAME.openai.azure.com, where Model names the deployment, or that with /openai/deployments/DEPLOYMENT,
-	// each with an optional ?api-version=, or the newer https://NAME.openai.azure.com/openai/v1.
+	// BaseURL is the root of the protocol, usually ending in /v1; a URL without a path gets /v1. For Azure it is
+	// either https://NAME.openai.azure.com, where Model names the deployment, or that with
+	// /openai/deployments/DEPLOYMENT, each with an optional ?api-version=, or the newer
+	// https://NAME.openai.azure.com/openai/v1.
 	BaseURL       string
 	Model         string // Required.
-	FallbackModel string // Asked when Model fails before its first token; empty for none.
+	FallbackModel string // Asked when Model fails before its first token; may be empty.
 
-	// Transport carries the requests; nil means one of the client's own, with TLS, proxies from the environment and
-	// connections kept for reuse. ConnectTimeout applies to the client's own only.
+	// Transport sends the requests. Nil means a transport with TLS, proxies from the environment and connection
+	// reuse. ConnectTimeout applies only to that one.
 	Transport http.RoundTripper
 
 	ConnectTimeout    time.Duration // For the connection, and again for the TLS handshake.
 	FirstTokenTimeout time.Duration // From sending the request to the first token, for each attempt.
 	TokenTimeout      time.Duration // From one token to the next.
 
-	// Bounds of a whole answer: a model that reasons for ever says something all the time.
+	// Bounds of a complete answer: a model that reasons forever never misses TokenTimeout.
 	MaxDuration time.Duration // From the call of Stream, retries included.
-	MaxBytes    int64         // Of the provider's response; a token takes some 300.
+	MaxBytes    int64         // Of the provider's response; a token takes about 300.
 
-	MaxRetries    int           // Further attempts for each model before its first token; negative for none.
+	MaxRetries    int           // Retries per model before its first token; negative for none.
 	Backoff       time.Duration // Wait before the first retry; doubled each time, with jitter.
-	MaxBackoff    time.Duration // Bound of the doubling.
-	MaxRetryAfter time.Duration // A provider that asks for a longer pause than this isn't waited for.
+	MaxBackoff    time.Duration // Upper bound of the wait.
+	MaxRetryAfter time.Duration // A provider that asks for a longer wait is not retried.
 
-	Logger *slog.Logger // Retries and failures; nil discards them.
+	Logger *slog.Logger // Logs retries and failures; nil discards them.
 }
 
 func (c Config) withDefaults() Config {
@@ -105,20 +106,20 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Client is a Model behind an OpenAI-compatible server.
+// Client is a Model that uses an OpenAI-compatible server.
 type Client struct {
 	cfg      Config
 	endpoint endpoint
 	http     *http.Client
-	buffers  sync.Pool // Of *[largeBuffer]byte, for answers that come in a hurry.
+	buffers  sync.Pool // Of *[largeBuffer]byte, for fast answers.
 
 	mu       sync.Mutex         // Guards dialects.
-	dialects map[string]dialect // What each model was found not to understand.
+	dialects map[string]dialect // Optional fields that each model refuses.
 }
 
 var _ Model = (*Client)(nil)
 
-// NewClient returns a client. It makes no request; a setting that can't work is an error that names it.
+// NewClient returns a client. It makes no request; an error names the invalid setting.
 func NewClient(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -137,7 +138,8 @@ func NewClient(cfg Config) (*Client, error) {
 		endpoint: endpoint,
 		http: &http.Client{
 			Transport: transport,
-			// A redirected POST loses its body or carries the key elsewhere; it is reported instead.
+			// A redirected POST would lose its body or send the key to another host, so a redirect is reported as an
+			// error.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		buffers:  sync.Pool{New: func() any { return new([largeBuffer]byte) }},
@@ -145,8 +147,8 @@ func NewClient(cfg Config) (*Client, error) {
 	}, nil
 }
 
-// newTransport keeps as many idle connections as there are chats at once: with net/http's default of two a host, nearly
-// every question would pay for a TLS handshake before its first token.
+// newTransport keeps as many idle connections as there are concurrent chats: with net/http's default of two per host,
+// nearly every question would need a TLS handshake before its first token.
 func newTransport(connect time.Duration) *http.Transport {
 	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -158,18 +160,18 @@ func newTransport(connect time.Duration) *http.Transport {
 		MaxIdleConnsPerHost:   512,
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		// Compression would hold tokens back in its window, and lets a small body grow without bound.
+		// Compression would delay tokens in its window, and lets a small body grow without bound.
 		DisableCompression: true,
-		// A half-open HTTP/2 connection would otherwise take every stream on it with it.
+		// Otherwise, a half-open HTTP/2 connection would block every stream on it.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 	}
 }
 
-// Close drops the idle connections. Streams in progress go on.
+// Close closes the idle connections. Streams in progress continue.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Stream implements Model. Failures before the first token are retried where that may help, then the fallback model is
-// asked; once text was emitted, an error is final.
+// Stream implements Model. It retries failures before the first token where that may help, then asks the fallback
+// model. Once text has been emitted, an error is final.
 func (c *Client) Stream(ctx context.Context, req Request, emit func(text string)) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.MaxDuration)
 	defer cancel()
@@ -189,10 +191,10 @@ type run struct {
 	client  *Client
 	req     Request
 	emit    func(text string)
-	emitted bool // Some text has reached the caller: nothing may be asked again.
+	emitted bool // Text has reached the caller: no retries.
 }
 
-// ask asks one model, again and again as far as the configuration and the kind of failure allow.
+// ask asks one model, with retries as configured.
 func (r *run) ask(ctx context.Context, model string) (Result, error) {
 	cfg := &r.client.cfg
 	for attempt, adapted := 0, 0; ; {
@@ -219,7 +221,7 @@ func (r *run) ask(ctx context.Context, model string) (Result, error) {
 	}
 }
 
-// pause says how long to wait before the next attempt, and whether there is one.
+// pause returns the wait before the next attempt, and whether there is one.
 func (r *run) pause(attempt int, err error, status *statusError) (time.Duration, bool) {
 	cfg := &r.client.cfg
 	if attempt >= cfg.MaxRetries || !retriedByClient(err) {
@@ -235,7 +237,7 @@ func (r *run) pause(attempt int, err error, status *statusError) (time.Duration,
 	return wait, true
 }
 
-// attemptFault translates whatever ended an attempt.
+// attemptFault translates the error of an attempt.
 func attemptFault(ctx, attemptCtx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return Canceled(ctx)

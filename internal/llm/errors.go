@@ -15,23 +15,23 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// The ways in which a model fails. They are part of the API's contract: an error event carries one.
+// The failures of a model. They are part of the API's contract: an error event carries one.
 const (
-	CodeTimeout       fault.Code = "model_timeout"        // Nothing came within the time allowed.
-	CodeRateLimited   fault.Code = "model_rate_limited"   // The provider asks for fewer requests.
+	CodeTimeout       fault.Code = "model_timeout"        // Nothing arrived within the time limit.
+	CodeRateLimited   fault.Code = "model_rate_limited"   // The provider limits requests.
 	CodeQuota         fault.Code = "model_quota_exceeded" // The provider's account has nothing left to spend.
-	CodeAuth          fault.Code = "model_auth"           // The key is missing, wrong or not allowed.
-	CodeUnavailable   fault.Code = "model_unavailable"    // The provider can't be reached or has failed.
+	CodeAuth          fault.Code = "model_auth"           // The key is missing, wrong or not permitted.
+	CodeUnavailable   fault.Code = "model_unavailable"    // The provider cannot be reached or failed.
 	CodeInterrupted   fault.Code = "model_interrupted"    // The stream ended without a finish reason.
-	CodeBadResponse   fault.Code = "model_bad_response"   // The provider sent something that isn't an answer.
+	CodeBadResponse   fault.Code = "model_bad_response"   // The provider sent something that is not an answer.
 	CodeContextLength fault.Code = "model_context_length" // The conversation is longer than the model can read.
-	CodeFiltered      fault.Code = "model_filtered"       // The provider's content filter stepped in.
-	CodeTooLong       fault.Code = "model_too_long"       // The provider sends more than any answer takes.
-	CodeNotFound      fault.Code = "model_not_found"      // The provider has no model of the configured name.
-	CodeBadRequest    fault.Code = "model_bad_request"    // The provider doesn't accept the request.
+	CodeFiltered      fault.Code = "model_filtered"       // The provider's content filter intervened.
+	CodeTooLong       fault.Code = "model_too_long"       // The response is longer than the limit.
+	CodeNotFound      fault.Code = "model_not_found"      // The provider does not have the configured model.
+	CodeBadRequest    fault.Code = "model_bad_request"    // The provider does not accept the request.
 )
 
-// What the end user reads. Each says what to do next.
+// Messages for the end user. Each says what to do next.
 const (
 	detailSilent          = "AIモデルの応答が時間内に始まりませんでした。少し時間をおいて、もう一度お試しください。"
 	detailStalled         = "AIモデルの応答が途中で止まりました。もう一度お試しください。"
@@ -53,13 +53,13 @@ const (
 	detailCanceled        = "回答の作成を中止しました。"
 )
 
-// The causes that end an attempt whose time is up.
+// The causes of attempts that ran out of time.
 var (
 	errFirstToken = errors.New("llm: no first token in time")
 	errNextToken  = errors.New("llm: no further token in time")
 )
 
-// Retryable says whether asking the same again may help. It is what an error event tells the browser.
+// Retryable reports whether asking again may help. An error event passes this on to the browser.
 func Retryable(err error) bool {
 	switch fault.CodeOf(err) {
 	case CodeTimeout, CodeRateLimited, CodeUnavailable, CodeInterrupted, CodeBadResponse:
@@ -69,8 +69,8 @@ func Retryable(err error) bool {
 	}
 }
 
-// retriedByClient says whether the client itself asks again before the first token: when the provider was busy, broken
-// or out of reach, but not when it was silent, since that has already cost the user a minute.
+// retriedByClient reports whether the client itself retries before the first token: when the provider was busy,
+// failed or unreachable, but not after a timeout, which has already cost the user a minute.
 func retriedByClient(err error) bool {
 	switch fault.CodeOf(err) {
 	case CodeRateLimited, CodeUnavailable, CodeInterrupted:
@@ -80,8 +80,8 @@ func retriedByClient(err error) bool {
 	}
 }
 
-// fallbackHelps says whether another model of the same provider may answer what this one could not. A wrong key is
-// wrong for every model, and a request that one content filter refuses isn't carried to the next.
+// fallbackHelps reports whether another model of the same provider may answer. A wrong key is wrong for every model,
+// and a request that a content filter refused is not sent to the next model.
 func fallbackHelps(err error) bool {
 	switch fault.CodeOf(err) {
 	case CodeTimeout, CodeRateLimited, CodeQuota, CodeUnavailable, CodeInterrupted, CodeBadResponse, CodeContextLength,
@@ -92,15 +92,15 @@ func fallbackHelps(err error) bool {
 	}
 }
 
-// statusError is an answer of the provider with another status than 200.
+// statusError is a response of the provider with a status other than 200.
 type statusError struct {
 	status     int
-	retryAfter time.Duration // 0 if the provider didn't say.
+	retryAfter time.Duration // 0 if not given.
 	body       []byte        // The beginning of the body.
 }
 
-// Error implements error. It ends in the log: what a provider says of the request may quote it, and is left out, what
-// it says of the key, the model or the account is not.
+// Error implements error. It is logged: the provider's messages about the key, the model or the account are included,
+// those about the request are omitted because they may quote it.
 func (e *statusError) Error() string {
 	const shown = 300
 	said := parseProviderError(e.body)
@@ -115,12 +115,12 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("status %d: %v", e.status, said)
 }
 
-// mentions says whether the provider's complaint contains a text, case ignored.
+// mentions reports whether the provider's error contains a text, ignoring case.
 func (e *statusError) mentions(text string) bool {
 	return strings.Contains(strings.ToLower(string(e.body)), text)
 }
 
-// faultOfStatus translates an answer with another status than 200.
+// faultOfStatus translates a response with a status other than 200.
 func faultOfStatus(e *statusError) error {
 	detail := parseProviderError(e.body)
 	if f := faultOfProviderError(detail, e); f != nil {
@@ -134,7 +134,7 @@ func faultOfStatus(e *statusError) error {
 	return faultOfCode(e.status, e)
 }
 
-// faultOfCode translates a status, be it the response's or one that an error object names.
+// faultOfCode translates a status, of the response or named by an error object.
 func faultOfCode(status int, cause error) error {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -163,20 +163,20 @@ func japaneseDuration(seconds int) string {
 	return fmt.Sprintf("%d分", (seconds+59)/60)
 }
 
-// providerError is what an error object says, whatever form the provider gives it.
+// providerError is an error object in any provider's form.
 type providerError struct {
 	message string
 	kind    string // "type" of the error object.
 	code    string
 }
 
-// Error implements error. The message is left out, since it may quote the question.
+// Error implements error. It omits the message, which may quote the question.
 func (e *providerError) Error() string {
 	return fmt.Sprintf("provider error of type %q, code %q", e.kind, e.code)
 }
 
-// parseProviderError reads the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama), {"message": "…"}
-// (vLLM) or [{"error": {…}}] (Gemini). It returns nil if there is none.
+// parseProviderError parses the error in a body or in a chunk: {"error": {…}}, {"error": "…"} (Ollama), {"message":
+// "…"} (vLLM) or [{"error": {…}}] (Gemini). It returns nil if there is none.
 func parseProviderError(body []byte) *providerError {
 	var list []json.RawMessage
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -189,7 +189,7 @@ func parseProviderError(body []byte) *providerError {
 		Type    string          `json:"type"`
 		Code    any             `json:"code"`
 	}
-	_ = json.Unmarshal(body, &outer) // What can be read of it is enough.
+	_ = json.Unmarshal(body, &outer) // A partial result is enough.
 	if len(outer.Error) > 0 && string(outer.Error) != "null" {
 		return parseErrorObject(outer.Error)
 	}
@@ -199,7 +199,7 @@ func parseProviderError(body []byte) *providerError {
 	return nil
 }
 
-// parseFailure reads what stands in an event, or in a field, that is called error.
+// parseFailure parses an event or a field called error.
 func parseFailure(data []byte) *providerError {
 	if e := parseProviderError(data); e != nil {
 		return e
@@ -226,8 +226,8 @@ func codeText(code any) string {
 	return fmt.Sprint(code)
 }
 
-// faultOfProviderError translates what an error object names plainly, and returns nil if the status has to decide.
-// OpenAI and Azure name the code; other servers only say it in the message.
+// faultOfProviderError translates an error object that is specific, and returns nil if the status must decide. OpenAI
+// and Azure set the code; other servers describe it in the message only.
 func faultOfProviderError(e *providerError, cause error) error {
 	if e == nil {
 		return nil
@@ -250,14 +250,14 @@ func faultOfProviderError(e *providerError, cause error) error {
 	}
 }
 
-// faultOfChunkError translates an error object that came inside a stream with status 200. Once text was emitted, an
-// error that says no more is an answer that was interrupted.
+// faultOfChunkError translates an error object inside a stream with status 200. Once text has been emitted, an
+// unspecific error means an interrupted answer.
 func faultOfChunkError(e *providerError, emitted bool) error {
 	if f := faultOfProviderError(e, e); f != nil {
 		return f
 	}
 	if status, err := strconv.Atoi(e.code); err == nil && status >= 400 && status < 500 {
-		// OpenRouter, vLLM and llama.cpp name the status that they would have answered with.
+		// OpenRouter, vLLM and llama.cpp name the equivalent status.
 		return faultOfCode(status, e)
 	}
 	switch {
@@ -270,8 +270,8 @@ func faultOfChunkError(e *providerError, emitted bool) error {
 	}
 }
 
-// Canceled is what a Model returns when its caller has gone away (fault.Canceled) or run out of time (CodeTimeout).
-// Both ctx's error and its cause can be found in it.
+// Canceled returns the error of a Model whose caller has disconnected (fault.Canceled) or run out of time
+// (CodeTimeout). It wraps ctx's error and its cause.
 func Canceled(ctx context.Context) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {

@@ -7,11 +7,11 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/fault"
 )
 
-// finishFiltered is a finish reason that is a failure.
+// finishFiltered is a finish reason that means failure.
 const finishFiltered FinishReason = "filtered"
 
-// finishReasons are what servers call the end of an answer, in lower case. What is not among them (abort, error,
-// insufficient_system_resource, load, and whatever comes up next) says that the answer is not whole.
+// finishReasons maps the servers' finish reasons, in lower case. Any other reason (abort, error,
+// insufficient_system_resource, load, …) means that the answer is incomplete.
 var finishReasons = map[string]FinishReason{
 	// OpenAI, Anthropic, TGI
 	"stop": FinishStop, "stop_sequence": FinishStop, "stop_string": FinishStop, "stop_token": FinishStop,
@@ -36,15 +36,14 @@ var finishReasons = map[string]FinishReason{
 	"moderation": finishFiltered,
 }
 
-// readFinish returns what a server's finish reason means, "" for one that is not known. Some add a reason of their own
-// after a colon.
+// readFinish translates a server's finish reason, "" for an unknown one. Some servers add a detail after a colon.
 func readFinish(reason string) FinishReason {
 	name, _, _ := strings.Cut(strings.ToLower(reason), ":")
 	name = strings.TrimPrefix(strings.TrimSpace(name), "finish_reason_")
 	return finishReasons[strings.ReplaceAll(name, "-", "_")]
 }
 
-// takeFinish takes the end that the server tells.
+// takeFinish records the server's finish reason.
 func (a *answer) takeFinish(reason string) error {
 	switch finish := readFinish(reason); finish {
 	case FinishStop, FinishLength:

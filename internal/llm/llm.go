@@ -1,13 +1,13 @@
 // Package llm asks a language model for text and streams the answer.
 //
-// It owns the Model interface, its client for OpenAI-compatible servers, and the errors that a model may cause. It
-// knows nothing of threads, users or storage, and imports package fault only. The engine that answers when no model is
-// configured is package llm/offline; scripted models for tests are in package internal/llm/llmtest.
+// It owns the Model interface, its client for OpenAI-compatible servers, and the errors of models. It knows nothing
+// of threads, users or storage, and imports only package fault. Package llm/offline is the engine used when no model
+// is configured; package internal/llm/llmtest has scripted models for tests.
 package llm
 
 import "context"
 
-// Role says who speaks in a message.
+// Role is the author of a message.
 type Role string
 
 // The roles of the chat completion protocol.
@@ -17,52 +17,52 @@ const (
 	RoleAssistant Role = "assistant"
 )
 
-// Message is one turn of the conversation that a model is given.
+// Message is one turn of a conversation.
 type Message struct {
 	Role    Role
 	Content string
 }
 
-// Request is what a model is asked.
+// Request is the input of a model.
 type Request struct {
 	Messages    []Message
-	MaxTokens   int      // Upper bound for the answer; 0 leaves it to the model.
-	Temperature *float32 // 0–2; nil leaves it to the model.
+	MaxTokens   int      // Upper bound for the answer; 0 for the model's default.
+	Temperature *float32 // 0–2; nil for the model's default.
 
-	// Reasoning is called with each piece of what the model thinks before it answers, under the same rules as Stream's
-	// emit, and never after that. Nil if nobody wants to know.
+	// Reasoning is called with each piece of the model's reasoning, under the same rules as Stream's emit, and never
+	// after emit. It may be nil.
 	Reasoning func(text string)
 }
 
-// Usage counts tokens as the provider does, or as EstimateTokens does where the provider does not say.
+// Usage counts tokens as reported by the provider, or else as estimated by EstimateTokens.
 type Usage struct {
 	InputTokens  int
 	OutputTokens int
 }
 
-// FinishReason says why an answer ended.
+// FinishReason is why an answer ended.
 type FinishReason string
 
-// The ways in which an answer ends without being a failure.
+// The finish reasons of answers that did not fail.
 const (
-	FinishStop   FinishReason = "stop"   // The model had said everything.
+	FinishStop   FinishReason = "stop"   // The model finished.
 	FinishLength FinishReason = "length" // The limit of tokens was reached; the answer is cut off.
 )
 
-// Result describes a whole answer, or the part that came before an error.
+// Result describes a complete answer, or the part that came before an error.
 type Result struct {
-	Model        string // The model that answered, by the provider's name.
+	Model        string // The provider's name of the model that answered.
 	FinishReason FinishReason
 	Usage        Usage
 }
 
-// Model answers requests. Implementations may be used by many goroutines at once.
+// Model answers requests. Implementations are safe for concurrent use.
 type Model interface {
 	// Stream asks the model and calls emit with each piece of text, in order, on the caller's goroutine.
 	//
-	// Each piece is whole, valid UTF-8: bytes of a character that a provider splits over chunks are joined, invalid
-	// ones are replaced by U+FFFD. Stream returns when the answer is complete, ctx ends or it failed; what was emitted
-	// before stays emitted. An error is a *fault.Error with one of this package's codes, or fault.Canceled if ctx was
-	// canceled; the Result that comes with it holds what is known.
+	// Each piece is valid UTF-8: characters that a provider splits over chunks are joined, and invalid bytes are
+	// replaced by U+FFFD. Stream returns when the answer is complete, ctx ends or it fails; pieces emitted before
+	// remain valid. An error is a *fault.Error with one of this package's codes, or fault.Canceled if ctx was
+	// canceled; the Result then describes the partial answer.
 	Stream(ctx context.Context, req Request, emit func(text string)) (Result, error)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// The reading of the stream is our own and not go-openai's Recv: that reads lines without a bound, so that a provider
-// (or a proxy before it) that never sends a line break fills the memory; it decodes strings by encoding/json, which
-// destroys characters that are split over chunks; and it matches two regular expressions a line. go-openai still makes
-// the request: its types, its URLs and headers for OpenAI and Azure.
+// The client reads the stream itself instead of using go-openai's Recv, which reads lines of unbounded length, so
+// that a provider (or a proxy) that never sends a line break fills the memory; decodes strings with encoding/json,
+// which destroys characters split over chunks; and matches two regular expressions per line. go-openai still makes
+// the request, with its types, URLs and headers for OpenAI and Azure.
 const (
 	firstBuffer = 4 << 10 // A chunk is about 300 bytes, and net/http reads as much at once.
 	// For a provider that sends faster than it is read: an eighth of the system calls and deltas.
 	largeBuffer  = 32 << 10
-	maxLine      = 1 << 20 // No chunk of an answer comes near this.
-	maxBody      = 8 << 20 // A whole answer of a server that doesn't stream.
+	maxLine      = 1 << 20 // No chunk of an answer comes close to this.
+	maxBody      = 8 << 20 // A complete answer of a server that does not stream.
 	maxErrorBody = 64 << 10
 )
 
@@ -31,40 +31,39 @@ var (
 	errNoJSON      = errors.New("llm: an event of the stream is no JSON")
 )
 
-// byteOrderMark may stand at the beginning of a stream.
+// byteOrderMark may be at the beginning of a stream.
 var byteOrderMark = []byte("\uFEFF")
 
-// event is what an event stream tells at once. Its data is valid JSON, unless it is the end mark or a failure.
+// event is an event of a stream. Its data is valid JSON, unless it is the end mark or a failure.
 type event struct {
 	data   []byte
-	failed bool // The event, or its field, is called error.
+	failed bool // The event, or its field, is named error.
 }
 
 // isEnd reports whether the event is the end mark.
 func (e event) isEnd() bool { return string(e.data) == "[DONE]" }
 
-// eventReader reads the events of a stream as WHATWG's section on server-sent events says, and as servers write them
-// that do not keep to it: a data line that is JSON by itself is an event, whether a blank line follows or not; a line
-// of JSON without a field's name is one too; and so is the field "error" of llama.cpp's servers until the autumn of
-// 2025.
+// eventReader reads the events of a stream as specified by WHATWG (server-sent events), and as sent by servers that
+// deviate from it: a data line that is valid JSON is an event even without a blank line after it; so is a JSON line
+// without a field name, and the field "error" of llama.cpp's servers until autumn 2025.
 type eventReader struct {
 	body    io.Reader
-	idle    func() // Called before each read: of what came, no whole line is left.
+	idle    func() // Called before each read, when no complete line is left.
 	comment func() // Called for each comment.
-	left    int64  // How many bytes may still be read.
+	left    int64  // Remaining bytes of the limit.
 	buf     []byte
-	start   int // buf[start:end] has been read from the body and not been returned.
+	start   int // buf[start:end] has been read from the body but not returned.
 	seen    int // buf[start:start+seen] has no line break.
 	end     int
 	begun   bool       // The first line has been returned.
-	afterCR bool       // The last line ended with a carriage return: a line feed that follows belongs to it.
-	full    bool       // The last read has filled buf: more is there already.
+	afterCR bool       // The last line ended with CR: a following LF belongs to it.
+	full    bool       // The last read filled buf: more data is available.
 	large   *sync.Pool // Of *[largeBuffer]byte.
 	taken   *[largeBuffer]byte
-	err     error // What the body ended with.
+	err     error // The error that ended the body.
 
-	pending []byte // The data of an event that is spread over lines.
-	failed  bool   // The event that is being read is called error.
+	pending []byte // The data of a multi-line event.
+	failed  bool   // The event being read is named error.
 }
 
 func newEventReader(body io.Reader, limit int64, large *sync.Pool, idle, comment func()) *eventReader {
@@ -74,7 +73,7 @@ func newEventReader(body io.Reader, limit int64, large *sync.Pool, idle, comment
 	}
 }
 
-// close gives back what was borrowed. What next has returned is no longer valid.
+// close returns the borrowed buffer. Results of next become invalid.
 func (r *eventReader) close() {
 	if r.taken != nil {
 		r.large.Put(r.taken)
@@ -82,8 +81,8 @@ func (r *eventReader) close() {
 	r.buf, r.taken = nil, nil
 }
 
-// next returns the next event, which is valid until the following call, or io.EOF. An event that the stream's end cuts
-// off is none.
+// next returns the next event, valid until the following call, or io.EOF. It drops an event that the end of the
+// stream cuts off.
 func (r *eventReader) next() (event, error) {
 	for {
 		line, err := r.line()
@@ -123,7 +122,7 @@ func (r *eventReader) next() (event, error) {
 	}
 }
 
-// endEvent returns the event that a blank line ends, without data if nothing is left of it.
+// endEvent returns the event that a blank line ends, without data if it is empty.
 func (r *eventReader) endEvent() (event, error) {
 	e := event{data: bytes.TrimSpace(r.pending), failed: r.failed}
 	r.pending, r.failed = r.pending[:0], false
@@ -133,8 +132,8 @@ func (r *eventReader) endEvent() (event, error) {
 	return e, nil
 }
 
-// isJSON reports whether data is JSON. Package gjson takes a fifth of the time of encoding/json for it, but as much
-// stack as the data is deep.
+// isJSON reports whether data is JSON. Package gjson takes a fifth of the time of encoding/json, but its stack grows
+// with the depth of the data.
 func isJSON(data []byte) bool {
 	if len(data) > firstBuffer {
 		return json.Valid(data)
@@ -142,7 +141,7 @@ func isJSON(data []byte) bool {
 	return gjson.ValidBytes(data)
 }
 
-// line returns the next line without its end. The last one need not have any.
+// line returns the next line without its end. The last line may lack one.
 func (r *eventReader) line() ([]byte, error) {
 	for {
 		if r.afterCR && r.start < r.end {
@@ -167,7 +166,7 @@ func (r *eventReader) line() ([]byte, error) {
 	}
 }
 
-// take returns what was read up to a line's end, which takes so many bytes.
+// take returns the bytes up to a line end, which is size bytes long.
 func (r *eventReader) take(end, size int) []byte {
 	line := r.buf[r.start:end]
 	r.start, r.seen = end+size, 0
@@ -178,8 +177,7 @@ func (r *eventReader) take(end, size int) []byte {
 	return line
 }
 
-// lineEnd returns where the first line break of b is: a line feed, or a carriage return with or without one; -1 for
-// none.
+// lineEnd returns the index of the first line break of b, LF or CR with or without LF, or -1.
 func lineEnd(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {
@@ -191,7 +189,7 @@ func lineEnd(b []byte) int {
 	return lf
 }
 
-// read reads more, once, into a buffer that has room.
+// read reads once into a buffer with space.
 func (r *eventReader) read() {
 	r.idle()
 	if r.start > 0 {

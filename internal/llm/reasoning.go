@@ -2,8 +2,8 @@ package llm
 
 import "bytes"
 
-// reasoningTags enclose the reasoning of models whose servers leave it in the text: DeepSeek's and Qwen's, and Gemini's
-// in its layer for OpenAI's clients.
+// reasoningTags enclose reasoning that servers leave in the text: DeepSeek's and Qwen's, and Gemini's in its OpenAI
+// compatibility layer.
 var reasoningTags = []reasoningTag{
 	{[]byte("<think>"), []byte("</think>")},
 	{[]byte("<thought>"), []byte("</thought>")},
@@ -13,20 +13,20 @@ type reasoningTag struct{ open, end []byte }
 
 const (
 	blanks    = " \t\r\n"
-	maxBlanks = 1 << 10 // A text that begins with more is text.
+	maxBlanks = 1 << 10 // A text that begins with more blanks has no tag.
 )
 
-// splitter tells the reasoning at the beginning of a text from the answer after it. The text comes in pieces of any
-// length: what may be a part of a tag is held until that is known. The zero value is ready for use.
+// splitter separates reasoning at the beginning of a text from the answer after it. Pieces may have any length: a
+// possible part of a tag is held until it is decided. The zero value is ready for use.
 type splitter struct {
 	held     []byte
 	end      []byte // The tag that ends the reasoning; nil outside of it.
-	reasoned bool   // There was reasoning: blanks between it and the answer belong to neither.
-	answer   bool   // The answer has begun: all that follows is text.
+	reasoned bool   // There was reasoning: blanks between it and the answer are dropped.
+	answer   bool   // The answer has begun: everything that follows is text.
 }
 
-// add takes the next piece, and returns what is known to be reasoning by now, and what is known to be text after it.
-// Both are valid until the next call.
+// add adds the next piece, and returns the reasoning and the text that are decided. Both are valid until the next
+// call.
 func (s *splitter) add(piece []byte) (reasoning, text []byte) {
 	if s.answer {
 		return nil, piece
@@ -58,7 +58,7 @@ func (s *splitter) add(piece []byte) (reasoning, text []byte) {
 	}
 }
 
-// flush returns what is held when nothing more comes.
+// flush returns what is held at the end of the stream.
 func (s *splitter) flush() (reasoning, text []byte) {
 	switch {
 	case s.answer:
@@ -71,7 +71,7 @@ func (s *splitter) flush() (reasoning, text []byte) {
 	return reasoning, text
 }
 
-// undecided returns what is held, and turned out to be text.
+// undecided returns the held bytes, which turned out to be text.
 func (s *splitter) undecided() []byte {
 	if s.reasoned {
 		return bytes.TrimLeft(s.held, blanks)
@@ -79,8 +79,7 @@ func (s *splitter) undecided() []byte {
 	return s.held
 }
 
-// openingTag returns the tag that a text begins with, the zero value for none. It reports whether that is known
-// already.
+// openingTag returns the tag at the beginning of a text, the zero value for none. It reports whether that is decided.
 func openingTag(text []byte) (tag reasoningTag, known bool) {
 	known = true
 	for _, tag := range reasoningTags {
@@ -92,7 +91,7 @@ func openingTag(text []byte) (tag reasoningTag, known bool) {
 	return reasoningTag{}, known
 }
 
-// partOfTag returns how many bytes at the end of b may be the beginning of a tag.
+// partOfTag returns the number of bytes at the end of b that may be the beginning of a tag.
 func partOfTag(b, tag []byte) int {
 	for n := min(len(tag)-1, len(b)); n > 0; n-- {
 		if bytes.HasSuffix(b, tag[:n]) {

@@ -14,15 +14,14 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// defaultAzureVersion is the API version asked of Azure when the base URL names none: the last stable one that is
-// dated.
+// defaultAzureVersion is the API version for Azure if the base URL names none: the last stable dated one.
 const defaultAzureVersion = "2024-10-21"
 
-// endpoint is where requests go, taken from Config.BaseURL.
+// endpoint is the destination of requests, parsed from Config.BaseURL.
 type endpoint struct {
 	baseURL    string
 	azure      bool
-	deployment string // Azure: overrides the model's name in the path; empty if the model names the deployment.
+	deployment string // Azure: overrides the model's name in the path; may be empty.
 	apiVersion string // Azure only.
 }
 
@@ -62,8 +61,8 @@ func parseEndpoint(raw string) (endpoint, error) {
 	return e, nil
 }
 
-// isAzure tells Azure's own protocol (deployments, api-key, api-version) from its newer /openai/v1, which is OpenAI's.
-// Gateways in front of Azure are known by the deployment in their path.
+// isAzure distinguishes Azure's own protocol (deployments, api-key, api-version) from its newer /openai/v1, which is
+// OpenAI's. Gateways in front of Azure are recognized by the deployment in their path.
 func isAzure(host, path, version string) bool {
 	if strings.HasSuffix(path, "/v1") {
 		return false
@@ -76,7 +75,7 @@ func isAzure(host, path, version string) bool {
 	return onAzure || (version != "" && strings.HasSuffix(path, "/openai"))
 }
 
-// openaiConfig is go-openai's view of the endpoint; requests go out through doer.
+// openaiConfig returns the endpoint's configuration for go-openai, which sends its requests through doer.
 func (e endpoint) openaiConfig(apiKey string, doer openai.HTTPDoer) openai.ClientConfig {
 	if !e.azure {
 		cfg := openai.DefaultConfig(apiKey)
@@ -96,15 +95,15 @@ func (e endpoint) openaiConfig(apiKey string, doer openai.HTTPDoer) openai.Clien
 	return cfg
 }
 
-// maxAdaptions bounds how often one question is put differently after a refusal; there are as many things to learn.
+// maxAdaptions bounds how often a question is rephrased after a refusal: once for each field of dialect.
 const maxAdaptions = 3
 
-// dialect is what a model was found not to understand. OpenAI's newer models and its many imitators differ in which of
-// the optional fields they take, and say so with a 400.
+// dialect records the optional fields that a model refuses with a 400. OpenAI's newer models and compatible servers
+// differ in them.
 type dialect struct {
 	noUsage       bool // Refuses stream_options.
-	swapMaxTokens bool // Wants the other one of max_tokens and max_completion_tokens.
-	noTemperature bool // Takes its own temperature only.
+	swapMaxTokens bool // Requires the other one of max_tokens and max_completion_tokens.
+	noTemperature bool // Accepts only its default temperature.
 }
 
 func (c *Client) dialectOf(model string) dialect {
@@ -113,7 +112,7 @@ func (c *Client) dialectOf(model string) dialect {
 	return c.dialects[model]
 }
 
-// adapt learns from a refusal, and says whether the question is worth putting again in other words.
+// adapt learns from a refusal and reports whether to ask again with other fields.
 func (c *Client) adapt(model string, req Request, e *statusError) bool {
 	if e.status != http.StatusBadRequest && e.status != http.StatusUnprocessableEntity {
 		return false
@@ -136,8 +135,8 @@ func (c *Client) adapt(model string, req Request, e *statusError) bool {
 	return true
 }
 
-// wantsCompletionTokens names OpenAI's reasoning models, which refuse max_tokens. Others are asked with max_tokens,
-// which the imitators know.
+// wantsCompletionTokens recognizes OpenAI's reasoning models, which refuse max_tokens. Others get max_tokens, which
+// compatible servers support.
 func wantsCompletionTokens(model string) bool {
 	for _, prefix := range []string{"o1", "o3", "o4", "gpt-5", "gpt-6"} {
 		if strings.HasPrefix(model, prefix) {
@@ -165,7 +164,7 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 	} else {
 		out.MaxTokens = req.MaxTokens //nolint:staticcheck // Deprecated by OpenAI only; the imitators know no other.
 	}
-	// go-openai refuses a temperature for reasoning models before it asks.
+	// go-openai itself refuses a temperature for reasoning models.
 	if req.Temperature != nil && !d.noTemperature && !reasoning {
 		out.Temperature = *req.Temperature
 		if out.Temperature == 0 {
@@ -175,13 +174,13 @@ func buildRequest(model string, req Request, d dialect) openai.ChatCompletionReq
 	return out
 }
 
-// capture sends one request for go-openai and keeps the response, whose body the client reads itself.
+// capture sends one request for go-openai and keeps the response, whose body the client reads.
 type capture struct {
 	client   *http.Client
 	response *http.Response
 }
 
-// Do implements openai.HTTPDoer. Any status but 200 is returned as *statusError with a bounded part of its body;
+// Do implements openai.HTTPDoer. It returns a status other than 200 as *statusError with a bounded part of the body;
 // go-openai would read all of it.
 func (c *capture) Do(req *http.Request) (*http.Response, error) {
 	response, err := c.client.Do(req) //nolint:gosec // The operator names the host.
@@ -193,7 +192,7 @@ func (c *capture) Do(req *http.Request) (*http.Response, error) {
 		return response, nil
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // What was read before an error is still of use.
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // Bytes read before an error are still useful.
 	return nil, &statusError{
 		status:     response.StatusCode,
 		retryAfter: parseRetryAfter(response.Header, time.Now()),

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// backoff returns the wait before retry number attempt (from 0): base doubled each time up to limit, of which a random
-// half is taken off, so that the chats which failed together don't come back together.
+// backoff returns the wait before retry number attempt (from 0): base doubled each time up to limit, minus up to a
+// random half, so that chats that failed together do not retry together.
 func backoff(attempt int, base, limit time.Duration) time.Duration {
 	wait := base
 	for range attempt {
@@ -22,8 +22,8 @@ func backoff(attempt int, base, limit time.Duration) time.Duration {
 	return wait - rand.N(wait/2+1) //nolint:gosec // Spreads clients; no secret.
 }
 
-// parseRetryAfter reads how long the provider wants to be left alone: OpenAI's retry-after-ms, or Retry-After in
-// seconds or as a date (RFC 9110, section 10.2.3). It returns 0 for none, and bounds what it reads to a day.
+// parseRetryAfter parses the wait requested by the provider: OpenAI's retry-after-ms, or Retry-After in seconds or as
+// a date (RFC 9110, section 10.2.3). It returns 0 for none and at most a day.
 func parseRetryAfter(header http.Header, now time.Time) time.Duration {
 	const longest = 24 * time.Hour
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil && ms > 0 {
@@ -34,7 +34,7 @@ func parseRetryAfter(header http.Header, now time.Time) time.Duration {
 		return 0
 	}
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if !(seconds > 0) { // NaN too.
+		if !(seconds > 0) { // Also excludes NaN.
 			return 0
 		}
 		return time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
@@ -45,7 +45,7 @@ func parseRetryAfter(header http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// sleep waits, or returns ctx's error as soon as ctx ends.
+// sleep waits for d, or returns ctx's error when ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

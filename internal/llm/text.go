@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// joiner turns the contents of JSON strings, as providers send them chunk by chunk, into whole characters.
+// joiner turns the JSON string literals of a provider's chunks into complete characters.
 //
-// encoding/json can't do this: it replaces the two halves of a character that a provider has cut in two (llama.cpp and
-// byte-level gateways do) by U+FFFD each, so the character is lost. The zero value is ready for use.
+// encoding/json cannot do this: when a provider splits a character over two chunks (as llama.cpp and byte-level
+// gateways do), it replaces each half by U+FFFD, and the character is lost. The zero value is ready for use.
 type joiner struct {
-	pending   []byte // The beginning of a character whose rest hasn't come, at most utf8.UTFMax-1 bytes.
-	surrogate rune   // A high surrogate whose low one hasn't come, or 0.
+	pending   []byte // The beginning of an incomplete character, at most utf8.UTFMax-1 bytes.
+	surrogate rune   // A high surrogate that waits for its low one, or 0.
 	buf       []byte // Reused between calls.
 }
 
-// add takes the raw JSON string literal, with its quotes, and appends the characters that are complete now to dst.
-// The literal must have been checked by encoding/json, which accepts invalid UTF-8 in it.
+// add adds the raw JSON string literal, with its quotes, and appends the characters that are complete to dst. The
+// literal must have been validated by encoding/json, which accepts invalid UTF-8 in it.
 func (j *joiner) add(dst []byte, literal string) []byte {
 	body := literal[1 : len(literal)-1]
 	if len(j.pending) == 0 && j.surrogate == 0 && isPlain(body) {
@@ -37,7 +37,7 @@ func (j *joiner) add(dst []byte, literal string) []byte {
 	return j.take(dst)
 }
 
-// flush appends what is left at the end of the answer, with halves of characters replaced.
+// flush appends the rest at the end of the answer, with incomplete characters replaced.
 func (j *joiner) flush(dst []byte) []byte {
 	j.buf = append(j.buf[:0], j.pending...)
 	j.pending = j.pending[:0]
@@ -45,7 +45,7 @@ func (j *joiner) flush(dst []byte) []byte {
 	return appendValid(dst, j.buf)
 }
 
-// take appends the whole characters of buf to dst and keeps a beginning at its end for the next call.
+// take appends the complete characters of buf to dst and keeps an incomplete one for the next call.
 func (j *joiner) take(dst []byte) []byte {
 	tail := incompleteTail(j.buf)
 	whole := j.buf[:len(j.buf)-tail]
@@ -53,7 +53,7 @@ func (j *joiner) take(dst []byte) []byte {
 	return appendValid(dst, whole)
 }
 
-// unescape appends the character of the escape sequence at the start of body, and returns what follows it.
+// unescape appends the character of the escape sequence at the start of body, and returns the rest.
 func (j *joiner) unescape(body string) string {
 	if body[1] == 'u' {
 		j.appendUnit(hex4(body[2:6]))
@@ -77,7 +77,7 @@ func (j *joiner) unescape(body string) string {
 	return body[2:]
 }
 
-// appendUnit appends a UTF-16 code unit. A pair may come in two chunks.
+// appendUnit appends a UTF-16 code unit. A surrogate pair may be split over two chunks.
 func (j *joiner) appendUnit(unit rune) {
 	if j.surrogate != 0 {
 		if r := utf16.DecodeRune(j.surrogate, unit); r != utf8.RuneError {
@@ -101,10 +101,10 @@ func (j *joiner) flushSurrogate() {
 	}
 }
 
-// isPlain says whether the inside of a literal stands for itself.
+// isPlain reports whether a literal needs no decoding.
 func isPlain(body string) bool { return strings.IndexByte(body, '\\') < 0 && utf8.ValidString(body) }
 
-// incompleteTail returns how many bytes at the end of b are the beginning of a character.
+// incompleteTail returns the length of an incomplete character at the end of b.
 func incompleteTail(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		c := b[len(b)-n]
@@ -118,7 +118,7 @@ func incompleteTail(b []byte) int {
 	return 0
 }
 
-// appendValid appends b, each invalid byte replaced by U+FFFD.
+// appendValid appends b with invalid bytes replaced by U+FFFD.
 func appendValid(dst, b []byte) []byte {
 	if utf8.Valid(b) {
 		return append(dst, b...)

@@ -2,18 +2,19 @@ package llm
 
 import "unicode/utf8"
 
-// EstimateTokens guesses how many tokens a text costs, for providers that report no usage and for fitting a prompt into
-// a model's context. It needs no vocabulary.
+// EstimateTokens estimates the number of tokens of a text, for providers that report no usage and for fitting a
+// prompt into a model's context. It needs no vocabulary.
 //
-// Current vocabularies (o200k, Llama 3, Qwen) spend about one token on a Japanese character that isn't ASCII — frequent
-// words less, rare kanji more — and one on four ASCII characters. The guess is high rather than low for Japanese.
+// Current vocabularies (o200k, Llama 3, Qwen) use about one token per non-ASCII Japanese character — fewer for
+// frequent words, more for rare kanji — and one per four ASCII characters. For Japanese, the estimate is rather high
+// than low.
 func EstimateTokens(text string) int {
 	var count tokenCount
 	count.add(text)
 	return count.total()
 }
 
-// tokenCount estimates the tokens of a text that comes in pieces.
+// tokenCount estimates the tokens of a text in pieces.
 type tokenCount struct{ ascii, wide, rare int }
 
 func (c *tokenCount) add(text string) {
@@ -31,7 +32,7 @@ func (c *tokenCount) add(text string) {
 
 func (c *tokenCount) total() int { return (c.ascii+3)/4 + c.wide + 2*c.rare }
 
-// estimateInput guesses the prompt tokens of a request, with the few that frame each message.
+// estimateInput estimates the prompt tokens of a request, including those that frame each message.
 func estimateInput(messages []Message) int {
 	const frame = 4
 	tokens := 0

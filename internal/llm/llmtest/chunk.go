@@ -11,11 +11,11 @@ const (
 	chunkTail = "\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n"
 )
 
-// AppendTextChunk appends the event that carries a piece of text, in OpenAI's form. The text may hold parts of
-// characters; they are written as they are.
+// AppendTextChunk appends the event of a piece of text, in OpenAI's form. The text may contain partial characters,
+// which are written unchanged.
 func AppendTextChunk(dst, text []byte) []byte { return appendChunk(dst, "content", text) }
 
-// AppendReasoningChunk appends the event that carries a piece of reasoning, in the form of DeepSeek and vLLM.
+// AppendReasoningChunk appends the event of a piece of reasoning, in the form of DeepSeek and vLLM.
 func AppendReasoningChunk(dst, text []byte) []byte {
 	return appendChunk(dst, "reasoning_content", text)
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Marker introduces a directive in a question. The JSON object after it says how the Handler answers; what stands
-// before and after is ignored, so that a skill may wrap the question in a prompt of its own.
+// Marker introduces a directive in a question. The JSON object after it says how the Handler answers; other text is
+// ignored, so that a skill can wrap the question in its own prompt.
 const Marker = "@script"
 
-// The ways in which an answer fails after FailAfter characters.
+// The failures of an answer after FailAfter characters.
 const (
 	FailKill      = "kill"       // The connection breaks.
 	FailEOF       = "eof"        // The stream ends, without a finish reason.
-	FailError     = "error"      // An error object comes inside the stream.
+	FailError     = "error"      // An error object is sent inside the stream.
 	FailRateLimit = "rate_limit" // The same, of another kind.
 	FailFilter    = "filter"     // The content filter stops the answer.
-	FailHalfJSON  = "half_json"  // A chunk is cut off in its middle.
-	FailLongLine  = "long_line"  // A line of 10 MB comes.
+	FailHalfJSON  = "half_json"  // A chunk is cut off in the middle.
+	FailLongLine  = "long_line"  // A line of 10 MB is sent.
 )
 
-// The forms in which servers tell reasoning.
+// The forms in which servers send reasoning.
 const (
 	ReasoningContent = "reasoning_content" // A field of the delta: DeepSeek, vLLM, llama.cpp.
-	ReasoningField   = "reasoning"         // Another one: Ollama, OpenRouter.
+	ReasoningField   = "reasoning"         // Another field: Ollama, OpenRouter.
 	ReasoningTags    = "think"             // Between <think> and </think> in the text.
 )
 
@@ -42,38 +42,38 @@ const (
 // Lengths are counted in characters (code points) unless the name says otherwise. An unknown or ill-formed field is
 // answered with status 400 and its name.
 type Directive struct {
-	Text  string `json:"text"`  // The answer. If empty, Markdown (AppendMarkdown) of the length below.
+	Text  string `json:"text"`  // The answer. If empty, Markdown (AppendMarkdown) of length Chars.
 	Chars int    `json:"chars"` // Length of the Markdown; 600 if Bytes is 0 too.
 	Bytes int    `json:"bytes"` // Length of the Markdown in UTF-8 bytes, exactly.
-	Seed  uint64 `json:"seed"`  // Chooses another text of the same length.
+	Seed  uint64 `json:"seed"`  // Selects another text of the same length.
 
-	Reasoning      string `json:"reasoning"`       // What the model thinks before it answers, at the same pace.
+	Reasoning      string `json:"reasoning"`       // The reasoning, sent at the same pace.
 	ReasoningChars int    `json:"reasoning_chars"` // Length of the reasoning if it is a text of no meaning.
 	ReasoningForm  string `json:"reasoning_form"`  // One of the Reasoning constants; ReasoningContent if empty.
-	NoAnswer       bool   `json:"no_answer"`       // Nothing comes after the reasoning.
+	NoAnswer       bool   `json:"no_answer"`       // Nothing follows the reasoning.
 
-	// Numbered is how many tokens the answer has if it is a NumberedText, for load generators: one token a chunk.
+	// Numbered is the number of tokens of a NumberedText answer, for load generators: one token per chunk.
 	Numbered int `json:"numbered"`
 
-	// 0 is the Handler's pace, a negative number as fast as possible.
+	// 0 is the Handler's pace, a negative number no delay.
 	TokensPerSecond float64 `json:"tokens_per_second"`
-	TokenChars      int     `json:"token_chars"`    // Characters in a chunk; 2 if 0.
+	TokenChars      int     `json:"token_chars"`    // Characters per chunk; 2 if 0.
 	FirstTokenMS    int     `json:"first_token_ms"` // Wait before the first token.
 
 	Fail       string `json:"fail"`        // One of the Fail constants.
-	FailAfter  int    `json:"fail_after"`  // Where it fails; 0 fails before the first token.
+	FailAfter  int    `json:"fail_after"`  // Characters before the failure; 0 fails before the first token.
 	StallAfter *int   `json:"stall_after"` // After so many characters nothing more comes until the client leaves.
 
-	Status     int `json:"status"`      // Answer with this status instead.
+	Status     int `json:"status"`      // Respond with this status instead.
 	RetryAfter int `json:"retry_after"` // Seconds, with Status.
-	// Status, Fail and StallAfter hold for the first so many requests of Key; 0 is all.
+	// Status, Fail and StallAfter apply to the first Times requests of Key; 0 is all.
 	Times int `json:"times"`
-	// Tells the questions that Times counts apart; the directive itself if empty.
+	// Identifies the question that Times counts; the directive itself if empty.
 	Key string `json:"key"`
 
 	Finish  string `json:"finish"`   // Finish reason; "stop" if empty.
 	NoUsage bool   `json:"no_usage"` // Report no usage even if asked.
-	Title   string `json:"title"`    // Answer to the request for this thread's title; Title if empty.
+	Title   string `json:"title"`    // Answer to the title request of this thread; Title if empty.
 }
 
 const (
@@ -81,8 +81,8 @@ const (
 	maxChars     = 4 << 20
 )
 
-// parseDirective finds the directive in the last user message of a conversation: an older one held for its own
-// question. Without one it returns the default answer.
+// parseDirective finds the directive in the last user message of a conversation; older ones belonged to their own
+// questions. Without one, it returns the default answer.
 func parseDirective(messages []llm.Message) (Directive, error) {
 	d := Directive{}
 	for _, m := range slices.Backward(messages) {
@@ -104,7 +104,7 @@ func parseDirective(messages []llm.Message) (Directive, error) {
 	return d, d.complete()
 }
 
-// complete fills in defaults and checks bounds.
+// complete fills in defaults and validates bounds.
 func (d *Directive) complete() error {
 	if d.Chars == 0 && d.Bytes == 0 {
 		d.Chars = defaultChars
@@ -146,7 +146,7 @@ func (d *Directive) complete() error {
 	}
 }
 
-// answer is the text that the directive asks for, whose first token is due now.
+// answer returns the text of the answer, whose first token is due now.
 func (d *Directive) answer(now time.Time) string {
 	switch {
 	case d.NoAnswer:
@@ -162,7 +162,7 @@ func (d *Directive) answer(now time.Time) string {
 	}
 }
 
-// reasoning is what the directive has the model think.
+// reasoning returns the text of the reasoning.
 func (d *Directive) reasoning() string {
 	if d.Reasoning == "" && d.ReasoningChars > 0 {
 		return Markdown(d.ReasoningChars, d.Seed+1)

@@ -13,20 +13,19 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Handler is an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models) that does what the Directive in
-// the question says. Requests for a title are answered at once. It keeps no state but the counts for Directive.Times.
+// Handler is an OpenAI-compatible server (POST /v1/chat/completions, GET /v1/models) that follows the Directive in
+// the question. Title requests are answered at once. Its only state are the counts for Directive.Times.
 type Handler struct {
 	pace time.Duration
 	mux  *http.ServeMux
-	// Of *[]byte. What is written at once is up to 64 KB: made anew for each answer it would cost a third of all.
+	// Of *[]byte. A write is up to 64 KB; allocating a buffer for each answer would be a third of the total cost.
 	bufs sync.Pool
 
 	mu    sync.Mutex     // Guards times.
 	times map[string]int // Requests so far, by Directive.Key.
 }
 
-// NewHandler returns a Handler that sends a token each pace unless a directive says otherwise; 0 is as fast as
-// possible.
+// NewHandler returns a Handler that sends one token per pace unless a directive says otherwise; 0 is no delay.
 func NewHandler(pace time.Duration) *Handler {
 	h := &Handler{pace: pace, mux: http.NewServeMux(), times: make(map[string]int)}
 	h.bufs.New = func() any { return new([]byte) }
@@ -87,7 +86,7 @@ func (h *Handler) complete(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxWrite is about how many bytes are written at once.
+// maxWrite bounds the bytes written at once, approximately.
 const maxWrite = 64 << 10
 
 func (h *Handler) paceOf(d Directive) time.Duration {
@@ -108,17 +107,17 @@ func (h *Handler) count(key string) int {
 	return h.times[key]
 }
 
-// sending is one answer on its way. It belongs to the handler's goroutine.
+// sending is one answer being sent. It belongs to the handler's goroutine.
 type sending struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	directive Directive
 	pace      time.Duration
 
-	field string // Of the delta, that rest is sent in.
-	rest  []byte // Text that was not sent yet.
+	field string // The delta's field for rest.
+	rest  []byte // Text that has not been sent.
 	sent  int    // Characters sent.
-	limit int    // Characters after which it fails or stalls; -1 for never.
+	limit int    // Characters before it fails or stalls; -1 for never.
 	buf   []byte
 }
 
@@ -157,7 +156,7 @@ func (s *sending) run(input int, usage bool) {
 	s.write()
 }
 
-// reasoning sends what the model thinks. It returns false when the client has gone.
+// reasoning sends the reasoning. It returns false if the client has disconnected.
 func (s *sending) reasoning() bool {
 	s.limit = -1
 	thought := s.directive.reasoning()
@@ -171,8 +170,8 @@ func (s *sending) reasoning() bool {
 	return s.text(time.Now())
 }
 
-// text sends the text token by token on a schedule from start on that doesn't drift: what is due is sent in one write.
-// It returns false when the client has gone.
+// text sends the text token by token on a schedule that starts at start and does not drift: all tokens due are sent
+// in one write. It returns false if the client has disconnected.
 func (s *sending) text(start time.Time) bool {
 	tokens := 0
 	for len(s.rest) > 0 && (s.limit < 0 || s.sent < s.limit) {
@@ -192,7 +191,7 @@ func (s *sending) text(start time.Time) bool {
 	return true
 }
 
-// token takes the next characters off the text.
+// token removes the next token from the text and returns it.
 func (s *sending) token() []byte {
 	chars := s.directive.TokenChars
 	if s.limit >= 0 {
@@ -293,5 +292,5 @@ func writeError(w http.ResponseWriter, status int, message string) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // The client may have gone.
+	_ = json.NewEncoder(w).Encode(body) // The client may be gone.
 }

@@ -1,12 +1,12 @@
-// Package llmtest stands in for language models in tests, browser tests and benchmarks.
+// Package llmtest provides language models for tests, browser tests and benchmarks.
 //
-// It owns three of them, and imports fault and llm only:
+// It owns three kinds, and imports only fault and llm:
 //
-//   - Func, Say, Fail and Live are llm.Models in process, for tests of what lies above a model.
-//   - Provider is an OpenAI-compatible server whose every answer is scripted step by step: it can stall, die, send half a
-//     character or half a JSON, answer 429 and 500. It records what it was asked.
-//   - Handler is an OpenAI-compatible server that is told what to do by a directive in the question itself, so that a
-//     browser test or a load generator can drive a whole running system. The command fakemodel serves it.
+//   - Func, Say, Fail and Live are in-process llm.Models, for tests of the layers above a model.
+//   - Provider is an OpenAI-compatible server whose answers are scripted step by step: it can stall, die, send half a
+//     character or half a JSON, and answer 429 and 500. It records its requests.
+//   - Handler is an OpenAI-compatible server that follows a directive in the question itself, so that a browser test or
+//     a load generator can drive a whole running system. The command fakemodel serves it.
 package llmtest
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// ModelName is what the models of this package call themselves.
+// ModelName is the name of this package's models.
 const ModelName = "tsumugi-test"
 
-// Title is the answer to a request for a title (a system message with <task>title</task>) unless a test says otherwise.
+// Title is the default answer to a title request (a system message with <task>title</task>).
 const Title = "試験用のスレッド"
 
-// isTitle says whether a conversation asks for the title of a thread.
+// isTitle reports whether a conversation is a title request.
 func isTitle(messages []llm.Message) bool {
 	for _, m := range messages {
 		if m.Role == llm.RoleSystem && strings.Contains(m.Content, "<task>title</task>") {
@@ -34,7 +34,7 @@ func isTitle(messages []llm.Message) bool {
 	return false
 }
 
-// Func is a model that is one function.
+// Func is a Model implemented by a function.
 type Func func(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error)
 
 // Stream implements llm.Model.
@@ -42,7 +42,7 @@ func (f Func) Stream(ctx context.Context, req llm.Request, emit func(text string
 	return f(ctx, req, emit)
 }
 
-// Say returns a model that answers every request with these pieces, and requests for a title with Title.
+// Say returns a model that answers every request with these pieces, and title requests with Title.
 func Say(pieces ...string) Func {
 	return func(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
 		if isTitle(req.Messages) {
@@ -52,7 +52,7 @@ func Say(pieces ...string) Func {
 	}
 }
 
-// Fail returns a model that emits these pieces and then fails with err, always.
+// Fail returns a model that always emits these pieces and then fails with err.
 func Fail(err error, pieces ...string) Func {
 	return func(ctx context.Context, req llm.Request, emit func(text string)) (llm.Result, error) {
 		result, canceled := say(ctx, req, emit, pieces...)
@@ -80,8 +80,8 @@ func say(ctx context.Context, req llm.Request, emit func(text string), pieces ..
 	return result, nil
 }
 
-// Live is a model whose answers a test gives piece by piece, while they are being waited for. Requests for a title are
-// answered with Title and don't reach the test.
+// Live is a model whose answers a test gives piece by piece while its caller waits. Title requests are answered with
+// Title and do not reach the test.
 type Live struct {
 	calls chan *Call
 }
@@ -89,10 +89,10 @@ type Live struct {
 // NewLive returns a Live.
 func NewLive() *Live { return &Live{calls: make(chan *Call)} }
 
-// Call is one request to a Live. Its methods belong to the test's goroutine, and return once the model's caller has
+// Call is one request to a Live. Its methods belong to the test's goroutine and return when the model's caller has
 // been served.
 type Call struct {
-	Context context.Context //nolint:containedctx // The test looks at how the caller ends it.
+	Context context.Context //nolint:containedctx // The test observes how the caller ends it.
 	Request llm.Request
 
 	pieces chan piece
@@ -100,7 +100,7 @@ type Call struct {
 	done   chan struct{} // Closed when Stream has returned.
 }
 
-// piece is what a call has said, and what is sent back once it was taken.
+// piece is a piece of a call's answer, and the acknowledgement that the caller has taken it.
 type piece struct {
 	text      string
 	reasoning bool
@@ -135,7 +135,7 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 			case req.Reasoning != nil:
 				req.Reasoning(p.text)
 			}
-			call.pieces <- piece{} // Emit returns only now, so that what it sent can be observed.
+			call.pieces <- piece{} // Emit returns only now, so that its effect can be observed.
 		case e := <-call.end:
 			return e.result, e.err
 		case <-ctx.Done():
@@ -144,10 +144,10 @@ func (l *Live) Stream(ctx context.Context, req llm.Request, emit func(text strin
 	}
 }
 
-// patience is how long a test waits for something that must happen.
+// patience bounds the wait of a test.
 const patience = time.Minute
 
-// Next waits for the next request. It fails the test if that takes longer than a minute.
+// Next waits for the next request. It fails the test after a minute.
 func (l *Live) Next(t testing.TB) *Call {
 	t.Helper()
 	limit := time.NewTimer(patience)
@@ -161,11 +161,11 @@ func (l *Live) Next(t testing.TB) *Call {
 	}
 }
 
-// Emit gives a piece of the answer, and returns when the model's caller has taken it. It says false if the caller has
-// gone.
+// Emit sends a piece of the answer and returns when the model's caller has taken it. It reports false if the caller
+// has gone.
 func (c *Call) Emit(text string) bool { return c.give(piece{text: text}) }
 
-// Reason gives a piece of what the model thinks before it answers, as Emit does.
+// Reason sends a piece of the reasoning, like Emit.
 func (c *Call) Reason(text string) bool { return c.give(piece{text: text, reasoning: true}) }
 
 func (c *Call) give(p piece) bool {
@@ -178,19 +178,19 @@ func (c *Call) give(p piece) bool {
 	return true
 }
 
-// Finish ends the answer well. It says false if the caller has gone.
+// Finish completes the answer. It reports false if the caller has gone.
 func (c *Call) Finish() bool {
 	return c.finish(ending{result: llm.Result{
 		Model: ModelName, FinishReason: llm.FinishStop, Usage: llm.Usage{InputTokens: 12, OutputTokens: 34},
 	}})
 }
 
-// Fail ends the answer with an error. It says false if the caller has gone.
+// Fail ends the answer with an error. It reports false if the caller has gone.
 func (c *Call) Fail(err error) bool {
 	return c.finish(ending{result: llm.Result{Model: ModelName}, err: err})
 }
 
-// Gone is closed when the call is over, however it ended.
+// Gone is closed when the call has ended.
 func (c *Call) Gone() <-chan struct{} { return c.done }
 
 func (c *Call) finish(e ending) bool {

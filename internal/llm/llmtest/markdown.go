@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Markdown returns an answer of exactly so many characters, always the same for the same seed. It has all that a screen
-// must show: headings, emphasis next to Japanese brackets, lists, tables, code, formulas, quotes and links.
+// Markdown returns an answer of exactly chars characters, deterministic for a seed. It has everything that a screen
+// must render: headings, emphasis next to Japanese brackets, lists, tables, code, formulas, quotes and links.
 func Markdown(chars int, seed uint64) string {
 	text := generate(seed, func(text string) bool { return utf8.RuneCountInString(text) >= chars })
 	end := 0
@@ -19,7 +19,7 @@ func Markdown(chars int, seed uint64) string {
 	return text[:end]
 }
 
-// MarkdownBytes is Markdown of exactly so many bytes; full stops make up for a character that doesn't fit.
+// MarkdownBytes is Markdown of exactly bytes bytes; full stops fill up when a character does not fit.
 func MarkdownBytes(bytes int, seed uint64) string {
 	text := generate(seed, func(text string) bool { return len(text) >= bytes })
 	end := bytes

@@ -15,8 +15,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/internal/inproc"
 )
 
-// Provider is a scripted OpenAI-compatible server. Each request takes the next script; the last one is used again and
-// again. Requests for a title are answered with Title and take no script.
+// Provider is a scripted OpenAI-compatible server. Each request takes the next script; the last one is repeated.
+// Title requests are answered with Title and take no script.
 type Provider struct {
 	server *httptest.Server // Nil until URL is called.
 	tb     testing.TB
@@ -27,10 +27,10 @@ type Provider struct {
 	arrived  chan struct{} // Closed and replaced when a request arrives.
 }
 
-// Received is a request that a Provider was sent.
+// Received is a request that a Provider received.
 type Received struct {
 	Path         string // With the query.
-	RemoteAddr   string // The client's end of the connection.
+	RemoteAddr   string // The client's address.
 	Header       http.Header
 	Body         []byte
 	Model        string
@@ -39,11 +39,11 @@ type Received struct {
 	Temperature  *float32
 	Stream       bool
 	IncludeUsage bool
-	Title        bool            // It asked for a title.
-	Gone         <-chan struct{} // Closed when the client left before the script was over.
+	Title        bool            // Is a title request.
+	Gone         <-chan struct{} // Closed when the client disconnected before the script ended.
 }
 
-// NewProvider returns a provider without scripts; it answers 500 until Add is called. It is closed with the test.
+// NewProvider returns a provider without scripts, which answers 500 until Add is called. It is closed with the test.
 func NewProvider(tb testing.TB) *Provider {
 	tb.Helper()
 	return &Provider{tb: tb, arrived: make(chan struct{})}
@@ -57,7 +57,7 @@ func (p *Provider) Add(steps ...Step) *Provider {
 	return p
 }
 
-// URL starts the server, on a socket of this machine, and returns its base URL, which ends in /v1.
+// URL starts the server on a local socket and returns its base URL, which ends in /v1.
 func (p *Provider) URL() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,18 +71,18 @@ func (p *Provider) URL() string {
 	return p.server.URL + "/v1"
 }
 
-// Transport serves the same scripts without a socket, for tests in a testing/synctest bubble. Kill then breaks off the
+// Transport serves the same scripts without a socket, for tests in a testing/synctest bubble. Kill then aborts the
 // response instead of a connection.
 func (p *Provider) Transport() http.RoundTripper { return &inproc.Transport{Handler: p} }
 
-// Requests returns the requests so far, in the order of their arrival.
+// Requests returns the requests so far, in order of arrival.
 func (p *Provider) Requests() []*Received {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.received)
 }
 
-// Wait waits for the nth request, from 1, and returns it. It fails the test if that takes longer than a minute.
+// Wait waits for the nth request, counted from 1. It fails the test after a minute.
 func (p *Provider) Wait(n int) *Received {
 	p.tb.Helper()
 	limit := time.NewTimer(patience)
@@ -148,7 +148,7 @@ func (p *Provider) take(received *Received) []Step {
 
 func receive(r *http.Request, body []byte, gone <-chan struct{}) *Received {
 	var wire wireRequest
-	_ = json.Unmarshal(body, &wire) // A test that sends nonsense sees it in Body.
+	_ = json.Unmarshal(body, &wire) // The test sees malformed JSON in Body.
 	received := &Received{
 		Path: r.URL.RequestURI(), RemoteAddr: r.RemoteAddr, Header: r.Header, Body: body, Model: wire.Model,
 		Messages:  wire.messages(),
@@ -159,7 +159,7 @@ func receive(r *http.Request, body []byte, gone <-chan struct{}) *Received {
 	return received
 }
 
-// wireRequest is the body of a chat completion request, as far as this package looks at it.
+// wireRequest holds the fields of a chat completion request that this package reads.
 type wireRequest struct {
 	Model    string `json:"model"`
 	Messages []struct {
@@ -183,11 +183,11 @@ func (w *wireRequest) messages() []llm.Message {
 	return messages
 }
 
-// Step is one thing that a Provider does in answer to a request. The first that sends something opens the event stream
-// with status 200, unless it is Status.
+// Step is one step of a script. The first step that sends something opens the event stream with status 200, unless it
+// is Status.
 type Step func(e *exchange)
 
-// exchange is one request being answered. It belongs to the handler's goroutine.
+// exchange is one request in progress. It belongs to the handler's goroutine.
 type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
@@ -213,14 +213,14 @@ func (e *exchange) flush() {
 
 func (e *exchange) write(raw []byte) {
 	e.open()
-	_, _ = e.w.Write(raw) // The client may have gone; the context says so.
+	_, _ = e.w.Write(raw) // If the client is gone, the context says so.
 	e.flush()
 }
 
-// Open sends the header, and nothing else yet.
+// Open sends only the header.
 func Open() Step { return func(e *exchange) { e.open() } }
 
-// Text sends one chunk for each piece.
+// Text sends one chunk per piece.
 func Text(pieces ...string) Step {
 	return func(e *exchange) {
 		for _, piece := range pieces {
@@ -229,7 +229,7 @@ func Text(pieces ...string) Step {
 	}
 }
 
-// Reasoning sends one chunk for each piece of what the model thinks before it answers.
+// Reasoning sends one chunk of reasoning per piece.
 func Reasoning(pieces ...string) Step {
 	return func(e *exchange) {
 		for _, piece := range pieces {
@@ -238,7 +238,7 @@ func Reasoning(pieces ...string) Step {
 	}
 }
 
-// Bytes sends one chunk for each piece, which may hold a part of a character, as byte-level providers send it.
+// Bytes sends one chunk per piece, which may end inside a character, as from byte-level providers.
 func Bytes(pieces ...[]byte) Step {
 	return func(e *exchange) {
 		for _, piece := range pieces {
@@ -256,7 +256,7 @@ func Delta(object string) Step {
 // Data sends one event with this payload.
 func Data(payload string) Step { return Raw("data: " + payload + "\n\n") }
 
-// Raw sends these bytes as they are.
+// Raw sends these bytes unchanged.
 func Raw(raw string) Step { return func(e *exchange) { e.write([]byte(raw)) } }
 
 // Finish sends the chunk that ends the answer: "stop", "length", "content_filter".
@@ -270,7 +270,7 @@ func Usage(input, output int) Step {
 // Done sends the end marker.
 func Done() Step { return Raw("data: [DONE]\n\n") }
 
-// Answer is the script of a whole answer, a chunk for each piece.
+// Answer is the script of a complete answer, one chunk per piece.
 func Answer(pieces ...string) []Step {
 	output := 0
 	for _, piece := range pieces {
@@ -288,7 +288,7 @@ func Error(message, kind, code string) Step {
 	return Data(string(object))
 }
 
-// Status answers with another status, a body and headers in pairs: Status(429, body, "Retry-After", "1").
+// Status responds with another status, a body and pairs of headers: Status(429, body, "Retry-After", "1").
 func Status(status int, body string, headers ...string) Step {
 	if len(headers)%2 != 0 {
 		panic("llmtest: Status takes headers in pairs")
@@ -304,7 +304,7 @@ func Status(status int, body string, headers ...string) Step {
 	}
 }
 
-// Whole answers as a server that doesn't stream.
+// Whole answers without streaming.
 func Whole(text string) Step {
 	object, _ := json.Marshal(text)
 	return Status(http.StatusOK, fmt.Sprintf(`{"id":"chatcmpl-test","object":"chat.completion","created":1700000000,`+
@@ -312,7 +312,7 @@ func Whole(text string) Step {
 		`"usage":{"prompt_tokens":12,"completion_tokens":34,"total_tokens":46}}`, ModelName, object))
 }
 
-// Wait goes on when released is closed or the client has gone.
+// Wait continues when released is closed or the client has disconnected.
 func Wait(released <-chan struct{}) Step {
 	return func(e *exchange) {
 		e.flush()
@@ -323,7 +323,7 @@ func Wait(released <-chan struct{}) Step {
 	}
 }
 
-// Pause waits for a time, or until the client has gone. It is meant for testing/synctest.
+// Pause waits for a time, or until the client has disconnected. It is meant for testing/synctest.
 func Pause(d time.Duration) Step {
 	return func(e *exchange) {
 		timer := time.NewTimer(d)
@@ -335,11 +335,11 @@ func Pause(d time.Duration) Step {
 	}
 }
 
-// Reached closes a channel, so that a test knows how far the script has come.
+// Reached closes a channel to signal the progress of the script to the test.
 func Reached(reached chan<- struct{}) Step { return func(*exchange) { close(reached) } }
 
-// Stall does nothing until the client has gone.
+// Stall blocks until the client has disconnected.
 func Stall() Step { return func(e *exchange) { <-e.r.Context().Done() } }
 
-// Kill breaks the connection off, without a header if nothing was sent before.
+// Kill closes the connection, without a header if nothing was sent before.
 func Kill() Step { return func(*exchange) { panic(http.ErrAbortHandler) } }

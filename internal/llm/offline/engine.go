@@ -9,21 +9,21 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm"
 )
 
-// Texts shorter than these are no material: a follow-up, or a request that forgot it.
+// A shorter text is not material: it is a follow-up, or a request that lacks its text.
 const (
 	minMaterial = 60  // Characters, where a text is expected.
 	minText     = 20  // Characters, where there is no other text.
-	minPasted   = 200 // Characters, where it is only guessed that a message holds a text.
+	minPasted   = 200 // Characters, where it is only a guess that a message contains a text.
 )
 
-// engine answers conversations. It keeps no state between them.
+// engine answers conversations. It is stateless.
 type engine struct {
 	proof proofreader
 }
 
 func newEngine() *engine { return &engine{proof: newProofreader()} }
 
-// answer returns the whole answer to a conversation, in Markdown.
+// answer returns the complete answer to a conversation, in Markdown.
 func (e *engine) answer(ctx context.Context, messages []llm.Message) string {
 	p := readPrompt(messages)
 	switch p.task {
@@ -95,8 +95,8 @@ func documentTask(ctx context.Context, p prompt) string {
 	return answerFrom(p.question, p.sources)
 }
 
-// splitPasted parts a message that brings its document along into the question, which is its first or its last line,
-// and the document. A message that is only a question is about the document of an earlier one.
+// splitPasted splits a message that contains its document into the question, which is its first or last line, and the
+// document. A message that is only a question refers to the document of an earlier one.
 func splitPasted(p prompt) (question, text string) {
 	for i, message := range append([]string{p.question}, p.earlier...) {
 		if utf8.RuneCountInString(message) < minPasted {
@@ -109,7 +109,7 @@ func splitPasted(p prompt) (question, text string) {
 			asked, text = message[at+1:], message[:at]
 		}
 		if i > 0 {
-			return p.question, message // The earlier question does no harm among the sentences.
+			return p.question, message // The earlier question is harmless among the sentences.
 		}
 		if strings.TrimSpace(text) == "" {
 			continue
@@ -137,7 +137,7 @@ func minutesTask(ctx context.Context, p prompt) string {
 	return m.markdown(p.entries)
 }
 
-// summarizeText answers with the summary of a text, or says that there is nothing to shorten.
+// summarizeText answers with the summary of a text, or says that it cannot be shortened.
 func summarizeText(ctx context.Context, text string, w wish) string {
 	n := len(candidates(splitSentences(text)))
 	if n <= 2 && w.chars == 0 {
@@ -146,7 +146,7 @@ func summarizeText(ctx context.Context, text string, w wish) string {
 	}
 	s := summarize(ctx, text, w)
 	if s.lead == "" && len(s.points) == 0 {
-		// No sentence fits into the characters that were asked for.
+		// No sentence fits into the requested number of characters.
 		s = summarize(ctx, text, wish{points: 1})
 		return "ご指定の字数に収まる文がなかったため、最も重要とみられる文を抜き出します。\n\n" + s.markdown(wish{})
 	}
@@ -162,7 +162,7 @@ func joinSources(sources []source) string {
 	return b.String()
 }
 
-// material is the text of the form, or the last message.
+// material returns the text of the form, or the last message.
 func material(p prompt) string {
 	if p.text != "" {
 		return p.text
@@ -170,8 +170,7 @@ func material(p prompt) string {
 	return p.question
 }
 
-// findMaterial returns the text to work on: that of the form, what is pasted below the request, or what was sent
-// before.
+// findMaterial returns the text to work on: the form's, the text pasted below the request, or an earlier message.
 func findMaterial(p prompt, least int) string {
 	if p.text != "" {
 		return p.text
@@ -184,14 +183,14 @@ func findMaterial(p prompt, least int) string {
 	return ""
 }
 
-// wantsSummary says whether a message plainly asks for a summary.
+// wantsSummary reports whether a message clearly asks for a summary.
 func wantsSummary(question string) bool {
 	instruction, _ := splitInstruction(question)
 	return instruction != ""
 }
 
-// splitInstruction parts a message into the request for a summary, at its beginning or its end, and the text it is for.
-// The request is "" if there is none.
+// splitInstruction splits a message into the request for a summary, at its beginning or end, and its text. The
+// request is "" if there is none.
 func splitInstruction(message string) (instruction, body string) {
 	sentences := splitSentences(message)
 	first, last := 0, len(sentences)
@@ -208,7 +207,7 @@ func splitInstruction(message string) (instruction, body string) {
 	}
 	instruction = joinSentences(sentences[:first]) + joinSentences(sentences[last:])
 	if first > 0 && last == len(sentences) {
-		// Cut the message itself, so that its lines and bullets stay as they are.
+		// Cut the message itself, so that its lines and bullets are preserved.
 		if at := strings.Index(message, lastPart(sentences[first-1].text)); at >= 0 {
 			return instruction, strings.TrimLeft(message[at+len(lastPart(sentences[first-1].text)):], " 　\n\r\t:：")
 		}
@@ -223,7 +222,7 @@ func splitInstruction(message string) (instruction, body string) {
 	return instruction, strings.Join(lines, "\n")
 }
 
-// lastPart is the end of a sentence, by which it can be found in the message though its lines were joined.
+// lastPart returns the end of a sentence, by which it can be found in the message even if its lines were joined.
 func lastPart(text string) string {
 	runes := []rune(text)
 	return string(runes[max(0, len(runes)-8):])
@@ -237,7 +236,7 @@ func joinSentences(sentences []sentence) string {
 	return b.String()
 }
 
-// isSummaryRequest knows 「…を要約してください」 from a sentence that only speaks of a summary.
+// isSummaryRequest distinguishes 「…を要約してください」 from a sentence that only mentions a summary.
 func isSummaryRequest(text string) bool {
 	lower := strings.ToLower(text)
 	if !containsAny(lower, "要約", "まとめ", "要点", "サマリ", "短くして", "短くし", "詳しくして", "summar", "tl;dr") {
@@ -256,7 +255,7 @@ func isSummaryRequest(text string) bool {
 	return strings.HasPrefix(lower, "summar") || strings.HasPrefix(lower, "please summar")
 }
 
-// readWish reads the form that a request asks for: 五つの箇条書き, 3点で, 200字以内, 短く.
+// readWish parses the requested form: 五つの箇条書き, 3点で, 200字以内, 短く.
 func readWish(instruction string) wish {
 	text := normalize(instruction)
 	var w wish
@@ -277,7 +276,7 @@ func readWish(instruction string) wish {
 	return w
 }
 
-// numberBefore returns the number that stands right before a word, in digits or kanji up to ten, or 0.
+// numberBefore returns the number directly before a word, in digits or kanji up to ten, or 0.
 func numberBefore(text, unit string) int {
 	for at := 0; ; {
 		next := strings.Index(text[at:], unit)

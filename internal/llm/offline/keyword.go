@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// keywords returns the compound nouns that a text comes back to: runs of kanji, katakana and Latin letters, the longer
-// and the more frequent the better, none of them a part of another that occurs as often.
+// keywords returns the recurring compound nouns of a text: runs of kanji, katakana and Latin letters, ranked by
+// length and frequency, none of them part of another that is as frequent.
 func keywords(sentences []sentence, limit int) []string {
 	counts := make(map[string]int)
 	seen := make(map[string]int) // Order of first occurrence.
@@ -35,7 +35,7 @@ func keywords(sentences []sentence, limit int) []string {
 		}
 		score := float64(n) * math.Log2(1+min(length, 8))
 		if length < 3 {
-			score *= 0.6 // Two characters are mostly the name of an action or of everything.
+			score *= 0.6 // Two characters usually name an action or something general.
 		}
 		all = append(all, scored{word, score})
 	}
@@ -63,7 +63,7 @@ func keywords(sentences []sentence, limit int) []string {
 	return out
 }
 
-// compounds returns the compound nouns of a text, in order, repetitions included.
+// compounds returns the compound nouns of a text, in order, with repetitions.
 func compounds(text string) []string {
 	var out []string
 	runes := []rune(norm.NFKC.String(text))
@@ -96,7 +96,7 @@ func inCompound(r rune) bool {
 
 func isKatakana(r rune) bool { return scriptOf(r) == scriptKatakana }
 
-// trimCompound takes numbers and fillers off a compound and returns "" if nothing of weight is left.
+// trimCompound removes numbers and fillers from a compound and returns "" if nothing significant is left.
 func trimCompound(word string) string {
 	for _, prefix := range []string{"当該", "各", "同", "本", "全", "約", "計"} {
 		if rest, ok := strings.CutPrefix(word, prefix); ok && utf8.RuneCountInString(rest) >= 2 && prefix != "本" &&
@@ -121,7 +121,7 @@ func trimCompound(word string) string {
 	case startsWithDigit(word), isVagueNoun(word):
 		return ""
 	}
-	// 月, 年, 日, 人 and the like with numbers inside are dates and amounts.
+	// Digits with 月, 年, 日, 人 and the like are dates and amounts.
 	if strings.ContainsFunc(word, unicode.IsDigit) && strings.ContainsAny(word, "年月日時分円人件名個回") {
 		return ""
 	}

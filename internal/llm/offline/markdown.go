@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// escape writes text from outside so that Markdown shows it as it is: no emphasis, links, HTML or formulas arise from
-// it, and no heading or list from its beginning.
+// escape escapes text from outside, so that Markdown shows it literally, without emphasis, links, HTML or formulas,
+// and without a heading or list at its beginning.
 func escape(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) + 8)

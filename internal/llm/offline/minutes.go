@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// minutes are the sentences of a record of a meeting, sorted by what they seem to be.
+// minutes are the sentences of a meeting record, classified.
 type minutes struct {
 	decisions []string
 	actions   []string
@@ -14,8 +14,8 @@ type minutes struct {
 	next      []string
 }
 
-// extractMinutes sorts sentences by the words that minutes use. A sentence goes to the first section that fits; what
-// fits none is left out.
+// extractMinutes classifies sentences by the vocabulary of minutes. A sentence goes to the first section that fits;
+// others are dropped.
 func extractMinutes(text string) minutes {
 	var m minutes
 	seen := make(map[string]bool)
@@ -25,7 +25,7 @@ func extractMinutes(text string) minutes {
 			heading = u.text
 			continue
 		}
-		parts := []string{u.text} // What stands in one bullet belongs together: a task and its deadline.
+		parts := []string{u.text} // A bullet is kept together: a task and its deadline.
 		if u.kind != kindBullet || utf8.RuneCountInString(u.text) > maxItem {
 			parts = splitUnit(u.text)
 		}
@@ -58,7 +58,7 @@ func isNext(text string) bool {
 	return containsAny(text, "次回は", "次回会議", "次回の会議", "次回の打ち合わせ", "次回の打合せ", "次回開催", "次回は、", "次回:", "次回：")
 }
 
-// isDecision knows what was decided from what was only discussed.
+// isDecision distinguishes decisions from discussions.
 func isDecision(text string) bool {
 	if containsAny(text, "決まっていない", "決まらな", "決定していない", "未決", "決定を見送", "決めてい", "決めたい", "決める必要", "決定する必要", "決まって") ||
 		endsWithQuestion(text) {
@@ -70,7 +70,7 @@ func isDecision(text string) bool {
 		"することにした", "とすることで", "決定事項", "方針とした", "方針とする", "見送ることと", "採用することと", "採用とする")
 }
 
-// isAction knows sentences that give somebody something to do.
+// isAction recognizes sentences that assign a task.
 func isAction(text string) bool {
 	if endsWithQuestion(text) {
 		return false
@@ -104,7 +104,7 @@ func (m minutes) empty() bool {
 	return len(m.decisions)+len(m.actions)+len(m.issues)+len(m.next) == 0
 }
 
-// markdown writes the minutes with the entries that the form held about the meeting.
+// markdown formats the minutes with the form's entries about the meeting.
 func (m minutes) markdown(about []entry) string {
 	var b strings.Builder
 	b.WriteString("# 議事録の下書き\n\n")

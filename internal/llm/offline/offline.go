@@ -1,10 +1,9 @@
-// Package offline is the engine that answers when no language model is configured. It speaks OpenAI's protocol, so that
-// the same client talks to it.
+// Package offline is the engine that answers when no language model is configured. It speaks OpenAI's protocol, so
+// that the same client can use it.
 //
-// It owns what can be done well without a model: summaries of sentences taken from the text, answers quoted from
-// documents, titles, drafts of minutes, mechanical proofreading. To anything else it says plainly that no model is
-// connected. Which of these is wanted it reads from the tags in the prompt (see prompt). It imports package llm only;
-// everything is computed from the request, and the same request always gets the same answer.
+// It owns what works well without a model: extractive summaries, answers quoted from documents, titles, drafts of
+// minutes, mechanical proofreading. To anything else it answers that no model is connected. It recognizes the task by
+// the tags in the prompt (see prompt). It imports only package llm; the answer is a pure function of the request.
 package offline
 
 import (
@@ -23,9 +22,9 @@ import (
 const (
 	// ModelName is the engine's name in the protocol.
 	ModelName = "tsumugi-offline"
-	// BaseURL is what a client with NewTransport is configured with. The host doesn't exist.
+	// BaseURL is the base URL for a client with NewTransport. The host does not exist.
 	BaseURL = "http://offline.invalid/v1"
-	// DefaultPace types about 170 characters a second: fast to read, and visibly written.
+	// DefaultPace types about 170 characters a second: fast to read, and visibly typed.
 	DefaultPace = 15 * time.Millisecond
 )
 
@@ -34,12 +33,13 @@ const (
 	maxPiece   = 4        // Characters in a chunk.
 )
 
-// Config tunes the engine.
+// Config configures the engine.
 type Config struct {
-	Pace time.Duration // Wait between the pieces of an answer; 0 sends them as fast as they are read.
+	Pace time.Duration // Delay between the pieces of an answer; 0 for none.
 }
 
-// NewHandler returns the engine as a server: POST /v1/chat/completions, streaming and not, and GET /v1/models.
+// NewHandler returns the engine as a server: POST /v1/chat/completions, with and without streaming, and GET
+// /v1/models.
 func NewHandler(cfg Config) http.Handler {
 	h := &handler{cfg: cfg, engine: newEngine()}
 	mux := http.NewServeMux()
@@ -48,7 +48,7 @@ func NewHandler(cfg Config) http.Handler {
 	return mux
 }
 
-// NewTransport returns a transport that serves every request with the engine in this process, without a socket.
+// NewTransport returns a transport that serves every request with the in-process engine, without a socket.
 func NewTransport(cfg Config) http.RoundTripper {
 	return &inproc.Transport{Handler: NewHandler(cfg)}
 }
@@ -58,7 +58,7 @@ type handler struct {
 	engine *engine
 }
 
-// request is what the engine reads of a chat completion request.
+// request holds the fields of a chat completion request that the engine reads.
 type request struct {
 	Model    string `json:"model"`
 	Messages []struct {
@@ -112,16 +112,16 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) {
 	c.stream(w, r, h.cfg.Pace)
 }
 
-// completion is an answer ready to be sent.
+// completion is a complete answer with its metadata.
 type completion struct {
 	pieces  []string
 	finish  llm.FinishReason
 	created int64
-	usage   bool // The client wants to know the tokens.
+	usage   bool // The client requested the usage.
 	input   int  // Tokens.
 }
 
-// limit cuts the answer off after so many tokens.
+// limit truncates the answer to a number of tokens.
 func (c *completion) limit(tokens int) {
 	sum := 0
 	for i, piece := range c.pieces {
@@ -148,7 +148,7 @@ func (c *completion) writeWhole(w http.ResponseWriter) {
 	})
 }
 
-// stream sends the answer piece by piece. It ends early when the client has gone.
+// stream sends the answer piece by piece until the client disconnects.
 func (c *completion) stream(w http.ResponseWriter, r *http.Request, pace time.Duration) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
@@ -179,7 +179,7 @@ func (c *completion) stream(w http.ResponseWriter, r *http.Request, pace time.Du
 	if c.usage && !c.send(w, []map[string]any{}, c.tokens()) {
 		return
 	}
-	_, _ = io.WriteString(w, "data: [DONE]\n\n") // If the client has gone, nobody needs it.
+	_, _ = io.WriteString(w, "data: [DONE]\n\n") // The client may be gone.
 }
 
 func (c *completion) send(w http.ResponseWriter, choices []map[string]any, usage map[string]int) bool {
@@ -203,11 +203,11 @@ func (c *completion) send(w http.ResponseWriter, choices []map[string]any, usage
 	return true
 }
 
-// cutPieces cuts an answer into pieces of one to maxPiece characters, as a model's tokens come, never inside a
-// character that is made of several code points.
+// cutPieces splits an answer into pieces of one to maxPiece characters, similar to a model's tokens, never inside a
+// grapheme of several code points.
 func cutPieces(text string) []string {
 	var pieces []string
-	// Uneven, but the same every time: a linear congruential generator (Knuth's MMIX).
+	// Uneven but deterministic: a linear congruential generator (Knuth's MMIX).
 	state := uint64(len(text))
 	for len(text) > 0 {
 		state = state*6364136223846793005 + 1442695040888963407
@@ -238,5 +238,5 @@ func refuse(w http.ResponseWriter, message string) {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // The client may have gone.
+	_ = json.NewEncoder(w).Encode(body) // The client may be gone.
 }

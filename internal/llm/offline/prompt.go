@@ -19,19 +19,19 @@ import (
 type prompt struct {
 	task     string
 	sources  []source
-	text     string   // What stands in <text> of the last user message.
+	text     string   // The contents of <text> in the last user message.
 	question string   // The last user message without tags.
 	entries  []entry  // One-line entries of the form.
 	earlier  []string // The user's earlier messages, newest first.
 }
 
-// entry is a labelled value of a form.
+// entry is a labelled form value.
 type entry struct{ label, value string }
 
-// maxSources bounds the passages that are read.
+// maxSources bounds the number of passages.
 const maxSources = 500
 
-// readPrompt reads a conversation.
+// readPrompt parses a conversation.
 func readPrompt(messages []llm.Message) prompt {
 	p := prompt{task: "chat"}
 	last := len(messages) - 1
@@ -45,7 +45,7 @@ func readPrompt(messages []llm.Message) prompt {
 				p.task = strings.ToLower(strings.TrimSpace(task))
 			}
 		}
-		// The user's older messages may hold the passages of older questions.
+		// Older user messages may contain the passages of older questions.
 		if m.Role == llm.RoleSystem || i == last {
 			var found []source
 			found, content = takeSources(content)
@@ -66,7 +66,7 @@ func readPrompt(messages []llm.Message) prompt {
 	return p
 }
 
-// plain returns a user's message without its tags, the worked-on text if it has one.
+// plain returns a user's message without its tags, or its <text> if it has one.
 func plain(content string) string {
 	if text, ok := tagged(content, "text"); ok {
 		return text
@@ -74,7 +74,7 @@ func plain(content string) string {
 	return strings.TrimSpace(content)
 }
 
-// tagged returns what stands between the first <name> and the </name> after it.
+// tagged returns the text between the first <name> and the following </name>.
 func tagged(content, name string) (string, bool) {
 	_, after, ok := strings.Cut(content, "<"+name+">")
 	if !ok {
@@ -111,7 +111,7 @@ func takeSources(content string) ([]source, string) {
 	return sources, rest.String()
 }
 
-// cutTag cuts after the ">" that ends a tag, not one inside an attribute's quotes.
+// cutTag cuts after the ">" that ends a tag, ignoring those inside quoted attributes.
 func cutTag(s string) (tag, rest string, ok bool) {
 	quoted := false
 	for i := range len(s) {
@@ -125,7 +125,7 @@ func cutTag(s string) (tag, rest string, ok bool) {
 	return "", "", false
 }
 
-// readAttributes reads name="value" pairs.
+// readAttributes parses name="value" pairs.
 func readAttributes(tag string) source {
 	var s source
 	for {
@@ -158,7 +158,7 @@ func onlyDigits(value string) string {
 	return value
 }
 
-// readEntries reads the LABEL: VALUE lines before the form's first text.
+// readEntries parses the LABEL: VALUE lines before the form's first text.
 func readEntries(content string) []entry {
 	if !strings.Contains(content, "<text>") {
 		return nil

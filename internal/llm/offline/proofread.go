@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// scope says which kinds of rules are wanted.
+// scope selects the kinds of rules.
 type scope int
 
 const (
-	scopeErrors  scope = iota // Mistakes of spelling and grammar.
-	scopeReading              // Wordiness too.
-	scopeHonour               // Polite forms too.
+	scopeErrors  scope = iota // Spelling and grammar.
+	scopeReading              // Also wordiness.
+	scopeHonour               // Also polite forms.
 )
 
-// scopeOf reads the entries of the form. Without one, everything is checked.
+// scopeOf reads the scope from the form's entries. The default is everything.
 func scopeOf(entries []entry) scope {
 	for _, e := range entries {
 		switch {
@@ -32,17 +32,17 @@ func scopeOf(entries []entry) scope {
 	return scopeHonour
 }
 
-// rule is a mistake that can be known by its form, and what stands in its place.
+// rule is a mistake that its form reveals, with the correction.
 type rule struct {
 	pattern *regexp.Regexp
-	replace string // A template of regexp.Expand; empty for a rule that only asks.
+	replace string // A template of regexp.Expand; empty for a rule that only asks the writer.
 	reason  string
 	scope   scope
-	ask     bool                            // Right in some contexts: the writer decides.
-	guard   func(before, after string) bool // If it says false, the match is none. May be nil.
+	ask     bool                            // Correct in some contexts: the writer decides.
+	guard   func(before, after string) bool // Returns false to reject a match. May be nil.
 }
 
-// edit is a place in a text that a rule has found.
+// edit is a match of a rule in a text.
 type edit struct {
 	start, end int
 	old, new   string
@@ -50,11 +50,11 @@ type edit struct {
 	ask        bool
 }
 
-// proofreader corrects what can be corrected without understanding: it would rather miss a mistake than make one.
+// proofreader corrects mistakes that need no understanding. It prefers missing a mistake to introducing one.
 type proofreader struct {
 	rules  []rule
-	keep   *regexp.Regexp // Addresses and code, which are no prose.
-	quotes *regexp.Regexp // What somebody said is not corrected, only pointed out.
+	keep   *regexp.Regexp // Addresses and code, which are not prose.
+	quotes *regexp.Regexp // Quotations are not corrected, only reported.
 }
 
 func newProofreader() proofreader {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The reasons that the table of corrections gives.
+// The reasons in the table of corrections.
 const (
 	reasonTypo      = "誤字"
 	reasonKana      = "仮名遣い"
@@ -28,7 +28,7 @@ const (
 	reasonColloquid = "話し言葉"
 )
 
-// plainRules makes rules of pairs: what is written, and what should be.
+// plainRules creates rules from pairs of a wrong and a right spelling.
 func plainRules(reason string, s scope, pairs ...string) []rule {
 	out := make([]rule, 0, len(pairs)/2)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -123,7 +123,7 @@ func wordinessRules() []rule {
 }
 
 func honourRules() []rule {
-	// Not any お〜になられる: in お元気になられる the verb is なる itself.
+	// Not every お〜になられる: in お元気になられる, the verb is なる itself.
 	const becoming = `(お(?:話し|読み|聞き|帰り|使い|会い|待ち|書き|決め|考え|見え|越し|召し上がり|求め|休み|出かけ|過ごし|選び|持ち|買い|出し|乗り|泊まり)に|` +
 		`ご(?:覧|利用|参加|出席|購入|使用|到着|出発|確認|検討|判断|乗車|来店|来場)に)`
 	rules := plainRules(reasonDouble, scopeHonour,
@@ -163,8 +163,8 @@ func honourRules() []rule {
 	return rules
 }
 
-// variants finds words that one text writes in two ways. Auxiliary verbs and adverbs are brought to hiragana, as style
-// guides for offices have it; of other words the way is followed that is used more.
+// variants finds words that are written in two ways in one text. Auxiliary verbs and adverbs become hiragana, as in
+// style guides for offices; for other words, the more frequent spelling wins.
 func variants(text string) []edit {
 	var out []edit
 	for _, pair := range [][2]string{
@@ -209,7 +209,7 @@ func variants(text string) []edit {
 	return append(out, widths(text)...)
 }
 
-// variant returns the edits that replace a word where it stands.
+// variant returns the edits that replace a word at the given places.
 func variant(at []int, from, to string) []edit {
 	out := make([]edit, len(at))
 	for i, start := range at {
@@ -218,7 +218,7 @@ func variant(at []int, from, to string) []edit {
 	return out
 }
 
-// standing returns where a word stands by itself: a katakana word not as a part of a longer one.
+// standing returns the places of a word on its own: a katakana word must not be part of a longer one.
 func standing(text, word string) []int {
 	var out []int
 	for at := 0; ; {
@@ -235,7 +235,7 @@ func standing(text, word string) []int {
 	}
 }
 
-// widths finds full-width digits and letters in a text that writes others in half width, and katakana in half width.
+// widths finds full-width digits and letters in a text that otherwise uses half width, and half-width katakana.
 func widths(text string) []edit {
 	digits := strings.ContainsAny(text, "0123456789")
 	letters := strings.ContainsFunc(text, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' })

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// source is a passage of a document that stands in the prompt.
+// source is a passage of a document in the prompt.
 type source struct {
-	index    string // The number it is cited by.
+	index    string // Its citation number.
 	filename string
 	page     string
 	text     string
 }
 
-// label names the place of a passage for a reader.
+// label formats the place of a passage for the reader.
 func (s source) label() string {
 	switch {
 	case s.filename != "" && s.page != "":
@@ -26,24 +26,23 @@ func (s source) label() string {
 	}
 }
 
-// passage is a sentence of a source, and how well it fits the question.
+// passage is a sentence of a source, with its relevance to the question.
 type passage struct {
 	sentence
-	source   int     // Position of its source in the prompt.
-	position int     // Position among all sentences.
-	coverage float64 // Part of the question's weight that it holds, 0–1.
+	source   int     // Index of its source in the prompt.
+	position int     // Index among all sentences.
+	coverage float64 // Fraction of the question's weight that it contains.
 	score    float64
 }
 
-// How much of a question a sentence must hold, with its heading, for the engine to call it an answer, or at least
-// related.
+// Minimum coverage, including the heading, for a sentence to count as an answer, or as related.
 const (
 	coverageAnswer  = 0.55
 	coverageRelated = 0.33
 	maxRelated      = 3
 )
 
-// answerFrom quotes the sentences that fit a question best, or says that none does.
+// answerFrom quotes the sentences that fit a question best, or says that there are none.
 func answerFrom(question string, sources []source) string {
 	query := questionTerms(question)
 	passages := readPassages(sources)
@@ -87,8 +86,8 @@ func answerFrom(question string, sources []source) string {
 	return b.String()
 }
 
-// writeQuote writes a passage with its heading and its place, and returns the position after what it has quoted: the
-// sentence that leans on the passage and the list that it introduces come along.
+// writeQuote writes a passage with its heading and place, and returns the position after the quoted text. It includes
+// a following sentence that depends on the passage, and a list that it introduces.
 func writeQuote(b *strings.Builder, sources []source, passages []passage, p passage) int {
 	from := sources[p.source]
 	if p.heading != "" && !strings.Contains(p.text, p.heading) {
@@ -149,7 +148,8 @@ func nothingFound(sources []source) string {
 	return b.String()
 }
 
-// readPassages splits the sources into sentences. Table rows are passages too: they often hold the figure asked for.
+// readPassages splits the sources into sentences. Table rows are passages too, because they often contain the
+// requested figure.
 func readPassages(sources []source) []passage {
 	var out []passage
 	for i, s := range sources {
@@ -168,7 +168,7 @@ func readPassages(sources []source) []passage {
 	return out
 }
 
-// withoutRepetitions drops passages that say word for word what a better one has said: chunks of a document overlap.
+// withoutRepetitions drops passages that repeat a better one verbatim, because chunks of a document overlap.
 func withoutRepetitions(ranked []passage) []passage {
 	seen := make(map[string]bool)
 	var out []passage
@@ -182,8 +182,8 @@ func withoutRepetitions(ranked []passage) []passage {
 	return out
 }
 
-// scorePassages gives each passage the weight of the question's terms that it holds: rare ones count most, those of the
-// heading above it, of the file's name and of the sentence before it count in part.
+// scorePassages scores each passage by the weight of the question's terms that it contains. Rare terms weigh most;
+// those in the heading, the file name and the previous sentence count in part.
 func scorePassages(query []weighted, kind answerKind, sources []source, passages []passage) {
 	held := make([]map[string]bool, len(passages))
 	frequency := make(map[string]int)
@@ -250,8 +250,8 @@ func termSet(text string) map[string]bool {
 	return set
 }
 
-// questionTerms returns the terms that a question is about, without the words of asking. A long compound doesn't
-// outweigh the rest by its many pairs of characters, and what the question ends with, 課題 in 在宅勤務の課題は何ですか, counts more.
+// questionTerms returns the terms of a question, without interrogative words. A long compound must not outweigh the
+// rest by its many character pairs, and the end of a question (課題 in 在宅勤務の課題は何ですか) counts more.
 func questionTerms(question string) []weighted {
 	const focus = 1.5
 	matter := stripAsking(question)
@@ -282,7 +282,7 @@ func questionTerms(question string) []weighted {
 	return out
 }
 
-// stripAsking takes off a question the words that every question has.
+// stripAsking removes the interrogative phrases of a question.
 func stripAsking(question string) string {
 	for _, phrase := range []string{
 		"教えてください", "教えて下さい", "教えていただけますか", "教えてもらえますか", "教えて", "知りたいです", "知りたい", "説明してください", "説明して",
@@ -296,7 +296,7 @@ func stripAsking(question string) string {
 	return question
 }
 
-// answerKind is what a question asks for.
+// answerKind is the kind of answer that a question asks for.
 type answerKind int
 
 const (
@@ -328,7 +328,7 @@ func questionKind(question string) answerKind {
 	return asksAnything
 }
 
-// fits says whether a sentence has the form of what is asked for.
+// fits reports whether a sentence has the form of this kind of answer.
 func (k answerKind) fits(text string) bool {
 	text = normalize(text)
 	number := strings.ContainsAny(text, "0123456789一二三四五六七八九十")

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// feature is a term of a sentence, by number, and its weight.
+// feature is a term of a sentence and its weight.
 type feature struct {
 	term   int
 	weight float64
 }
 
-// vector is the terms of a sentence, weighted by how rare they are in its text, with length 1. The order is fixed, so
-// that the same text is always summarized the same.
+// vector holds the terms of a sentence, weighted by rarity in the text, with length 1. The order is fixed, so that
+// summaries are deterministic.
 type vector []feature
 
-// weigh returns the vectors of texts, and how many terms they have.
+// weigh returns the vectors of texts, and the number of terms.
 func weigh(texts []string) ([]vector, int) {
 	vectors := make([]vector, len(texts))
 	numbers := make(map[string]int)
@@ -39,7 +39,7 @@ func weigh(texts []string) ([]vector, int) {
 	return vectors, len(numbers)
 }
 
-// scale weights the terms by their inverse document frequency and brings the vector to length 1.
+// scale weights the terms by inverse document frequency and normalizes the vector to length 1.
 func (v vector) scale(frequency []int, n int) {
 	sum := 0.0
 	for i := range v {
@@ -55,8 +55,8 @@ func (v vector) scale(frequency []int, n int) {
 	}
 }
 
-// similarities returns the cosines of all pairs. Only sentences that share a term are looked at, and terms of more than
-// half of a long text are passed over: they are what makes all its sentences alike.
+// similarities returns the cosines of all pairs. It compares only sentences that share a term and, in a long text,
+// skips terms of more than half of the sentences, which do not distinguish them.
 func similarities(vectors []vector, nTerms int) [][]float32 {
 	n := len(vectors)
 	cells := make([]float32, n*n)
@@ -89,12 +89,12 @@ func similarities(vectors []vector, nTerms int) [][]float32 {
 	return matrix
 }
 
-// centrality ranks sentences by LexRank (Erkan and Radev, 2004): a sentence counts that is like many that count. The
-// random walk starts anew at sentences in proportion to prior. The ranks are brought to a maximum of 1.
+// centrality ranks sentences by LexRank (Erkan and Radev, 2004): a sentence is central if it is similar to many
+// central ones. The random walk restarts at sentences in proportion to prior. Ranks are scaled to a maximum of 1.
 func centrality(matrix [][]float32, prior []float64) []float64 {
 	const (
 		damping   = 0.85
-		threshold = 0.05 // Less is chance.
+		threshold = 0.05 // Less is coincidence.
 		rounds    = 40
 		enough    = 1e-6
 	)
@@ -110,7 +110,7 @@ func centrality(matrix [][]float32, prior []float64) []float64 {
 	}
 	rank, next := slices.Clone(start), make([]float64, n)
 	for range rounds {
-		loose := 0.0 // The rank of sentences that are like no other goes to all.
+		loose := 0.0 // The rank of isolated sentences is distributed to all.
 		for i := range next {
 			next[i] = 0
 			if sums[i] == 0 {
@@ -162,13 +162,12 @@ func normalized(prior []float64) []float64 {
 	return out
 }
 
-// diversify picks sentences in turn, each the best by rank among those that say something new (maximal marginal
-// relevance, Carbonell and Goldstein, 1998), while accept agrees. It returns their indexes in the order they were
-// picked.
+// diversify picks sentences greedily, each the highest ranked of those that add something new (maximal marginal
+// relevance, Carbonell and Goldstein, 1998), while accept agrees. It returns their indexes in picking order.
 func diversify(rank []float64, matrix [][]float32, accept func(i int) bool) []int {
 	const (
-		novelty = 0.5 // What a full repetition costs.
-		same    = 0.8 // Sentences this alike are not both picked.
+		novelty = 0.5 // Penalty of a full repetition.
+		same    = 0.8 // Sentences this similar are not both picked.
 	)
 	nearest := make([]float64, len(rank))
 	taken := make([]bool, len(rank))
@@ -197,12 +196,12 @@ func diversify(rank []float64, matrix [][]float32, accept func(i int) bool) []in
 	}
 }
 
-// maxGraph bounds the sentences that are compared with each other; the work grows with its square.
+// maxGraph bounds the sentences that are compared with each other, because the cost is quadratic.
 const maxGraph = 400
 
-// rankSentences returns the centrality of every sentence and their similarities. Of a text with more than maxGraph
-// sentences, each part is ranked by itself and the best of all are ranked together; kept are the indexes of those that
-// the returned slices speak of.
+// rankSentences returns the centrality of the sentences and their similarities. If there are more than maxGraph
+// sentences, it ranks parts separately and then the best of all parts together; kept holds the indexes of the
+// sentences in the returned slices.
 func rankSentences(ctx context.Context, texts []string, prior []float64) (rank []float64, matrix [][]float32,
 	kept []int,
 ) {
@@ -223,7 +222,7 @@ func rankSentences(ctx context.Context, texts []string, prior []float64) (rank [
 	return centrality(matrix, selected(prior, kept)), matrix, kept
 }
 
-// strongest returns the n members of part with the highest scores, in their own order.
+// strongest returns the n members of part with the highest scores, in their original order.
 func strongest(part []int, scores []float64, n int) []int {
 	order := make([]int, len(part))
 	for i := range order {

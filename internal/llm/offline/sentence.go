@@ -8,8 +8,8 @@ import (
 
 // sentence is one sentence, bullet or heading of a text.
 type sentence struct {
-	text      string // Without bullet marks and heading signs.
-	heading   string // The heading it stands under.
+	text      string // Without bullets and heading marks.
+	heading   string // The heading above it.
 	paragraph int    // Counts from 0.
 	kind      unitKind
 }
@@ -24,13 +24,13 @@ const (
 )
 
 const (
-	maxSentence = 400 // Characters; what is longer has no punctuation and is cut at a comma or space.
-	maxQuote    = 200 // Characters between a pair of brackets that hold a sentence together.
+	maxSentence = 400 // Characters; a longer sentence has no punctuation and is cut at a comma or space.
+	maxQuote    = 200 // Characters between a pair of brackets that keep a sentence together.
 	maxHeading  = 40  // Characters.
 )
 
-// splitSentences splits a text as it comes from documents, mails and the clipboard: Japanese or English, with lines
-// that are broken by hand, bullets, headings and Markdown. Code blocks are left out.
+// splitSentences splits a text from documents, mails or the clipboard: Japanese or English, with hard line breaks,
+// bullets, headings and Markdown. Code blocks are dropped.
 func splitSentences(text string) []sentence {
 	var out []sentence
 	heading := ""
@@ -53,7 +53,7 @@ func splitSentences(text string) []sentence {
 	return out
 }
 
-// splitUnit splits a run of text without line breaks at the ends of its sentences.
+// splitUnit splits a text without line breaks into sentences.
 func splitUnit(text string) []string {
 	runes := []rune(text)
 	inside := quoted(runes)
@@ -79,8 +79,8 @@ func splitUnit(text string) []string {
 	return out
 }
 
-// sentenceEnd says whether the marks that begin at i close a sentence, and where they end, brackets included. Where no
-// mark is, the end is 0.
+// sentenceEnd reports whether the marks at i end a sentence, and the index after them and any closing brackets.
+// Without a mark, end is 0.
 func sentenceEnd(runes []rune, inside []bool, i int) (end int, ends bool) {
 	if !isMark(runes[i]) {
 		return 0, false
@@ -93,7 +93,7 @@ func sentenceEnd(runes []rune, inside []bool, i int) (end int, ends bool) {
 	}
 	switch {
 	case inside[i]:
-		// Only the end of the quotation itself can be the end of a sentence: 「はい。」彼は答えた。
+		// Only the end of the quotation itself can end a sentence: 「はい。」彼は答えた。
 		return end, !inside[end-1] && !continues(runes[end:])
 	case mark == '。' || mark == '｡':
 		return end, true
@@ -106,7 +106,7 @@ func sentenceEnd(runes []rune, inside []bool, i int) (end int, ends bool) {
 	}
 }
 
-// continues says whether what follows a quotation or a question mark goes on with the sentence: 「はい。」と答えた,
+// continues reports whether the text after a quotation or a question mark continues the sentence: 「はい。」と答えた,
 // なぜ？という疑問.
 func continues(rest []rune) bool {
 	if len(rest) == 0 {
@@ -126,13 +126,14 @@ func continues(rest []rune) bool {
 	case 'な':
 		return next == 'ど' || next == 'の'
 	case 'は', 'が', 'の', 'に', 'で', 'も':
-		// A particle is followed by the next word; はい、がんばる、もちろん begin a sentence of their own.
+		// A particle is followed by the next word; はい、がんばる、もちろん begin a new sentence.
 		return next == '、' || unicode.In(next, unicode.Han, unicode.Katakana) || isASCIIAlnum(next)
 	}
 	return false
 }
 
-// endsLatin decides about . ! and ? in ASCII, which also stand in numbers, names, abbreviations and addresses.
+// endsLatin decides whether . ! or ? in ASCII ends a sentence: they also occur in numbers, names, abbreviations and
+// addresses.
 func endsLatin(runes []rune, i, end int) bool {
 	if end < len(runes) && !unicode.IsSpace(runes[end]) {
 		return isJapanese(runes[end]) && (runes[i] != '.' || i > 0 && isJapanese(runes[i-1])) && !continues(runes[end:])
@@ -154,7 +155,7 @@ func endsLatin(runes []rune, i, end int) bool {
 	return next == len(runes) || !isAbbreviation(string(runes[word:i]))
 }
 
-// isAbbreviation knows the words before a full stop that doesn't end a sentence.
+// isAbbreviation reports whether a full stop after a word does not end a sentence.
 func isAbbreviation(word string) bool {
 	switch strings.ToLower(word) {
 	case "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "no", "nos", "vol", "fig", "figs", "eq", "ref", "pp", "p",
@@ -171,7 +172,7 @@ func isAbbreviation(word string) bool {
 	return len(word) == 3 && word[1] == '.' && word != strings.ToLower(word)
 }
 
-// cutLong returns where to cut a sentence that began at start and has no end by i.
+// cutLong returns where to cut a sentence that started at start and has not ended by i.
 func cutLong(runes []rune, start, i int) int {
 	for at := i; at > start+maxSentence/2; at-- {
 		switch runes[at-1] {
@@ -185,8 +186,8 @@ func cutLong(runes []rune, start, i int) int {
 	return i
 }
 
-// quoted says for each character whether it stands inside a pair of brackets, the closing one excluded. Brackets
-// without a partner nearby are punctuation like any other.
+// quoted reports for each character whether it is inside a pair of brackets, excluding the closing one. A bracket
+// without a nearby partner is ordinary punctuation.
 func quoted(runes []rune) []bool {
 	inside := make([]bool, len(runes))
 	type open struct {
@@ -211,7 +212,7 @@ func quoted(runes []rune) []bool {
 			stack = stack[:n]
 			break
 		}
-		if len(stack) > 16 { // Nobody nests so deep; an attacker's text would cost squares of time.
+		if len(stack) > 16 { // Deeper nesting is an attack: the cost is quadratic.
 			stack = stack[:0]
 		}
 	}
@@ -248,24 +249,24 @@ func isClosing(r rune) bool {
 	return strings.ContainsRune("」』）)】〕］]》〉”’\"'", r)
 }
 
-// isMark says whether r belongs to a run of final punctuation: ！？, 。。, ...
+// isMark reports whether r belongs to final punctuation: ！？, 。。, ...
 func isMark(r rune) bool { return strings.ContainsRune("。｡！？!?．.", r) }
 
 func isASCIIAlnum(r rune) bool {
 	return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// isJapanese says whether r is a letter of Japanese writing.
+// isJapanese reports whether r is a Japanese letter.
 func isJapanese(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー' || r == '々'
 }
 
-// isExtender says whether r belongs to the character before it: accents, variation selectors, emoji joined by U+200D.
+// isExtender reports whether r extends the character before it: accents, variation selectors, emoji joined by U+200D.
 func isExtender(r rune) bool {
 	return unicode.Is(unicode.M, r) || r == '\u200d' || (r >= 0x1F3FB && r <= 0x1F3FF) || (r >= 0xE0020 && r <= 0xE007F)
 }
 
-// between says whether the characters on both sides of i fulfil f.
+// between reports whether the characters on both sides of i satisfy f.
 func between(runes []rune, i int, f func(rune) bool) bool {
 	return i > 0 && i+1 < len(runes) && f(runes[i-1]) && f(runes[i+1])
 }

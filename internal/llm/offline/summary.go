@@ -9,23 +9,23 @@ import (
 	"unicode/utf8"
 )
 
-// wish is what an instruction says about the summary's form. Zero values leave it to the length of the text.
+// wish is the form requested by an instruction. Zero fields depend on the length of the text.
 type wish struct {
-	points int // So many points.
-	chars  int // At most so many characters, as prose.
+	points int // Number of points.
+	chars  int // Maximum number of characters, as prose.
 	brief  bool
 	full   bool
 }
 
-// summary is the extract of a text.
+// summary is an extract of a text.
 type summary struct {
 	lead     string
 	points   []string
-	requests []string // Sentences with a deadline or a request that are not among the others.
+	requests []string // Further sentences with a deadline or a request.
 	keywords []string
 }
 
-// summarize extracts what a text is about: the sentences that are most like the rest of it, without repetitions.
+// summarize extracts the central sentences of a text, without repetitions.
 func summarize(ctx context.Context, text string, w wish) summary {
 	all := splitSentences(text)
 	sentences := candidates(all)
@@ -59,7 +59,7 @@ func summarize(ctx context.Context, text string, w wish) summary {
 			chars += length
 			return true
 		}
-		if count > want { // One more than the points: the lead.
+		if count > want { // One in addition to the points: the lead.
 			return false
 		}
 		count++
@@ -70,7 +70,7 @@ func summarize(ctx context.Context, text string, w wish) summary {
 	return s
 }
 
-// compose brings the picked sentences into the order of the text.
+// compose arranges the picked sentences in the order of the text.
 func compose(sentences []sentence, kept, picked []int, w wish) summary {
 	var s summary
 	if len(picked) == 0 {
@@ -102,14 +102,14 @@ func compose(sentences []sentence, kept, picked []int, w wish) summary {
 	return s
 }
 
-// isLead says whether a sentence can stand at the top alone: neither a fragment nor a monster, and not leaning on the
-// sentence before it.
+// isLead reports whether a sentence can stand alone at the top: neither too short nor too long, and independent of
+// the sentence before it.
 func isLead(s sentence) bool {
 	length := utf8.RuneCountInString(s.text)
 	return s.kind == kindProse && length >= 15 && length <= 100 && !leansBack(s.text)
 }
 
-// pointsFor is how many points a text of n sentences gets.
+// pointsFor returns the number of points for a text of n sentences.
 func pointsFor(n int, w wish) int {
 	points := int(math.Round(1.1 * math.Sqrt(float64(n))))
 	switch {
@@ -125,7 +125,7 @@ func pointsFor(n int, w wish) int {
 	return min(max(points, 1), limit, max(1, n-1))
 }
 
-// candidates are the sentences that may stand in a summary. If nothing but headings and tables is there, they must do.
+// candidates returns the sentences that may appear in a summary; headings and tables only if there is nothing else.
 func candidates(all []sentence) []sentence {
 	var out []sentence
 	for _, s := range all {
@@ -148,14 +148,14 @@ func hasLetters(text string) bool {
 	return false
 }
 
-// priorOf is how likely a sentence is to matter before the others are looked at.
+// priorOf returns how likely a sentence is to matter, independent of the others.
 func priorOf(sentences []sentence, i int) float64 {
 	s := sentences[i]
 	score := 1.0
 	first := i == 0 || sentences[i-1].paragraph != s.paragraph
 	switch {
 	case i == 0:
-		score *= 1.35 // Reports and news say it first.
+		score *= 1.35 // Reports and news state the main point first.
 	case first:
 		score *= 1.15
 	case i == len(sentences)-1:
@@ -191,7 +191,7 @@ func priorOf(sentences []sentence, i int) float64 {
 	return score
 }
 
-// leansBack says whether a sentence can't be understood without the one before it.
+// leansBack reports whether a sentence depends on the one before it.
 func leansBack(text string) bool {
 	for _, opening := range []string{
 		"これ", "それ", "その", "この", "あれ", "また", "しかし", "ただし", "なお", "さらに", "そして", "一方", "だが", "ところが",
@@ -204,7 +204,7 @@ func leansBack(text string) bool {
 	return false
 }
 
-// isPleasantry knows the sentences of Japanese letters that say nothing about the matter.
+// isPleasantry recognizes the formulaic sentences of Japanese letters.
 func isPleasantry(text string) bool {
 	for _, phrase := range []string{
 		"お世話になっております", "お世話になります", "お疲れ様です", "お疲れさまです", "よろしくお願い", "宜しくお願い", "拝啓", "敬具", "前略", "草々",
@@ -225,7 +225,7 @@ func isPleasantry(text string) bool {
 	return false
 }
 
-// isRequest says whether a sentence asks somebody to do something, or names a deadline.
+// isRequest reports whether a sentence asks for an action or names a deadline.
 func isRequest(text string) bool {
 	if isPleasantry(text) && !strings.Contains(text, "までに") {
 		return false
@@ -238,7 +238,7 @@ func isRequest(text string) bool {
 	return false
 }
 
-// tidy takes off a sentence what only makes sense in its place: the conjunction at its beginning.
+// tidy removes a conjunction at the beginning of a sentence, which makes sense only in its original place.
 func tidy(text string) string {
 	for _, opening := range []string{"また、", "なお、", "さらに、", "そして、", "加えて、", "そこで、", "ちなみに、", "さて、", "まず、", "つまり、"} {
 		if rest, ok := strings.CutPrefix(text, opening); ok {
@@ -248,7 +248,7 @@ func tidy(text string) string {
 	return text
 }
 
-// markdown writes the summary as an answer.
+// markdown formats the summary as an answer.
 func (s summary) markdown(w wish) string {
 	var b strings.Builder
 	if w.chars > 0 {

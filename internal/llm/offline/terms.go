@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Japanese has no spaces, and a dictionary would be the largest part of this program. Two neighbouring characters do
-// nearly as well for comparing texts, if each pair counts by what it is made of: kanji and katakana carry the matter,
+// Japanese has no spaces, and a dictionary would be the largest part of this program. Pairs of adjacent characters
+// work nearly as well for comparing texts, if they are weighted by script: kanji and katakana carry the meaning,
 // hiragana mostly the grammar.
 const (
 	weightKanji    = 1.0
@@ -22,13 +22,13 @@ const (
 	weightHiragana = 0.12
 )
 
-// weighted is a term of a text and how much it counts.
+// weighted is a term of a text and its weight.
 type weighted struct {
 	term   string
 	weight float64
 }
 
-// terms returns the terms of a text with their weights, sorted. A term that occurs again counts with the logarithm.
+// terms returns the weighted terms of a text, sorted. Repetitions count logarithmically.
 func terms(text string) []weighted {
 	type entry struct {
 		count  int
@@ -55,7 +55,7 @@ const (
 	scriptKatakana
 	scriptHiragana
 	scriptLatin
-	scriptOther // Any other letters, Hangul for one.
+	scriptOther // Any other letters, such as Hangul.
 )
 
 func scriptOf(r rune) script {
@@ -79,7 +79,7 @@ func scriptOf(r rune) script {
 	return scriptNone
 }
 
-// normalize makes full-width and half-width, upper and lower case one.
+// normalize unifies full and half width, upper and lower case.
 func normalize(text string) string { return strings.ToLower(norm.NFKC.String(text)) }
 
 // walkTerms calls yield with every term of a text, in order.
@@ -101,7 +101,7 @@ func walkTerms(text string, yield func(term string, weight float64)) {
 	}
 }
 
-// joinsLatin keeps 3.14, go-openai and 10,000 together.
+// joinsLatin reports whether a character keeps 3.14, go-openai or 10,000 together.
 func joinsLatin(runes []rune, i int) bool {
 	return strings.ContainsRune(".-_,'@/", runes[i]) && between(runes, i, isASCIIAlnum)
 }
@@ -116,7 +116,7 @@ func walkRun(run []rune, kind script, yield func(term string, weight float64)) {
 		walkPairs(run, weightKanji, yield)
 	case scriptKatakana:
 		if len(run) > 1 {
-			yield(strings.TrimSuffix(string(run), "ー"), weightWord) // サーバ and サーバー are one.
+			yield(strings.TrimSuffix(string(run), "ー"), weightWord) // Unifies サーバ and サーバー.
 			if len(run) > 3 {
 				walkPairs(run, weightPart, yield)
 			}
@@ -142,7 +142,7 @@ func walkPairs(run []rune, weight float64, yield func(term string, weight float6
 	}
 }
 
-// stem takes the commonest endings off an English word.
+// stem removes common endings from an English word.
 func stem(word string) string {
 	for _, ending := range []string{"'s", "ies", "ing", "ed", "es", "s"} {
 		if base, ok := strings.CutSuffix(word, ending); ok && len(base) >= 3 && !strings.HasSuffix(base, "s") {

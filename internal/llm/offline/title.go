@@ -13,8 +13,8 @@ const (
 	defaultTitle = "新しい会話"
 )
 
-// makeTitle draws a title of at most maxTitle characters from the first question of a conversation: its matter, without
-// greeting and without the words of asking.
+// makeTitle derives a title of at most maxTitle characters from the first question of a conversation: its subject,
+// without greetings and request phrases.
 func makeTitle(question string) string {
 	question = strings.NewReplacer("**", "", "`", "").Replace(formMatter(question))
 	asking, opening, rest := titleSentences(question)
@@ -73,7 +73,7 @@ func trimTitle(core string) string {
 	return core
 }
 
-// titleSentences returns the sentence that asks, the first one that says something, and the text around them.
+// titleSentences returns the sentence that asks, the first significant sentence, and the text around them.
 func titleSentences(question string) (asking, opening, rest string) {
 	var tail []string
 	n := 0
@@ -90,7 +90,7 @@ func titleSentences(question string) (asking, opening, rest string) {
 				asking = text
 			}
 		case asking == "" && n <= 4 && asks(text):
-			asking = text // Background came first.
+			asking = text // The background came first.
 		default:
 			tail = append(tail, text)
 		}
@@ -101,7 +101,7 @@ func titleSentences(question string) (asking, opening, rest string) {
 	return asking, opening, strings.Join(tail, "\n")
 }
 
-// asks says whether a sentence is a question or a request.
+// asks reports whether a sentence is a question or a request.
 func asks(text string) bool {
 	text = strings.TrimRight(text, "。！？!? ")
 	for _, ending := range []string{
@@ -115,7 +115,7 @@ func asks(text string) bool {
 	return false
 }
 
-// stripGreeting takes greetings and openings off the beginning of a sentence.
+// stripGreeting removes greetings and openings from the beginning of a sentence.
 func stripGreeting(text string) string {
 	for changed := true; changed; {
 		changed = false
@@ -134,12 +134,12 @@ func stripGreeting(text string) string {
 	return text
 }
 
-// startsInflection guards 「では」 in 「ではなく」 and the like.
+// startsInflection recognizes 「では」 in 「ではなく」 and the like.
 func startsInflection(rest string) bool {
 	return strings.HasPrefix(rest, "な") || strings.HasPrefix(rest, "あり") || strings.HasPrefix(rest, "の")
 }
 
-// titleCore takes the words of asking off the end of a sentence and keeps what is asked about.
+// titleCore removes the request phrase from the end of a sentence and keeps its subject.
 func titleCore(text string) string {
 	text = dropLeadingClause(strings.TrimSpace(text))
 	for _, opening := range []string{"以下の", "下記の", "次の", "この", "その", "添付の", "上記の", "上の", "私の", "弊社の", "当社の", "自社の"} {
@@ -159,7 +159,7 @@ func titleCore(text string) string {
 	return nounPhrase(text)
 }
 
-// stripPolite takes off the politest part of a request.
+// stripPolite removes the polite ending of a request.
 func stripPolite(text string) string {
 	for _, suffix := range []string{
 		"ください", "下さい", "いただけますか", "頂けますか", "いただけますでしょうか", "いただけませんか", "もらえますか", "もらえませんか", "くれますか", "くれませんか",
@@ -176,7 +176,7 @@ func stripPolite(text string) string {
 	return text
 }
 
-// stripQuestion takes off the interrogative that ends a question: 〜はどこ, 〜とは何, 〜はありますか.
+// stripQuestion removes the interrogative at the end of a question: 〜はどこ, 〜とは何, 〜はありますか.
 func stripQuestion(text string) string {
 	for _, suffix := range []string{
 		"はどうすればよい", "はどうすればいい", "どうすればよい", "どうすればいい", "はありますか", "がありますか", "ありますか", "はありませんか", "とは何", "とはなん", "とは何か",
@@ -188,7 +188,7 @@ func stripQuestion(text string) string {
 			return base
 		}
 	}
-	// 慶弔休暇は何日もらえますか: what stands before the interrogative.
+	// 慶弔休暇は何日もらえますか: keep the text before the interrogative.
 	for _, word := range []string{"は何", "はいつ", "はどこ", "はどう", "は誰", "はいくら", "はどれ", "はどの", "はなぜ", "を何"} {
 		if at := strings.LastIndex(text, word); at > 0 && utf8.RuneCountInString(text[:at]) >= 2 &&
 			utf8.RuneCountInString(text[at:]) <= 14 {
@@ -198,7 +198,7 @@ func stripQuestion(text string) string {
 	return text
 }
 
-// stripVerb takes off what is to be done, and keeps it as a noun where it tells: 〜を要約して becomes 〜の要約.
+// stripVerb removes the verb, and keeps it as a noun if it is informative: 〜を要約して becomes 〜の要約.
 func stripVerb(text string) string {
 	for _, action := range []struct{ verb, noun string }{
 		{"要約して", "要約"},
@@ -259,7 +259,7 @@ func stripVerb(text string) string {
 	return text
 }
 
-// withAction joins what is acted on and the action.
+// withAction joins the object and the action.
 func withAction(base, noun string) string {
 	base = strings.TrimRight(base, " 　、,")
 	if noun == "翻訳" {
@@ -302,7 +302,7 @@ func translationInto(language string) string {
 	}
 }
 
-// dropAdverbs takes off what stands between the matter and the verb: how, how many, for whom.
+// dropAdverbs removes adverbials between the object and the verb: manner, number, audience.
 func dropAdverbs(base string) string {
 	for _, adverb := range []string{
 		"詳しく", "くわしく", "簡単に", "簡潔に", "わかりやすく", "分かりやすく", "やさしく", "丁寧に", "具体的に", "一緒に", "ざっくり", "すべて", "全て",
@@ -331,7 +331,7 @@ func dropAdverbs(base string) string {
 	return base
 }
 
-// nounPhrase makes 〜を整理 a noun: 〜の整理.
+// nounPhrase turns 〜を整理 into a noun: 〜の整理.
 func nounPhrase(text string) string {
 	runes := []rune(text)
 	n := len(runes)
@@ -341,7 +341,7 @@ func nounPhrase(text string) string {
 	return string(runes)
 }
 
-// dropLeadingClause takes off conditions before the matter, if the rest can stand alone: 取引先に送りたいのですが、お礼の…
+// dropLeadingClause removes a leading clause if the rest can stand alone: 取引先に送りたいのですが、お礼の…
 func dropLeadingClause(text string) string {
 	for _, joint := range []string{"のですが、", "んですが、", "ですが、", "ますが、", "ので、", "ため、"} {
 		if at := strings.LastIndex(text, joint); at >= 0 {
@@ -353,7 +353,7 @@ func dropLeadingClause(text string) string {
 	return text
 }
 
-// isVagueTitle says whether a title names no matter of its own.
+// isVagueTitle reports whether a title names no specific subject.
 func isVagueTitle(core string) bool {
 	for _, noun := range []string{
 		"", "文章", "文", "文書", "資料", "内容", "テキスト", "記事", "メール", "これ", "それ", "もの", "会議", "メモ",
@@ -371,7 +371,7 @@ func isVagueTitle(core string) bool {
 	return core == "まとめて" || core == "要点"
 }
 
-// topicOf returns the foremost keyword of a text.
+// topicOf returns the first keyword of a text.
 func topicOf(text string) string {
 	if words := keywords(splitSentences(text), 1); len(words) > 0 {
 		return words[0]
@@ -379,7 +379,7 @@ func topicOf(text string) string {
 	return ""
 }
 
-// joinTopic puts a topic in the place of the vague noun: 文章の要約 becomes 就業規則の要約.
+// joinTopic replaces the vague noun by a topic: 文章の要約 becomes 就業規則の要約.
 func joinTopic(topic, core string) string {
 	if at := strings.LastIndex(core, "の"); at >= 0 {
 		return topic + core[at:]
@@ -392,8 +392,8 @@ func joinTopic(topic, core string) string {
 	return topic
 }
 
-// shorten cuts a text to at most limit characters: to the matter before its first particle if that is enough of a
-// title, else at the end of a word if one is near, and never inside a character that is made of several code points.
+// shorten cuts a text to at most limit characters: before its first particle if that makes a title, else at a nearby
+// word end, and never inside a grapheme of several code points.
 func shorten(text string, limit int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) <= limit {
@@ -423,7 +423,7 @@ func trimEnd(runes []rune) string {
 	})
 }
 
-// isWordEnd says whether a word ends before at: where kanji or katakana meet hiragana, or at a sign.
+// isWordEnd reports whether a word ends before at: where kanji or katakana meet hiragana, or at a symbol.
 func isWordEnd(runes []rune, at int) bool {
 	before, after := scriptOf(runes[at-1]), scriptOf(runes[at])
 	if before == scriptNone || after == scriptNone {
@@ -433,7 +433,7 @@ func isWordEnd(runes []rune, at int) bool {
 		strings.ContainsRune("のをはがにでとへもや", runes[at])
 }
 
-// splitsFlag says whether a cut before at would part the two letters of a flag.
+// splitsFlag reports whether a cut before at would separate the two letters of a flag.
 func splitsFlag(runes []rune, at int) bool {
 	n := 0
 	for i := at - 1; i >= 0 && runes[i] >= 0x1F1E6 && runes[i] <= 0x1F1FF; i-- {

@@ -1,7 +1,7 @@
 package offline
 
-// unanswered says plainly that there is no model, and what works without one. How to connect one is told to
-// administrators, in the app: who reads this can only ask them.
+// unanswered says that there is no model, and what works without one. The app tells administrators how to connect
+// one; other readers can only ask them.
 func unanswered(task string) string {
 	if task == "proofreading" {
 		return "校正する文章が見当たりませんでした。文章を入力して、もう一度お送りください。"

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// unit is a run of text whose lines belong together: what stands between breaks that the writer meant.
+// unit is a run of text between intended breaks, with its lines joined.
 type unit struct {
 	text      string
 	kind      unitKind
 	paragraph int
 }
 
-// unitSplitter reads a text line by line. Its difficulty is that a line break means a new thought in one text and
-// nothing in another: mails and text taken from PDF files are broken at a width.
+// unitSplitter reads a text line by line. A line break may be intended, or meaningless, as in mails and PDF texts
+// with hard line breaks.
 type unitSplitter struct {
 	units     []unit
 	current   []string // Lines of the unit being read.
@@ -32,7 +32,7 @@ func splitUnits(text string) []unit {
 		Replace(strings.ToValidUTF8(text, "\uFFFD"))
 	var s unitSplitter
 	lines := strings.Split(text, "\n")
-	end := len(lines) // The last line with text is lines[end-1].
+	end := len(lines) // The last non-empty line is lines[end-1].
 	for end > 0 && isBreak(lines[end-1]) {
 		end--
 	}
@@ -47,7 +47,7 @@ func splitUnits(text string) []unit {
 	return s.units
 }
 
-// line reads one line. It is alone if the lines around it are empty, and followed if text comes after it.
+// line reads one line. alone means that the lines around it are empty, followed that text comes after it.
 func (s *unitSplitter) line(raw string, alone, followed bool) {
 	line := strings.TrimSpace(raw)
 	if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {

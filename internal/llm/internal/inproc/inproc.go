@@ -1,7 +1,7 @@
-// Package inproc carries HTTP requests to a handler in the same process, without a socket.
+// Package inproc serves HTTP requests with a handler in the same process, without a socket.
 //
-// It owns one http.RoundTripper and imports the standard library only. Responses stream: what the handler writes can be
-// read at once, and a reader that closes the body or whose context ends is seen by the handler, as on a connection.
+// It owns one http.RoundTripper and imports only the standard library. Responses stream: what the handler writes can
+// be read at once, and the handler notices when the reader closes the body or its context ends, as on a connection.
 package inproc
 
 import (
@@ -15,13 +15,13 @@ import (
 
 // Transport serves each request with Handler.
 //
-// The goroutine that runs the handler belongs to the response: the request's context, as the handler sees it, ends when
-// the client's context ends or the body is closed, and every write fails from then on.
+// The handler's goroutine belongs to the response: the request's context ends when the client's context ends or the
+// body is closed, and every later write fails.
 type Transport struct {
 	Handler http.Handler
 }
 
-// RoundTrip implements http.RoundTripper. It returns as soon as the handler has sent its header.
+// RoundTrip implements http.RoundTripper. It returns when the handler has sent its header.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	served := req.Clone(ctx)
@@ -54,7 +54,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// serve runs the handler. A panic breaks off the response, as net/http's server breaks off the connection.
+// serve runs the handler. A panic aborts the response, as in net/http's server.
 func (t *Transport) serve(w *responseWriter, req *http.Request) {
 	defer func() {
 		_ = req.Body.Close()
@@ -68,7 +68,7 @@ func (t *Transport) serve(w *responseWriter, req *http.Request) {
 	t.Handler.ServeHTTP(w, req)
 }
 
-// body tells the handler that its reader has gone.
+// body notifies the handler when its reader closes it.
 type body struct {
 	*io.PipeReader
 	cancel context.CancelFunc
@@ -80,13 +80,13 @@ func (b *body) Close() error {
 	return b.PipeReader.Close()
 }
 
-// responseWriter belongs to the handler's goroutine, up to the closing of sent; what stands under it is the client's
-// then.
+// responseWriter belongs to the handler's goroutine until sent is closed; the fields below sent then belong to the
+// client.
 type responseWriter struct {
 	header http.Header
 	pipe   *io.PipeWriter
 	once   sync.Once
-	sent   chan struct{} // Closed when the client may look at the fields below.
+	sent   chan struct{} // Closed when the client may read the fields below.
 
 	status     int
 	sentHeader http.Header
@@ -105,13 +105,13 @@ func (w *responseWriter) WriteHeader(status int) {
 	})
 }
 
-// Write implements io.Writer. It returns when the client has read p, or will not.
+// Write implements io.Writer. It returns when the client has read p or never will.
 func (w *responseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.pipe.Write(p)
 }
 
-// Flush implements http.Flusher. Nothing is held back; only the header may be due.
+// Flush implements http.Flusher. Writes are not buffered; only the header may be pending.
 func (w *responseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
 func (w *responseWriter) abort(err error) {
