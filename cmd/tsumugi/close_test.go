@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// TestR18_StalledDatabaseDoesNotHoldUpTheEnd closes connections of a database that says nothing any more.
+// TestR18_StalledDatabaseDoesNotHoldUpTheEnd closes connections to a database that no longer responds.
 func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
 	t.Parallel()
 	dsn, stalled := stallable(t)
@@ -41,7 +41,7 @@ func TestR18_StalledDatabaseDoesNotHoldUpTheEnd(t *testing.T) {
 	}
 }
 
-// stallable returns the way to a new database by a proxy, which drops what the database says while stalled is set.
+// stallable returns the URL of a new database behind a proxy, which drops the database's output while stalled is set.
 func stallable(t *testing.T) (dsn string, stalled *atomic.Bool) {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(storetest.DSN(t))
@@ -77,7 +77,7 @@ func stallable(t *testing.T) (dsn string, stalled *atomic.Bool) {
 	return u.String(), stalled
 }
 
-// unlessSet drops what is written while a flag is set.
+// unlessSet drops writes while a flag is set.
 type unlessSet struct {
 	io.Writer
 	flag *atomic.Bool

@@ -20,8 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// elsewhere is a user pool that is not the program's own: it has another database and another key, and is reached over
-// the network, as AWS's is.
+// elsewhere is an external user pool: it has its own database and key and is reached over the network, like AWS's.
 type elsewhere struct {
 	url         string
 	client      *cognitoidp.Client
@@ -67,7 +66,7 @@ func (e *elsewhere) SendPasswordChanged(context.Context, pool.Notice) error { re
 
 func (e *elsewhere) SendNewDevice(context.Context, pool.Notice) error { return nil }
 
-// environ is what the program has to be told.
+// environ returns the environment of the program.
 func (e *elsewhere) environ() []string {
 	return []string{
 		"COGNITO_USER_POOL_ID=" + elsewhereID, "COGNITO_CLIENT_ID=" + elsewhereClient, "COGNITO_ENDPOINT=" + e.url,
@@ -101,8 +100,8 @@ func (e *elsewhere) signIn(t *testing.T, email, password string) (*cognitoidp.In
 	})
 }
 
-// TestPeopleInAUserPoolElsewhere runs the program with COGNITO_* settings: people are invited, sign in, and are kept
-// out at that user pool, by the same code as at its own.
+// TestPeopleInAUserPoolElsewhere runs the program with COGNITO_* settings: people are invited, sign in and are locked
+// out at that user pool, with the same code as at the embedded one.
 func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	t.Parallel()
 	const password = "Tsumugi-Elsewhere-1"
@@ -165,8 +164,8 @@ func TestPeopleInAUserPoolElsewhere(t *testing.T) {
 	}
 }
 
-// TestPasswordsElsewhereForMembersOfSingleSignOn: a member with an account of our own gets one at the other user pool,
-// by another subject, which single sign-on knows them by as well.
+// TestPasswordsElsewhereForMembersOfSingleSignOn: a member with an embedded account gets another account with a new
+// subject at the external user pool, and single sign-on recognizes that subject too.
 func TestPasswordsElsewhereForMembersOfSingleSignOn(t *testing.T) {
 	const email, name = "hana@corp.example", "中野 花"
 	e := newElsewhere(t)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSettingsWithoutEffectAreNamed holds that a setting that is promised for later is neither refused nor ignored: it
-// is named at the start, without its value.
+// TestSettingsWithoutEffectAreNamed checks that settings without an effect are accepted and logged at startup without
+// their values.
 func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../docs/configuration.md")

@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// console hands on what is printed on it.
+// console passes on what is printed to it.
 type console chan string
 
 func (c console) Write(b []byte) (int, error) {
@@ -23,7 +23,7 @@ func (c console) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestMailsLeadIn follows the mails of somebody who is invited, and forgets the password: what stands in them works.
+// TestMailsLeadIn follows the mails of a person who is invited and forgets the password: their contents work.
 func TestMailsLeadIn(t *testing.T) {
 	t.Parallel()
 	ctx, db, printed := t.Context(), storetest.New(t), make(console, 10)

@@ -17,7 +17,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/store/storetest"
 )
 
-// operating is somebody with the command line of a server.
+// operating is an operator with the command line of a server.
 type operating struct {
 	t       *testing.T
 	environ []string
@@ -278,7 +278,7 @@ skills:
     prompt: あなたは、慎重な購買担当者である。
 `
 
-// TestOperatorsReachARunningServer has a server, and an operator beside it.
+// TestOperatorsReachARunningServer runs a command beside a running server.
 func TestOperatorsReachARunningServer(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// kind is what a call names by an id.
+// kind is the kind of thing that an id names.
 type kind string
 
 const (
@@ -35,7 +35,7 @@ const (
 	nothing  kind = ""
 )
 
-// Who may make a call. Anybody else with a token is answered 403.
+// Roles that may make a call. Other authenticated actors get 403.
 var (
 	everybody = []identity.Role{
 		identity.RoleGeneralUser, identity.RoleOrganizationAdmin,
@@ -45,15 +45,15 @@ var (
 	supers = everybody[2:3]
 )
 
-// rule says who may make a call, and what it is answered then.
+// rule says who may make a call and the status of its response.
 type rule struct {
 	may    []identity.Role // Nil: anybody, with or without a token.
 	status int             // Of the answer.
-	names  kind            // Somebody else's, or one that is not there, is answered 404.
+	names  kind            // If it belongs to another actor or does not exist, the status is 404.
 	body   func(id string) any
 }
 
-// access is the whole of who may do what. A route that does not stand here fails the test.
+// access is the complete access matrix. A route that is missing here fails the test.
 var access = map[string]rule{
 	"GET /ping": {status: 200}, "GET /healthz": {status: 200}, "GET /readyz": {status: 200},
 	"GET /metrics":     {status: 200},
@@ -171,10 +171,10 @@ func question(id string) any {
 	return map[string]any{"request_id": newID(), "thread_id": id, "content": "糸とは"}
 }
 
-// selfRefusing are routes that the user pool answers: it knows nobody's token but its own.
+// selfRefusing are routes of the user pool, which accepts only its own tokens.
 var selfRefusing = []string{"/pool/*"}
 
-// routesOf returns the router's routes as the table names them.
+// routesOf returns the router's routes in the table's notation.
 func routesOf(t *testing.T, handler http.Handler) []string {
 	t.Helper()
 	var routes []string
@@ -192,7 +192,7 @@ func routesOf(t *testing.T, handler http.Handler) []string {
 	return routes
 }
 
-// world is a server with somebody of each role in one organization, and a super-admin of another one.
+// world is a server with one actor per role in one organization, and a super-admin of another one.
 type world struct {
 	*fixture
 	tokens  map[identity.Role]string
@@ -241,7 +241,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// make makes something that somebody may name, and returns its id. super is the token of their organization's
+// make creates something that an actor can name and returns its id. super is the token of their organization's
 // super-admin.
 func (w *world) make(k kind, token, super string) string {
 	w.t.Helper()
@@ -295,7 +295,7 @@ func (r rule) call(route, token, id string) call {
 	return c
 }
 
-// shown is all of an answer that a client sees, but for what names the request.
+// shown returns everything in a response that a client sees, except request ids.
 func shown(t *testing.T, resp response) string {
 	t.Helper()
 	body := resp.body
@@ -350,7 +350,7 @@ func TestR59_AccessMatrix(t *testing.T) {
 	}
 }
 
-// anonymous holds what somebody without a token that holds is answered.
+// anonymous checks the responses to requests without a valid token.
 func (w *world) anonymous(route string, r rule) {
 	w.t.Helper()
 	id := newID()
@@ -372,7 +372,7 @@ func (w *world) anonymous(route string, r rule) {
 	}
 }
 
-// holds holds what somebody with a role is answered: with what is their own, a stranger's, and what does not exist.
+// holds checks the responses to a role for its own ids, ids of others, and unknown ids.
 func (w *world) holds(route string, r rule, role identity.Role, stranger string) {
 	w.t.Helper()
 	token, want := w.tokens[role], r.status
@@ -408,7 +408,7 @@ func (w *world) holds(route string, r rule, role identity.Role, stranger string)
 	}
 }
 
-// TestHEADIsAnsweredLikeGET asks each route for what there is, where that needs no name, and for what there is not.
+// TestHEADIsAnsweredLikeGET tries each route without parameters, and unknown ids for the others.
 func TestHEADIsAnsweredLikeGET(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

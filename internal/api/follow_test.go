@@ -15,7 +15,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// TestR31_StreamsBeyondTheLimitsAreRefused holds that a refused stream says why, and that the question was not taken.
+// TestR31_StreamsBeyondTheLimitsAreRefused checks that a refused stream gives a reason and stores no question.
 func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
@@ -63,7 +63,7 @@ func TestR31_StreamsBeyondTheLimitsAreRefused(t *testing.T) {
 	}
 }
 
-// TestStreamsThatWereTakenOverAreLogged has a stream whose request is over long before it.
+// TestStreamsThatWereTakenOverAreLogged ends a hijacked stream long after its request.
 func TestStreamsThatWereTakenOverAreLogged(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -91,7 +91,7 @@ func TestStreamsThatWereTakenOverAreLogged(t *testing.T) {
 	}
 }
 
-// TestHalfClosedCallsAreAnswered has clients close their sending side with the request, as `nc -N` does.
+// TestHalfClosedCallsAreAnswered closes the sending side with the request, as `nc -N` does.
 func TestHalfClosedCallsAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []bool{false, true} {

@@ -23,7 +23,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// limitedServer is a server whose sign-ins are limited to four, and guesses to two. Its pool knows nobody.
+// limitedServer is a server that allows four sign-ins and two guesses. Its pool has no users.
 func limitedServer(t *testing.T, cfg api.Config) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -59,7 +59,7 @@ func from(t *testing.T, handler http.Handler, peer, path, body string, header ..
 	return w
 }
 
-// signInFrom asks how an address that is none signs in, which needs no database.
+// signInFrom asks for the sign-in method of an invalid address, which needs no database.
 func signInFrom(t *testing.T, handler http.Handler, peer string, header ...string) int {
 	t.Helper()
 	return from(t, handler, peer, "/v1/auth-type", `{"email":"x"}`, header...).Code
@@ -108,7 +108,7 @@ func TestR64_SignInsAreLimitedByAddress(t *testing.T) {
 	})
 }
 
-// TestR64_ALimitIsAPageToABrowser: who navigates is told when to come back by the app, and others by a problem.
+// TestR64_ALimitIsAPageToABrowser: a navigating browser is told by the app when to retry, other clients by a problem.
 func TestR64_ALimitIsAPageToABrowser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestR64_ALimitIsAPageToABrowser(t *testing.T) {
 	})
 }
 
-// TestR64_ForwardedAddresses holds whose word counts about where a request comes from.
+// TestR64_ForwardedAddresses checks which X-Forwarded-For entries are trusted.
 func TestR64_ForwardedAddresses(t *testing.T) {
 	t.Parallel()
 	const proxy, other = "10.0.0.1", "192.0.2.1"
@@ -197,7 +197,7 @@ func TestR64_ForwardedAddresses(t *testing.T) {
 	}
 }
 
-// FuzzR64_ForwardedAddresses: what a client writes stands left of what the proxy adds, and changes nothing.
+// FuzzR64_ForwardedAddresses: entries that a client writes are left of the proxy's and change nothing.
 func FuzzR64_ForwardedAddresses(f *testing.F) {
 	for _, seed := range []string{
 		"", "203.0.113.1", "10.0.0.1, ", ",,,", "::ffff:10.0.0.1", "[fd00::1]:80",
@@ -233,7 +233,7 @@ func FuzzR64_ForwardedAddresses(f *testing.F) {
 	})
 }
 
-// FuzzR64_Guesses: whatever the body, what the pool takes for a password is counted as a guess.
+// FuzzR64_Guesses: every body that the pool reads as a password attempt is counted as a guess.
 func FuzzR64_Guesses(f *testing.F) {
 	for _, seed := range []string{
 		`{"AuthFlow":"USER_PASSWORD_AUTH"}`, `{"AuthFlow":"REFRESH_TOKEN_AUTH"}`,
@@ -267,7 +267,7 @@ func FuzzR64_Guesses(f *testing.F) {
 	})
 }
 
-// TestR64_GuessesAreCountedApart: what cannot be a guess goes on when too many wrong passwords came from an address.
+// TestR64_GuessesAreCountedApart: other calls still work after too many wrong passwords from an address.
 func TestR64_GuessesAreCountedApart(t *testing.T) {
 	t.Parallel()
 	type step struct {
@@ -353,8 +353,7 @@ func initiateFrom(t *testing.T, handler http.Handler, peer, flow string) *httpte
 		"AWSCognitoIdentityProviderService.InitiateAuth")
 }
 
-// TestR64_GuessesThatArriveTogether: what comes before the first is known to be wrong waits for it, and no other
-// address does.
+// TestR64_GuessesThatArriveTogether: concurrent guesses wait for the result of the first; other addresses do not.
 func TestR64_GuessesThatArriveTogether(t *testing.T) {
 	t.Parallel()
 	const many, other = 40, 2
@@ -412,8 +411,8 @@ func TestR64_GuessesDoNotWaitForLong(t *testing.T) {
 	})
 }
 
-// TestR64_OnePersonLocksNoOfficeOut: wrong passwords count by account and address together, and what all accounts of an
-// address may have wrong is more.
+// TestR64_OnePersonLocksNoOfficeOut: wrong passwords count per account and address; the limit per address for all
+// accounts is higher.
 func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -456,7 +455,7 @@ func TestR64_OnePersonLocksNoOfficeOut(t *testing.T) {
 	})
 }
 
-// TestR64_WhatIsNotLookedAtIsNoGuess: nobody is kept out for what the pool could not look at.
+// TestR64_WhatIsNotLookedAtIsNoGuess: attempts that the pool could not check do not count.
 func TestR64_WhatIsNotLookedAtIsNoGuess(t *testing.T) {
 	t.Parallel()
 	for kind, status := range map[string]int{
@@ -519,7 +518,7 @@ func TestR64_QuestionsAreLimitedByPerson(t *testing.T) {
 	}
 }
 
-// TestWhereFromIsLogged holds that the audit log and the request's log say where somebody did something from.
+// TestWhereFromIsLogged checks that the audit log and the request log contain the client address.
 func TestWhereFromIsLogged(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{api: func(c *api.Config) {

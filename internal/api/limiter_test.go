@@ -18,19 +18,18 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// unlimited are routes that everybody may call as often as they like: they are answered from memory, or for probes,
-// which the proxy keeps from the internet.
+// unlimited are routes without a limit: they are served from memory, or are for probes and blocked from the internet
+// by the proxy.
 var unlimited = []string{
 	"GET /ping", "GET /healthz", "GET /readyz", "GET /metrics", "GET /config.json", "GET /openapi.yaml",
 	"GET /docs/api", "GET /docs/api.css",
 	"GET /*", "HEAD /*",
 }
 
-// harmless are calls with a token that are no reads and yet not counted as writes: nobody is kept from ending
-// something.
+// harmless are authenticated calls that are neither reads nor counted as writes: ending something is never refused.
 var harmless = []string{"POST /v1/signout", "POST /v1/message/{message_id}/stop"}
 
-// everyKind returns limits that let one person, or one organization, do everything but calls as such once.
+// everyKind returns limits that allow a person, or an organization, everything except plain calls once.
 func everyKind(allowed api.Allowance) api.Limits {
 	limits := api.DefaultLimits()
 	for kind := range limits {
@@ -40,7 +39,7 @@ func everyKind(allowed api.Allowance) api.Limits {
 	return limits
 }
 
-// TestR64_EveryRouteIsLimited walks the router. What has no limit, by mistake or not, stands in unlimited or fails.
+// TestR64_EveryRouteIsLimited checks every route: one without a limit must be in unlimited.
 func TestR64_EveryRouteIsLimited(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -108,7 +107,7 @@ func writing(route string) bool {
 	return !strings.HasPrefix(route, "GET ") && !slices.Contains(harmless, route)
 }
 
-// TestR64_RoutesWithoutATokenAreLimited: by the address, unless they are answered from memory.
+// TestR64_RoutesWithoutATokenAreLimited by address, unless they are served from memory.
 func TestR64_RoutesWithoutATokenAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{
@@ -140,7 +139,7 @@ func TestR64_SearchesAreLimited(t *testing.T) {
 	}
 }
 
-// TestR64_WaitingCallsAreLimited: nobody holds more than their share of what lasts, however often they repeat one
+// TestR64_WaitingCallsAreLimited: nobody holds more than their share of waiting calls, even by repeating one
 // question.
 func TestR64_WaitingCallsAreLimited(t *testing.T) {
 	t.Parallel()
@@ -185,7 +184,7 @@ func TestR64_WaitingCallsAreLimited(t *testing.T) {
 	}
 }
 
-// TestR64_TransfersAreLimited has an upload that does not end.
+// TestR64_TransfersAreLimited starts an upload that does not end.
 func TestR64_TransfersAreLimited(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindTransfer: {Each: 1}}})
@@ -209,7 +208,7 @@ func TestR64_TransfersAreLimited(t *testing.T) {
 	f.eventually("the place was not given back", func() bool { return f.do(download).status == http.StatusOK })
 }
 
-// eventually waits for what follows from an answer soon after the client has it.
+// eventually waits for a condition that holds soon after the response.
 func (f *fixture) eventually(trouble string, done func() bool) {
 	f.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -224,7 +223,7 @@ func (f *fixture) eventually(trouble string, done func() bool) {
 	}
 }
 
-// TestR64_SocketsAreLimitedByOrganization: see TestR19_SocketsEndWithTheRightCode for those of a person.
+// TestR64_SocketsAreLimitedByOrganization. TestR19_SocketsEndWithTheRightCode tests the limit per person.
 func TestR64_SocketsAreLimitedByOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{limits: api.Limits{api.KindSocket: {Organization: 1}}})
@@ -268,7 +267,7 @@ func TestLimitsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestLimitsAreDocumented holds the table of docs/operating.md to the defaults.
+// TestLimitsAreDocumented compares the table in docs/operating.md with the defaults.
 func TestLimitsAreDocumented(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("../../docs/operating.md")

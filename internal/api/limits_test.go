@@ -20,7 +20,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/identity"
 )
 
-// stalled is a database that does not answer any more.
+// stalled is a database that no longer responds.
 type stalled struct{ identity.Store }
 
 func (stalled) UserBySubject(ctx context.Context, _ identity.Claims) (identity.Standing, error) {
@@ -64,7 +64,7 @@ func TestStalledDatabaseIsReportedInTime(t *testing.T) {
 	}
 }
 
-// pipeListener hands out one connection, which knows no time but that of a synctest bubble.
+// pipeListener returns one connection, which uses the clock of a synctest bubble.
 type pipeListener struct {
 	conns chan net.Conn
 }
@@ -111,7 +111,8 @@ func TestR63_BodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestR63_ClientThatTakesNoAnswerIsNotWaitedFor asks for more than a connection buffers, and reads nothing for minutes.
+// TestR63_ClientThatTakesNoAnswerIsNotWaitedFor requests more than a connection buffers and reads nothing for
+// minutes.
 func TestR63_ClientThatTakesNoAnswerIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,8 +147,8 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-// TestBodyDeadlineEndsWithTheBody holds that a stream, whose connection is read all the time, outlives the deadline of
-// the question's body.
+// TestBodyDeadlineEndsWithTheBody checks that a stream, whose connection is read continuously, outlives the deadline
+// of the question's body.
 func TestBodyDeadlineEndsWithTheBody(t *testing.T) {
 	t.Parallel()
 	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}

@@ -24,7 +24,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream"
 )
 
-// members is a store in which everybody is a member, but "nobody", and which does not answer for "stalled".
+// members is a store in which everybody except "nobody" is a member, and which does not respond for "stalled".
 type members struct{ identity.Store }
 
 func (members) UserBySubject(ctx context.Context, claims identity.Claims) (identity.Standing, error) {

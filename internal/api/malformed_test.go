@@ -53,7 +53,7 @@ func jsonBody(operation *openapi3.Operation) *openapi3.Schema {
 	return nil
 }
 
-// texts returns a body for each text of a schema, with a NUL in it, by the path of the field.
+// texts returns one body per string field of a schema, with a NUL in that field, by the field's path.
 func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[string]any {
 	bodies := make(map[string]any)
 	switch {
@@ -73,7 +73,7 @@ func texts(schema *openapi3.Schema, path string, wrap func(value any) any) map[s
 	return bodies
 }
 
-// refused holds that a call is refused with a problem document.
+// refused checks that a call is refused with a problem document.
 func (f *fixture) refused(what string, c call, fields ...string) {
 	f.t.Helper()
 	resp := f.do(c)
@@ -157,7 +157,7 @@ func TestR63_NULIsRefusedWithTheFieldNamed(t *testing.T) {
 	}
 }
 
-// TestR63_RangesAreNoTrouble: no route serves parts, and what is wrong with them is no error, or a problem.
+// TestR63_RangesAreNoTrouble: no route supports ranges, and a malformed range is ignored or answered with a problem.
 func TestR63_RangesAreNoTrouble(t *testing.T) {
 	t.Parallel()
 	f := malformedFixture(t)

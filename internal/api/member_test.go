@@ -18,7 +18,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// value reads what no call returns.
+// value reads a value that no call returns.
 func value[T any](f *fixture, sql string, args ...any) T {
 	f.t.Helper()
 	conn, err := pgx.Connect(f.t.Context(), f.dsn)
@@ -33,7 +33,7 @@ func value[T any](f *fixture, sql string, args ...any) T {
 	return v
 }
 
-// contents is a digest of each table of the database, by its name, but for the one that says which servers live.
+// contents returns a digest of each table by name, except the one of live servers.
 func (f *fixture) contents() map[string]string {
 	f.t.Helper()
 	digests := make(map[string]string)
@@ -43,7 +43,7 @@ func (f *fixture) contents() map[string]string {
 	return digests
 }
 
-// TestR61_FieldsThatAreNotTheirs puts what belongs to the server into every body.
+// TestR61_FieldsThatAreNotTheirs sends server-controlled fields in every body.
 func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -99,8 +99,8 @@ func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
 	}
 }
 
-// TestR62_NobodyGrantsMoreThanTheirOwn tries what an administrator who is no super-admin may not do, and what nobody
-// may.
+// TestR62_NobodyGrantsMoreThanTheirOwn tries everything that an administrator who is not a super-admin, or anybody,
+// must not do.
 func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -161,7 +161,7 @@ func TestR62_NobodyGrantsMoreThanTheirOwn(t *testing.T) {
 	}
 }
 
-// TestR62_TheLastTwoSuperAdmins has each of them remove, demote or disable the other one at the same time.
+// TestR62_TheLastTwoSuperAdmins lets each of them remove, demote or disable the other at the same time.
 func TestR62_TheLastTwoSuperAdmins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

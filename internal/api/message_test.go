@@ -83,7 +83,7 @@ func (e *events) next(t testing.TB) string {
 	return ""
 }
 
-// knownChunk fails the test if openapi.yaml does not know a chunk.
+// knownChunk fails the test if openapi.yaml does not define a chunk.
 func knownChunk(t testing.TB, data string) {
 	t.Helper()
 	doc, err := document()
@@ -99,7 +99,7 @@ func knownChunk(t testing.TB, data string) {
 	}
 }
 
-// TestChunksAreThoseOfTheContract holds the golden streams, in which each type of chunk is, against openapi.yaml.
+// TestChunksAreThoseOfTheContract checks the golden streams, which contain every type of chunk, against openapi.yaml.
 func TestChunksAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../stream/testdata/*.sse")
@@ -132,7 +132,7 @@ func (f *fixture) ask(thread api.Thread, content string) call {
 	}}
 }
 
-// TestTheSameCallAgainResumes drops a stream in mid-answer and makes the same POST again, with the cursor.
+// TestTheSameCallAgainResumes drops a stream during an answer and repeats the POST with the cursor.
 func TestTheSameCallAgainResumes(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -346,8 +346,8 @@ func TestSyncAnswersWhenItIsOver(t *testing.T) {
 	}
 }
 
-// TestServerThatStopsSendsWaitingCallsAway ends a request's context as a stopping server does: an empty 200 would pass
-// for an answer.
+// TestServerThatStopsSendsWaitingCallsAway ends a request's context as a stopping server does: an empty 200 would
+// look like an answer.
 func TestServerThatStopsSendsWaitingCallsAway(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -369,7 +369,8 @@ func TestServerThatStopsSendsWaitingCallsAway(t *testing.T) {
 	}
 }
 
-// TestAnswerOfAnotherServerIsFound watches an answer that another server writes, and then one whose thread is deleted.
+// TestAnswerOfAnotherServerIsFound follows an answer that another server writes, and then one whose thread is
+// deleted.
 func TestAnswerOfAnotherServerIsFound(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.NewLive())
@@ -452,7 +453,7 @@ func TestFormErrorsNameTheFields(t *testing.T) {
 	}
 }
 
-// TestR3labsClientReadsAnAnswer attaches a client that we did not write.
+// TestR3labsClientReadsAnAnswer uses a third-party client.
 func TestR3labsClientReadsAnAnswer(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -464,7 +465,7 @@ func TestR3labsClientReadsAnAnswer(t *testing.T) {
 	peer := r3labs.NewClient(f.url + "/v1/message/" + exchange.Answer.ID.String() + "/stream")
 	peer.Headers["Authorization"] = "Bearer " + f.alice.Subject
 	received := make(chan *r3labs.Event, 1000)
-	// By its context: Unsubscribe waits for ever for a stream that has just ended by itself.
+	// Via its context: Unsubscribe blocks forever on a stream that has just ended by itself.
 	ctx, unsubscribe := context.WithCancel(t.Context())
 	defer unsubscribe()
 	if err := peer.SubscribeChanWithContext(ctx, "", received); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNobodyIsLeftWithAProblem: what a browser navigates to on the way through a sign-in ends at a page of the app,
-// whatever goes wrong. Others are told as with any other call.
+// TestNobodyIsLeftWithAProblem: a browser that navigates through a sign-in ends at a page of the app, whatever goes
+// wrong. Other clients get a problem.
 func TestNobodyIsLeftWithAProblem(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// deviceOf returns the cookie that the user pool knows a browser by, "" if none was set.
+// deviceOf returns the device cookie, or "" if none was set.
 func deviceOf(resp response) string {
 	for _, cookie := range (&http.Response{Header: resp.header}).Cookies() {
 		if cookie.Name == "__Host-tsumugi_device" && cookie.HttpOnly && cookie.Secure &&
@@ -94,7 +94,7 @@ func TestSignInsAreToldToAdministratorsAndTheirOwners(t *testing.T) {
 	}
 }
 
-// TestTheAccessLogNamesOperations: which call of the user pool it was stands in the log, and nothing that was made up.
+// TestTheAccessLogNamesOperations checks that the log names known user pool operations only.
 func TestTheAccessLogNamesOperations(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder

@@ -17,14 +17,14 @@ import (
 	"github.com/tsumugi-ai/tsumugi/stream/sse"
 )
 
-// oneUser is a database that knows one active user, by whatever name.
+// oneUser is a database with one active user, who has every name.
 type oneUser struct{ identity.Store }
 
 func (oneUser) UserBySubject(context.Context, identity.Claims) (identity.Standing, error) {
 	return identity.Standing{User: identity.User{ID: uuid.Must(uuid.NewV7()), State: identity.StateActive}}, nil
 }
 
-// TestR16_PanicGivesTheAdmissionBack has no chat service, which every stream panics for.
+// TestR16_PanicGivesTheAdmissionBack uses no chat service, so that every stream panics.
 func TestR16_PanicGivesTheAdmissionBack(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)

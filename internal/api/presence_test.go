@@ -14,7 +14,7 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// cut waits for the end of a stream, which must come before the text's and in time.
+// cut waits for the end of a stream, which must come in time and before the end of the text.
 func (e *events) cut(t *testing.T) {
 	t.Helper()
 	late := time.AfterFunc(30*time.Second, func() { _ = e.body.Close() })
@@ -27,7 +27,7 @@ func (e *events) cut(t *testing.T) {
 	}
 }
 
-// TestR45_ChangesHoldAtOnce has somebody with two streams and a live socket, for whom something changes.
+// TestR45_ChangesHoldAtOnce changes an actor who has two streams and a live socket.
 func TestR45_ChangesHoldAtOnce(t *testing.T) {
 	t.Parallel()
 	type test struct {
@@ -165,7 +165,7 @@ func TestR45_ChangesHoldAtOnce(t *testing.T) {
 	}
 }
 
-// TestR45_DemotedAdministrators: what is for administrators is refused by the next request, whatever the token says.
+// TestR45_DemotedAdministrators: the next administrator request is refused, whatever the token says.
 func TestR45_DemotedAdministrators(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
@@ -185,7 +185,7 @@ func TestR45_DemotedAdministrators(t *testing.T) {
 	}
 }
 
-// TestR45_OtherSessionsComeBack: what one device ends is ended on it alone, although the others are asked again.
+// TestR45_OtherSessionsComeBack: ending one device's session keeps the others, which are only rechecked.
 func TestR45_OtherSessionsComeBack(t *testing.T) {
 	t.Parallel()
 	f := newFixtureWith(t, llmtest.Say("はい"), settings{pool: true})
@@ -209,7 +209,7 @@ func TestR45_OtherSessionsComeBack(t *testing.T) {
 	}
 }
 
-// TestR45_MissedChangesAreMadeUpFor cuts the server off from the database's notifications.
+// TestR45_MissedChangesAreMadeUpFor disconnects the server from the database's notifications.
 func TestR45_MissedChangesAreMadeUpFor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))
@@ -224,7 +224,7 @@ func TestR45_MissedChangesAreMadeUpFor(t *testing.T) {
 	stays.want("notification")
 }
 
-// TestR45_AnswerThatWasWaitedFor has somebody who becomes inactive while their call waits.
+// TestR45_AnswerThatWasWaitedFor disables an actor while their call waits.
 func TestR45_AnswerThatWasWaitedFor(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewLive()
@@ -244,7 +244,7 @@ func TestR45_AnswerThatWasWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSessionsOfSingleSignOn holds who may come in how, and what the app is told of it.
+// TestSessionsOfSingleSignOn checks which sign-in methods are accepted and what the app is told.
 func TestSessionsOfSingleSignOn(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("はい"))

@@ -16,7 +16,7 @@ func (b *browser) arrive(login string) (string, url.Values) {
 	return landed(b.f.t, b.post(posted.path, posted.fields))
 }
 
-// TestR58_AdministratorAgreesToBeLinked goes the whole way: identity provider, password, consent, session.
+// TestR58_AdministratorAgreesToBeLinked performs the complete flow: identity provider, password, consent, session.
 func TestR58_AdministratorAgreesToBeLinked(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)
@@ -74,7 +74,7 @@ func TestR58_AdministratorAgreesToBeLinked(t *testing.T) {
 	}
 }
 
-// TestR58_SecondNameIDIsRefused until an administrator unlinks the member, whose sessions end then.
+// TestR58_SecondNameIDIsRefused until an administrator unlinks the member, which ends their sessions.
 func TestR58_SecondNameIDIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newSSO(t)

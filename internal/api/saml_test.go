@@ -169,7 +169,7 @@ func landed(t *testing.T, resp response) (string, url.Values) {
 	return u.Path, u.Query()
 }
 
-// signIn goes the whole way and returns the exchange of the code.
+// signIn performs a complete sign-on and returns the exchange of the code.
 func (b *browser) signIn(login, next string) response {
 	b.f.t.Helper()
 	begun := b.authorize(next)

@@ -48,8 +48,8 @@ func (f *fixture) sharedTexts(token string, share api.Share) (texts []string) {
 	return texts
 }
 
-// TestShareShowsASnapshotToTheOrganization goes the way of a share: what is said later is not shown until it is
-// updated, a colleague reads it and goes on with it, and it ends.
+// TestShareShowsASnapshotToTheOrganization: later messages are hidden until the share is updated, a colleague reads
+// and continues it, and it ends.
 func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
@@ -108,7 +108,8 @@ func TestShareShowsASnapshotToTheOrganization(t *testing.T) {
 	}
 }
 
-// TestAdministratorsEndSharesOfMembers: they see all of the organization's and end any, and the audit log says so.
+// TestAdministratorsEndSharesOfMembers: they see and can end all shares of the organization, which the audit log
+// records.
 func TestAdministratorsEndSharesOfMembers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))
@@ -155,7 +156,7 @@ func TestAdministratorsEndSharesOfMembers(t *testing.T) {
 	}
 }
 
-// TestTemporaryThreadIsInNoList: it is answered and read like any other, but nothing lists, searches or shares it.
+// TestTemporaryThreadIsInNoList: it works like any other thread, but is not listed, searched or shared.
 func TestTemporaryThreadIsInNoList(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, llmtest.Say("繭から"))

@@ -223,7 +223,7 @@ func (f *fixture) beginUpload(token string) (finish func() response) {
 	}
 }
 
-// TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing, whatever ends their session while the file comes.
+// TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing, however their session ends during the upload.
 func TestR45_UploadOfSomebodyWhoIsSentAwayKeepsNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -24,7 +24,7 @@ func answerBody(n int) []byte {
 
 const benchChunks = 1000
 
-// BenchmarkStream is what the client costs, from the bytes of the response to the caller's emit.
+// BenchmarkStream measures the client, from the bytes of the response to the caller's emit.
 func BenchmarkStream(b *testing.B) {
 	client := newClient(b, llm.Config{Transport: respond("text/event-stream", answerBody(benchChunks))})
 	req := question()

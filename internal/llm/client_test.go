@@ -441,7 +441,7 @@ func (b *pieceByPiece) Read(p []byte) (int, error) {
 
 func (b *pieceByPiece) Close() error { return nil }
 
-// TestR27_EndlessResponse has a provider send what is no text for ever.
+// TestR27_EndlessResponse: a provider sends non-text forever.
 func TestR27_EndlessResponse(t *testing.T) {
 	t.Parallel()
 	body := bytes.Repeat([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning_content\":\"うーん\"}}]}\n\n"),

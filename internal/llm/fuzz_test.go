@@ -15,8 +15,8 @@ import (
 	"github.com/tsumugi-ai/tsumugi/internal/llm/llmtest"
 )
 
-// Whatever a provider sends, the client neither panics nor hangs, emits whole characters only and ends with an answer
-// or a typed error.
+// Whatever a provider sends, the client neither panics nor blocks, emits complete characters only and ends with an
+// answer or a typed error.
 func FuzzR27_Stream(f *testing.F) {
 	for _, seed := range []string{
 		"",

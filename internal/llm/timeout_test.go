@@ -148,7 +148,7 @@ func TestR25_DefaultLimits(t *testing.T) {
 	}
 }
 
-// A bill that doesn't come, or a body that doesn't end, holds a finished answer back for a moment only.
+// A missing usage, or a body that does not end, delays a complete answer only briefly.
 func TestR25_StallAfterTheAnswer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
