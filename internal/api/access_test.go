@@ -126,8 +126,12 @@ var access = map[string]rule{
 	"DELETE /v1/data-source/{data_source_id}":                  {may: everybody, status: 204, names: aSource},
 	"GET /v1/data-source-chunk-embedding/{chunk_embedding_id}": {may: everybody, status: 200, names: aPassage},
 	// Of a data source that is not there; TestPreprocess has the others.
-	"POST /v1/thread/{thread_id}/data-source-preprocess":      {may: everybody, status: 404, body: unknownSource},
-	"POST /v1/thread/{thread_id}/data-source-preprocess-sync": {may: everybody, status: 404, body: unknownSource},
+	"POST /v1/thread/{thread_id}/data-source-preprocess": {
+		may: everybody, status: 404, names: aThread, body: unknownSource,
+	},
+	"POST /v1/thread/{thread_id}/data-source-preprocess-sync": {
+		may: everybody, status: 404, names: aThread, body: unknownSource,
+	},
 
 	"GET /v1/data-source/{data_source_id}/page/{page}": {may: everybody, status: 404, names: aSource},
 

@@ -48,7 +48,7 @@ func TestR61_FieldsThatAreNotTheirs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ids := make(map[kind]string)
-	for _, k := range []kind{aThread, aMessage, aSkill, aMember, aTrial} {
+	for _, k := range []kind{aThread, aMessage, aSkill, aMember, aTrial, aShare} {
 		ids[k] = w.make(k, w.super, w.super)
 	}
 	before := w.contents()

@@ -161,15 +161,15 @@ func (s *Server) showDataSourcePage(w http.ResponseWriter, r *http.Request, acto
 	if err != nil {
 		return err
 	}
-	page, err := strconv.Atoi(chi.URLParam(r, "page"))
-	if err != nil || page < 1 {
-		return fault.Errorf(fault.NotFound, "ページが見つかりません。")
-	}
 	width := defaultWidth
 	if text := r.URL.Query().Get("width"); text != "" {
 		if width, err = strconv.Atoi(text); err != nil || width < minWidth || width > maxWidth {
 			return fault.InvalidField("width", "200以上2000以下の整数で指定してください。")
 		}
+	}
+	page, err := strconv.Atoi(chi.URLParam(r, "page"))
+	if err != nil || page < 1 {
+		return fault.Errorf(fault.NotFound, "ページが見つかりません。")
 	}
 	source, err := s.Sources.Find(r.Context(), sourceOwner(actor), id)
 	if err != nil {
