@@ -134,9 +134,9 @@ func (db *DB) ListChunks(ctx context.Context, owner datasource.Owner, of datasou
 	return list, translate(err)
 }
 
-// passageColumns are the columns of a datasource.Passage, from the tables data_source_chunks c and data_sources d.
-const passageColumns = `c.id, c.data_source_id AS source_id, d.filename, c.ordinal, c.page, c.start_byte AS start, c.end_byte AS end,
-	c.locator, c.text`
+// chunkColumns are the columns of a datasource.Passage, from the tables data_source_chunks c and data_sources d.
+const chunkColumns = `c.id, c.data_source_id AS source_id, d.filename, c.ordinal, c.page,
+	c.start_byte AS start, c.end_byte AS end, c.locator, c.text`
 
 // FindPassages implements datasource.Store.
 func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources []uuid.UUID,
@@ -146,7 +146,7 @@ func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources 
 	err := db.batch(ctx, func(batch *pgx.Batch) {
 		for i, id := range sources {
 			batch.Queue(`
-				SELECT `+passageColumns+`
+				SELECT `+chunkColumns+`
 				FROM data_sources d
 				JOIN data_source_chunks c ON c.data_source_id = d.id
 				WHERE d.organization_id = $1 AND d.user_id = $2 AND d.id = $3 AND c.data_source_id = $3 AND c.ordinal = ANY($4::int[])
@@ -163,7 +163,7 @@ func (db *DB) FindPassages(ctx context.Context, owner datasource.Owner, sources 
 // FindPassage implements datasource.Store.
 func (db *DB) FindPassage(ctx context.Context, owner datasource.Owner, id uuid.UUID) (datasource.Passage, error) {
 	passage, err := queryRow[datasource.Passage](ctx, db.pool, `
-		SELECT `+passageColumns+`
+		SELECT `+chunkColumns+`
 		FROM data_source_chunks c
 		JOIN data_sources d ON d.id = c.data_source_id
 		WHERE d.organization_id = $1 AND d.user_id = $2 AND c.id = $3`, owner.OrganizationID, owner.UserID, id)

@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if err == nil {
 		var read bool
 		read, err = measureReading(ctx, w, reader, filepath.Join(args[0], "extract"))
-		if err == nil && !(found && read) {
+		if err == nil && (!found || !read) {
 			err = errMissed
 		}
 	}

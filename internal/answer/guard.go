@@ -53,12 +53,13 @@ func (g *Guard) Close() string {
 // next takes a character.
 func (g *Guard) next(out *strings.Builder, r rune) {
 	if len(g.held) > 0 {
-		if g.complete() {
+		switch {
+		case g.complete():
 			g.release(out, r) // r tells a link from a citation.
-		} else if closes(r) || mayCite(r) && len(g.held) < maxHeld {
+		case closes(r) || mayCite(r) && len(g.held) < maxHeld:
 			g.held = append(g.held, r)
 			return
-		} else {
+		default:
 			g.pass(out, g.held...)
 		}
 	}

@@ -145,7 +145,7 @@ func wordEnd(text string, start int) int {
 	end, last := start, rune(0)
 	for i, r := range text[start:] {
 		inNumber := (r == ',' || r == '.') && isDigit(last) && i+1 < len(text)-start && isDigit(rune(text[start+i+1]))
-		if !inNumber && !(isLetter(r) && isSpaced(r)) {
+		if !inNumber && (!isLetter(r) || !isSpaced(r)) {
 			break
 		}
 		end, last = start+i+utf8.RuneLen(r), r

@@ -102,14 +102,11 @@ func (o *outline) enter(line string, alone bool) {
 		title = articleTitle(title)
 	}
 	depth := headingDepth(line)
-	kept := *o
-	for len(kept) > 0 && kept[len(kept)-1].depth >= depth {
-		kept = kept[:len(kept)-1]
+	for len(*o) > 0 && (*o)[len(*o)-1].depth >= depth {
+		*o = (*o)[:len(*o)-1]
 	}
-	if len(kept) == maxOutline {
-		kept = kept[:maxOutline-1]
-	}
-	*o = append(kept, entry{depth, title})
+	*o = (*o)[:min(len(*o), maxOutline-1)]
+	*o = append(*o, entry{depth, title})
 }
 
 // String returns a path such as "第1章 総則 > 第3条".
