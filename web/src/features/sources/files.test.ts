@@ -57,6 +57,7 @@ describe('a file', () => {
 
   it('is offered by the chooser if it can be read', () => {
     expect(ACCEPTED.split(',')).toEqual([
+      '.pdf',
       '.docx',
       '.docm',
       '.xlsx',

@@ -70,8 +70,8 @@ describe('the uploads', () => {
 
   it('that the server would refuse are not sent, and say why', () => {
     const { queue, names, states } = setup()
-    queue.add([file('図面.pdf'), file('空.md', ''), file('1.md')])
-    expect(states()).toEqual(['図面.pdf failed', '空.md failed', '1.md sending'])
+    queue.add([file('図面.dwg'), file('空.md', ''), file('1.md')])
+    expect(states()).toEqual(['図面.dwg failed', '空.md failed', '1.md sending'])
     expect(queue.uploads.map(({ reason, again }) => [reason, again])).toEqual([
       [texts.refused.kind, false],
       [texts.refused.empty, false],
@@ -161,7 +161,7 @@ describe('closing the tab', () => {
     const { queue } = setup()
     askBeforeLeaving(queue, tab)
     expect(leave()).toBe(false)
-    queue.add([file('1.md'), file('図面.pdf')])
+    queue.add([file('1.md'), file('図面.dwg')])
     expect(leave()).toBe(true)
     clearToken()
     expect(leave()).toBe(false)
