@@ -157,8 +157,8 @@ test.describe('what an answer looks like', () => {
     const scrolls = (of: typeof table) => of.evaluate((box) => box.scrollWidth - box.clientWidth)
     for (const one of [table, lines]) {
       expect(await scrolls(one)).toBeGreaterThan(0)
-      const { x, width } = await size(one)
-      expect(x + width).toBeLessThanOrEqual(390)
+      const end = async () => size(one).then(({ x, width }) => x + width)
+      await expect.poll(end).toBeLessThanOrEqual(390)
     }
     const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     expect(await overflow()).toBeLessThanOrEqual(0)

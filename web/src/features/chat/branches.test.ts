@@ -183,6 +183,23 @@ describe('what is told of another branch', () => {
     expect(turns().at(-1)?.live?.key).toBe('m008')
   })
 
+  it('is followed where the last answer was asked again and is complete, and not where it was left', async () => {
+    const made = setup([message(1), message(2)])
+    const { conversation, messages } = made
+    conversation.load(thread, messages.toReversed())
+    const siblings = ['m002', 'm004']
+    messages[1] = message(2, { siblings })
+    messages.push(message(4, { parent_id: 'm001', siblings }))
+    conversation.told(told(message(4, { parent_id: 'm001' })))
+    await settle()
+    expect(ids(made)).toEqual(['m001', 'm004'])
+    await conversation.goTo('m002')
+    expect(ids(made)).toEqual(['m001', 'm002'])
+    conversation.told({ ...told(message(4, { parent_id: 'm001' })), feedback: { rating: 'good' } })
+    await settle()
+    expect(ids(made)).toEqual(['m001', 'm002'])
+  })
+
   it('is forgotten when the thread has no answer to come any more', async () => {
     const { conversation, api } = setup([message(1), message(2)])
     conversation.load({ ...thread, running: true }, [message(2), message(1)])

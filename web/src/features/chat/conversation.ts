@@ -440,9 +440,13 @@ export class Conversation {
     // The stream of an answer that is being written tells of it by itself.
     if (turn !== undefined && (isWriting(turn) || sameOutcome(turn.message, message))) return
     const last = this.state.turns.at(-1)?.message
-    const again = message.role === 'assistant' && message.parent_id === last?.parent_id
-    // The reader goes along where the last answer is asked again, and stays where a branch begins further up.
-    if (turn === undefined && again && isRunning(message)) this.#follow(message.id)
+    const again =
+      message.role === 'assistant' &&
+      message.parent_id === last?.parent_id &&
+      last?.siblings?.includes(message.id) !== true
+    // The reader goes along where the last answer is asked again, and stays where a branch begins further up, or where an
+    // alternative is rated that the reader has left.
+    if (turn === undefined && again) this.#follow(message.id)
     else void this.refresh().then(() => this.#notice(message))
   }
 

@@ -136,9 +136,9 @@ export async function getThread(threadId: string, signal?: AbortSignal): Promise
 export async function editThread(threadId: string, request: ThreadEditRequest): Promise<Thread> {
   assertRequired('editThread', 'threadId', threadId)
   assertRequired('editThread', 'threadEditRequest', request)
-  return take(
-    signed.PUT('/v1/thread/{thread_id}', { params: { path: { thread_id: threadId } }, body: request }),
-  )
+  // keepalive: the branch that was gone to is the one that a reload shows.
+  const params = { path: { thread_id: threadId } }
+  return take(signed.PUT('/v1/thread/{thread_id}', { params, body: request, keepalive: true }))
 }
 
 /** Deletes a thread with its messages. */
