@@ -55,7 +55,8 @@ test('R68: Markdown from a model runs no script and asks no other host', async (
     const body = chat.turns
     await expect(
       body.locator(
-        'script, iframe, form, style, img, object, embed, [onerror], [onclick], [onload], [ontoggle], [onmouseover]',
+        // A diagram is a picture that the app has made itself, of text that its frame has drawn.
+        'script, iframe, form, style, img:not([src^="blob:"]), object, embed, [onerror], [onclick], [onload], [ontoggle], [onmouseover]',
       ),
     ).toHaveCount(0)
     const targets = await body
