@@ -198,7 +198,7 @@ test.describe('at work', () => {
       open: async () => {
         await open(page)
         await expect(rows).toHaveCount(sample.files.length)
-        const files = ['経費精算の手引き.md', '会議室の一覧.csv', '図面.pdf']
+        const files = ['経費精算の手引き.md', '会議室の一覧.csv', '図面.dwg']
         const buffer = Buffer.from('控え')
         await chooser.setInputFiles(files.map((name) => ({ name, mimeType: 'text/plain', buffer })))
         await expect(page.getByRole('progressbar')).toHaveCount(2)
