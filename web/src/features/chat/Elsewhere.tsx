@@ -3,7 +3,8 @@ import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import styles from './Branches.module.css'
 import { focusComposer } from './Composer'
-import type { Conversation, Elsewhere as Place } from './conversation'
+import type { Conversation } from './conversation'
+import type { Elsewhere as Place } from './conversationState'
 import { texts } from './texts'
 
 /** Says that there is an answer beside what is on the screen, and leads there. Nobody is led there unasked. */

@@ -3,7 +3,7 @@ import { Button } from '@/components/Button'
 import { IconButton } from '@/components/IconButton'
 import styles from './Chat.module.css'
 import { focusComposer } from './Composer'
-import type { SendFailure } from './conversation'
+import type { SendFailure } from './conversationState'
 import { describeFailure } from './failures'
 import { texts } from './texts'
 

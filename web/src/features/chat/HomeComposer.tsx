@@ -8,7 +8,7 @@ import { queryClient, skillQuery, skillsQuery } from '@/lib/api/queries'
 import { loadFormulaStyles, preloadMarkdown } from '@/lib/markdown'
 import { Composer } from './Composer'
 import styles from './Composer.module.css'
-import type { Question } from './conversation'
+import type { Question } from './conversationState'
 import { beginWith, newConversation } from './conversations'
 
 /** Asks the general chat from a page of its own: the question opens the chat, where it is answered. */

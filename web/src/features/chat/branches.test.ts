@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Message } from '@/lib/api'
 import { type LiveAnswer, StreamFailure } from '@/lib/stream'
-import { MESSAGE_PAGE } from './conversation'
+import { MESSAGE_PAGE } from './history'
 import { finished, message, setup, thread } from './testing'
 
 /** Two questions, of which the second one was edited: m003 and m004, and beside them m005 and m006. */

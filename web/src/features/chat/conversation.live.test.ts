@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { ApiError } from '@/lib/api'
 import type { LiveMessage } from '@/lib/live'
 import type { LiveAnswer } from '@/lib/stream'
-import { MESSAGE_PAGE } from './conversation'
+import { MESSAGE_PAGE } from './history'
 import { finished, message, setup, thread } from './testing'
 
 describe('a page that was read before', () => {

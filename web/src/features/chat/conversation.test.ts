@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { type LiveAnswer, StreamFailure } from '@/lib/stream'
-import { MESSAGE_PAGE } from './conversation'
+import { MESSAGE_PAGE } from './history'
 import { finished, message, setup, thread } from './testing'
 
 describe('asking', () => {

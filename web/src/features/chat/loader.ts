@@ -2,9 +2,10 @@ import type { LoaderFunctionArgs } from 'react-router'
 import { api, type Skill } from '@/lib/api'
 import { queryClient, skillQuery } from '@/lib/api/queries'
 import { preloadMarkdown } from '@/lib/markdown'
-import { type Conversation, MESSAGE_PAGE } from './conversation'
+import type { Conversation } from './conversation'
 import { expectThread, findConversation, openConversation, reopen } from './conversations'
 import { formPart } from './formPart'
+import { MESSAGE_PAGE } from './history'
 
 /** What the pages of a skill are given. */
 export interface SkillData {

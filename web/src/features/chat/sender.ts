@@ -1,6 +1,7 @@
 import { browserLocks, type Locks, PageLocks } from '@/lib/browser/locks'
 import { store } from '@/lib/ui/store'
-import { type Conversation, isBusy } from './conversation'
+import type { Conversation } from './conversation'
+import { isBusy } from './conversationState'
 import { dequeue, holdBack, placeQueued, type Queued, readQueue } from './queue'
 import { aheadId, isRunning, isWriting } from './turns'
 

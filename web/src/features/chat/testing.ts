@@ -2,7 +2,8 @@ import { atom, createStore, type PrimitiveAtom } from 'jotai'
 import { vi } from 'vitest'
 import type { Message, Page, Thread } from '@/lib/api'
 import type { AnswerView, LiveAnswer } from '@/lib/stream'
-import { Conversation, type ConversationEvents } from './conversation'
+import { Conversation } from './conversation'
+import type { ConversationEvents } from './conversationState'
 
 export const thread: Thread = {
   id: 't',
